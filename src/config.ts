@@ -1,0 +1,169 @@
+/** The only reader of the environment: every setting with its meaning, its default and its check. */
+import { z } from 'zod'
+import ipaddr from 'ipaddr.js'
+
+interface Setting<T> {
+  /** One sentence for people; printed when the value is wrong. */
+  doc: string
+  /** What the variable takes, in words. */
+  takes: string
+  schema: z.ZodType<T>
+}
+
+function setting<T>(doc: string, takes: string, schema: z.ZodType<T>): Setting<T> {
+  return { doc, takes, schema }
+}
+
+const wholeNumber = (min: number, max: number, fallback: number) =>
+  z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max)).prefault(String(fallback))
+
+const words = (fallback: string) =>
+  z.string().transform((text) => text.split(',').map((word) => word.trim()).filter(Boolean)).prefault(fallback)
+
+const onOff = z.enum(['0', '1']).transform((text) => text === '1').prefault('0')
+
+const origin = z.string().transform((text, context) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash && !url.username) {
+    return url.origin
+  }
+  context.addIssue('not an origin')
+  return z.NEVER
+})
+
+const settings = {
+  PORT: setting('Port to listen on.', 'a number from 0 (any free port) to 65535', wholeNumber(0, 65_535, 8787)),
+  HOST: setting(
+    'Address to listen on. Use 0.0.0.0 in a container.',
+    'an IP address or a host name',
+    z.string().min(1).prefault('127.0.0.1'),
+  ),
+  BASE_URL: setting(
+    'Public address of the API host. Default: http://localhost:PORT.',
+    'an http or https address without a path',
+    origin.optional(),
+  ),
+  APP_URL: setting(
+    'Public address of the web application. Default: BASE_URL.',
+    'an http or https address without a path',
+    origin.optional(),
+  ),
+  DATABASE_URL: setting(
+    'Where the grid is stored: a local file for one process, or libsql-server or Turso for many.',
+    'file:PATH, libsql://…, https://…, http://… or ws://…',
+    z.string().regex(/^(file:.+|(libsql|https?|wss?):\/\/.+)$/).prefault('file:./data/grid.db'),
+  ),
+  DATABASE_AUTH_TOKEN: setting('Token of a remote database.', 'text', z.string().min(1).optional()),
+  DURABILITY: setting(
+    'full: an acknowledged message is on disk. relaxed: a power cut may lose the last ones.',
+    'full or relaxed',
+    z.enum(['full', 'relaxed']).prefault('full'),
+  ),
+  LOCK_WAIT: setting(
+    'How long a start waits for another process to release the local file, in seconds.',
+    'a number from 0 to 60',
+    wholeNumber(0, 60, 0),
+  ),
+  TRUSTED_PROXIES: setting(
+    'Proxies whose X-Forwarded-For is believed.',
+    'comma-separated addresses or CIDR ranges',
+    words('').refine((list) => list.every(isCidr)),
+  ),
+  SIGNUP_PER_HOUR: setting(
+    'Signups per client address and hour.',
+    'a number from 1 to 100000',
+    wholeNumber(1, 100_000, 10),
+  ),
+  SIGNUP_JOIN: setting(
+    'email: signups with one unproved address share a provisional account. never: each gets its own.',
+    'email or never',
+    z.enum(['email', 'never']).prefault('email'),
+  ),
+  RESERVED_ALIASES: setting(
+    'Aliases nobody can take, besides admin and channel.',
+    'comma-separated aliases',
+    words('grid,system,support,all,everyone,here'),
+  ),
+  ALLOWED_ORIGINS: setting(
+    'Browser origins that may call the API. A loopback BASE_URL always means loopback origins only.',
+    '* or comma-separated origins',
+    words('*'),
+  ),
+  A2A_PLAIN_RECEIPTS: setting(
+    '1: A2A receipts carry exactly the members kind, role, messageId and parts.',
+    '0 or 1',
+    onOff,
+  ),
+  LOG_LEVEL: setting(
+    'How much is logged, as JSON lines on standard error.',
+    'debug, info, warn or error',
+    z.enum(['debug', 'info', 'warn', 'error']).prefault('info'),
+  ),
+} as const
+
+/** Everything the environment decides. Addresses are origins without a trailing slash. */
+export interface Config {
+  readonly port: number
+  readonly host: string
+  readonly baseUrl: string
+  readonly appUrl: string
+  readonly databaseUrl: string
+  readonly databaseAuthToken: string | undefined
+  readonly durability: 'full' | 'relaxed'
+  readonly lockWaitSeconds: number
+  readonly trustedProxies: readonly string[]
+  readonly signupPerHour: number
+  readonly signupJoin: 'email' | 'never'
+  readonly reservedAliases: readonly string[]
+  readonly allowedOrigins: readonly string[]
+  readonly a2aPlainReceipts: boolean
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
+}
+
+/** The configuration is wrong. The message names every faulty variable and what it takes. */
+export class ConfigError extends Error {}
+
+/**
+ * Read and check the configuration. All faults are reported together.
+ * Throws `ConfigError`.
+ */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const faults: string[] = []
+  function read<T>(name: keyof typeof settings, from: Setting<T>): T {
+    const result = from.schema.safeParse(env[name] || undefined)
+    if (result.success) return result.data
+    faults.push(`${name} takes ${from.takes}, not "${env[name]}". ${from.doc}`)
+    return undefined as T
+  }
+
+  const port = read('PORT', settings.PORT)
+  const baseUrl = read('BASE_URL', settings.BASE_URL) ?? `http://localhost:${port}`
+  const config: Config = {
+    port,
+    host: read('HOST', settings.HOST),
+    baseUrl,
+    appUrl: read('APP_URL', settings.APP_URL) ?? baseUrl,
+    databaseUrl: read('DATABASE_URL', settings.DATABASE_URL),
+    databaseAuthToken: read('DATABASE_AUTH_TOKEN', settings.DATABASE_AUTH_TOKEN),
+    durability: read('DURABILITY', settings.DURABILITY),
+    lockWaitSeconds: read('LOCK_WAIT', settings.LOCK_WAIT),
+    trustedProxies: read('TRUSTED_PROXIES', settings.TRUSTED_PROXIES),
+    signupPerHour: read('SIGNUP_PER_HOUR', settings.SIGNUP_PER_HOUR),
+    signupJoin: read('SIGNUP_JOIN', settings.SIGNUP_JOIN),
+    reservedAliases: ['admin', 'channel', ...read('RESERVED_ALIASES', settings.RESERVED_ALIASES) ?? []],
+    allowedOrigins: read('ALLOWED_ORIGINS', settings.ALLOWED_ORIGINS),
+    a2aPlainReceipts: read('A2A_PLAIN_RECEIPTS', settings.A2A_PLAIN_RECEIPTS),
+    logLevel: read('LOG_LEVEL', settings.LOG_LEVEL),
+  }
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
+  return Object.freeze(config)
+}
+
+/** Every setting with its text, for the documentation and `agent-grid help`. */
+export function describeSettings(): { name: string; doc: string; takes: string }[] {
+  return Object.entries(settings).map(([name, { doc, takes }]) => ({ name, doc, takes }))
+}
+
+function isCidr(text: string): boolean {
+  return ipaddr.isValidCIDR(text) || ipaddr.isValid(text)
+}

@@ -1,0 +1,86 @@
+/**
+ * What went wrong, in the words of the protocols. Codes are closed: a new one
+ * is added here with its kind, and every protocol can already say it.
+ */
+export const errorKinds = {
+  // The caller sent something that cannot be understood or accepted.
+  invalid_alias: 'invalid',
+  invalid_email: 'invalid',
+  invalid_input: 'invalid',
+  invalid_request: 'invalid',
+  message_too_long: 'invalid',
+  no_text_content: 'invalid',
+  recipient_required: 'invalid',
+  self_message: 'invalid',
+
+  method_not_allowed: 'method_not_allowed',
+  payload_too_large: 'too_large',
+  unknown_host: 'misdirected',
+  unsupported_media_type: 'unsupported_media',
+
+  unauthenticated: 'unauthenticated',
+
+  forbidden_origin: 'forbidden',
+  not_channel_member: 'forbidden',
+  quota_exceeded: 'forbidden',
+  trial_expired: 'forbidden',
+  wrong_credential: 'forbidden',
+
+  account_not_found: 'not_found',
+  agent_not_found: 'not_found',
+  channel_not_found: 'not_found',
+  message_not_found: 'not_found',
+  not_found: 'not_found',
+  recipient_not_found: 'not_found',
+
+  alias_reserved: 'conflict',
+  alias_taken: 'conflict',
+  channel_taken: 'conflict',
+  database_in_use: 'conflict',
+  email_taken: 'conflict',
+  idempotency_conflict: 'conflict',
+  write_conflict: 'conflict',
+
+  agent_limit_reached: 'limited',
+  rate_limit_exceeded: 'limited',
+  signup_rate_limited: 'limited',
+
+  guardrail_blocked: 'refused',
+
+  unavailable: 'unavailable',
+  internal: 'internal',
+} as const satisfies Record<string, string>
+
+export type ErrorCode = keyof typeof errorKinds
+export type ErrorKind = (typeof errorKinds)[ErrorCode]
+
+/** Details that some voices need. */
+export interface ErrorDetails {
+  /** The faulty input. */
+  field?: string
+  /** Becomes `Retry-After`. */
+  retryAfterSeconds?: number
+  /** Whether there was a credential: the challenge says `invalid_token` only when one was refused (RFC 6750 §3.1). */
+  credential?: 'missing' | 'refused'
+}
+
+/**
+ * The one error of the grid. `message` is our own sentence, written for whoever
+ * repairs the call, often a model: what was wrong and what to do. It never
+ * carries a database's or a remote's text.
+ */
+export class GridError extends Error {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message)
+    this.name = 'GridError'
+    this.code = code
+    this.details = details
+  }
+
+  get kind(): ErrorKind {
+    return errorKinds[this.code]
+  }
+}

@@ -1,0 +1,74 @@
+/** Accounts and their owners, as made on the command line. */
+import type { Actor } from '../auth/actor.ts'
+import { mintKey } from '../auth/secrets.ts'
+import { GridError } from '../errors.ts'
+import { newId } from '../lib/id.ts'
+import { wellFormed } from '../lib/text.ts'
+import type { AccountStore } from '../store/account.ts'
+import type { Store } from '../store/store.ts'
+import { normalEmail } from './email.ts'
+
+const maxNameLength = 80
+
+export interface NewAccount {
+  name: string
+  ownerEmail: string
+  /** PHC string of the owner's password, if one was given. */
+  passwordHash?: string
+}
+
+/**
+ * Create an account with its owner and a first admin key, shown here only. A person
+ * who is known by that address becomes the owner and keeps the password they have.
+ * Fails with `invalid_input` or `invalid_email`.
+ */
+export async function createAccount(
+  store: Store,
+  input: NewAccount,
+  actor: Actor,
+): Promise<{ id: string; userId: string; adminKey: string }> {
+  const name = checkName(input.name, 'name')
+  const email = normalEmail(input.ownerEmail)
+  const at = store.deps.now()
+  const id = newId()
+  const known = await store.global.users.byEmail(email)
+  const userId = known?.id ?? newId()
+
+  const account = store.account(id, actor)
+  const { statement, key } = await adminKey(account, 'first key')
+  await store.write([
+    store.global.accounts.add({ id, name, state: 'claimed', joinEmail: null }, at),
+    ...(known ? [] : [store.global.users.add({ id: userId, email, passwordHash: input.passwordHash ?? null }, at)]),
+    store.global.users.addMembership(id, userId, 'owner', at),
+    statement,
+  ])
+  return { id, userId, adminKey: key }
+}
+
+/** The door to an existing account. Fails with `account_not_found`. */
+export async function enterAccount(store: Store, id: string, actor: Actor): Promise<AccountStore> {
+  const account = await store.global.accounts.byId(id)
+  if (!account) throw new GridError('account_not_found', `No account has the id ${id}.`)
+  return store.account(account.id, actor)
+}
+
+/** A new admin key of the account, shown here only. Fails with `invalid_input`. */
+export async function createAdminKey(account: AccountStore, name: string): Promise<{ id: string; adminKey: string }> {
+  const { statement, key, id } = await adminKey(account, checkName(name, 'name'))
+  await account.write([statement])
+  return { id, adminKey: key }
+}
+
+async function adminKey(account: AccountStore, name: string) {
+  const { key, hash, last4 } = await mintKey('admin_key')
+  const row = { id: newId(), kind: 'admin_key' as const, agentId: null, userId: null, name, hash, last4 }
+  return { statement: account.change.keys.add(row, account.deps.now()), key, id: row.id }
+}
+
+function checkName(text: string, field: string): string {
+  const name = wellFormed(text)?.trim()
+  if (!name || name.length > maxNameLength) {
+    throw new GridError('invalid_input', `A name has 1 to ${maxNameLength} characters.`, { field })
+  }
+  return name
+}

@@ -1,0 +1,148 @@
+/** Agents: making them, and finding those one can write to. */
+import { callingAgent, requireAdmin } from '../auth/actor.ts'
+import { mintKey } from '../auth/secrets.ts'
+import { GridError } from '../errors.ts'
+import { newId } from '../lib/id.ts'
+import { wellFormed } from '../lib/text.ts'
+import type { AccountStore } from '../store/account.ts'
+import { type AccessPolicy, type Agent, type AgentType, searchLimit, type Visibility } from '../store/account/agents.ts'
+import type { Statement } from '../store/bound.ts'
+import { checkNewAlias } from './alias.ts'
+import { attachSkills, type SkillInput } from './skills.ts'
+
+/** Longest description of an agent. Spec: "Limits". */
+export const maxDescriptionLength = 500
+
+export interface NewAgent {
+  alias: string
+  type?: AgentType
+  visibility?: Visibility
+  accessPolicy?: AccessPolicy
+  description?: string
+  /** Address of a remote agent; required for type `a2a`. */
+  remoteUrl?: string
+  skills?: SkillInput[]
+}
+
+/**
+ * Create an agent of the account. The key is returned here and never again.
+ * Fails with `wrong_credential`, `invalid_alias`, `alias_reserved`, `alias_taken` or `invalid_input`.
+ *
+ * Spec: "Agent"; "Creating an agent returns a fresh agent API key".
+ */
+export async function createAgent(account: AccountStore, input: NewAgent): Promise<{ agent: Agent; apiKey: string }> {
+  requireAdmin(account.actor)
+  const alias = checkNewAlias(input.alias, account.deps.config.reservedAliases)
+  const type = input.type ?? 'mcp'
+  const agent: Agent = {
+    id: newId(),
+    alias,
+    type,
+    visibility: input.visibility ?? 'private',
+    accessPolicy: input.accessPolicy ?? 'auto_approve',
+    description: checkDescription(input.description),
+    remoteUrl: checkRemoteUrl(type, input.remoteUrl),
+    createdAt: account.deps.now(),
+    lastSeenAt: null,
+  }
+  await refuseTakenAlias(account, alias)
+
+  const { statements, apiKey } = await newAgentStatements(account, agent, null)
+  try {
+    await account.write([...statements, ...attachSkills(account, agent.id, input.skills ?? [])])
+  } catch (error) {
+    // Somebody else took the alias between the look and the write.
+    if (error instanceof GridError && error.code === 'write_conflict') await refuseTakenAlias(account, alias)
+    throw error
+  }
+  return { agent, apiKey }
+}
+
+/** The rows of a new agent and its first key. An alias that is taken after all fails the unit. */
+export async function newAgentStatements(
+  account: AccountStore,
+  agent: Agent,
+  signupId: string | null,
+): Promise<{ statements: Statement[]; apiKey: string }> {
+  const { key, hash, last4 } = await mintKey('agent_key')
+  const row = { id: newId(), kind: 'agent_key' as const, agentId: agent.id, userId: null, name: '', hash, last4 }
+  return {
+    apiKey: key,
+    statements: [
+      account.change.agents.add(agent, signupId, agent.createdAt),
+      account.change.keys.add(row, agent.createdAt),
+    ],
+  }
+}
+
+/** Fails with `alias_taken`, also for the alias of another account's deleted agent. */
+export async function refuseTakenAlias(account: AccountStore, alias: string): Promise<void> {
+  if (await account.read.directory.aliasIsFree(alias)) return
+  throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
+}
+
+/** A description as stored. Fails with `invalid_input`. */
+export function checkDescription(text: string | undefined): string {
+  const description = wellFormed(text ?? '')
+  if (description === undefined || description.length > maxDescriptionLength) {
+    throw new GridError('invalid_input', `A description has at most ${maxDescriptionLength} characters.`, {
+      field: 'description',
+    })
+  }
+  return description
+}
+
+/** An agent that the caller can write to. */
+export interface ListedAgent {
+  /** With `@`. */
+  alias: string
+  description: string
+  type: AgentType
+  visibility: Visibility
+  skills: { name: string; description: string }[]
+  /** ISO 8601, or null before the first call. */
+  last_seen: string | null
+}
+
+/**
+ * Agents the caller can write to, without itself: those of its account, or with
+ * `public` those of other accounts that accept it. `more` when the list was cut.
+ */
+export async function listAgents(
+  account: AccountStore,
+  input: { search?: string; public?: boolean },
+): Promise<{ agents: ListedAgent[]; more: boolean }> {
+  const caller = callingAgent(account.actor)
+  const search = (wellFormed(input.search ?? '') ?? '').trim()
+  const found = input.public
+    ? await account.read.directory.search(search, caller.alias)
+    : await account.read.agents.search(search, caller.agentId)
+  return { agents: found.slice(0, searchLimit).map(asListed), more: found.length > searchLimit }
+}
+
+function asListed(agent: Agent & { skills: string }): ListedAgent {
+  return {
+    alias: `@${agent.alias}`,
+    description: agent.description,
+    type: agent.type,
+    visibility: agent.visibility,
+    skills: JSON.parse(agent.skills),
+    last_seen: agent.lastSeenAt === null ? null : new Date(agent.lastSeenAt).toISOString(),
+  }
+}
+
+function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): string | null {
+  if (type !== 'a2a') {
+    if (remoteUrl !== undefined) {
+      throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteUrl.', { field: 'remoteUrl' })
+    }
+    return null
+  }
+  const url = remoteUrl !== undefined && URL.canParse(remoteUrl) ? new URL(remoteUrl) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    throw new GridError('invalid_input', 'An agent of type a2a needs a remoteUrl: an http or https address.', {
+      field: 'remoteUrl',
+    })
+  }
+  return url.href
+}

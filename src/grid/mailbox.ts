@@ -1,0 +1,101 @@
+/** Reading: what waits in the calling agent's own mailbox is handed out once. */
+import { crc32 } from 'node:zlib'
+import { callingAgent } from '../auth/actor.ts'
+import { newId } from '../lib/id.ts'
+import type { AccountStore } from '../store/account.ts'
+import type { Mail } from '../store/account/mailbox.ts'
+
+/** Most messages of one hand-out. */
+export const maxBatch = 50
+/** Longest hand-out in UTF-16 units, so at most 256 KiB as UTF-8; one message always fits. */
+const maxBatchChars = 80_000
+
+/** One message as its recipient sees it. Spec: "Grid message"; the further fields only where they apply. */
+export interface GridMessage {
+  message_id: string
+  /** `direct`, or `#name`. */
+  channel: string
+  /** The sender's alias with `@`. */
+  user: string
+  type: 'agent' | 'human' | 'system'
+  message: string
+  /** What to pass as `send_message.to` to answer. */
+  reply_to: string
+  timestamp: string
+  reply_to_message_id?: string
+  conversation_id?: string
+  senderDescription?: string
+  senderSkills?: string[]
+  /** The sender signed up by itself and nobody has claimed it. */
+  unverified?: true
+  /** Handed out before, and given back because the answer failed. */
+  redelivered?: true
+  flagged?: true
+  a2a?: unknown
+}
+
+export interface Batch {
+  messages: GridMessage[]
+  /** How many more wait. */
+  remaining: number
+  /** The place of the last message handed out, for reading again later. Opaque. */
+  cursor: string
+}
+
+/**
+ * Hand out the oldest unread messages of the calling agent and mark them read, in
+ * the order of storing: at most `limit`, and not more than fit into one answer.
+ * An empty mailbox writes nothing.
+ *
+ * Spec: "Grid message". Fails with `wrong_credential`.
+ */
+export async function readMessages(account: AccountStore, input: { limit?: number }): Promise<Batch> {
+  const { agentId } = callingAgent(account.actor)
+  const { mailbox } = account.read
+  if (!(await mailbox.hasUnread(agentId))) {
+    return { messages: [], remaining: 0, cursor: cursor(account, agentId, await mailbox.lastRead(agentId)) }
+  }
+
+  const batch = newId()
+  const limit = Math.min(input.limit ?? maxBatch, maxBatch)
+  const [, counted] = await account.write([
+    account.change.mailbox.claim(agentId, batch, limit, maxBatchChars, account.deps.now()),
+    account.change.mailbox.countUnread(agentId),
+  ])
+  const mail = await mailbox.batch(agentId, batch)
+  const last = mail.length > 0 ? mail[mail.length - 1].seq : await mailbox.lastRead(agentId)
+  return {
+    messages: mail.map(asGridMessage),
+    remaining: Number(counted[0].unread),
+    cursor: cursor(account, agentId, last),
+  }
+}
+
+function asGridMessage(mail: Mail): GridMessage {
+  const isPost = mail.recipient.startsWith('#')
+  const user = `@${mail.fromAlias}`
+  const skills = (JSON.parse(mail.senderSkills) as { name: string }[]).map((skill) => skill.name)
+  return {
+    message_id: mail.id,
+    channel: isPost ? mail.recipient : 'direct',
+    user,
+    type: mail.type,
+    message: mail.body,
+    reply_to: isPost ? mail.recipient : user,
+    timestamp: new Date(mail.createdAt).toISOString(),
+    ...(mail.replyToMessageId && { reply_to_message_id: mail.replyToMessageId }),
+    ...(mail.conversationId && { conversation_id: mail.conversationId }),
+    ...(mail.senderDescription && { senderDescription: mail.senderDescription }),
+    ...(skills.length > 0 && { senderSkills: skills }),
+    ...(mail.senderState === 'provisional' && { unverified: true as const }),
+    ...(mail.returned > 0 && { redelivered: true as const }),
+    ...(mail.flagged && { flagged: true as const }),
+    ...(mail.a2a !== null && { a2a: mail.a2a }),
+  }
+}
+
+/** A place in one agent's mailbox: bound to the agent and to this history of the store. */
+function cursor(account: AccountStore, agentId: string, seq: number): string {
+  const place = `${account.epoch}.${seq.toString(36)}`
+  return `${place}.${crc32(`${agentId}.${place}`).toString(36)}`
+}

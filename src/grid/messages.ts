@@ -1,0 +1,256 @@
+/** Sending: one message to an agent or to a channel, and what became of it. */
+import { type AgentActor, callingAgent } from '../auth/actor.ts'
+import { hashForLookup } from '../auth/secrets.ts'
+import { GridError } from '../errors.ts'
+import { newId } from '../lib/id.ts'
+import { characters, wellFormed } from '../lib/text.ts'
+import { day } from '../lib/time.ts'
+import type { AccountStore } from '../store/account.ts'
+import type { NewMessage } from '../store/account/messages.ts'
+import type { Statement } from '../store/bound.ts'
+import { bareAlias, bareChannelName } from './alias.ts'
+
+/** Longest text of a message, in characters. */
+export const maxMessageLength = 10_000
+/** How long an idempotency key is remembered. */
+export const keyLifetimeMs = 7 * day
+const maxKeyLength = 200
+/** Attempts of a send whose conditions changed between reading and writing. */
+const maxAttempts = 3
+
+/** What A2A knows of a message beyond its text; kept for the recipient. Parts are in 1.0 form. */
+export interface A2aDetails {
+  messageId: string
+  contextId?: string
+  taskId?: string
+  parts?: unknown[]
+  metadata?: Record<string, unknown>
+  extensions?: string[]
+  referenceTaskIds?: string[]
+}
+
+export interface SendInput {
+  /** `@alias`, with or without `@`, or `#channel`. */
+  to: string
+  text: string
+  replyToMessageId?: string
+  conversationId?: string
+  /** Repeating a send with the same key stores it once; other content under it is refused. */
+  idempotencyKey?: string
+  a2a?: A2aDetails
+  /** Whether an agent may write to itself. Default: no. */
+  toSelf?: boolean
+}
+
+/** A message that is on disk. */
+export interface SentMessage {
+  /** What callers see as `message_id`. */
+  id: string
+  /** As addressed: `@alias` or `#name`. */
+  recipient: string
+  conversationId: string | null
+  /** Milliseconds since the epoch. */
+  createdAt: number
+  /** How many messages wait for the sender itself. */
+  unread: number
+}
+
+/** Where one message is to go, as found by reading. */
+type Target =
+  | { kind: 'agent'; label: string; id: string; home?: string }
+  | { kind: 'channel'; label: string; id: string; members: number }
+
+/**
+ * Put a message from the calling agent into another agent's mailbox, or into that
+ * of every other member of a channel. When this returns, it is on disk.
+ *
+ * Fails with `wrong_credential`, `invalid_input`, `message_too_long`, `recipient_not_found`,
+ * `channel_not_found`, `not_channel_member`, `self_message`, `message_not_found` (the one replied to),
+ * `idempotency_conflict`, `trial_expired` or `unavailable`.
+ *
+ * Spec: "Grid message"; effect of "A2A `message/send`"; "States and transitions", signup trial.
+ */
+export async function sendMessage(account: AccountStore, input: SendInput): Promise<SentMessage> {
+  const sender = callingAgent(account.actor)
+  const text = checkText(input.text)
+  const key = checkKey(input.idempotencyKey)
+  const requestHash = key === null ? '' : hashOf(input)
+
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    if (key !== null) {
+      const earlier = await findRepeat(account, sender, key, requestHash)
+      if (earlier) return earlier
+    }
+    const target = await findTarget(account, sender, input)
+    const conversationId = input.conversationId ?? await conversationOf(account, sender, input.replyToMessageId)
+
+    const message: NewMessage = {
+      id: newId(),
+      from: sender.agentId,
+      type: 'agent',
+      recipient: target.label,
+      body: text,
+      replyToMessageId: input.replyToMessageId ?? null,
+      conversationId,
+      a2a: input.a2a ? JSON.stringify(input.a2a) : null,
+      flagged: false,
+      key,
+      at: account.deps.now(),
+    }
+    const rows = await store(account, message, target, requestHash)
+    if (rows[0].length > 0) {
+      const unread = Number(rows[rows.length - 1][0].unread)
+      return { id: message.id, recipient: target.label, conversationId, createdAt: message.at, unread }
+    }
+    // A condition of the write did not hold. What can be read now says which; otherwise it holds again.
+    await refuseEndedTrial(account, sender)
+  }
+  throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
+    retryAfterSeconds: 1,
+  })
+}
+
+/** What became of a message of the calling agent. */
+export interface MessageStatus {
+  id: string
+  recipient: string
+  /** Milliseconds since the epoch. */
+  sentAt: number
+  readBy: { alias: string; readAt: number }[]
+  /** `read` when every recipient has it, `pending` while a remote agent's delivery is due. */
+  delivery: 'queued' | 'read' | 'pending'
+}
+
+/** Fails with `message_not_found`: unknown, or not sent by the caller. */
+export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
+  const sender = callingAgent(account.actor)
+  const message = await account.read.messages.sent(messageId, sender.agentId)
+  if (!message) throw new GridError('message_not_found', 'No message of yours has this id.')
+
+  const receipts = await account.read.messages.receipts(messageId)
+  const waiting = receipts.filter((receipt) => receipt.state !== 'read')
+  return {
+    id: message.id,
+    recipient: message.recipient,
+    sentAt: message.createdAt,
+    readBy: receipts.flatMap(({ alias, readAt }) => readAt === null ? [] : [{ alias, readAt }]),
+    delivery: waiting.length === 0 ? 'read' : waiting.some((receipt) => receipt.type === 'a2a') ? 'pending' : 'queued',
+  }
+}
+
+function checkText(text: string): string {
+  const checked = wellFormed(text)
+  if (checked === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
+  if (checked === '') throw new GridError('invalid_input', 'The message is empty.')
+  if (checked.length > maxMessageLength && characters(checked) > maxMessageLength) {
+    throw new GridError(
+      'message_too_long',
+      `The message has ${characters(checked)} characters, at most ${maxMessageLength} are allowed. Split it.`,
+    )
+  }
+  return checked
+}
+
+function checkKey(key: string | undefined): string | null {
+  if (key === undefined) return null
+  if (key === '' || key.length > maxKeyLength || wellFormed(key) !== key) {
+    throw new GridError('invalid_input', `An idempotency key has 1 to ${maxKeyLength} characters.`)
+  }
+  return key
+}
+
+/** The content of a send, whatever the door: a repeat must agree with it. */
+function hashOf({ to, text, replyToMessageId, conversationId, a2a }: SendInput): string {
+  const address = to.trim().toLowerCase().replace(/^@/, '')
+  return hashForLookup(JSON.stringify([address, text, replyToMessageId, conversationId, a2a]))
+}
+
+async function findRepeat(
+  account: AccountStore,
+  sender: AgentActor,
+  key: string,
+  requestHash: string,
+): Promise<SentMessage | undefined> {
+  const earlier = await account.read.messages.byKey(sender.agentId, key, account.deps.now() - keyLifetimeMs)
+  if (!earlier) return undefined
+  if (earlier.requestHash !== requestHash) {
+    throw new GridError(
+      'idempotency_conflict',
+      'This idempotency key was used for another message. Use a new key for new content.',
+    )
+  }
+  return { ...earlier, unread: await account.read.mailbox.unread(sender.agentId) }
+}
+
+async function findTarget(account: AccountStore, sender: AgentActor, input: SendInput): Promise<Target> {
+  return input.to.trim().startsWith('#')
+    ? await findChannel(account, sender, bareChannelName(input.to))
+    : await findAgent(account, sender, bareAlias(input.to), input.toSelf ?? false)
+}
+
+async function findAgent(account: AccountStore, sender: AgentActor, alias: string, toSelf: boolean): Promise<Target> {
+  const label = `@${alias}`
+  const own = await account.read.agents.byAlias(alias)
+  if (own?.id === sender.agentId && !toSelf) {
+    throw new GridError('self_message', 'This is your own alias. A message goes to another agent.')
+  }
+  if (own) return { kind: 'agent', label, id: own.id }
+
+  const foreign = await account.read.directory.byAlias(alias, sender.alias)
+  // Private, refusing and missing agents of other accounts look alike.
+  if (!foreign) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
+  return { kind: 'agent', label, id: foreign.id, home: foreign.home }
+}
+
+async function findChannel(account: AccountStore, sender: AgentActor, name: string): Promise<Target> {
+  const channel = await account.read.channels.byName(name, sender.agentId)
+  if (!channel) throw new GridError('channel_not_found', `Channel '#${name}' not found`)
+  if (!channel.isMember) {
+    throw new GridError('not_channel_member', `You are not a member of #${name}. An admin of the account can add you.`)
+  }
+  return { kind: 'channel', label: `#${name}`, id: channel.id, members: channel.memberCount }
+}
+
+/** A reply belongs to the conversation of what it answers. */
+async function conversationOf(
+  account: AccountStore,
+  sender: AgentActor,
+  repliedTo: string | undefined,
+): Promise<string | null> {
+  if (repliedTo === undefined) return null
+  const message = await account.read.mailbox.received(sender.agentId, repliedTo) ??
+    await account.read.messages.sent(repliedTo, sender.agentId)
+  if (!message) {
+    throw new GridError('message_not_found', 'reply_to_message_id names no message that you received or sent.')
+  }
+  return message.conversationId
+}
+
+function store(account: AccountStore, message: NewMessage, target: Target, requestHash: string) {
+  const { messages, mailbox } = account.change
+  const chars = message.body.length + (message.a2a?.length ?? 0)
+  const statements: Statement[] = target.kind === 'agent'
+    ? [
+      messages.addDirect(message, target),
+      messages.countTrial(message.from),
+      messages.deliver(message, target, chars),
+    ]
+    : [
+      messages.addPost(message, target.id),
+      messages.countTrial(message.from),
+      messages.fanOut(message, target.id, chars, target.members),
+    ]
+  if (message.key !== null) {
+    statements.push(messages.addKey({ ...message, key: message.key }, requestHash))
+  }
+  return account.write([...statements, mailbox.countUnread(message.from)])
+}
+
+async function refuseEndedTrial(account: AccountStore, sender: AgentActor): Promise<void> {
+  const trial = await account.read.agents.trial(sender.agentId)
+  if (!trial || (trial.used < trial.max && trial.expiresAt > account.deps.now())) return
+  throw new GridError(
+    'trial_expired',
+    `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,
+  )
+}

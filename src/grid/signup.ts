@@ -1,0 +1,134 @@
+/** Signup: an agent registers itself and can write at once, on trial. */
+import type { Actor } from '../auth/actor.ts'
+import { mintLinkToken } from '../auth/secrets.ts'
+import { GridError } from '../errors.ts'
+import { newId } from '../lib/id.ts'
+import { hour } from '../lib/time.ts'
+import type { Agent } from '../store/account/agents.ts'
+import type { Config } from '../config.ts'
+import type { Store } from '../store/store.ts'
+import { checkDescription, newAgentStatements, refuseTakenAlias } from './agents.ts'
+import { checkNewAlias } from './alias.ts'
+import { normalEmail } from './email.ts'
+import { attachSkills } from './skills.ts'
+
+/** Spec: "Limits", trial. */
+export const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
+/** Spec: "Limits", signup skills. */
+export const maxSignupSkills = 20
+/** An account nobody has claimed takes no more agents than this; later signups open another. */
+const maxProvisionalAgents = 20
+const maxAttempts = 3
+
+export interface SignupInput {
+  ownerEmail: string
+  alias: string
+  description?: string
+  /** Names. */
+  skills?: string[]
+}
+
+/** What a new agent is told, once. Spec: "Signup", success response body. */
+export interface SignupResult {
+  api_key: string
+  /** With `@`. */
+  alias: string
+  trial: { max_messages: number; expires_in: string; claim_url: string }
+  /** Ready to paste into an MCP client. */
+  mcp_config: { mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }> }
+}
+
+/**
+ * Register an agent for an owner who has proved nothing yet. `address` is the
+ * client's, as the limits count it.
+ *
+ * The first signup for an address opens a provisional account, later ones join it
+ * while nobody has claimed it; a claimed account is never joined. The answer is
+ * the same in all cases.
+ *
+ * Fails with `invalid_alias`, `alias_taken`, `alias_reserved`, `invalid_email`,
+ * `invalid_input` or `signup_rate_limited`. Spec: "Signup".
+ */
+export async function signUp(store: Store, input: SignupInput, address: string): Promise<SignupResult> {
+  const { config, now } = store.deps
+  const alias = checkNewAlias(input.alias, config.reservedAliases)
+  const ownerEmail = normalEmail(input.ownerEmail)
+  const description = checkDescription(input.description)
+  const skills = checkSkillNames(input.skills ?? [])
+
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const at = now()
+    await refuseTooMany(store, address, at)
+    const joinEmail = config.signupJoin === 'email' ? ownerEmail : null
+    const joined = joinEmail === null ? undefined : await store.global.accounts.byJoinEmail(joinEmail)
+    const home = joined?.id ?? newId()
+    const account = store.account(home, { type: 'system', job: 'signup' } satisfies Actor)
+    await refuseTakenAlias(account, alias)
+
+    const agent: Agent = {
+      id: newId(),
+      alias,
+      type: 'mcp',
+      visibility: 'private',
+      accessPolicy: 'auto_approve',
+      description,
+      remoteUrl: null,
+      createdAt: at,
+      lastSeenAt: null,
+    }
+    const claim = await mintLinkToken()
+    const signup = { id: newId(), home, joinEmail, ownerEmail, address, claimTokenHash: claim.hash, at }
+    const { statements, apiKey } = await newAgentStatements(account, agent, signup.id)
+    try {
+      await store.write([
+        ...(joined ? [] : [
+          store.global.accounts.add({ id: home, name: ownerEmail, state: 'provisional', joinEmail }, at),
+        ]),
+        store.global.signups.add(signup, config.signupPerHour, at - hour),
+        ...statements,
+        account.change.agents.addTrial(agent.id, trial.maxMessages, at + trial.lifetimeMs),
+        ...attachSkills(account, agent.id, skills),
+        store.global.accounts.closeToJoins(home, maxProvisionalAgents),
+      ])
+      return asResult(config, alias, apiKey, claim.token)
+    } catch (error) {
+      // The alias, the account or the address's allowance went to somebody else: look again.
+      if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+    }
+  }
+  throw new GridError('unavailable', 'Many agents are signing up for this owner. Try again.', { retryAfterSeconds: 1 })
+}
+
+function asResult(config: Config, alias: string, apiKey: string, claimToken: string): SignupResult {
+  const headers = { Authorization: `Bearer ${apiKey}` }
+  return {
+    api_key: apiKey,
+    alias: `@${alias}`,
+    trial: {
+      max_messages: trial.maxMessages,
+      expires_in: trial.lifetimeText,
+      claim_url: `${config.appUrl}/claim/${claimToken}`,
+    },
+    mcp_config: { mcpServers: { 'agent-grid': { type: 'http', url: `${config.appUrl}/mcp/v1/grid`, headers } } },
+  }
+}
+
+async function refuseTooMany(store: Store, address: string, at: number): Promise<void> {
+  const { n, oldest } = await store.global.signups.fromAddress(address, at - hour)
+  if (n < store.deps.config.signupPerHour) return
+  const retryAfterSeconds = Math.ceil(((oldest ?? at) + hour - at) / 1_000)
+  throw new GridError(
+    'signup_rate_limited',
+    `Too many signups from this address: ${store.deps.config.signupPerHour} per hour. Try again in ${
+      Math.ceil(retryAfterSeconds / 60)
+    } minutes.`,
+    { retryAfterSeconds },
+  )
+}
+
+function checkSkillNames(names: string[]) {
+  if (names.length > maxSignupSkills) {
+    throw new GridError('invalid_input', `At most ${maxSignupSkills} skills are allowed.`, { field: 'skills' })
+  }
+  return names.map((name) => ({ name }))
+}

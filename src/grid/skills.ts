@@ -1,0 +1,85 @@
+/** Skills: what an agent says it can do, shared by name in its account. */
+import { callingAgent } from '../auth/actor.ts'
+import { GridError } from '../errors.ts'
+import { newId } from '../lib/id.ts'
+import { wellFormed } from '../lib/text.ts'
+import type { AccountStore } from '../store/account.ts'
+import type { Statement } from '../store/bound.ts'
+import { bareAlias } from './alias.ts'
+
+/** Most skills of one agent. */
+export const maxSkills = 200
+const maxNameLength = 64
+const maxDescriptionLength = 500
+
+export interface SkillInput {
+  name: string
+  description?: string
+}
+
+/** The skills of the account, or of one agent the caller can see. Fails with `agent_not_found`. */
+export async function listSkills(account: AccountStore, input: { agent?: string }): Promise<Required<SkillInput>[]> {
+  const skills = input.agent === undefined
+    ? await account.read.skills.list()
+    : await account.read.skills.ofAgent((await liveAgent(account, input.agent)).id)
+  return skills.map(({ name, description }) => ({ name, description }))
+}
+
+/**
+ * Replace the calling agent's skills as a whole. Names the account does not have are
+ * created; a skill it has keeps its description. Fails with `invalid_input`.
+ */
+export async function setSkills(
+  account: AccountStore,
+  input: { skills: SkillInput[] },
+): Promise<{ assigned: string[]; created: string[] }> {
+  const { agentId } = callingAgent(account.actor)
+  const skills = checkSkills(input.skills)
+  const rows = await account.write([
+    account.change.skills.clear(agentId),
+    ...attachSkills(account, agentId, skills),
+  ])
+  const created = rows.flat().filter((row) => 'name' in row).map((row) => String(row.name))
+  return { assigned: skills.map((skill) => skill.name), created }
+}
+
+/** Create what is missing and attach all; does nothing unless the agent lives when the unit runs. */
+export function attachSkills(account: AccountStore, agentId: string, skills: SkillInput[]): Statement[] {
+  const at = account.deps.now()
+  return checkSkills(skills).flatMap(({ name, description }) => [
+    account.change.skills.addMissing(agentId, { id: newId(), name, description }, at),
+    account.change.skills.attach(agentId, name),
+  ])
+}
+
+/** Skills as stored: trimmed, each name once. Fails with `invalid_input`. */
+export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
+  if (skills.length > maxSkills) {
+    throw new GridError('invalid_input', `At most ${maxSkills} skills are allowed.`, { field: 'skills' })
+  }
+  const byName = new Map<string, Required<SkillInput>>()
+  for (const skill of skills) {
+    const name = wellFormed(skill.name)?.trim()
+    const description = wellFormed(skill.description ?? '')
+    if (!name || name.length > maxNameLength) {
+      throw new GridError('invalid_input', `The name of a skill has 1 to ${maxNameLength} characters.`, {
+        field: 'skills',
+      })
+    }
+    if (description === undefined || description.length > maxDescriptionLength) {
+      throw new GridError(
+        'invalid_input',
+        `The description of a skill has at most ${maxDescriptionLength} characters.`,
+        { field: 'skills' },
+      )
+    }
+    if (!byName.has(name)) byName.set(name, { name, description })
+  }
+  return [...byName.values()]
+}
+
+async function liveAgent(account: AccountStore, alias: string) {
+  const agent = await account.read.agents.byAlias(bareAlias(alias))
+  if (!agent) throw new GridError('agent_not_found', `Agent '@${bareAlias(alias)}' not found`)
+  return agent
+}

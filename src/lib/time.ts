@@ -1,0 +1,10 @@
+/** Durations in milliseconds. */
+export const second = 1_000
+export const minute = 60 * second
+export const hour = 60 * minute
+export const day = 24 * hour
+
+/** ISO 8601 in UTC with milliseconds and `Z`, from milliseconds since the epoch. */
+export function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString()
+}

@@ -1,0 +1,126 @@
+import { and, eq, exists, isNull, ne, notExists, or, sql } from 'drizzle-orm'
+import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
+import type { Db } from '../account.ts'
+import { mine, own, p, type Scope, value } from '../bound.ts'
+
+export type AgentType = typeof agents.$inferSelect.type
+export type Visibility = typeof agents.$inferSelect.visibility
+export type AccessPolicy = typeof agents.$inferSelect.accessPolicy
+
+/** An agent as the account sees it. Times are milliseconds since the epoch. */
+export interface Agent {
+  id: string
+  /** Without `@`. */
+  alias: string
+  type: AgentType
+  visibility: Visibility
+  accessPolicy: AccessPolicy
+  description: string
+  remoteUrl: string | null
+  createdAt: number
+  lastSeenAt: number | null
+}
+
+/** How many agents one search answers at most. */
+export const searchLimit = 200
+
+export const agentFields = {
+  id: agents.id,
+  alias: agents.alias,
+  type: agents.type,
+  visibility: agents.visibility,
+  accessPolicy: agents.accessPolicy,
+  description: agents.description,
+  remoteUrl: agents.remoteUrl,
+  createdAt: agents.createdAt,
+  lastSeenAt: agents.lastSeenAt,
+}
+
+/** Part of an alias, description or skill name, without regard to case; the empty text matches all. */
+export function matchesSearch(db: Db) {
+  const contains = (text: unknown) => sql`instr(lower(${text}), ${p('search')}) > 0`
+  return or(
+    sql`${p('search')} = ''`,
+    contains(agents.alias),
+    contains(agents.description),
+    exists(
+      db.select({ one: sql`1` }).from(agentSkills)
+        .innerJoin(skills, and(eq(skills.accountId, agentSkills.accountId), eq(skills.id, agentSkills.skillId)))
+        .where(
+          and(
+            eq(agentSkills.accountId, agents.accountId),
+            eq(agentSkills.agentId, agents.id),
+            contains(skills.name),
+          ),
+        ),
+    ),
+  )
+}
+
+/**
+ * The names and descriptions of an agent's skills, as a JSON array. A query of its own inside the field:
+ * in a select without joins drizzle drops the table names of a field's own columns.
+ */
+export function skillsAsJson(db: Db) {
+  const json = sql<string>`json_group_array(json_object('name', ${skills.name}, 'description', ${skills.description}))`
+  const ofAgent = db.select({ json }).from(agentSkills)
+    .innerJoin(skills, and(eq(skills.accountId, agentSkills.accountId), eq(skills.id, agentSkills.skillId)))
+    .where(and(eq(agentSkills.accountId, agents.accountId), eq(agentSkills.agentId, agents.id)))
+  return sql<string>`(${ofAgent})`.as('skills')
+}
+
+export function prepareAgents(db: Db) {
+  const live = isNull(agents.deletedAt)
+  const byAlias = db.select(agentFields).from(agents).where(own(agents, eq(agents.alias, p('alias')), live)).prepare()
+  const byId = db.select(agentFields).from(agents).where(own(agents, eq(agents.id, p('id')), live)).prepare()
+  const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
+    .where(own(agents, live, ne(agents.id, p('except')), matchesSearch(db)))
+    .orderBy(agents.alias).limit(searchLimit + 1).prepare()
+  const access = db.select({ alias: agentAccess.alias }).from(agentAccess)
+    .where(own(agentAccess, eq(agentAccess.agentId, p('agent')))).prepare()
+  const trial = db.select({ used: trials.used, max: trials.max, expiresAt: trials.expiresAt }).from(trials)
+    .where(own(trials, eq(trials.agentId, p('agent')))).prepare()
+
+  // A taken alias is refused by the unique index while its agent lives, and here after it was deleted elsewhere.
+  const takenElsewhere = db.select({ one: sql`1` }).from(agents)
+    .where(and(eq(agents.alias, p('alias')), ne(agents.accountId, p('account'))))
+  const add = db.insert(agents).select(
+    db.select({
+      accountId: value('account'),
+      id: value('id'),
+      alias: value('alias'),
+      type: value<AgentType>('type'),
+      visibility: value<Visibility>('visibility'),
+      accessPolicy: value<AccessPolicy>('accessPolicy'),
+      description: value('description'),
+      remoteUrl: value<string | null>('remoteUrl'),
+      signupId: value<string | null>('signupId'),
+      createdAt: value<number>('at'),
+      deletedAt: sql<null>`NULL`.as('deleted_at'),
+      lastSeenAt: sql<null>`NULL`.as('last_seen_at'),
+    }).from(sql`(SELECT 1)`).where(notExists(takenElsewhere)),
+  ).returning({ id: agents.id }).toSQL()
+  const addTrial = db.insert(trials)
+    .values(mine({ agentId: p('agent'), used: 0, max: p('max'), expiresAt: p('expiresAt') })).toSQL()
+  const seen = db.update(agents).set({ lastSeenAt: sql`${p('at')}` }).where(own(agents, eq(agents.id, p('id')))).toSQL()
+
+  return {
+    reads: (scope: Scope) => ({
+      /** A live agent of the account. */
+      byAlias: (alias: string): Promise<Agent | undefined> => scope.one(byAlias, { alias }),
+      byId: (id: string): Promise<Agent | undefined> => scope.one(byId, { id }),
+      /** Live agents but one, by alias; `skills` is JSON. One more than `searchLimit` when there are more. */
+      search: (search: string, except: string) => scope.all(bySearch, { search: search.toLowerCase(), except }),
+      /** The aliases on an agent's allow or block list. */
+      accessList: async (agent: string) => (await scope.all(access, { agent })).map((row) => row.alias),
+      trial: (agent: string) => scope.one(trial, { agent }),
+    }),
+    changes: (scope: Scope) => ({
+      /** No row when the alias belongs to another account; a constraint error when a live agent has it, or the signup is missing. */
+      add: (agent: Omit<Agent, 'createdAt' | 'lastSeenAt'>, signupId: string | null, at: number) =>
+        scope.bind(add, { ...agent, signupId, at }),
+      addTrial: (agent: string, max: number, expiresAt: number) => scope.bind(addTrial, { agent, max, expiresAt }),
+      seen: (id: string, at: number) => scope.bind(seen, { id, at }),
+    }),
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The two words of account scoping. Every statement on an account table is
+ * built once with the placeholder `account`, and a `Scope` is the only thing
+ * that can run or bind it, with its own account filled in.
+ */
+import { and, eq, fillPlaceholders, type Placeholder, type Query, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { InValue } from '@libsql/client'
+
+/** A named value that a statement gets when it is run. */
+export function p(name: string): Placeholder {
+  return sql.placeholder(name)
+}
+
+/** A named value for places where drizzle wants SQL: the columns of an `INSERT … SELECT`. Nothing is encoded there. */
+export function value<T = string>(name: string): SQL.Aliased<T> {
+  return sql<T>`${p(name)}`.as(name)
+}
+
+/** Rows of the caller's own account; replaces `and(…)`. */
+export function own(table: { accountId: SQLiteColumn }, ...conditions: (SQL | undefined)[]): SQL {
+  return and(eq(table.accountId, p('account')), ...conditions)!
+}
+
+/** The rows of a new record, stamped with the caller's own account. */
+export function mine<T extends Record<string, unknown>>(row: T): T & { accountId: Placeholder } {
+  return { accountId: p('account'), ...row }
+}
+
+/** A statement of a write, ready for the queue. `rows` says how many rows it may write (default 1). */
+export interface Statement {
+  sql: string
+  args: InValue[]
+  rows?: number
+}
+
+/** The values of a statement's placeholders. `null` is a value; `undefined` would be a silent NULL and throws. */
+export type Values = Record<string, InValue>
+
+/** Fill a prepared statement. */
+export function bind(query: Query, values: Values): Statement {
+  return { sql: query.sql, args: fillPlaceholders(query.params, values) as InValue[] }
+}
+
+interface Prepared<Row> {
+  all(values: Record<string, unknown>): Promise<Row[]>
+}
+
+/** One account's way to run prepared reads and to bind prepared changes. */
+export class Scope {
+  readonly accountId: string
+
+  constructor(accountId: string) {
+    this.accountId = accountId
+  }
+
+  all<Row>(prepared: Prepared<Row>, values: Values = {}): Promise<Row[]> {
+    return prepared.all({ ...values, account: this.accountId })
+  }
+
+  async one<Row>(prepared: Prepared<Row>, values: Values = {}): Promise<Row | undefined> {
+    return (await this.all(prepared, values))[0]
+  }
+
+  bind(query: Query, values: Values = {}): Statement {
+    return bind(query, { ...values, account: this.accountId })
+  }
+}

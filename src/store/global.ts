@@ -1,0 +1,17 @@
+/** Tables that belong to no account, and the look-ups that must cross accounts. */
+import type { Crossings, Db } from './account.ts'
+import { prepareAccounts } from './global/accounts.ts'
+import { prepareCredentials } from './global/credentials.ts'
+import { prepareSignups } from './global/signups.ts'
+import { prepareUsers } from './global/users.ts'
+
+export type GlobalTables = ReturnType<typeof prepareGlobalTables>
+
+export function prepareGlobalTables(db: Db, crossings: Crossings) {
+  return {
+    accounts: prepareAccounts(db),
+    credentials: prepareCredentials(db, crossings),
+    signups: prepareSignups(db, crossings),
+    users: prepareUsers(db),
+  }
+}

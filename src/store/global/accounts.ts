@@ -1,0 +1,34 @@
+import { and, count, eq, sql } from 'drizzle-orm'
+import { accounts, agents } from '../../../db/schema.ts'
+import type { Db } from '../account.ts'
+import { bind, p, type Statement } from '../bound.ts'
+
+export function prepareAccounts(db: Db) {
+  const byId = db.select({ id: accounts.id, name: accounts.name, state: accounts.state }).from(accounts)
+    .where(eq(accounts.id, p('id'))).prepare()
+  const byJoinEmail = db.select({ id: accounts.id }).from(accounts).where(eq(accounts.joinEmail, p('email'))).prepare()
+  const add = db.insert(accounts).values({
+    id: p('id'),
+    name: p('name'),
+    state: p('state'),
+    joinEmail: p('joinEmail'),
+    createdAt: p('at'),
+    claimedAt: p('claimedAt'),
+  }).toSQL()
+  const agentCount = db.select({ n: count() }).from(agents).where(eq(agents.accountId, p('id')))
+  const closeToJoins = db.update(accounts).set({ joinEmail: null })
+    .where(and(eq(accounts.id, p('id')), sql`(${agentCount}) >= ${p('max')}`)).toSQL()
+
+  return {
+    byId: async (id: string) => (await byId.all({ id }))[0],
+    /** The provisional account that further signups of this address join. */
+    byJoinEmail: async (email: string) => (await byJoinEmail.all({ email }))[0],
+    /** A constraint error when another account already takes the signups of `joinEmail`. */
+    add: (
+      account: { id: string; name: string; state: 'provisional' | 'claimed'; joinEmail: string | null },
+      at: number,
+    ): Statement => bind(add, { ...account, at, claimedAt: account.state === 'claimed' ? at : null }),
+    /** Take no more signups once an account has `max` agents. */
+    closeToJoins: (id: string, max: number): Statement => bind(closeToJoins, { id, max }),
+  }
+}

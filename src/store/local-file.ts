@@ -1,0 +1,112 @@
+/**
+ * The local database file: one process, one connection. The operating system's
+ * lock decides; the side file `<db>.owner` only says who holds it.
+ */
+import { type Client } from '@libsql/client'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GridError } from '../errors.ts'
+import { isBusy } from './faults.ts'
+
+/** Who holds a local file, and where it takes commands (see `cli/control.ts`). */
+export interface Owner {
+  pid: number
+  host: string
+  since: string
+  control?: { url: string; token: string }
+}
+
+/** The path of a `file:` URL; undefined for a remote database. */
+export function localPath(databaseUrl: string): string | undefined {
+  if (!databaseUrl.startsWith('file:')) return undefined
+  const path = databaseUrl.slice('file:'.length).replace(/\?.*$/, '')
+  return path.startsWith('///') ? path.slice(2) : path
+}
+
+/** Make the folder of the database, readable by its owner alone. */
+export function makeFolder(path: string): void {
+  const folder = dirname(path)
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 })
+}
+
+/**
+ * Take the lock for the life of the process and set the pragmas.
+ * Fails with `database_in_use` when another process holds the file.
+ */
+export async function takeLocalFile(
+  client: Client,
+  path: string,
+  options: { durability: 'full' | 'relaxed'; waitSeconds: number; now: () => number },
+): Promise<void> {
+  const until = options.now() + options.waitSeconds * 1_000
+  for (;;) {
+    try {
+      await setPragmas(client, options.durability)
+      // Taking the write lock once keeps it: the locking mode is exclusive.
+      await client.batch(['SELECT 1'], 'write')
+      break
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      // The failed statement stays open on the connection and would swallow later writes.
+      await client.reconnect()
+      if (options.now() >= until) throw inUse(path)
+      await sleep(250)
+    }
+  }
+  chmodSync(path, 0o600)
+}
+
+/** True while this connection still holds the exclusive lock. */
+export async function holdsLock(client: Client): Promise<boolean> {
+  const { rows } = await client.execute('PRAGMA locking_mode')
+  return rows[0].locking_mode === 'exclusive'
+}
+
+/** Say who holds the file. */
+export function writeOwner(path: string, owner: Owner): void {
+  writeFileSync(`${path}.owner`, JSON.stringify(owner), { mode: 0o600 })
+}
+
+/** Who says to hold the file; undefined when nobody does. */
+export function readOwner(path: string): Owner | undefined {
+  try {
+    return JSON.parse(readFileSync(`${path}.owner`, 'utf8')) as Owner
+  } catch {
+    return undefined
+  }
+}
+
+export function removeOwner(path: string): void {
+  rmSync(`${path}.owner`, { force: true })
+}
+
+/** This process, as an owner. */
+export function thisProcess(now: number): Owner {
+  return { pid: process.pid, host: hostname(), since: new Date(now).toISOString() }
+}
+
+async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<void> {
+  const synchronous = durability === 'full' ? 2 : 1
+  const wanted: [string, string, string | number][] = [
+    ['locking_mode', 'EXCLUSIVE', 'exclusive'],
+    ['journal_mode', 'WAL', 'wal'],
+    ['synchronous', String(synchronous), synchronous],
+    ['foreign_keys', 'ON', 1],
+  ]
+  for (const [name, set] of wanted) await client.execute(`PRAGMA ${name} = ${set}`)
+  for (const [name, , expected] of wanted) {
+    const { rows } = await client.execute(`PRAGMA ${name}`)
+    if (rows[0][name] !== expected) throw new Error(`The database refused PRAGMA ${name} = ${expected}`)
+  }
+}
+
+function inUse(path: string): GridError {
+  const owner = readOwner(path)
+  const who = owner ? ` (process ${owner.pid} on ${owner.host} since ${owner.since})` : ''
+  return new GridError(
+    'database_in_use',
+    `The database ${path} is in use by another process${who}. A local file takes one process; for several use libsql-server or Turso.`,
+  )
+}

@@ -1,0 +1,171 @@
+/**
+ * The write queue: everything that waits is committed as one group.
+ *
+ * A unit is a list of statements and is atomic. Units of one moment share one
+ * `batch(…, 'write')`; a promise settles only after that commit returned, so
+ * what a caller is told is on disk. One commit is in flight per process.
+ */
+import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
+import { setImmediate } from 'node:timers'
+import { GridError } from '../errors.ts'
+import type { Log } from '../deps.ts'
+import type { Statement } from './bound.ts'
+import { errorCode, isConstraint, isOneUnitsFault, isRemoteLoss, isStorageFault } from './faults.ts'
+
+/** Rows of each statement of a unit, in order. Names are the database's, values are undecoded. */
+export type UnitRows = Row[][]
+
+interface Unit {
+  statements: Statement[]
+  rows: number
+  since: number
+  resolve(rows: UnitRows): void
+  reject(error: unknown): void
+}
+
+export interface QueueOptions {
+  client: Pick<Client, 'batch'>
+  log: Log
+  now: () => number
+  /** True for a local file; a remote group whose answer got lost is sent once more. */
+  local: boolean
+  /** Sees every statement before it runs; may throw. */
+  inspect: (sql: string) => void
+  /** The disk failed under a commit: what is in the file is unknown, the process must end. */
+  onStorageFault: (error: unknown) => void
+  /** Called after an error that was no unit's fault: makes sure that the connection still holds its lock. */
+  checkConnection: () => Promise<void>
+}
+
+const maxUnits = 128
+const maxRows = 2_000
+const maxWaiting = 1_000
+const maxWaitMs = 2_000
+
+export class WriteQueue {
+  readonly #options: QueueOptions
+  /** Waiting units by account, so that one busy account does not starve the others. */
+  readonly #lanes = new Map<string, Unit[]>()
+  #waiting = 0
+  #running = false
+  #broken = false
+  #idle: (() => void)[] = []
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+  }
+
+  /** Commit `statements` as one unit. `lane` is the account, or empty for global writes. */
+  write(lane: string, statements: Statement[]): Promise<UnitRows> {
+    for (const statement of statements) this.#options.inspect(statement.sql)
+    if (this.#broken) return Promise.reject(storageFailed())
+    if (this.#waiting >= maxWaiting) return Promise.reject(overloaded())
+
+    return new Promise((resolve, reject) => {
+      const rows = statements.reduce((sum, statement) => sum + (statement.rows ?? 1), 0)
+      const unit: Unit = { statements, rows, since: this.#options.now(), resolve, reject }
+      const waiting = this.#lanes.get(lane)
+      if (waiting) waiting.push(unit)
+      else this.#lanes.set(lane, [unit])
+      this.#waiting++
+      this.#schedule()
+    })
+  }
+
+  /** Resolves when nothing waits and nothing runs. */
+  drained(): Promise<void> {
+    if (!this.#running && this.#waiting === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  /** A turn of the event loop, not a delay: whoever arrived in the same turn shares the commit. */
+  #schedule(): void {
+    if (this.#running) return
+    this.#running = true
+    setImmediate(() => void this.#run())
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting > 0) {
+      const group = this.#take()
+      if (group.length > 0) await this.#commit(group)
+    }
+    this.#running = false
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  /** The next group: one unit of each lane in turn, as long as it stays small enough. */
+  #take(): Unit[] {
+    const group: Unit[] = []
+    let rows = 0
+    while (this.#waiting > 0 && group.length < maxUnits && rows < maxRows) {
+      for (const [lane, units] of this.#lanes) {
+        const unit = units.shift()!
+        if (units.length === 0) this.#lanes.delete(lane)
+        this.#waiting--
+        if (this.#options.now() - unit.since > maxWaitMs) {
+          unit.reject(overloaded())
+          continue
+        }
+        group.push(unit)
+        rows += unit.rows
+        if (group.length >= maxUnits || rows >= maxRows) break
+      }
+    }
+    return group
+  }
+
+  async #commit(group: Unit[]): Promise<void> {
+    const statements = group.flatMap((unit) => unit.statements)
+    try {
+      const results = await this.#batch(statements)
+      let at = 0
+      for (const unit of group) {
+        unit.resolve(results.slice(at, at += unit.statements.length).map((result) => result.rows))
+      }
+    } catch (error) {
+      if (isOneUnitsFault(error) && group.length > 1) {
+        for (const unit of group) await this.#commit([unit])
+        return
+      }
+      const failure = await this.#failure(error)
+      for (const unit of group) unit.reject(failure)
+    }
+  }
+
+  async #batch(statements: InStatement[]): Promise<ResultSet[]> {
+    try {
+      return await this.#options.client.batch(statements, 'write')
+    } catch (error) {
+      // The answer got lost: the group may be stored or not. Units are safe to repeat, so we ask again once.
+      if (this.#options.local || !isRemoteLoss(error)) throw error
+      this.#options.log.warn('The database connection was lost during a commit; repeating it once')
+      return await this.#options.client.batch(statements, 'write')
+    }
+  }
+
+  async #failure(error: unknown): Promise<unknown> {
+    if (isConstraint(error)) {
+      return new GridError('write_conflict', 'The grid changed while this call was under way. Repeat it.')
+    }
+    if (isOneUnitsFault(error)) return error
+    this.#options.log.error('A commit failed', { code: errorCode(error), error })
+    if (isStorageFault(error)) {
+      this.#broken = true
+      this.#options.onStorageFault(error)
+      return storageFailed()
+    }
+    if (this.#options.local) await this.#options.checkConnection().catch(this.#options.onStorageFault)
+    return new GridError('unavailable', 'The database did not accept the write. Repeat the call.', {
+      retryAfterSeconds: 1,
+    })
+  }
+}
+
+function overloaded(): GridError {
+  return new GridError('unavailable', 'The grid is busy. Repeat the call in a moment.', { retryAfterSeconds: 1 })
+}
+
+function storageFailed(): GridError {
+  return new GridError('unavailable', 'The grid cannot write to its disk and is stopping.', { retryAfterSeconds: 5 })
+}

@@ -1,0 +1,143 @@
+/** The store: connection, migrations, write queue, and the doors to account and global tables. */
+import { type Client, createClient } from '@libsql/client'
+import { drizzle } from 'drizzle-orm/libsql'
+import type { Actor } from '../auth/actor.ts'
+import type { Deps } from '../deps.ts'
+import { type AccountStore, type AccountTables, openAccount, prepareAccountTables } from './account.ts'
+import type { Statement } from './bound.ts'
+import { errorCode } from './faults.ts'
+import { type GlobalTables, prepareGlobalTables } from './global.ts'
+import {
+  holdsLock,
+  localPath,
+  makeFolder,
+  type Owner,
+  removeOwner,
+  takeLocalFile,
+  thisProcess,
+  writeOwner,
+} from './local-file.ts'
+import { migrate } from './migrate.ts'
+import { type UnitRows, WriteQueue } from './queue.ts'
+
+export interface Store {
+  readonly deps: Deps
+  /** The door to one account's tables, for one caller. */
+  account(accountId: string, actor: Actor): AccountStore
+  /** Reads and changes of what belongs to no account. */
+  readonly global: GlobalTables
+  /** Commit statements of any account as one unit. Also for what spans accounts. */
+  write(statements: Statement[]): Promise<UnitRows>
+  /** `full` or `relaxed` for a local file, otherwise `remote`: then the server decides. */
+  readonly durability: 'full' | 'relaxed' | 'remote'
+  /** Names of the migrations this start applied. */
+  readonly migrated: string[]
+  /** Fails when the database does not answer. */
+  ping(): Promise<void>
+  /** Tell other processes where this one takes commands. Nothing happens on a remote database. */
+  announce(control: Owner['control']): void
+  /** Commit what waits, fold the log into the file and release it. */
+  close(): Promise<void>
+}
+
+export interface StoreOptions {
+  /**
+   * Sees every statement before it runs and may throw (the tests' tripwire).
+   * `crossing` names the look-up when it is one of those that must cross accounts.
+   */
+  inspect?: (sql: string, crossing: string | undefined) => void
+  /** Replaces the database client (fault tests). */
+  connect?: typeof createClient
+  /** The disk failed under a commit; the default ends the process. */
+  onStorageFault?: (error: unknown) => void
+}
+
+/**
+ * Open the database, take it, and bring its schema up to date.
+ * Fails with `database_in_use` when another process holds the local file.
+ */
+export async function openStore(deps: Deps, options: StoreOptions = {}): Promise<Store> {
+  const { config, log, now } = deps
+  const path = localPath(config.databaseUrl)
+  if (path) makeFolder(path)
+
+  const client = (options.connect ?? createClient)({
+    url: config.databaseUrl,
+    authToken: config.databaseAuthToken,
+    concurrency: 1,
+    intMode: 'number',
+  })
+  try {
+    if (path) {
+      await takeLocalFile(client, path, { durability: config.durability, waitSeconds: config.lockWaitSeconds, now })
+      writeOwner(path, thisProcess(now()))
+    }
+    const migrated = await migrate(client)
+    // Without statistics the planner may choose worse indexes; the server does this itself.
+    if (path) await client.execute('PRAGMA optimize=0x10002')
+    const epoch = await readEpoch(client)
+    return assemble(client, path, migrated, epoch, deps, options)
+  } catch (error) {
+    client.close()
+    if (errorCode(error)) log.error('The database could not be opened', { code: errorCode(error) })
+    throw error
+  }
+}
+
+function assemble(
+  client: Client,
+  path: string | undefined,
+  migrated: string[],
+  epoch: string,
+  deps: Deps,
+  options: StoreOptions,
+): Store {
+  const crossings = new Map<string, string>()
+  const inspect = (sql: string) => options.inspect?.(sql, crossings.get(sql))
+  const db = drizzle(client, { logger: { logQuery: inspect } })
+  const onStorageFault = options.onStorageFault ?? (() => process.exit(70))
+  const queue = new WriteQueue({
+    client,
+    log: deps.log,
+    now: deps.now,
+    local: path !== undefined,
+    inspect,
+    onStorageFault,
+    async checkConnection() {
+      // The driver drops a connection it cannot roll back; the next one would have no lock and no pragmas.
+      if (path && !(await holdsLock(client))) onStorageFault(new Error('The lock on the database file is gone'))
+    },
+  })
+  const tables: AccountTables = prepareAccountTables(db, crossings)
+
+  return {
+    deps,
+    account: (accountId, actor) => openAccount(tables, queue, deps, epoch, accountId, actor),
+    global: prepareGlobalTables(db, crossings),
+    write: (statements) => queue.write('', statements),
+    durability: path ? deps.config.durability : 'remote',
+    migrated,
+    async ping() {
+      await client.execute('SELECT 1')
+    },
+    announce(control) {
+      if (path) writeOwner(path, { ...thisProcess(deps.now()), control })
+    },
+    async close() {
+      await queue.drained()
+      if (path) await client.execute('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => {})
+      if (path) removeOwner(path)
+      client.close()
+    },
+  }
+}
+
+/** The name of this database's history, made at the first start. */
+async function readEpoch(client: Client): Promise<string> {
+  await client.execute({
+    sql: "INSERT INTO store_facts (key, value) VALUES ('epoch', ?) ON CONFLICT DO NOTHING",
+    args: [crypto.randomUUID().slice(0, 8)],
+  })
+  const { rows } = await client.execute("SELECT value FROM store_facts WHERE key = 'epoch'")
+  return String(rows[0].value)
+}

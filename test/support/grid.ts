@@ -1,0 +1,98 @@
+/** A whole grid on a temporary database, in process, with the tripwire that no unscoped statement passes. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp } from '../../src/app.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Deps } from '../../src/deps.ts'
+import { createAccount } from '../../src/grid/accounts.ts'
+import { createAgent, type NewAgent } from '../../src/grid/agents.ts'
+import { createLog } from '../../src/log.ts'
+import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
+import { tripwire } from './tripwire.ts'
+
+const system = { type: 'system', job: 'test' } as const
+
+/** An agent of the cast. */
+export interface TestAgent {
+  id: string
+  alias: string
+  key: string
+}
+
+/** An account of the cast. */
+export interface TestAccount {
+  id: string
+  adminKey: string
+  store: AccountStore
+  agent(alias: string, input?: Partial<NewAgent>): Promise<TestAgent>
+}
+
+export type TestGrid = Awaited<ReturnType<typeof testGrid>>
+
+/** Where a test's database is: a fresh file, or what `url` names. */
+export interface TestGridOptions extends StoreOptions {
+  env?: Record<string, string>
+  /** Open this database instead of a new temporary file. */
+  url?: string
+}
+
+/**
+ * The cast: account Acme with alice and bob, account Evil with eve. They know
+ * nothing of each other. The clock stands still until `clock.now` is moved.
+ */
+export async function testGrid({ env, url, ...options }: TestGridOptions = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))
+  const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
+  const logs: string[] = []
+  const config = readConfig({ LOG_LEVEL: 'debug', DATABASE_URL: url ?? `file:${join(folder, 'grid.db')}`, ...env })
+  const deps: Deps = { config, now: () => clock.now, log: createLog(config.logLevel, (line) => logs.push(line)) }
+  const store = await openStore(deps, { inspect: tripwire, ...options })
+  const app = createApp(store)
+  const request = (path: string, init: RequestInit = {}, remoteAddress = '203.0.113.7') =>
+    Promise.resolve(app.request(new URL(path, config.baseUrl).href, init, { remoteAddress }))
+
+  const acme = await account(store, 'Acme', 'ann@acme.example')
+  const evil = await account(store, 'Evil', 'ed@evil.example')
+  return {
+    store,
+    app,
+    deps,
+    clock,
+    logs,
+    folder,
+    acme,
+    evil,
+    alice: await acme.agent('alice'),
+    bob: await acme.agent('bob'),
+    eve: await evil.agent('eve'),
+    /** A request as the door gets it; `init.headers` as they are. */
+    request,
+    /** POST of a JSON body. */
+    post: (path: string, body: unknown, headers: Record<string, string> = {}, remoteAddress?: string) =>
+      request(path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }, remoteAddress),
+    async close() {
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function account(store: Store, name: string, ownerEmail: string): Promise<TestAccount> {
+  const { id, adminKey } = await createAccount(store, { name, ownerEmail }, system)
+  const door = store.account(id, system)
+  return {
+    id,
+    adminKey,
+    store: door,
+    async agent(alias, input = {}) {
+      const { agent, apiKey } = await createAgent(door, { alias, ...input })
+      return { id: agent.id, alias, key: apiKey }
+    },
+  }
+}

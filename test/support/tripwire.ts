@@ -1,0 +1,34 @@
+/** The fourth net of account scoping: no statement on an account table without its account. */
+import { getTableColumns, getTableName, is } from 'drizzle-orm'
+import { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import * as schema from '../../db/schema.ts'
+
+/** Every table with an `account_id`, read from the schema. */
+export const accountTables = Object.values(schema)
+  .filter((table) => is(table, SQLiteTable))
+  .filter((table) => 'accountId' in getTableColumns(table))
+  .map((table) => getTableName(table))
+
+/** The look-ups that must cross accounts. A new one is a decision, made here. */
+export const allowedCrossings = [
+  'credential by hash',
+  'live alias',
+  'owner of an alias',
+  'public agent by alias',
+  'public agents',
+  'signups from an address',
+]
+
+const scoped = /"(sender_)?account_id" = \?/
+const stamped = /^insert into "\w+" \([^)]*"account_id"/
+const unqualified = /(?<!\.)"(sender_)?account_id" = "(sender_)?account_id"(?!\.)/
+
+/** Throws before a statement runs that names an account table but no account. */
+export function tripwire(sql: string, crossing: string | undefined): void {
+  // What drizzle makes of a correlated field in a select without joins: always true.
+  if (unqualified.test(sql)) throw new Error(`Tripwire: an unqualified comparison of accounts: ${sql}`)
+  const table = accountTables.find((name) => sql.includes(`"${name}"`))
+  if (!table || scoped.test(sql) || stamped.test(sql)) return
+  if (crossing && allowedCrossings.includes(crossing)) return
+  throw new Error(`Tripwire: a statement on "${table}" without an account: ${sql}`)
+}
