@@ -2,18 +2,18 @@
 export const migrations: { name: string; hash: string; createdAt: number; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "b268e14a834a346b46e640d63ca0896c9cd206da242198e0d3a54437eae16884",
-    "createdAt": 1795253159730,
+    "hash": "c12bc75f04bfabb8d40fafa4405936e83aed4edda5c5154ed62d432fdbb67c7e",
+    "createdAt": 1795254086791,
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
-      "CREATE TABLE `activity` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`actor_type` text NOT NULL,\n\t`user_id` text,\n\t`credential_id` text,\n\t`credential_kind` text,\n\t`tool` text NOT NULL,\n\t`arguments` text NOT NULL,\n\t`outcome` text NOT NULL,\n\t`request_id` text,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `activity` (\n\t`account_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`actor_type` text NOT NULL,\n\t`user_id` text,\n\t`credential_id` text,\n\t`credential_kind` text,\n\t`tool` text NOT NULL,\n\t`arguments` text NOT NULL,\n\t`outcome` text NOT NULL,\n\t`request_id` text,\n\t`previous_hash` text NOT NULL,\n\t`hash` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `n`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE TABLE `agent_access` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`alias` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `alias`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE TABLE `agent_guardrails` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`guardrail_id` text NOT NULL,\n\t`direction` text NOT NULL,\n\t`action` text,\n\tPRIMARY KEY(`account_id`, `agent_id`, `guardrail_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`guardrail_id`) REFERENCES `guardrails`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `agent_guardrails_guardrail` ON `agent_guardrails` (`account_id`,`guardrail_id`);",
       "CREATE TABLE `agent_skills` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`skill_id` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `skill_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`skill_id`) REFERENCES `skills`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `agent_skills_skill` ON `agent_skills` (`account_id`,`skill_id`);",
-      "CREATE TABLE `agents` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`alias` text NOT NULL,\n\t`type` text NOT NULL,\n\t`visibility` text NOT NULL,\n\t`access_policy` text NOT NULL,\n\t`description` text DEFAULT '' NOT NULL,\n\t`remote_url` text,\n\t`signup_id` text,\n\t`created_at` integer NOT NULL,\n\t`deleted_at` integer,\n\t`last_seen_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`signup_id`) REFERENCES `signups`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `agents` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`alias` text NOT NULL,\n\t`type` text NOT NULL,\n\t`visibility` text NOT NULL,\n\t`access_policy` text NOT NULL,\n\t`description` text DEFAULT '' NOT NULL,\n\t`remote_url` text,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`signup_id` text,\n\t`created_at` integer NOT NULL,\n\t`deleted_at` integer,\n\t`last_seen_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`signup_id`) REFERENCES `signups`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `agents_live_alias` ON `agents` (`alias`) WHERE deleted_at IS NULL;",
       "CREATE INDEX `agents_alias` ON `agents` (`alias`);",
       "CREATE INDEX `agents_public` ON `agents` (`alias`) WHERE visibility = 'public' AND deleted_at IS NULL;",
@@ -45,6 +45,15 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TABLE `trials` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`used` integer DEFAULT 0 NOT NULL,\n\t`max` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE TABLE `users` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`email` text NOT NULL,\n\t`name` text DEFAULT '' NOT NULL,\n\t`password_hash` text,\n\t`email_verified_at` integer,\n\t`created_at` integer NOT NULL\n);",
       "CREATE UNIQUE INDEX `users_email` ON `users` (`email`);"
+    ]
+  },
+  {
+    "name": "0001_activity_is_append_only",
+    "hash": "e057ea8f482f39f1d09e71e7e2ff25623ed233318cd159dd242a752a7e226140",
+    "createdAt": 1795254087358,
+    "statements": [
+      "CREATE TRIGGER activity_is_not_changed BEFORE UPDATE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
+      "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;"
     ]
   }
 ]

@@ -70,6 +70,11 @@ export const agents = sqliteTable('agents', {
   accessPolicy: text('access_policy', { enum: ['auto_approve', 'allow_list', 'block_list'] }).notNull(),
   description: text('description').notNull().default(''),
   remoteUrl: text('remote_url'),
+  /** What the remote agent wants as bearer token: AES-256-GCM, never answered. */
+  encryptedToken: text('encrypted_token'),
+  tokenIv: text('token_iv'),
+  tokenAuthTag: text('token_auth_tag'),
+  tokenKeyId: text('token_key_id'),
   /** The signup that made it; null when a person or a script of the account did. */
   signupId: text('signup_id'),
   createdAt: integer('created_at').notNull(),
@@ -272,18 +277,28 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
   index('idempotency_keys_created').on(t.createdAt),
 ])
 
-/** The account activity log: one row per admin call. */
+/**
+ * The account activity log: one row per admin call. Append-only (triggers refuse
+ * the rest) and chained: `hash` covers the row and the hash of the row before it.
+ */
 export const activity = sqliteTable('activity', {
   accountId: text('account_id').notNull().references(() => accounts.id),
+  /** 1, 2, 3 … in each account, without gaps. */
+  n: integer('n').notNull(),
   id: text('id').notNull(),
   createdAt: integer('created_at').notNull(),
+  /** `admin`, `user` or `system`. */
   actorType: text('actor_type').notNull(),
   userId: text('user_id'),
   credentialId: text('credential_id'),
+  /** `admin_key` or `oauth`; null when no credential was used. */
   credentialKind: text('credential_kind'),
   tool: text('tool').notNull(),
-  arguments: text('arguments', { mode: 'json' }).notNull(),
+  /** JSON, without secrets. */
+  arguments: text('arguments').notNull(),
   /** `ok`, or the code of the error. */
   outcome: text('outcome').notNull(),
   requestId: text('request_id'),
-}, (t) => [primaryKey({ columns: [t.accountId, t.id] })])
+  previousHash: text('previous_hash').notNull(),
+  hash: text('hash').notNull(),
+}, (t) => [primaryKey({ columns: [t.accountId, t.n] })])

@@ -10,6 +10,7 @@ CREATE TABLE `accounts` (
 CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);--> statement-breakpoint
 CREATE TABLE `activity` (
 	`account_id` text NOT NULL,
+	`n` integer NOT NULL,
 	`id` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`actor_type` text NOT NULL,
@@ -20,7 +21,9 @@ CREATE TABLE `activity` (
 	`arguments` text NOT NULL,
 	`outcome` text NOT NULL,
 	`request_id` text,
-	PRIMARY KEY(`account_id`, `id`),
+	`previous_hash` text NOT NULL,
+	`hash` text NOT NULL,
+	PRIMARY KEY(`account_id`, `n`),
 	FOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
@@ -63,6 +66,10 @@ CREATE TABLE `agents` (
 	`access_policy` text NOT NULL,
 	`description` text DEFAULT '' NOT NULL,
 	`remote_url` text,
+	`encrypted_token` text,
+	`token_iv` text,
+	`token_auth_tag` text,
+	`token_key_id` text,
 	`signup_id` text,
 	`created_at` integer NOT NULL,
 	`deleted_at` integer,

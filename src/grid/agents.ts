@@ -58,6 +58,8 @@ export async function createAgent(account: AccountStore, input: NewAgent): Promi
   return { agent, apiKey }
 }
 
+const noToken = { encryptedToken: null, tokenIv: null, tokenAuthTag: null, tokenKeyId: null }
+
 /** The rows of a new agent and its first key. An alias that is taken after all fails the unit. */
 export async function newAgentStatements(
   account: AccountStore,
@@ -69,7 +71,7 @@ export async function newAgentStatements(
   return {
     apiKey: key,
     statements: [
-      account.change.agents.add(agent, signupId, agent.createdAt),
+      account.change.agents.add({ ...agent, ...noToken, signupId }, agent.createdAt),
       account.change.keys.add(row, agent.createdAt),
     ],
   }

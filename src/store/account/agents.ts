@@ -21,6 +21,19 @@ export interface Agent {
   lastSeenAt: number | null
 }
 
+/** An agent about to be stored: what everybody may see, and what nobody is answered. */
+export interface NewAgentRow extends Omit<Agent, 'createdAt' | 'lastSeenAt'>, SealedToken {
+  signupId: string | null
+}
+
+/** A token of a remote service as stored: AES-256-GCM in base64, with the id of the key it was sealed with. */
+export interface SealedToken {
+  encryptedToken: string | null
+  tokenIv: string | null
+  tokenAuthTag: string | null
+  tokenKeyId: string | null
+}
+
 /** How many agents one search answers at most. */
 export const searchLimit = 200
 
@@ -94,6 +107,10 @@ export function prepareAgents(db: Db) {
       accessPolicy: value<AccessPolicy>('accessPolicy'),
       description: value('description'),
       remoteUrl: value<string | null>('remoteUrl'),
+      encryptedToken: value<string | null>('encryptedToken'),
+      tokenIv: value<string | null>('tokenIv'),
+      tokenAuthTag: value<string | null>('tokenAuthTag'),
+      tokenKeyId: value<string | null>('tokenKeyId'),
       signupId: value<string | null>('signupId'),
       createdAt: value<number>('at'),
       deletedAt: sql<null>`NULL`.as('deleted_at'),
@@ -117,8 +134,7 @@ export function prepareAgents(db: Db) {
     }),
     changes: (scope: Scope) => ({
       /** No row when the alias belongs to another account; a constraint error when a live agent has it, or the signup is missing. */
-      add: (agent: Omit<Agent, 'createdAt' | 'lastSeenAt'>, signupId: string | null, at: number) =>
-        scope.bind(add, { ...agent, signupId, at }),
+      add: (agent: NewAgentRow, at: number) => scope.bind(add, { ...agent, at }),
       addTrial: (agent: string, max: number, expiresAt: number) => scope.bind(addTrial, { agent, max, expiresAt }),
       seen: (id: string, at: number) => scope.bind(seen, { id, at }),
     }),
