@@ -8,10 +8,15 @@ export const errorKinds = {
   invalid_email: 'invalid',
   invalid_input: 'invalid',
   invalid_request: 'invalid',
+  malformed_json: 'invalid',
   message_too_long: 'invalid',
   no_text_content: 'invalid',
+  push_not_supported: 'invalid',
   recipient_required: 'invalid',
   self_message: 'invalid',
+  unknown_method: 'invalid',
+  unsupported_operation: 'invalid',
+  version_not_supported: 'invalid',
 
   method_not_allowed: 'method_not_allowed',
   payload_too_large: 'too_large',
@@ -32,6 +37,7 @@ export const errorKinds = {
   message_not_found: 'not_found',
   not_found: 'not_found',
   recipient_not_found: 'not_found',
+  task_not_found: 'not_found',
 
   alias_reserved: 'conflict',
   alias_taken: 'conflict',
@@ -58,6 +64,8 @@ export type ErrorKind = (typeof errorKinds)[ErrorCode]
 export interface ErrorDetails {
   /** The faulty input. */
   field?: string
+  /** Facts for programs, beside the sentence. */
+  info?: Record<string, string>
   /** Becomes `Retry-After`. */
   retryAfterSeconds?: number
   /** Whether there was a credential: the challenge says `invalid_token` only when one was refused (RFC 6750 §3.1). */

@@ -38,6 +38,78 @@ export function rpcFrameError(error: GridError, code: number, headers: Record<st
   return Response.json(body, { status: httpStatus[error.kind], headers: { ...errorHeaders(error), ...headers } })
 }
 
+/** An error object of JSON-RPC 2.0, as A2A fills it. */
+export interface A2aErrorObject {
+  code: number
+  message: string
+  /** What programs read: objects named by `@type`, of which there is at most one. */
+  data?: unknown[]
+}
+
+/**
+ * A2A over JSON-RPC, both versions. `domain` is the grid's public host: reasons of our own are qualified by it.
+ * Spec: "A2A errors". a2a.md, section 6.
+ */
+export function a2aError(error: GridError, domain: string): A2aErrorObject {
+  const { code, reason, isOurs }: A2aVoice = a2aByCode[error.code] ?? a2aByKind[error.kind]
+  const { message, details } = error
+  if (reason) {
+    const info = {
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      reason,
+      domain: isOurs ? domain : 'a2a-protocol.org',
+      metadata: details.info,
+    }
+    return { code, message, data: [info] }
+  }
+  if (details.field === undefined) return { code, message }
+  const fieldViolations = [{ field: details.field, description: message }]
+  return { code, message, data: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }] }
+}
+
+/** An error of JSON-RPC travels with 200; only what intermediaries and clients must see has its own status. */
+export function a2aStatus({ kind }: GridError): number {
+  const isForHttp = ['unauthenticated', 'too_large', 'limited', 'unavailable'].includes(kind)
+  return isForHttp ? httpStatus[kind] : 200
+}
+
+/** A JSON-RPC code, and the reason that goes with it: A2A's own, or ours. */
+interface A2aVoice {
+  code: number
+  reason?: string
+  isOurs?: true
+}
+
+const a2aByKind = {
+  invalid: { code: -32602 },
+  unauthenticated: { code: -32054, reason: 'UNAUTHENTICATED', isOurs: true },
+  forbidden: { code: -32000 },
+  not_found: { code: -32602, reason: 'RECIPIENT_NOT_FOUND', isOurs: true },
+  method_not_allowed: { code: -32600 },
+  conflict: { code: -32000 },
+  too_large: { code: -32600 },
+  unsupported_media: { code: -32005, reason: 'CONTENT_TYPE_NOT_SUPPORTED' },
+  misdirected: { code: -32600 },
+  refused: { code: -32052, reason: 'GUARDRAIL_BLOCKED', isOurs: true },
+  limited: { code: -32050, reason: 'RATE_LIMITED', isOurs: true },
+  internal: { code: -32603 },
+  unavailable: { code: -32603 },
+} satisfies Record<ErrorKind, A2aVoice>
+
+const a2aByCode: Partial<Record<ErrorCode, A2aVoice>> = {
+  malformed_json: { code: -32700 },
+  invalid_request: { code: -32600 },
+  unknown_method: { code: -32601 },
+  recipient_required: { code: -32000, reason: 'RECIPIENT_REQUIRED', isOurs: true },
+  idempotency_conflict: { code: -32602, reason: 'IDEMPOTENCY_CONFLICT', isOurs: true },
+  task_not_found: { code: -32001, reason: 'TASK_NOT_FOUND' },
+  push_not_supported: { code: -32003, reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' },
+  unsupported_operation: { code: -32004, reason: 'UNSUPPORTED_OPERATION' },
+  no_text_content: { code: -32005, reason: 'CONTENT_TYPE_NOT_SUPPORTED' },
+  version_not_supported: { code: -32009, reason: 'VERSION_NOT_SUPPORTED' },
+  trial_expired: { code: -32051, reason: 'TRIAL_EXHAUSTED', isOurs: true },
+}
+
 /** The body of a refused MCP tool call: `{"error":{"code","message"}}`, written for a model. */
 export function toolError(error: GridError): string {
   const hint = toolHints[error.code]

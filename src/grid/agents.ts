@@ -51,8 +51,11 @@ export async function createAgent(account: AccountStore, input: NewAgent): Promi
   try {
     await account.write([...statements, ...attachSkills(account, agent.id, input.skills ?? [])])
   } catch (error) {
+    if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+    // Repeated after a lost answer, the write met its own agent: then it is done.
+    if (await account.read.agents.byId(agent.id)) return { agent, apiKey }
     // Somebody else took the alias between the look and the write.
-    if (error instanceof GridError && error.code === 'write_conflict') await refuseTakenAlias(account, alias)
+    await refuseTakenAlias(account, alias)
     throw error
   }
   return { agent, apiKey }

@@ -62,7 +62,13 @@ export async function createChannel(
     ])
   } catch (error) {
     if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
-    throw new GridError('channel_taken', `The account has a channel #${name}. Choose another name.`, { field: 'name' })
+    // Repeated after a lost answer, the write met its own channel: then it is done.
+    const { id } = await account.read.channels.byName(name, '') ?? {}
+    if (id !== channel.id) {
+      throw new GridError('channel_taken', `The account has a channel #${name}. Choose another name.`, {
+        field: 'name',
+      })
+    }
   }
   return { id: channel.id, name: `#${name}`, members: members.map((alias) => `@${alias}`) }
 }

@@ -57,7 +57,7 @@ export async function readMessages(account: AccountStore, input: { limit?: numbe
   }
 
   const batch = newId()
-  const limit = Math.min(input.limit ?? maxBatch, maxBatch)
+  const limit = Math.max(1, Math.min(input.limit ?? maxBatch, maxBatch))
   const [, counted] = await account.write([
     account.change.mailbox.claim(agentId, batch, limit, maxBatchChars, account.deps.now()),
     account.change.mailbox.countUnread(agentId),

@@ -8,7 +8,7 @@ import { day } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { NewMessage } from '../store/account/messages.ts'
 import type { Statement } from '../store/bound.ts'
-import { bareAlias, bareChannelName } from './alias.ts'
+import { aliasPattern, bareAlias, bareChannelName } from './alias.ts'
 
 /** Longest text of a message, in characters. */
 export const maxMessageLength = 10_000
@@ -37,6 +37,8 @@ export interface SendInput {
   conversationId?: string
   /** Repeating a send with the same key stores it once; other content under it is refused. */
   idempotencyKey?: string
+  /** What a repeat under the key must agree with, where that is more than the content. */
+  request?: string
   a2a?: A2aDetails
   /** Whether an agent may write to itself. Default: no. */
   toSelf?: boolean
@@ -82,7 +84,8 @@ export async function sendMessage(account: AccountStore, input: SendInput): Prom
       if (earlier) return earlier
     }
     const target = await findTarget(account, sender, input)
-    const conversationId = input.conversationId ?? await conversationOf(account, sender, input.replyToMessageId)
+    const repliedTo = await conversationOf(account, sender, input.replyToMessageId)
+    const conversationId = checkConversation(input.conversationId) ?? repliedTo
 
     const message: NewMessage = {
       id: newId(),
@@ -97,9 +100,9 @@ export async function sendMessage(account: AccountStore, input: SendInput): Prom
       key,
       at: account.deps.now(),
     }
-    const rows = await store(account, message, target, requestHash)
-    if (rows[0].length > 0) {
-      const unread = Number(rows[rows.length - 1][0].unread)
+    const { stored, unread } = await store(account, message, target, requestHash)
+    // A write that was repeated after a lost answer finds its own message: then it is done.
+    if (stored || await account.read.messages.sent(message.id, sender.agentId)) {
       return { id: message.id, recipient: target.label, conversationId, createdAt: message.at, unread }
     }
     // A condition of the write did not hold. What can be read now says which; otherwise it holds again.
@@ -108,6 +111,14 @@ export async function sendMessage(account: AccountStore, input: SendInput): Prom
   throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
     retryAfterSeconds: 1,
   })
+}
+
+/**
+ * Whether the calling agent may write to an alias, itself included; what `sendMessage` finds out for itself.
+ * Fails with `wrong_credential` or `recipient_not_found`.
+ */
+export async function checkRecipient(account: AccountStore, alias: string): Promise<void> {
+  await findAgent(account, callingAgent(account.actor), bareAlias(alias), true)
 }
 
 /** What became of a message of the calling agent. */
@@ -151,6 +162,13 @@ function checkText(text: string): string {
   return checked
 }
 
+function checkConversation(id: string | undefined): string | undefined {
+  if (id !== undefined && wellFormed(id) !== id) {
+    throw new GridError('invalid_input', 'The id of the conversation is not well-formed text.')
+  }
+  return id
+}
+
 function checkKey(key: string | undefined): string | null {
   if (key === undefined) return null
   if (key === '' || key.length > maxKeyLength || wellFormed(key) !== key) {
@@ -159,8 +177,9 @@ function checkKey(key: string | undefined): string | null {
   return key
 }
 
-/** The content of a send, whatever the door: a repeat must agree with it. */
-function hashOf({ to, text, replyToMessageId, conversationId, a2a }: SendInput): string {
+/** What was asked: by default the content of the send, whatever the door. A repeat must agree with it. */
+function hashOf({ to, text, replyToMessageId, conversationId, a2a, request }: SendInput): string {
+  if (request !== undefined) return hashForLookup(request)
   const address = to.trim().toLowerCase().replace(/^@/, '')
   return hashForLookup(JSON.stringify([address, text, replyToMessageId, conversationId, a2a]))
 }
@@ -190,6 +209,7 @@ async function findTarget(account: AccountStore, sender: AgentActor, input: Send
 
 async function findAgent(account: AccountStore, sender: AgentActor, alias: string, toSelf: boolean): Promise<Target> {
   const label = `@${alias}`
+  if (!aliasPattern.test(alias)) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
   const own = await account.read.agents.byAlias(alias)
   if (own?.id === sender.agentId && !toSelf) {
     throw new GridError('self_message', 'This is your own alias. A message goes to another agent.')
@@ -226,7 +246,13 @@ async function conversationOf(
   return message.conversationId
 }
 
-function store(account: AccountStore, message: NewMessage, target: Target, requestHash: string) {
+/** Commit a message; not stored when one of its conditions no longer held. `unread` is the sender's own mail. */
+async function store(
+  account: AccountStore,
+  message: NewMessage,
+  target: Target,
+  requestHash: string,
+): Promise<{ stored: boolean; unread: number }> {
   const { messages, mailbox } = account.change
   const chars = message.body.length + (message.a2a?.length ?? 0)
   const statements: Statement[] = target.kind === 'agent'
@@ -240,10 +266,12 @@ function store(account: AccountStore, message: NewMessage, target: Target, reque
       messages.countTrial(message.from),
       messages.fanOut(message, target.id, chars, target.members),
     ]
-  if (message.key !== null) {
-    statements.push(messages.addKey({ ...message, key: message.key }, requestHash))
-  }
-  return account.write([...statements, mailbox.countUnread(message.from)])
+  const { key } = message
+  // A key past its time is free again, so it goes before the insert that asks for it.
+  const forget = key === null ? [] : [messages.forgetKeys(message.at - keyLifetimeMs)]
+  const remember = key === null ? [] : [messages.addKey({ ...message, key }, requestHash)]
+  const rows = await account.write([...forget, ...statements, ...remember, mailbox.countUnread(message.from)])
+  return { stored: rows[forget.length].length > 0, unread: Number(rows[rows.length - 1][0].unread) }
 }
 
 async function refuseEndedTrial(account: AccountStore, sender: AgentActor): Promise<void> {

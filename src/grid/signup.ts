@@ -18,7 +18,8 @@ export const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24
 export const maxSignupSkills = 20
 /** An account nobody has claimed takes no more agents than this; later signups open another. */
 const maxProvisionalAgents = 20
-const maxAttempts = 3
+/** Signups that race for one address need two looks for each account they fill: one to open it, one to join it. */
+const maxAttempts = 10
 
 export interface SignupInput {
   ownerEmail: string
@@ -92,8 +93,10 @@ export async function signUp(store: Store, input: SignupInput, address: string):
       ])
       return asResult(config, alias, apiKey, claim.token)
     } catch (error) {
-      // The alias, the account or the address's allowance went to somebody else: look again.
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+      // Repeated after a lost answer, the write met its own agent: then it is done.
+      if (await account.read.agents.byId(agent.id)) return asResult(config, alias, apiKey, claim.token)
+      // Otherwise the alias, the account or the address's allowance went to somebody else: look again.
     }
   }
   throw new GridError('unavailable', 'Many agents are signing up for this owner. Try again.', { retryAfterSeconds: 1 })

@@ -35,14 +35,14 @@ export async function readText(request: Request, { maxBytes }: BodyLimits): Prom
 
 /**
  * Parse JSON whose depth and size are harmless and which names no prototype.
- * Fails with `invalid_request`; `SyntaxError` and the rest look alike to the caller.
+ * Fails with `malformed_json`, or `invalid_request` when it is too deep or has too many values.
  */
 export function parseBody(text: string, limits: BodyLimits): unknown {
   checkShape(text, limits)
   try {
     return parseJson(text, { protoAction: 'error', constructorAction: 'error' })
   } catch {
-    throw new GridError('invalid_request', 'The body is not valid JSON.')
+    throw new GridError('malformed_json', 'The body is not valid JSON.')
   }
 }
 

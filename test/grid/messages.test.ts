@@ -2,169 +2,188 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels.ts'
 import { messageStatus, type SendInput, sendMessage } from '../../src/grid/messages.ts'
 import { readMessages } from '../../src/grid/mailbox.ts'
+import { day } from '../../src/lib/time.ts'
 import { updateTrial } from '../support/database.ts'
-import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import type { TestAgent, TestGrid } from '../support/grid.ts'
 
 let grid: TestGrid
-beforeEach(async () => {
-  grid = await testGrid()
-})
-afterEach(() => grid.close())
 
-test('a message is handed out once and reading deletes nothing', async () => {
-  const sent = await send(grid.alice, { to: '@Bob ', text: 'hi' })
-
-  const first = await read(grid.bob)
-  const second = await read(grid.bob)
-
-  expect(first.messages).toEqual([{
-    message_id: sent.id,
-    channel: 'direct',
-    user: '@alice',
-    type: 'agent',
-    message: 'hi',
-    reply_to: '@alice',
-    timestamp: '2026-11-21T09:00:00.000Z',
-  }])
-  expect(second.messages).toEqual([])
-  expect(second.cursor).toBe(first.cursor)
-})
-
-test('a batch is cut at its limit and says how many wait', async () => {
-  for (let n = 1; n <= 5; n++) await send(grid.alice, { to: 'bob', text: `message ${n}` })
-
-  const first = await read(grid.bob, 2)
-  const rest = await read(grid.bob)
-
-  expect(first.messages.map((message) => message.message)).toEqual(['message 1', 'message 2'])
-  expect(first.remaining).toBe(3)
-  expect(rest.messages.map((message) => message.message)).toEqual(['message 3', 'message 4', 'message 5'])
-  expect(rest.remaining).toBe(0)
-})
-
-test('a batch is cut by size, but one message always fits', async () => {
-  const long = 'x'.repeat(9_000)
-  for (let n = 0; n < 12; n++) await send(grid.alice, { to: 'bob', text: long })
-
-  const first = await read(grid.bob)
-
-  expect(first.messages).toHaveLength(8)
-  expect(first.remaining).toBe(4)
-})
-
-test('50 parallel reads over 1,000 messages are a partition', async () => {
-  await Promise.all(Array.from({ length: 1_000 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })))
-
-  const batches = await Promise.all(Array.from({ length: 50 }, () => read(grid.bob)))
-  const texts = batches.flatMap((batch) => batch.messages.map((message) => message.message))
-
-  expect(texts).toHaveLength(1_000)
-  expect(new Set(texts).size).toBe(1_000)
-})
-
-test('a post reaches every other member in one write, and nobody else', async () => {
-  const carol = await grid.acme.agent('carol')
-  const dave = await grid.acme.agent('dave')
-  await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
-
-  await send(grid.alice, { to: '#general', text: 'hello all' })
-
-  const [message] = (await read(grid.bob)).messages
-  expect(message).toMatchObject({ channel: '#general', user: '@alice', reply_to: '#general' })
-  expect((await read(carol)).messages).toHaveLength(1)
-  expect((await read(grid.alice)).messages).toHaveLength(0)
-  expect((await read(dave)).messages).toHaveLength(0)
-})
-
-test('who is not a member cannot post', async () => {
-  await createChannel(grid.acme.store, { name: 'general', members: ['bob'] })
-
-  await expect(send(grid.alice, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'not_channel_member' })
-  await expect(send(grid.eve, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'channel_not_found' })
-})
-
-test('agents of another account are found only when public and willing', async () => {
-  const missing = await failure(send(grid.eve, { to: 'nobody-here', text: 'hi' }))
-  const hidden = await failure(send(grid.eve, { to: 'alice', text: 'hi' }))
-  await grid.acme.agent('open-desk', { visibility: 'public' })
-  await grid.acme.agent('closed-desk', { visibility: 'public', accessPolicy: 'allow_list' })
-
-  await send(grid.eve, { to: 'open-desk', text: 'hi' })
-  const refused = await failure(send(grid.eve, { to: 'closed-desk', text: 'hi' }))
-
-  expect(hidden).toBe(missing.replace('nobody-here', 'alice'))
-  expect(refused).toBe(missing.replace('nobody-here', 'closed-desk'))
-})
-
-test('the same key is one message, also in parallel; other content under it is a conflict', async () => {
-  const repeats = await Promise.all(
-    Array.from({ length: 100 }, () => send(grid.alice, { to: 'bob', text: 'once', idempotencyKey: 'k1' })),
-  )
-
-  expect(new Set(repeats.map((sent) => sent.id)).size).toBe(1)
-  expect((await read(grid.bob)).messages).toHaveLength(1)
-  await expect(send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })).rejects.toMatchObject({
-    code: 'idempotency_conflict',
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
   })
-})
+  afterEach(() => grid.close())
 
-test('a trial allows 10 messages: 200 parallel sends store exactly 10', async () => {
-  await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1_000 })
+  test('a message is handed out once and reading deletes nothing', async () => {
+    const sent = await send(grid.alice, { to: '@Bob ', text: 'hi' })
 
-  const sends = await Promise.allSettled(
-    Array.from({ length: 200 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })),
-  )
+    const first = await read(grid.bob)
+    const second = await read(grid.bob)
 
-  const refused = sends.flatMap((sent) => sent.status === 'rejected' ? [sent.reason.code] : [])
-  expect(refused).toEqual(Array(190).fill('trial_expired'))
-  expect((await read(grid.bob)).messages).toHaveLength(10)
-})
+    expect(first.messages).toEqual([{
+      message_id: sent.id,
+      channel: 'direct',
+      user: '@alice',
+      type: 'agent',
+      message: 'hi',
+      reply_to: '@alice',
+      timestamp: '2026-11-21T09:00:00.000Z',
+    }])
+    expect(second.messages).toEqual([])
+    expect(second.cursor).toBe(first.cursor)
+  })
 
-test.each([[-1, 'ok'], [0, 'trial_expired'], [1, 'trial_expired']])(
-  'a trial ends with its time (%i ms after it: %s)',
-  async (ms, outcome) => {
-    const expiresAt = grid.clock.now + 1_000
-    await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt })
-    grid.clock.now = expiresAt + ms
+  test('a batch is cut at its limit and says how many wait', async () => {
+    for (let n = 1; n <= 5; n++) await send(grid.alice, { to: 'bob', text: `message ${n}` })
 
-    const result = await send(grid.alice, { to: 'bob', text: 'hi' }).then(() => 'ok', (error) => error.code)
+    const first = await read(grid.bob, 2)
+    const rest = await read(grid.bob)
 
-    expect(result).toBe(outcome)
-  },
-)
+    expect(first.messages.map((message) => message.message)).toEqual(['message 1', 'message 2'])
+    expect(first.remaining).toBe(3)
+    expect(rest.messages.map((message) => message.message)).toEqual(['message 3', 'message 4', 'message 5'])
+    expect(rest.remaining).toBe(0)
+  })
 
-test('the status of a message is for its sender alone', async () => {
-  const sent = await send(grid.alice, { to: 'bob', text: 'hi' })
-  const before = await messageStatus(as(grid.alice), sent.id)
-  await read(grid.bob)
-  const after = await messageStatus(as(grid.alice), sent.id)
+  test('a batch is cut by size, but one message always fits', async () => {
+    const long = 'x'.repeat(9_000)
+    for (let n = 0; n < 12; n++) await send(grid.alice, { to: 'bob', text: long })
 
-  expect(before).toMatchObject({ delivery: 'queued', readBy: [] })
-  expect(after).toMatchObject({ delivery: 'read', readBy: [{ alias: 'bob', readAt: grid.clock.now }] })
-  await expect(messageStatus(as(grid.bob), sent.id)).rejects.toMatchObject({ code: 'message_not_found' })
-  await expect(messageStatus(as(grid.eve), sent.id)).rejects.toMatchObject({ code: 'message_not_found' })
-})
+    const first = await read(grid.bob)
 
-test('a reply names a message the agent received, and keeps its conversation', async () => {
-  const sent = await send(grid.alice, { to: 'bob', text: 'question', conversationId: 'c-1' })
-  await send(grid.bob, { to: 'alice', text: 'answer', replyToMessageId: sent.id })
+    expect(first.messages).toHaveLength(8)
+    expect(first.remaining).toBe(4)
+  })
 
-  const [reply] = (await read(grid.alice)).messages
-  expect(reply).toMatchObject({ reply_to_message_id: sent.id, conversation_id: 'c-1' })
-  await expect(send(grid.eve, { to: 'eve', toSelf: true, text: 'x', replyToMessageId: sent.id })).rejects.toMatchObject(
-    {
-      code: 'message_not_found',
+  test('50 parallel reads over 1,000 messages are a partition', async () => {
+    await Promise.all(Array.from({ length: 1_000 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })))
+
+    const batches = await Promise.all(Array.from({ length: 50 }, () => read(grid.bob)))
+    const texts = batches.flatMap((batch) => batch.messages.map((message) => message.message))
+
+    expect(texts).toHaveLength(1_000)
+    expect(new Set(texts).size).toBe(1_000)
+  })
+
+  test('a post reaches every other member in one write, and nobody else', async () => {
+    const carol = await grid.acme.agent('carol')
+    const dave = await grid.acme.agent('dave')
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
+
+    await send(grid.alice, { to: '#general', text: 'hello all' })
+
+    const [message] = (await read(grid.bob)).messages
+    expect(message).toMatchObject({ channel: '#general', user: '@alice', reply_to: '#general' })
+    expect((await read(carol)).messages).toHaveLength(1)
+    expect((await read(grid.alice)).messages).toHaveLength(0)
+    expect((await read(dave)).messages).toHaveLength(0)
+  })
+
+  test('who is not a member cannot post', async () => {
+    await createChannel(grid.acme.store, { name: 'general', members: ['bob'] })
+
+    await expect(send(grid.alice, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'not_channel_member' })
+    await expect(send(grid.eve, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'channel_not_found' })
+  })
+
+  test('agents of another account are found only when public and willing', async () => {
+    const missing = await failure(send(grid.eve, { to: 'nobody-here', text: 'hi' }))
+    const hidden = await failure(send(grid.eve, { to: 'alice', text: 'hi' }))
+    await grid.acme.agent('open-desk', { visibility: 'public' })
+    await grid.acme.agent('closed-desk', { visibility: 'public', accessPolicy: 'allow_list' })
+
+    await send(grid.eve, { to: 'open-desk', text: 'hi' })
+    const refused = await failure(send(grid.eve, { to: 'closed-desk', text: 'hi' }))
+
+    expect(hidden).toBe(missing.replace('nobody-here', 'alice'))
+    expect(refused).toBe(missing.replace('nobody-here', 'closed-desk'))
+  })
+
+  test('the same key is one message, also in parallel; other content under it is a conflict', async () => {
+    const repeats = await Promise.all(
+      Array.from({ length: 100 }, () => send(grid.alice, { to: 'bob', text: 'once', idempotencyKey: 'k1' })),
+    )
+
+    expect(new Set(repeats.map((sent) => sent.id)).size).toBe(1)
+    expect((await read(grid.bob)).messages).toHaveLength(1)
+    await expect(send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })).rejects.toMatchObject({
+      code: 'idempotency_conflict',
+    })
+  })
+
+  test('a key is forgotten after 7 days', async () => {
+    await send(grid.alice, { to: 'bob', text: 'once', idempotencyKey: 'k1' })
+    grid.clock.now += 7 * day - 1
+    await expect(send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })).rejects.toMatchObject({
+      code: 'idempotency_conflict',
+    })
+    grid.clock.now += 1
+    const later = await send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })
+    const repeat = await send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })
+
+    expect(repeat.id).toBe(later.id)
+  })
+
+  test('a trial allows 10 messages: 200 parallel sends store exactly 10', async () => {
+    await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1_000 })
+
+    const sends = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })),
+    )
+
+    const refused = sends.flatMap((sent) => sent.status === 'rejected' ? [sent.reason.code] : [])
+    expect(refused).toEqual(Array(190).fill('trial_expired'))
+    expect((await read(grid.bob)).messages).toHaveLength(10)
+  })
+
+  test.each([[-1, 'ok'], [0, 'trial_expired'], [1, 'trial_expired']])(
+    'a trial ends with its time (%i ms after it: %s)',
+    async (ms, outcome) => {
+      const expiresAt = grid.clock.now + 1_000
+      await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt })
+      grid.clock.now = expiresAt + ms
+
+      const result = await send(grid.alice, { to: 'bob', text: 'hi' }).then(() => 'ok', (error) => error.code)
+
+      expect(result).toBe(outcome)
     },
   )
-})
 
-test.each([
-  ['empty', '', 'invalid_input'],
-  ['with U+0000', 'a\0b', 'invalid_input'],
-  ['of 10,001 characters', 'x'.repeat(10_001), 'message_too_long'],
-  ['of 10,000 emoji', '🙂'.repeat(10_000), 'ok'],
-])('a text %s is answered %3$s', async (_, text, outcome) => {
-  expect(await send(grid.alice, { to: 'bob', text }).then(() => 'ok', (error) => error.code)).toBe(outcome)
+  test('the status of a message is for its sender alone', async () => {
+    const sent = await send(grid.alice, { to: 'bob', text: 'hi' })
+    const before = await messageStatus(as(grid.alice), sent.id)
+    await read(grid.bob)
+    const after = await messageStatus(as(grid.alice), sent.id)
+
+    expect(before).toMatchObject({ delivery: 'queued', readBy: [] })
+    expect(after).toMatchObject({ delivery: 'read', readBy: [{ alias: 'bob', readAt: grid.clock.now }] })
+    await expect(messageStatus(as(grid.bob), sent.id)).rejects.toMatchObject({ code: 'message_not_found' })
+    await expect(messageStatus(as(grid.eve), sent.id)).rejects.toMatchObject({ code: 'message_not_found' })
+  })
+
+  test('a reply names a message the agent received, and keeps its conversation', async () => {
+    const sent = await send(grid.alice, { to: 'bob', text: 'question', conversationId: 'c-1' })
+    await send(grid.bob, { to: 'alice', text: 'answer', replyToMessageId: sent.id })
+
+    const [reply] = (await read(grid.alice)).messages
+    expect(reply).toMatchObject({ reply_to_message_id: sent.id, conversation_id: 'c-1' })
+    await expect(send(grid.eve, { to: 'eve', toSelf: true, text: 'x', replyToMessageId: sent.id })).rejects
+      .toMatchObject(
+        {
+          code: 'message_not_found',
+        },
+      )
+  })
+
+  test.each([
+    ['empty', '', 'invalid_input'],
+    ['with U+0000', 'a\0b', 'invalid_input'],
+    ['of 10,001 characters', 'x'.repeat(10_001), 'message_too_long'],
+    ['of 10,000 emoji', '🙂'.repeat(10_000), 'ok'],
+  ])('a text %s is answered %3$s', async (_, text, outcome) => {
+    expect(await send(grid.alice, { to: 'bob', text }).then(() => 'ok', (error) => error.code)).toBe(outcome)
+  })
 })
 
 function as(agent: TestAgent) {

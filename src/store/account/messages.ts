@@ -1,5 +1,5 @@
 /** What agents of the account sent: the message, one delivery per recipient, and the counts that go with them. */
-import { and, eq, exists, gt, isNull, lt, ne, notExists, or, sql } from 'drizzle-orm'
+import { and, eq, exists, gt, isNull, lte, ne, notExists, or, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import {
   accounts,
@@ -190,7 +190,7 @@ export function prepareMessages(db: Db) {
       ),
     ).prepare()
   const forgetKeys = db.delete(idempotencyKeys)
-    .where(own(idempotencyKeys, lt(idempotencyKeys.createdAt, p('before')))).toSQL()
+    .where(own(idempotencyKeys, lte(idempotencyKeys.createdAt, p('until')))).toSQL()
 
   // A delivery has two ends; here the account is the sender's.
   const receipts = db.select({
@@ -235,7 +235,8 @@ export function prepareMessages(db: Db) {
       }),
       addKey: (message: NewMessage & { key: string }, requestHash: string) =>
         scope.bind(addKey, { id: message.id, from: message.from, key: message.key, requestHash, at: message.at }),
-      forgetKeys: (before: number) => scope.bind(forgetKeys, { before }),
+      /** Frees the keys that `byKey` no longer finds since the same time. */
+      forgetKeys: (until: number) => scope.bind(forgetKeys, { until }),
     }),
   }
 }

@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { cardPaths } from '../../src/a2a/agent-card.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+
+const card = '/.well-known/agent-card.json'
+const url = 'https://grid.example/a2a/v1/grid'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
+})
+afterEach(() => grid.close())
+
+test('the card is public and gives the endpoint to clients of 0.3 and of 1.0', async () => {
+  const response = await grid.request(card)
+
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('application/json')
+  expect(await response.json()).toMatchObject({
+    name: 'agent-grid',
+    protocolVersion: '0.3.0',
+    url,
+    preferredTransport: 'JSONRPC',
+    additionalInterfaces: [{ url, transport: 'JSONRPC' }],
+    security: [{ bearer: [] }],
+    supportedInterfaces: [
+      { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+    ],
+    capabilities: { streaming: false, pushNotifications: false },
+    securitySchemes: { bearer: { type: 'http', scheme: 'bearer', httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [{ id: 'deliver', name: 'Deliver', description: expect.any(String), tags: ['messaging'] }],
+  })
+})
+
+test.each([
+  [card, { 'A2A-Version': '1.0' }],
+  [card, { 'A2A-Version': '1.0.1' }],
+  [`${card}?A2A-Version=1.0`, {}],
+])('%s with %j is a card of 1.0 alone', async (path, headers) => {
+  const response = await grid.request(path, { headers })
+  const body = await response.json()
+
+  expect(Object.keys(body).sort()).toEqual([
+    'capabilities',
+    'defaultInputModes',
+    'defaultOutputModes',
+    'description',
+    'name',
+    'securityRequirements',
+    'securitySchemes',
+    'skills',
+    'supportedInterfaces',
+    'version',
+  ])
+  expect(body.securitySchemes).toEqual({ bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } })
+  expect(response.headers.get('a2a-version')).toBe('1.0')
+})
+
+test.each(['0.3', '99.0', ''])('A2A-Version %j still gets the card of both', async (version) => {
+  const response = await grid.request(card, { headers: { 'A2A-Version': version } })
+
+  expect(await response.json()).toHaveProperty('url', url)
+})
+
+test.each(cardPaths)('%s answers with the card', async (path) => {
+  expect(await (await grid.request(path)).text()).toBe(await (await grid.request(card)).text())
+})
+
+test('a card that is known is not sent again', async () => {
+  const first = await grid.request(card)
+  const etag = first.headers.get('etag')!
+  const status = async (ifNoneMatch: string, headers = {}) =>
+    (await grid.request(card, { headers: { 'If-None-Match': ifNoneMatch, ...headers } })).status
+
+  expect(await status(etag)).toBe(304)
+  expect(await status(`"other", W/${etag}`)).toBe(304)
+  expect(await status('*')).toBe(304)
+  expect(await status('"other"')).toBe(200)
+  expect(await status(etag, { 'A2A-Version': '1.0' })).toBe(200)
+})
+
+test('caches keep the versions apart, and pages of any origin may read the card', async () => {
+  const get = await grid.request(card, { headers: { Origin: 'https://page.example' } })
+  const head = await grid.request(card, { method: 'HEAD' })
+  const options = await grid.request(card, { method: 'OPTIONS', headers: { Origin: 'https://page.example' } })
+
+  expect(get.headers.get('vary')).toContain('A2A-Version')
+  expect(get.headers.get('cache-control')).toBe('public, max-age=300')
+  expect(get.headers.get('access-control-allow-origin')).toBe('*')
+  expect(head.status).toBe(200)
+  expect(await head.text()).toBe('')
+  expect(head.headers.get('etag')).toBe(get.headers.get('etag'))
+  expect(options.status).toBe(204)
+  expect(options.headers.get('access-control-allow-headers')).toContain('A2A-Version')
+})
+
+test('addresses come from the configuration, whatever a request says', async () => {
+  const response = await grid.request(card, {
+    headers: { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' },
+  })
+
+  expect(await response.text()).not.toContain('evil')
+})
+
+test.each(['0.3', '1.0'])('no word of the %s card looks like a leak to the official suite', async (version) => {
+  const response = await grid.request(card, { headers: { 'A2A-Version': version } })
+  const text = (await response.text()).toLowerCase()
+
+  expect(text).not.toMatch(/token|secret|password|credential|api[ _]key|localhost|127\.0\.0\.1|10\.|192\.168\./)
+  expect(text).not.toMatch(/(internal|private|admin|debug|test).*(url|endpoint|host)/)
+})
+
+test('the extension that routes is declared, not required, and described at its address', async () => {
+  const { capabilities } = await (await grid.request(card)).json()
+  const [extension] = capabilities.extensions
+  const text = await grid.request(extension.uri)
+
+  expect(capabilities.extensions).toHaveLength(1)
+  expect(extension).toMatchObject({
+    uri: 'https://grid.example/a2a/ext/grid-routing/v1',
+    required: false,
+    params: { field: 'message.metadata.to', aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$' },
+  })
+  expect(text.status).toBe(200)
+  expect(text.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+  expect(await text.text()).toContain(extension.uri)
+})

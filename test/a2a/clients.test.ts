@@ -1,0 +1,142 @@
+/** The official clients, over a socket: each finds the card, sends, and understands a refusal. */
+import { Role, type SendMessageRequest } from '@a2a-js/sdk'
+import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, withA2AExtensions } from '@a2a-js/sdk/client'
+import * as sdk03 from '@a2a-js/sdk-0.3/client'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { mailOf } from '../support/a2a.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+let grid: LiveGrid
+beforeEach(async () => {
+  grid = await liveGrid()
+})
+afterEach(() => grid.close())
+
+test('the A2AClient of SDK 0.3 sends, and hears of a recipient that is not there', async () => {
+  const client = await sdk03.A2AClient.fromCardUrl(`${grid.url}/.well-known/agent-card.json`, {
+    fetchImpl: fetchAs(grid.alice.key),
+  })
+
+  const answer = await client.sendMessage(message03('bob'))
+  const refusal = await client.sendMessage(message03('eve'))
+
+  expect(answer).toMatchObject({ result: { kind: 'message', parts: [{ text: 'Message delivered to @bob' }] } })
+  expect(refusal).toMatchObject({ error: { code: -32602, message: "Agent '@eve' not found" } })
+  expect((await mailOf(grid, grid.bob)).map((mail) => mail.message)).toEqual(['hi'])
+})
+
+test('the ClientFactory of SDK 0.3 sends and gets its own kind of error', async () => {
+  const fetchImpl = fetchAs(grid.alice.key)
+  const factory = new sdk03.ClientFactory({ transports: [new sdk03.JsonRpcTransportFactory({ fetchImpl })] })
+  const client = await factory.createFromUrl(grid.url)
+
+  const answer = await client.sendMessage(message03('bob'))
+
+  expect(answer).toMatchObject({ kind: 'message', role: 'agent' })
+  await expect(client.getTask({ id: 't-1' })).rejects.toThrow(sdk03.UnsupportedOperationError)
+  await expect(client.sendMessage({ message: { ...message03('bob').message, parts: [{ kind: 'data', data: {} }] } }))
+    .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
+})
+
+test('SDK 1.3 sends in 1.0, with an extension activated, and hears of a missing recipient', async () => {
+  const client = await newFactory(grid.alice.key).createFromUrl(grid.url)
+
+  const answer = await client.sendMessage(message10('bob'), {
+    serviceParameters: withExtension(`${grid.url}/a2a/ext/grid-routing/v1`),
+  })
+
+  expect(client.protocolVersion).toBe('1.0')
+  expect(answer).toMatchObject({
+    role: Role.ROLE_AGENT,
+    parts: [{ content: { $case: 'text', value: 'Message delivered to @bob' } }],
+  })
+  await expect(client.sendMessage(message10(undefined))).rejects.toThrow("Missing 'to' in message.metadata")
+  await expect(client.getTask({ tenant: '', id: 't-1', historyLength: undefined })).rejects.toMatchObject({
+    reason: 'UNSUPPORTED_OPERATION',
+  })
+  expect((await mailOf(grid, grid.bob)).map((mail) => mail.message)).toEqual(['hi'])
+})
+
+test('SDK 1.3 with legacyCompat, given a card of 0.3 alone, sends in 0.3', async () => {
+  const { supportedInterfaces: _, securityRequirements: __, ...card } =
+    await (await fetch(`${grid.url}/.well-known/agent-card.json`)).json()
+  const client = await newFactory(grid.alice.key, true).createFromAgentCard(card)
+
+  const answer = await client.sendMessage(message10('bob'))
+
+  expect(client.protocolVersion).toBe('0.3')
+  expect(answer).toMatchObject({ role: Role.ROLE_AGENT, messageId: expect.any(String) })
+  await expect(client.sendMessage(message10('eve'))).rejects.toThrow("Agent '@eve' not found")
+  expect((await mailOf(grid, grid.bob)).map((mail) => mail.message)).toEqual(['hi'])
+})
+
+test('SDK 1.3 with legacyCompat sends in 1.0 to the card as it is', async () => {
+  const client = await newFactory(grid.alice.key, true).createFromUrl(grid.url)
+
+  await client.sendMessage(message10('bob'))
+
+  expect(client.protocolVersion).toBe('1.0')
+  expect(await mailOf(grid, grid.bob)).toHaveLength(1)
+})
+
+test('both clients understand that a key is refused', async () => {
+  const fetchImpl = fetchAs('nonsense')
+  const in03 = await new sdk03.ClientFactory({ transports: [new sdk03.JsonRpcTransportFactory({ fetchImpl })] })
+    .createFromUrl(grid.url)
+  const in10 = await newFactory('nonsense').createFromUrl(grid.url)
+
+  await expect(in03.sendMessage(message03('bob'))).rejects.toThrow(/unknown or was revoked/)
+  await expect(in10.sendMessage(message10('bob'))).rejects.toThrow(/unknown or was revoked/)
+})
+
+function newFactory(key: string, enabled = false): ClientFactory {
+  const options = { fetchImpl: fetchAs(key), legacyCompat: { enabled } }
+  return new ClientFactory({
+    transports: [new JsonRpcTransportFactory(options)],
+    cardResolver: new DefaultAgentCardResolver(options),
+  })
+}
+
+function fetchAs(key: string): typeof fetch {
+  return (input, init) => {
+    const headers = new Headers(init?.headers)
+    headers.set('Authorization', `Bearer ${key}`)
+    return fetch(input, { ...init, headers })
+  }
+}
+
+function withExtension(uri: string) {
+  const parameters = {}
+  withA2AExtensions(uri)(parameters)
+  return parameters
+}
+
+function message03(to: string) {
+  return {
+    message: {
+      kind: 'message' as const,
+      messageId: crypto.randomUUID(),
+      role: 'user' as const,
+      parts: [{ kind: 'text' as const, text: 'hi' }],
+      metadata: { to },
+    },
+  }
+}
+
+function message10(to: string | undefined): SendMessageRequest {
+  return {
+    tenant: '',
+    configuration: undefined,
+    metadata: undefined,
+    message: {
+      messageId: crypto.randomUUID(),
+      contextId: '',
+      taskId: '',
+      role: Role.ROLE_USER,
+      parts: [{ content: { $case: 'text', value: 'hi' }, filename: '', mediaType: '', metadata: undefined }],
+      metadata: to === undefined ? undefined : { to },
+      extensions: [],
+      referenceTaskIds: [],
+    },
+  }
+}

@@ -1,0 +1,261 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { mintKey } from '../../src/auth/secrets.ts'
+import { endpoint, mailOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+test.each([
+  ['a missing API key', () => undefined, 'Bearer realm="agent-grid"'],
+  ['a malformed API key', () => 'nonsense', 'Bearer realm="agent-grid", error="invalid_token"'],
+  ['an unknown API key', unknownKey, 'Bearer realm="agent-grid", error="invalid_token"'],
+  ['an admin key', () => grid.acme.adminKey, 'Bearer realm="agent-grid", error="invalid_token"'],
+])('%s is HTTP 401 Unauthorized with a challenge and a JSON-RPC error', async (_, keyOf, challenge) => {
+  const key = await keyOf()
+  const bodies = [send03(), send10(), request('no/such', {}), 'no JSON', []]
+  for (const body of bodies) {
+    const answer = await postA2a(grid, key, body)
+
+    expect(answer.status).toBe(401)
+    expect(answer.headers.get('www-authenticate')).toBe(challenge)
+    expect(answer.body).toEqual({
+      jsonrpc: '2.0',
+      id: null,
+      error: {
+        code: -32054,
+        message: expect.any(String),
+        data: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'UNAUTHENTICATED', domain: 'localhost' }],
+      },
+    })
+  }
+  expect(await mailOf(grid, grid.bob)).toEqual([])
+})
+
+test('the key of a deleted agent is refused', async () => {
+  await grid.store.write([{
+    sql: 'UPDATE agents SET deleted_at = 1 WHERE id = ? AND "account_id" = ?',
+    args: [grid.alice.id, grid.acme.id],
+  }])
+
+  expect((await post(send03())).status).toBe(401)
+})
+
+test('a body of 256 KiB is read and one byte more is refused before the key is looked at', async () => {
+  const withText = (length: number) => JSON.stringify(send03({ padding: 'x'.repeat(length) }))
+  const limit = 256 * 1024 - withText(0).length
+
+  const largest = await post(withText(limit))
+  const tooLarge = await postA2a(grid, undefined, withText(limit + 1))
+
+  expect(largest.body.result.kind).toBe('message')
+  expect(tooLarge.status).toBe(413)
+  expect(tooLarge.body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
+})
+
+test('a body of unknown length is bounded too', async () => {
+  const body = new ReadableStream({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(64 * 1024))
+    },
+  })
+  const init = { method: 'POST', body, duplex: 'half', headers: { 'Content-Type': 'application/json' } }
+
+  expect((await grid.request(endpoint, init as RequestInit)).status).toBe(413)
+})
+
+test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp'])(
+  'a body of %s is refused before it is parsed',
+  async (type) => {
+    const { status, body } = await post('no JSON', { 'Content-Type': type })
+
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ id: null, error: { code: -32005, data: [{ reason: 'CONTENT_TYPE_NOT_SUPPORTED' }] } })
+  },
+)
+
+test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/a2a+json'])(
+  'a body of %s is read',
+  async (type) => {
+    const { headers, body } = await post(send03(), { 'Content-Type': type })
+
+    expect(body.result.kind).toBe('message')
+    expect(headers.get('content-type')).toContain('application/json')
+  },
+)
+
+test.each([
+  ['is empty', ''],
+  ['ends early', '{"jsonrpc":"2.0"'],
+  ['is nested 33 deep', '['.repeat(33) + ']'.repeat(33)],
+  ['is nested 100,000 deep', '['.repeat(100_000)],
+  ['has 5,002 values', `[${'0,'.repeat(5_001)}0]`],
+  ['names a prototype', '{"__proto__":{"x":1}}'],
+])('a body that %s is -32700', async (_, text) => {
+  const { status, body } = await post(text)
+
+  expect(status).toBe(200)
+  expect(body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32700, message: expect.stringMatching(/\.$/) } })
+})
+
+test('a body that is not UTF-8 is -32700', async () => {
+  const response = await grid.request(endpoint, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${grid.alice.key}` },
+    body: new Uint8Array([0x22, 0xff, 0x22]),
+  })
+
+  expect(await response.json()).toMatchObject({ id: null, error: { code: -32700 } })
+})
+
+test.each([
+  ['a batch', [send03(), send03()], null],
+  ['a text', '"hi"', null],
+  ['null', 'null', null],
+  ['an object as id', { ...send03(), id: {} }, null],
+  ['true as id', { ...send03(), id: true }, null],
+  ['no jsonrpc', { ...send03(), jsonrpc: undefined }, 1],
+  ['jsonrpc 1.0', { ...send03(), jsonrpc: '1.0' }, 1],
+  ['no method', { ...send03(), method: undefined }, 1],
+  ['an object as method', { ...send03(), method: {} }, 1],
+])('%s is -32600', async (_, sent, id) => {
+  const { status, body } = await post(sent)
+
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ jsonrpc: '2.0', id, error: { code: -32600 } })
+  expect(await mailOf(grid, grid.bob)).toEqual([])
+})
+
+test.each([['text'], [''], [0], [-1], [1.5], [null]])('the id %j is answered as it came', async (id) => {
+  expect((await post({ ...send03(), id })).body).toMatchObject({ id, result: { kind: 'message' } })
+  expect((await post(request('no/such', {}, id))).body).toMatchObject({ id, error: { code: -32601 } })
+})
+
+test('a request without id is answered with the id null', async () => {
+  const { status, body } = await post({ ...request('no/such'), id: undefined })
+
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ id: null, error: { code: -32601 } })
+})
+
+test.each(['no/such', 'tasks/send', 'sendMessage', 'message/Send', '', 'constructor', '__proto__'])(
+  'the method %j is unknown, before any look at params',
+  async (method) => {
+    const { status, body } = await post(request(method, 'nonsense'))
+
+    expect(status).toBe(200)
+    expect(body.error).toMatchObject({ code: -32601, data: [{ fieldViolations: [{ field: 'method' }] }] })
+  },
+)
+
+test.each([
+  'message/stream',
+  'tasks/get',
+  'tasks/list',
+  'tasks/cancel',
+  'tasks/resubscribe',
+  'agent/getAuthenticatedExtendedCard',
+  'SendStreamingMessage',
+  'GetTask',
+  'ListTasks',
+  'CancelTask',
+  'SubscribeToTask',
+  'GetExtendedAgentCard',
+])('%s is known but not offered', async (method) => {
+  const { body } = await post(request(method, { id: 't-1' }))
+
+  expect(body.error).toMatchObject({
+    code: -32004,
+    message: expect.stringContaining(method),
+    data: [{ reason: 'UNSUPPORTED_OPERATION', domain: 'a2a-protocol.org' }],
+  })
+})
+
+test.each([
+  'tasks/pushNotificationConfig/set',
+  'tasks/pushNotificationConfig/get',
+  'tasks/pushNotificationConfig/list',
+  'tasks/pushNotificationConfig/delete',
+  'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs',
+  'DeleteTaskPushNotificationConfig',
+])('%s answers that there is no push', async (method) => {
+  const { body } = await post(request(method, { id: 't-1' }))
+
+  expect(body.error).toMatchObject({ code: -32003, data: [{ reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' }] })
+})
+
+test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])('A2A-Version %j passes', async (version) => {
+  for (const path of [endpoint, `${endpoint}/`]) {
+    expect((await post(send03(), { 'A2A-Version': version }, path)).body.result.kind).toBe('message')
+    expect((await post(send10(), { 'A2A-Version': version }, path)).body.result.message.role).toBe('ROLE_AGENT')
+  }
+})
+
+test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])('A2A-Version %j is -32009', async (version) => {
+  const answers = [
+    await post(send03(), { 'A2A-Version': version }),
+    await post(request('no/such'), { 'A2A-Version': version }),
+    await post(send10(), {}, `${endpoint}?A2A-Version=${encodeURIComponent(version)}`),
+  ]
+
+  for (const { status, body } of answers) {
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ id: 1, error: { code: -32009 } })
+    expect(body.error.data).toEqual([{
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      reason: 'VERSION_NOT_SUPPORTED',
+      domain: 'a2a-protocol.org',
+      metadata: { supported: '0.3,1.0' },
+    }])
+  }
+})
+
+test('the answer says its version: that of the method, or else the one asked for', async () => {
+  const version = async (body: unknown, headers?: Record<string, string>, path?: string) =>
+    (await post(body, headers, path)).headers.get('a2a-version')
+
+  expect(await version(send10(), { 'A2A-Version': '1.0.1' })).toBe('1.0')
+  expect(await version(send10())).toBe('1.0')
+  expect(await version(send03(), { 'A2A-Version': '1.0' })).toBe('0.3')
+  expect(await version(send10({ parts: [] }))).toBe('1.0')
+  expect(await version(request('no/such'), {}, `${endpoint}?A2A-Version=1.0`)).toBe('1.0')
+  expect(await version(request('no/such'))).toBeNull()
+})
+
+test('activated extensions are named in the answer, unknown ones are ignored', async () => {
+  const uri = 'http://localhost:8787/a2a/ext/grid-routing/v1'
+  const both = `https://x.example/unknown, ${uri}`
+
+  const in10 = await post(send10(), { 'A2A-Extensions': both })
+  const in03 = await post(send03(), { 'X-A2A-Extensions': both })
+  const none = await post(send10(), { 'A2A-Extensions': 'https://x.example/unknown' })
+
+  expect(in10.headers.get('a2a-extensions')).toBe(uri)
+  expect(in03.headers.get('x-a2a-extensions')).toBe(uri)
+  expect(none.headers.get('a2a-extensions')).toBeNull()
+  expect(none.body.result.message.role).toBe('ROLE_AGENT')
+})
+
+test('a fault of ours says nothing about itself and goes to the log', async () => {
+  await grid.store.write([{ sql: 'ALTER TABLE messages RENAME TO lost', args: [] }])
+
+  const { status, headers, body } = await post(send03())
+
+  expect(body).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32603, message: expect.any(String) } })
+  expect(JSON.stringify(body)).not.toMatch(/messages|lost|SQL/)
+  expect(status).toBe(200)
+  expect(grid.logs.join('\n')).toContain(headers.get('x-request-id'))
+})
+
+async function unknownKey(): Promise<string> {
+  return (await mintKey('agent_key')).key
+}
+
+function post(body: unknown, headers?: Record<string, string>, path?: string) {
+  return postA2a(grid, grid.alice.key, body, headers, path)
+}

@@ -1,0 +1,67 @@
+/** An A2A caller: requests as they go over the wire, answers as they come back. */
+import { readMessages } from '../../src/grid/mailbox.ts'
+import type { GridMessage } from '../../src/grid/mailbox.ts'
+import type { TestAgent, TestGrid } from './grid.ts'
+
+export const endpoint = '/a2a/v1/grid'
+
+/** An answer of the JSON-RPC endpoint. */
+export interface Answer {
+  status: number
+  headers: Headers
+  // deno-lint-ignore no-explicit-any -- what a test expects of it is the test
+  body: any
+}
+
+/** POST a body, as text or as a value, with the key of an agent. */
+export async function postA2a(
+  grid: TestGrid,
+  key: string | undefined,
+  body: unknown,
+  headers: Record<string, string> = {},
+  path = endpoint,
+): Promise<Answer> {
+  const credential: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` }
+  const response = await grid.post(path, body, { ...credential, ...headers })
+  return { status: response.status, headers: response.headers, body: await response.json() }
+}
+
+/** A `message/send` (0.3) with these members of the message over the usual ones. */
+export function send03(message: Record<string, unknown> = {}, params: Record<string, unknown> = {}) {
+  return request('message/send', {
+    message: {
+      kind: 'message',
+      messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+      role: 'user',
+      parts: [{ kind: 'text', text: 'hi' }],
+      metadata: { to: '@bob' },
+      ...message,
+    },
+    ...params,
+  })
+}
+
+/** A `SendMessage` (1.0) with these members of the message over the usual ones. */
+export function send10(message: Record<string, unknown> = {}, params: Record<string, unknown> = {}) {
+  return request('SendMessage', {
+    message: {
+      messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+      role: 'ROLE_USER',
+      parts: [{ text: 'hi' }],
+      metadata: { to: '@bob' },
+      ...message,
+    },
+    ...params,
+  })
+}
+
+export function request(method: unknown, params?: unknown, id: unknown = 1) {
+  return { jsonrpc: '2.0', id, method, params }
+}
+
+/** What waits in an agent's mailbox; reading it takes it. */
+export async function mailOf(grid: TestGrid, agent: TestAgent): Promise<GridMessage[]> {
+  const account = agent === grid.eve ? grid.evil : grid.acme
+  const actor = { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' } as const
+  return (await readMessages(grid.store.account(account.id, actor), {})).messages
+}
