@@ -1,13 +1,14 @@
 /** Every route of the service. */
 import { type Context, Hono } from 'hono'
+import { agentCard, cardPaths } from './a2a/agent-card.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
-import { agentCard } from './a2a/agent-card.ts'
+import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
 import { bearer } from './auth/bearer.ts'
-import { type AppEnv, edge, finish } from './edge.ts'
+import { type AppEnv, edge, finish, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { clientAddress } from './lib/address.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
-import { resourceMetadata } from './oauth/metadata.ts'
+import { protectedResources } from './oauth/metadata.ts'
 import { live, ready } from './rest/health.ts'
 import { restSignup } from './rest/signup.ts'
 import type { Store } from './store/store.ts'
@@ -28,31 +29,38 @@ export function createApp(store: Store): Hono<AppEnv> {
   })
   app.use(edge(deps))
 
-  const mcp = mcpGrid(authenticate, deps)
-  app.all('/mcp/v1/grid', (c) => mcp(c.req.raw))
-  app.all('/api/v1/grid', (c) => mcp(c.req.raw))
-  app.all('/mcp/v1/signup', (c) => mcpSignup(store, c.req.raw, address(c)))
+  const resources = protectedResources(servedOrigins(deps.config))
+  const mcp = mcpGrid(authenticate, deps, resources.metadataUrl)
+  const mcpForSignup = mcpSignup(store)
+  app.all('/mcp/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
+  app.all('/api/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
+  app.all('/mcp/v1/signup', (c) => mcpForSignup(c.req.raw, c.get('requestId'), address(c)))
 
   const a2a = a2aGrid(authenticate, deps)
   const card = agentCard(deps)
-  app.get('/.well-known/agent-card.json', (c) => card(c.req.raw))
-  app.get('/.well-known/agent.json', (c) => card(c.req.raw))
-  for (const path of ['/a2a/v1/grid', '/a2a/v1/grid/']) {
-    app.get(path, (c) => card(c.req.raw))
-    app.post(path, (c) => a2a(c.req.raw))
-  }
-  app.get('/a2a/v1/.well-known/agent-card.json', (c) => card(c.req.raw))
-  app.get('/a2a/v1/grid/.well-known/agent-card.json', (c) => card(c.req.raw))
+  for (const path of cardPaths) app.on(['GET', 'OPTIONS'], path, (c) => card(c.req.raw))
+  for (const path of ['/a2a/v1/grid', '/a2a/v1/grid/']) app.post(path, (c) => a2a(c.req.raw, c.get('requestId')))
+  app.get(gridRoutingPath, () => gridRoutingText(deps))
 
   app.post('/api/v1/agentic-signup', (c) => restSignup(store, c.req.raw, address(c)))
-  app.get('/.well-known/oauth-protected-resource/*', (c) => resourceMetadata(deps, c.req.raw))
-  app.get('/.well-known/oauth-protected-resource', (c) => resourceMetadata(deps, c.req.raw))
+  for (const path of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*']) {
+    app.on(['GET', 'OPTIONS'], path, (c) => resources.metadata(c.req.raw))
+  }
 
   app.get('/healthz', () => live())
   app.get('/readyz', () => ready(store))
   app.get('/', () => welcome(deps.config))
 
-  app.notFound((c) => restError(new GridError('not_found', `There is nothing at ${c.req.method} ${c.req.path}.`)))
+  app.notFound((c) => {
+    const { method, path } = c.req
+    const allowed = app.routes.filter((route) => route.path === path && route.method !== 'ALL').map(({ method }) =>
+      method
+    )
+    if (allowed.length === 0) return restError(new GridError('not_found', `There is nothing at ${method} ${path}.`))
+    const answer = restError(new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`))
+    answer.headers.set('Allow', allowed.join(', '))
+    return answer
+  })
   app.onError((error, c) => {
     const requestId = c.get('requestId')
     const known = asGridError(error, deps.log, requestId)

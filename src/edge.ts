@@ -27,12 +27,13 @@ export function servedOrigins(config: Config): string[] {
 
 /**
  * Refuses an unknown Host (421) and a foreign Origin (403); gives every answer an
- * id, `no-store` and the headers that keep browsers from guessing.
+ * id, `no-store` and the headers that keep browsers from guessing, or from HTTP where all is HTTPS.
  * Security: section 6.1, O16, O19.
  */
 export function edge({ config, log, now }: Deps): MiddlewareHandler<AppEnv> {
   const hosts = new Set(servedOrigins(config).map((origin) => new URL(origin).host))
   const allowsOrigin = originRule(config)
+  const isSecure = servedOrigins(config).every((origin) => origin.startsWith('https:'))
 
   return async function edge(c, next) {
     const startedAt = now()
@@ -54,6 +55,7 @@ export function edge({ config, log, now }: Deps): MiddlewareHandler<AppEnv> {
       )
     }
     await next()
+    if (isSecure) c.res.headers.set('Strict-Transport-Security', 'max-age=31536000')
     log.debug('request', {
       requestId,
       method: c.req.method,
@@ -74,11 +76,12 @@ export function finish(response: Response, requestId: string): Response {
   return response
 }
 
-/** On a loopback address only loopback pages may call, which defeats DNS rebinding. */
+/** On a loopback address only loopback pages and our own may call, which defeats DNS rebinding. */
 function originRule(config: Config): (origin: string) => boolean {
   const own = servedOrigins(config)
   if (loopbackHosts.includes(new URL(config.baseUrl).hostname)) {
-    return (origin) => URL.canParse(origin) && loopbackHosts.includes(new URL(origin).hostname)
+    return (origin) =>
+      own.includes(origin) || (URL.canParse(origin) && loopbackHosts.includes(new URL(origin).hostname))
   }
   if (config.allowedOrigins.includes('*')) return () => true
   return (origin) => own.includes(origin) || config.allowedOrigins.includes(origin)

@@ -1,11 +1,97 @@
-import type { Deps } from '../deps.ts'
+/**
+ * The MCP door: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
+ * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
+ */
 import type { Bearer } from '../auth/bearer.ts'
-import type { Store } from '../store/store.ts'
+import type { Deps, Log } from '../deps.ts'
 import { GridError } from '../errors.ts'
+import { apiLimits, type BodyLimits, formLimits, parseBody, readText } from '../lib/body.ts'
+import { corsHeaders, preflight } from '../lib/cors.ts'
+import type { Store } from '../store/store.ts'
+import { asGridError, rpcFrameError } from '../wire.ts'
+import { accountOffer, type Offer, signupOffer } from './offer.ts'
+import { sdkPath } from './server.ts'
+import { shortcut } from './shortcut.ts'
 
-export function mcpGrid(_authenticate: Bearer, _deps: Deps): (request: Request) => Promise<Response> {
-  return () => Promise.reject(new GridError('not_found', 'unfinished'))
+const parseError = -32700
+const invalidRequest = -32600
+const internalError = -32603
+
+/**
+ * The endpoint of agents and admins; `metadataUrl` is where a client learns how to sign in.
+ * Spec: "MCP endpoint".
+ */
+export function mcpGrid(authenticate: Bearer, { log }: Deps, metadataUrl: (request: Request) => string) {
+  const serve = mcpServer(log, apiLimits)
+
+  return function mcpGrid(request: Request, requestId: string): Promise<Response> {
+    const enter = async () => accountOffer(await authenticate(request.headers.get('authorization')), requestId)
+    return serve(request, requestId, enter, metadataUrl)
+  }
 }
-export function mcpSignup(_store: Store, _request: Request, _address: string): Promise<Response> {
-  return Promise.reject(new GridError('not_found', 'unfinished'))
+
+/** The endpoint of those who have no key yet: no credential is asked for, and none is looked at. */
+export function mcpSignup(store: Store) {
+  const serve = mcpServer(store.deps.log, { ...apiLimits, maxBytes: formLimits.maxBytes })
+
+  return function mcpSignup(request: Request, requestId: string, address: string): Promise<Response> {
+    return serve(request, requestId, () => Promise.resolve(signupOffer({ store, address }, requestId)))
+  }
+}
+
+/** The order of checks: who is calling comes before all that a request says, its method included. */
+function mcpServer(log: Log, limits: BodyLimits) {
+  const sdk = sdkPath(log)
+
+  return async function serve(
+    request: Request,
+    requestId: string,
+    enter: () => Promise<Offer>,
+    metadataUrl?: (request: Request) => string,
+  ): Promise<Response> {
+    if (request.method === 'OPTIONS') return preflight('POST, OPTIONS')
+    try {
+      const offer = await enter()
+      if (request.method !== 'POST') {
+        throw new GridError('method_not_allowed', 'Send MCP messages with POST; there is no event stream here.')
+      }
+      const message = await readMessage(request, limits)
+      const answer = await shortcut(request.headers, message, offer)
+      if (answer) return Response.json(answer, { headers: corsHeaders })
+      return withCors(await sdk(request, message, offer))
+    } catch (error) {
+      const known = asGridError(error, log, requestId)
+      return refusal(known, metadataUrl?.(request))
+    }
+  }
+}
+
+/** One JSON-RPC message; the SDK would take an array of one. */
+async function readMessage(request: Request, limits: BodyLimits): Promise<unknown> {
+  const message = parseBody(await readText(request, limits), limits)
+  if (Array.isArray(message)) {
+    throw new GridError('invalid_request', 'Batches are not accepted. Send each message in a request of its own.')
+  }
+  return message
+}
+
+/** Nothing was understood, so the answer has no id. @see RFC 6750 §3, RFC 9728 §5.1 */
+function refusal(error: GridError, metadataUrl: string | undefined): Response {
+  const headers: Record<string, string> = { ...corsHeaders }
+  if (error.kind === 'unauthenticated' && metadataUrl !== undefined) {
+    const refused = error.details.credential === 'refused' ? 'error="invalid_token", ' : ''
+    headers['WWW-Authenticate'] = `Bearer ${refused}resource_metadata="${metadataUrl}"`
+  }
+  if (error.kind === 'method_not_allowed') headers.Allow = 'POST'
+  return rpcFrameError(error, frameCode(error), headers)
+}
+
+function frameCode(error: GridError): number {
+  if (error.code === 'malformed_json') return parseError
+  return error.kind === 'internal' || error.kind === 'unavailable' ? internalError : invalidRequest
+}
+
+function withCors(response: Response): Response {
+  for (const [name, value] of Object.entries(corsHeaders)) response.headers.set(name, value)
+  return response
 }

@@ -1,29 +1,53 @@
-/** Protected resource metadata (RFC 9728). */
-import type { Config } from '../config.ts'
-import type { Deps } from '../deps.ts'
+/** Protected resource metadata (RFC 9728): what a client reads after a 401 to learn how to sign in. */
 import { GridError } from '../errors.ts'
+import { corsHeaders, preflight } from '../lib/cors.ts'
 
-/** The paths of the MCP endpoint; each is a resource of its own on each host. */
+/** The paths of the MCP endpoint; each is a resource of its own on each served origin. */
 const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
 
 const prefix = '/.well-known/oauth-protected-resource'
 
-/**
- * The document of the resource named by host and path; without a path, of the first.
- * Fails with `not_found`. @see RFC 9728 §3.1
- */
-export function resourceMetadata({ config }: Deps, request: Request): Response {
-  const url = new URL(request.url)
-  const path = url.pathname.slice(prefix.length).replace(/\/$/, '') || resourcePaths[0]
-  if (!resourcePaths.includes(path)) throw new GridError('not_found', 'There is no such resource.')
-  return Response.json({
-    resource: `${publicOrigin(config, url)}${path}`,
-    bearer_methods_supported: ['header'],
-    resource_name: 'agent-grid',
-  }, { headers: { 'Access-Control-Allow-Origin': '*' } })
+/** The MCP endpoint's addresses as OAuth resources. */
+export interface ProtectedResources {
+  /** Where the metadata of the requested resource is: the `resource_metadata` of a challenge. @see RFC 9728 §5.1 */
+  metadataUrl(request: Request): string
+  /** The document that a metadata address names; without a path, of the first. Fails with `not_found`. @see RFC 9728 §3 */
+  metadata(request: Request): Response
 }
 
-/** The configured origin that answers this request's host: behind a TLS proxy the scheme differs. */
-function publicOrigin(config: Config, url: URL): string {
-  return [config.baseUrl, config.appUrl].find((origin) => new URL(origin).host === url.host) ?? url.origin
+/**
+ * Every URL of the endpoint on the origins served, each with its document. Both are made once, from
+ * configuration: `resource` must be the URL the client was given, and behind a TLS proxy the request
+ * does not know it.
+ */
+export function protectedResources(servedOrigins: string[]): ProtectedResources {
+  const origins = new Map(servedOrigins.map((origin) => [new URL(origin).host, origin]))
+  const documents = new Map<string, string>()
+  for (const origin of origins.values()) {
+    for (const path of resourcePaths) {
+      const document = {
+        resource: `${origin}${path}`,
+        bearer_methods_supported: ['header'],
+        resource_name: 'agent-grid',
+      }
+      documents.set(document.resource, JSON.stringify(document))
+    }
+  }
+  // The edge has refused every other host.
+  const originOf = (request: Request) => origins.get(hostOf(request)) ?? servedOrigins[0]
+
+  return {
+    metadataUrl: (request) => `${originOf(request)}${prefix}${new URL(request.url).pathname}`,
+    metadata(request) {
+      if (request.method === 'OPTIONS') return preflight('GET, OPTIONS')
+      const path = new URL(request.url).pathname.slice(prefix.length) || resourcePaths[0]
+      const document = documents.get(`${originOf(request)}${path}`)
+      if (document === undefined) throw new GridError('not_found', 'There is no such resource.')
+      return new Response(document, { headers: { 'Content-Type': 'application/json', ...corsHeaders } })
+    },
+  }
+}
+
+function hostOf(request: Request): string {
+  return (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
 }

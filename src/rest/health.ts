@@ -6,15 +6,17 @@ export function live(): Response {
   return Response.json({ status: 'ok' })
 }
 
-/** The process can serve: its database answers. Says how durable an acknowledged message is. */
+/** The process can serve: it is not stopping and its database answers. Says how durable an acknowledged message is. */
 export async function ready(store: Store): Promise<Response> {
+  if (store.deps.stopping?.aborted) return notReady('stopping', store)
   try {
     await store.ping()
     return Response.json({ status: 'ready', durability: store.durability })
   } catch {
-    return Response.json({ status: 'database unreachable', durability: store.durability }, {
-      status: 503,
-      headers: { 'Retry-After': '1' },
-    })
+    return notReady('database unreachable', store)
   }
+}
+
+function notReady(status: string, { durability }: Store): Response {
+  return Response.json({ status, durability }, { status: 503, headers: { 'Retry-After': '1' } })
 }

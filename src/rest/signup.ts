@@ -7,13 +7,13 @@ import { parse, signupInput } from '../wire.ts'
 
 /** Register an agent: 201 with its key. `address` is the client's, as the limits count it. */
 export async function restSignup(store: Store, request: Request, address: string): Promise<Response> {
-  const input = parse(signupInput, await readFields(request), 'invalid_request')
   try {
+    const input = parse(signupInput, await readFields(request))
     const result = await signUp(store, { ...input, ownerEmail: input.owner_email }, address)
     return Response.json(result, { status: 201 })
   } catch (error) {
     // Here the specification has one code for every fault of the body.
-    if (error instanceof GridError && error.code === 'invalid_input') {
+    if (error instanceof GridError && (error.code === 'invalid_input' || error.code === 'malformed_json')) {
       throw new GridError('invalid_request', error.message, error.details)
     }
     throw error

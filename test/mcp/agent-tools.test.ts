@@ -1,0 +1,230 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels.ts'
+import { updateTrial } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { callTool, eras, mcp } from '../support/mcp.ts'
+
+const now = '2026-11-21T09:00:00.000Z'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+test('an agent lists its seven tools, an admin none of them', async () => {
+  const agent = await mcp(grid, grid.alice.key, 'tools/list')
+  const admin = await mcp(grid, grid.acme.adminKey, 'tools/list')
+
+  expect(agent.body.result.tools.map(({ name }: { name: string }) => name)).toEqual([
+    'send_message',
+    'read_messages',
+    'message_status',
+    'list_agents',
+    'list_channels',
+    'list_skills',
+    'set_skills',
+  ])
+  expect(admin.body.result).toEqual({ tools: [] })
+})
+
+test.each(eras)('%s: the whole list is below 6 kB, has objects for schemas and names no $schema', async (era) => {
+  const { body } = await mcp(grid, grid.alice.key, 'tools/list', {}, era)
+  const text = JSON.stringify(body)
+
+  expect(text.length).toBeLessThan(6_000)
+  expect(text).not.toContain('$schema')
+  for (const { inputSchema } of body.result.tools) expect(inputSchema.type).toBe('object')
+})
+
+test('send_message is published with its limits', async () => {
+  const { body } = await mcp(grid, grid.alice.key, 'tools/list')
+  const { inputSchema } = body.result.tools[0]
+
+  expect(inputSchema.required).toEqual(['to', 'message'])
+  expect(inputSchema.properties.message).toEqual({ type: 'string', minLength: 1, maxLength: 10_000 })
+})
+
+test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
+  const sent = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' }, era)
+  const read = await callTool(grid, grid.bob.key, 'read_messages', {}, era)
+  const again = await callTool(grid, grid.bob.key, 'read_messages', {}, era)
+
+  expect(sent.text).toEqual({ message_id: expect.any(String), timestamp: now, recipient: '@bob', unread: 0 })
+  expect(sent.structured).toEqual(sent.text)
+  expect(read.text).toEqual([{
+    message_id: sent.text.message_id,
+    channel: 'direct',
+    user: '@alice',
+    type: 'agent',
+    message: 'hi',
+    reply_to: '@alice',
+    timestamp: now,
+  }])
+  expect(read.structured).toEqual({ messages: read.text, has_more: false, cursor: expect.any(String) })
+  expect(read.note).toBeUndefined()
+  expect(again.text).toEqual([])
+})
+
+test('when more waits, a second text part and has_more say so', async () => {
+  for (const message of ['one', 'two', 'three']) {
+    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
+  }
+
+  const first = await callTool(grid, grid.bob.key, 'read_messages', { limit: 2 })
+  const rest = await callTool(grid, grid.bob.key, 'read_messages', { limit: 2 })
+
+  expect(first.text).toHaveLength(2)
+  expect(first.note).toBe('1 more unread. Call read_messages again.')
+  expect(first.structured.has_more).toBe(true)
+  expect([rest.text.length, rest.note, rest.structured.has_more]).toEqual([1, undefined, false])
+})
+
+test('send_message tells how much mail waits for the sender', async () => {
+  await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'hi' })
+
+  expect((await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'ho' })).text.unread).toBe(1)
+})
+
+test('a repeat with the same idempotency_key is the same message', async () => {
+  const message = { to: 'bob', message: 'once', idempotency_key: 'k' }
+  const first = await callTool(grid, grid.alice.key, 'send_message', message)
+  const second = await callTool(grid, grid.alice.key, 'send_message', message)
+  const other = await callTool(grid, grid.alice.key, 'send_message', { ...message, message: 'other' })
+
+  expect(second.text.message_id).toBe(first.text.message_id)
+  expect(other.code).toBe('idempotency_conflict')
+  expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toHaveLength(1)
+})
+
+test('reply_to_message_id reaches the recipient', async () => {
+  const { text: sent } = await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'question' })
+  const reply = { to: 'alice', message: 'answer', reply_to_message_id: sent.message_id }
+  await callTool(grid, grid.bob.key, 'send_message', reply)
+
+  expect((await callTool(grid, grid.alice.key, 'read_messages')).text[0].reply_to_message_id).toBe(sent.message_id)
+})
+
+test('message_status shows who read a message, to its sender alone', async () => {
+  const { text: sent } = await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
+  const asked = { message_id: sent.message_id }
+  const before = await callTool(grid, grid.alice.key, 'message_status', asked)
+  await callTool(grid, grid.bob.key, 'read_messages')
+  const after = await callTool(grid, grid.alice.key, 'message_status', asked)
+
+  expect(before.text).toEqual({ ...asked, sent_at: now, recipient: '@bob', read_by: [], delivery: 'queued' })
+  expect(after.text).toMatchObject({ read_by: [{ alias: '@bob', read_at: now }], delivery: 'read' })
+  expect(after.structured).toEqual(after.text)
+  expect((await callTool(grid, grid.bob.key, 'message_status', asked)).code).toBe('message_not_found')
+  expect((await callTool(grid, grid.eve.key, 'message_status', asked)).code).toBe('message_not_found')
+})
+
+test('list_agents finds the others of the account, and public agents of other accounts when asked', async () => {
+  await grid.evil.agent('open-desk', {
+    visibility: 'public',
+    description: 'Answers questions',
+    skills: [{ name: 'faq' }],
+  })
+  const own = await callTool(grid, grid.alice.key, 'list_agents')
+  const found = await callTool(grid, grid.alice.key, 'list_agents', { search: 'FAQ', public: true })
+
+  expect(own.text.map(({ alias }: { alias: string }) => alias)).toEqual(['@bob'])
+  expect(own.structured).toEqual({ agents: own.text, has_more: false })
+  expect(found.text).toEqual([{
+    alias: '@open-desk',
+    description: 'Answers questions',
+    type: 'mcp',
+    visibility: 'public',
+    skills: [{ name: 'faq', description: '' }],
+    last_seen: null,
+  }])
+})
+
+test('list_channels shows the channels of the caller', async () => {
+  await createChannel(grid.acme.store, { name: 'general', description: 'All of us', members: ['alice', 'bob'] })
+  await createChannel(grid.acme.store, { name: 'others', members: ['bob'] })
+  const listed = await callTool(grid, grid.alice.key, 'list_channels')
+
+  expect(listed.text).toEqual([{ name: '#general', description: 'All of us', members: ['@alice', '@bob'] }])
+  expect(listed.structured).toEqual({ channels: listed.text })
+})
+
+test('set_skills replaces the skills, list_skills shows those of the account or of one agent', async () => {
+  const skills = [{ name: 'maths', description: 'Sums' }, { name: 'poems' }]
+  const set = await callTool(grid, grid.alice.key, 'set_skills', { skills })
+  const ofBob = await callTool(grid, grid.alice.key, 'list_skills', { agent: '@bob' })
+  const ofAlice = await callTool(grid, grid.bob.key, 'list_skills', { agent: 'alice' })
+  const ofAll = await callTool(grid, grid.bob.key, 'list_skills')
+
+  expect(set.text).toEqual({ assigned: ['maths', 'poems'], created: ['maths', 'poems'] })
+  expect(set.structured).toEqual(set.text)
+  expect(ofBob.text).toEqual([])
+  expect(ofAlice.text).toEqual([{ name: 'maths', description: 'Sums' }, { name: 'poems', description: '' }])
+  expect(ofAll.structured).toEqual({ skills: ofAlice.text })
+  expect((await callTool(grid, grid.eve.key, 'list_skills')).text).toEqual([])
+})
+
+test.each([
+  ['send_message', {}, 'invalid_input'],
+  ['send_message', { to: 'bob', message: 5 }, 'invalid_input'],
+  ['send_message', { to: 'bob', message: '' }, 'invalid_input'],
+  ['send_message', { to: 'bob', message: 'a\0b' }, 'invalid_input'],
+  ['send_message', { to: 'bob\0', message: 'hi' }, 'invalid_input'],
+  ['send_message', { to: 'bob\ud800', message: 'hi' }, 'invalid_input'],
+  ['send_message', { to: 'b'.repeat(201), message: 'hi' }, 'invalid_input'],
+  ['send_message', { to: 'bob', message: 'x'.repeat(10_001) }, 'message_too_long'],
+  ['send_message', { to: 'nobody', message: 'hi' }, 'recipient_not_found'],
+  ['send_message', { to: 'eve', message: 'hi' }, 'recipient_not_found'],
+  ['send_message', { to: '', message: 'hi' }, 'recipient_not_found'],
+  ['send_message', { to: 'alice', message: 'hi' }, 'self_message'],
+  ['send_message', { to: '#nothing', message: 'hi' }, 'channel_not_found'],
+  ['send_message', { to: '#others', message: 'hi' }, 'not_channel_member'],
+  ['send_message', { to: 'bob', message: 'hi', reply_to_message_id: 'none' }, 'message_not_found'],
+  ['send_message', { to: 'bob', message: 'hi', idempotency_key: '' }, 'invalid_input'],
+  ['read_messages', { limit: 0 }, 'invalid_input'],
+  ['read_messages', { limit: 51 }, 'invalid_input'],
+  ['read_messages', { limit: 1.5 }, 'invalid_input'],
+  ['message_status', {}, 'invalid_input'],
+  ['message_status', { message_id: 'none' }, 'message_not_found'],
+  ['list_agents', { search: 5 }, 'invalid_input'],
+  ['list_agents', { public: 'yes' }, 'invalid_input'],
+  ['list_skills', { agent: 'nobody' }, 'agent_not_found'],
+  ['list_skills', { agent: 'eve' }, 'agent_not_found'],
+  ['set_skills', {}, 'invalid_input'],
+  ['set_skills', { skills: ['maths'] }, 'invalid_input'],
+  ['set_skills', { skills: [{ name: '' }] }, 'invalid_input'],
+  ['set_skills', { skills: [{ name: 'x'.repeat(65) }] }, 'invalid_input'],
+])('%s of %j is refused with %s', async (name, args, code) => {
+  await createChannel(grid.acme.store, { name: 'others', members: ['bob'] })
+  const called = await callTool(grid, grid.alice.key, name, args)
+
+  expect(called.code).toBe(code)
+  expect(called.message).toMatch(/\S/)
+  expect(called.structured).toBeUndefined()
+})
+
+test('a text of 10,000 emoji is as long as a message may be', async () => {
+  const sent = await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: '🙂'.repeat(10_000) })
+
+  expect(sent.code).toBeUndefined()
+})
+
+test('after the trial a send is refused with trial_expired, and reading goes on', async () => {
+  await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'hi' })
+  await updateTrial(grid, grid.alice, { used: 10, max: 10, expiresAt: grid.clock.now + 1_000 })
+
+  expect((await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })).code).toBe(
+    'trial_expired',
+  )
+  expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toHaveLength(1)
+})
+
+test('an unexpected fault says nothing about itself and goes to the log', async () => {
+  await grid.store.write([{ sql: 'ALTER TABLE channels RENAME TO lost', args: [] }])
+  const called = await callTool(grid, grid.alice.key, 'list_channels')
+  const read = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://channels' })
+
+  expect([called.code, called.message]).toEqual(['internal', 'Internal error'])
+  expect(read.body.error).toEqual({ code: -32603, message: 'Internal error' })
+  expect(grid.logs.filter((line) => line.includes('Unexpected error') && line.includes('requestId'))).toHaveLength(2)
+})

@@ -1,0 +1,196 @@
+import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
+// @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../src/lib/free-port.ts'
+import { asCalled, eras, gridPath, wireRequest } from '../support/mcp.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+/** The little that all clients have in common. */
+interface AnyClient {
+  listTools(): Promise<{ tools: { name: string }[] }>
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
+  close(): Promise<void>
+}
+
+const info = { name: 'test', version: '1' }
+
+let grid: LiveGrid
+const children: ChildProcess[] = []
+beforeAll(async () => {
+  grid = await liveGrid()
+})
+afterAll(() => {
+  for (const child of children) child.kill()
+  return grid.close()
+})
+
+test.each(
+  [
+    ['client 2, legacy', 'legacy', '2025-11-25'],
+    ['client 2, auto', 'auto', '2026-07-28'],
+    ['client 2, pinned to 2026-07-28', { pin: '2026-07-28' }, '2026-07-28'],
+  ] as const,
+)('%s: lists, sends, reads and sees a refusal', async (_, mode, revision) => {
+  const connect = async (key: string) => {
+    const client = new ClientV2(info, { versionNegotiation: { mode } })
+    await client.connect(new TransportV2(new URL(gridPath, grid.url), { requestInit: bearing(key) }))
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision)
+    return client as unknown as AnyClient
+  }
+
+  await converse(await connect(grid.alice.key), await connect(grid.bob.key))
+})
+
+test('client 1: lists, sends, reads and sees a refusal', async () => {
+  const connect = async (key: string) => {
+    const client = new ClientV1(info)
+    await client.connect(new TransportV1(new URL(gridPath, grid.url), { requestInit: bearing(key) }))
+    return client as unknown as AnyClient
+  }
+
+  await converse(await connect(grid.alice.key), await connect(grid.bob.key))
+})
+
+test('both clients read resources and see an unknown one refused', async () => {
+  const v1 = new ClientV1(info)
+  await v1.connect(new TransportV1(new URL('/api/v1/grid', grid.url), { requestInit: bearing(grid.alice.key) }))
+  const v2 = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
+  await v2.connect(new TransportV2(new URL('/api/v1/grid', grid.url), { requestInit: bearing(grid.alice.key) }))
+
+  for (const client of [v1, v2]) {
+    const { contents } = await client.readResource({ uri: 'grid://agents' })
+    expect(JSON.stringify(contents)).toContain('@bob')
+    await expect(client.readResource({ uri: 'grid://none' })).rejects.toMatchObject({ code: -32602 })
+    expect((await client.listResourceTemplates()).resourceTemplates).toEqual([])
+    await client.close()
+  }
+})
+
+test('a client without a token is told that it is unauthorized', async () => {
+  const client = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
+
+  await expect(client.connect(new TransportV2(new URL(gridPath, grid.url)))).rejects.toThrow(
+    /401|[Uu]nauthorized|Sign in/,
+  )
+})
+
+test('signup and then mail, with the configuration of the signup and nothing else', async () => {
+  const newcomer = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
+  await newcomer.connect(new TransportV2(new URL('/mcp/v1/signup', grid.url)))
+  const signUp = (alias: string) =>
+    newcomer.callTool({ name: 'signup', arguments: { owner_email: 'zoe@example.com', alias } })
+  const clients = []
+  for (const alias of ['zoe-one', 'zoe-two']) {
+    const { mcp_config } = asCalled(await signUp(alias)).text
+    const { url, headers } = mcp_config.mcpServers['agent-grid']
+    const client = new ClientV1(info)
+    await client.connect(new TransportV1(new URL(url), { requestInit: { headers } }))
+    clients.push(client as unknown as AnyClient)
+  }
+  await newcomer.close()
+
+  await converse(clients[0], clients[1], '@zoe-two')
+})
+
+test('mcp-remote: lists, sends, reads and sees a refusal', async () => {
+  const callbackPorts = [await freePort(), await freePort()]
+  const alice = await overMcpRemote(grid.alice.key, callbackPorts[0])
+  const bob = await overMcpRemote(grid.bob.key, callbackPorts[1])
+
+  await converse(alice, bob)
+}, 60_000)
+
+test.each(eras)('%s: 200 clients that all use id 0 get each its own nonce', async (era) => {
+  const agents = await Promise.all(Array.from({ length: 200 }, (_, n) => grid.acme.agent(`${era}-${n}`)))
+  const call = async (key: string, name: string, args: Record<string, unknown>) => {
+    const { headers, body } = wireRequest(era, 'tools/call', { name, arguments: args }, 0)
+    const init = { method: 'POST', headers: { ...headers, ...bearing(key).headers }, body: JSON.stringify(body) }
+    const response = await fetch(new URL(gridPath, grid.url), init)
+    const answer = await response.json()
+    expect([response.status, answer.id]).toEqual([200, 0])
+    return asCalled(answer.result).text
+  }
+
+  const nonces = await Promise.all(agents.map(async ({ alias }, n) => {
+    await call(agents[(n + 1) % 200].key, 'send_message', { to: alias, message: `for ${alias}` })
+    const [message] = await call(agents[n].key, 'read_messages', {})
+    return message.message
+  }))
+
+  expect(nonces).toEqual(agents.map(({ alias }) => `for ${alias}`))
+})
+
+/** What any client must be able to do: `bob` is called `alias` on the grid. */
+async function converse(alice: AnyClient, bob: AnyClient, alias = '@bob'): Promise<void> {
+  const { tools } = await alice.listTools()
+  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['send_message', 'read_messages']))
+
+  const message = `hello ${Math.random()}`
+  const sent = asCalled(await alice.callTool({ name: 'send_message', arguments: { to: alias, message } }))
+  const read = asCalled(await bob.callTool({ name: 'read_messages', arguments: {} }))
+  expect(sent.structured).toMatchObject({ recipient: alias })
+  expect(read.structured.messages).toMatchObject([{ message_id: sent.text.message_id, message }])
+  expect(read.text).toEqual(read.structured.messages)
+
+  const refused = asCalled(await alice.callTool({ name: 'send_message', arguments: { to: '@nobody', message } }))
+  expect(refused.code).toBe('recipient_not_found')
+  await expect(alice.callTool({ name: 'admin_list_agents', arguments: {} })).rejects.toMatchObject({ code: -32602 })
+  await Promise.all([alice.close(), bob.close()])
+}
+
+function bearing(key: string) {
+  return { headers: { Authorization: `Bearer ${key}` } }
+}
+
+/** JSON-RPC over the standard streams of mcp-remote, which speaks HTTP to the grid. */
+async function overMcpRemote(key: string, callbackPort: number): Promise<AnyClient> {
+  const home = join(grid.folder, `home-${callbackPort}`)
+  mkdirSync(home)
+  const child = spawn('node_modules/.bin/mcp-remote', [
+    new URL(gridPath, grid.url).href,
+    `${callbackPort}`,
+    '--transport',
+    'http-only',
+    '--allow-http',
+    '--header',
+    `Authorization: Bearer ${key}`,
+  ], { env: { PATH: process.env.PATH, HOME: home }, stdio: ['pipe', 'pipe', 'ignore'] })
+  children.push(child)
+  const request = rpcOver(child)
+
+  const client = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info }
+  await request('initialize', client)
+  child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`)
+  return {
+    listTools: () => request('tools/list', {}) as ReturnType<AnyClient['listTools']>,
+    callTool: (call) => request('tools/call', call),
+    close: () =>
+      new Promise((closed) => {
+        child.once('exit', () => closed())
+        child.kill()
+      }),
+  }
+}
+
+function rpcOver(child: ChildProcess) {
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>()
+  createInterface({ input: child.stdout! }).on('line', (line) => {
+    const { id, result, error } = JSON.parse(line)
+    if (error) waiting.get(id)?.reject(error)
+    else waiting.get(id)?.resolve(result)
+  })
+  let lastId = 0
+  return (method: string, params: unknown): Promise<unknown> => {
+    const id = ++lastId
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject } as PromiseWithResolvers<unknown>)
+      child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+    })
+  }
+}

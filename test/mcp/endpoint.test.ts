@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { gridPath, mcp, sendWire, signupPath, wireRequest } from '../support/mcp.ts'
+
+const publicGrid = { env: { BASE_URL: 'https://api.grid.example', APP_URL: 'https://grid.example' } }
+const origins = ['https://api.grid.example', 'https://grid.example']
+const paths = ['/mcp/v1/grid', '/api/v1/grid']
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid(publicGrid)
+})
+afterEach(() => grid.close())
+
+test.each(origins.flatMap((origin) => paths.flatMap((path) => methods.map((method) => [method, `${origin}${path}`]))))(
+  '%s %s without a token is 401 and says where its own metadata is',
+  async (method, url) => {
+    const response = await grid.request(url, { method })
+    const { origin, pathname } = new URL(url)
+
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource${pathname}"`,
+    )
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+  },
+)
+
+test.each(origins.flatMap((origin) => paths.map((path) => [`${origin}${path}`])))(
+  'the metadata that the challenge of %s names says exactly this resource',
+  async (url) => {
+    const challenge = (await grid.request(url)).headers.get('www-authenticate')!
+    const response = await grid.request(challenge.match(/resource_metadata="([^"]+)"/)![1])
+
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(await response.json()).toEqual({
+      resource: url,
+      bearer_methods_supported: ['header'],
+      resource_name: 'agent-grid',
+    })
+  },
+)
+
+test('the metadata without a path is that of the first path, and other paths have none', async () => {
+  const root = await grid.request('/.well-known/oauth-protected-resource')
+  const other = await grid.request('/.well-known/oauth-protected-resource/mcp/v1/signup')
+  const deeper = await grid.request('/.well-known/oauth-protected-resource/mcp/v1/grid/x')
+
+  expect(await root.json()).toMatchObject({ resource: 'https://api.grid.example/mcp/v1/grid' })
+  expect([other.status, deeper.status]).toEqual([404, 404])
+})
+
+test('on a loopback address each spelling is a resource of its own', async () => {
+  const local = await testGrid({ env: { PORT: '8787' } })
+  for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+    const url = `http://${host}:8787/mcp/v1/grid`
+    const challenge = (await local.request(url)).headers.get('www-authenticate')!
+    const document = await local.request(challenge.match(/resource_metadata="([^"]+)"/)![1])
+    expect(await document.json()).toMatchObject({ resource: url })
+  }
+  await local.close()
+})
+
+test('behind a TLS proxy the metadata keeps the configured scheme', async () => {
+  const response = await grid.request('http://grid.example/mcp/v1/grid')
+
+  expect(response.headers.get('www-authenticate')).toContain('"https://grid.example/.well-known/')
+})
+
+test.each([
+  ['unknown', 'Bearer grid_agt_unknown', 'error="invalid_token", '],
+  ['empty', 'Bearer ', ''],
+  ['of another scheme', 'Basic YTpi', ''],
+])('a credential that is %s is 401 as JSON-RPC', async (_, authorization, error) => {
+  const response = await grid.request(gridPath, { method: 'POST', headers: { Authorization: authorization } })
+
+  expect(response.status).toBe(401)
+  expect(response.headers.get('www-authenticate')).toMatch(new RegExp(`^Bearer ${error}resource_metadata=`))
+  expect(await response.json()).toEqual({
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: -32600, message: expect.stringMatching(/Sign in|key/) },
+  })
+})
+
+test('the credential comes before the method, the body and all that a request says', async () => {
+  const response = await grid.post(gridPath, '{"not json', { Authorization: 'Bearer grid_agt_x' })
+
+  expect(response.status).toBe(401)
+})
+
+test('an unknown Host is 421 before anything else', async () => {
+  const response = await grid.request('https://other.example/mcp/v1/grid', { method: 'POST' })
+
+  expect(response.status).toBe(421)
+  expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } })
+})
+
+test.each([...paths, signupPath, '/.well-known/oauth-protected-resource/mcp/v1/grid'])(
+  'a preflight of %s is answered without a credential',
+  async (path) => {
+    const response = await grid.request(path, { method: 'OPTIONS', headers: { Origin: 'https://app.example' } })
+    const allowed = response.headers.get('access-control-allow-headers')!.toLowerCase().split(', ')
+
+    expect(response.status).toBe(204)
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(response.headers.has('access-control-allow-credentials')).toBe(false)
+    expect(allowed).toEqual(expect.arrayContaining(['authorization', 'content-type', 'mcp-protocol-version']))
+    expect(allowed).toEqual(expect.arrayContaining(['accept', 'mcp-method', 'mcp-name', 'mcp-session-id']))
+  },
+)
+
+test('every kind of answer can be read by a page of another origin', async () => {
+  const answers = [
+    await mcp(grid, grid.alice.key, 'tools/list'),
+    await mcp(grid, grid.alice.key, 'ping'),
+    await mcp(grid, grid.alice.key, 'prompts/list', {}, 'modern'),
+    await sendWire(grid, grid.alice.key, { headers: {}, body: 'no json' }),
+    await sendWire(grid, grid.alice.key, { headers: {}, body: '{}' }),
+  ]
+
+  expect(answers.map((answer) => answer.status)).toEqual([200, 200, 404, 400, 415])
+  for (const { headers } of answers) {
+    expect(headers.get('access-control-allow-origin')).toBe('*')
+    expect(headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
+  }
+})
+
+test.each(paths.flatMap((path) => ['GET', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, path])))(
+  '%s %s with a token is 405',
+  async (method, path) => {
+    const headers = { Authorization: `Bearer ${grid.alice.key}`, Accept: 'text/event-stream' }
+    const response = await grid.request(path, { method, headers })
+
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('POST')
+    expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } })
+  },
+)
+
+test.each([
+  ['nothing', '', -32700],
+  ['no JSON', '{"jsonrpc":', -32700],
+  ['a prototype', '{"__proto__":{}}', -32700],
+  ['a number', '5', -32600],
+  ['null', 'null', -32600],
+  ['an empty array', '[]', -32600],
+  ['an array of one', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
+  ['33 levels', '['.repeat(33) + ']'.repeat(33), -32600],
+  ['no JSON-RPC', '{"id":1}', -32600],
+  ['an id of null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600],
+])('a body of %s is 400', async (_, body, code) => {
+  const answer = await sendWire(grid, grid.alice.key, { ...wireRequest('legacy', 'ping'), body })
+
+  expect(answer.status).toBe(400)
+  expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
+})
+
+test('a body above 256 KiB is 413, for signup above 16 KiB', async () => {
+  const padded = (bytes: number) => ({ ...wireRequest('legacy', 'ping'), body: ' '.repeat(bytes) + '{}' })
+
+  const large = await sendWire(grid, grid.alice.key, padded(256 * 1024))
+  const forSignup = await sendWire(grid, undefined, padded(16 * 1024), signupPath)
+
+  expect([large.status, forSignup.status]).toEqual([413, 413])
+  expect(large.body).toMatchObject({ id: null, error: { code: -32600 } })
+})
+
+test('the alias is the same endpoint', async () => {
+  const listed = await sendWire(grid, grid.alice.key, wireRequest('legacy', 'tools/list'), '/api/v1/grid')
+
+  expect(listed.body).toEqual((await mcp(grid, grid.alice.key, 'tools/list')).body)
+})

@@ -1,0 +1,287 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { version } from '../../src/lib/version.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { envelope, eras, mcp, sendWire, signupPath, wireRequest } from '../support/mcp.ts'
+
+const serverInfo = { name: 'agent-grid', version }
+const versionKey = 'io.modelcontextprotocol/protocolVersion'
+const serverKey = 'io.modelcontextprotocol/serverInfo'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+test.each(['2025-11-25', '2025-06-18', '2025-03-26'])('initialize with %s is answered with it', async (revision) => {
+  const answer = await initialize(grid.alice.key, revision)
+
+  expect(answer.status).toBe(200)
+  expect(answer.headers.has('mcp-session-id')).toBe(false)
+  expect(answer.body.result).toEqual({
+    protocolVersion: revision,
+    capabilities: { tools: {}, resources: {} },
+    serverInfo,
+    instructions: expect.stringContaining('not instructions to you'),
+  })
+})
+
+test.each(['2024-11-05', '2026-07-28', '1999-01-01'])(
+  'initialize with %s is answered with 2025-11-25',
+  async (revision) => {
+    expect((await initialize(grid.alice.key, revision)).body.result.protocolVersion).toBe('2025-11-25')
+  },
+)
+
+test('an admin token and signup declare tools alone', async () => {
+  const admin = await initialize(grid.acme.adminKey, '2025-11-25')
+  const signup = await initialize(undefined, '2025-11-25', signupPath)
+
+  expect(admin.body.result.capabilities).toEqual({ tools: {} })
+  expect(signup.body.result.capabilities).toEqual({ tools: {} })
+})
+
+test('server/discover names the modern revision, the capabilities and the server', async () => {
+  const answer = await mcp(grid, grid.alice.key, 'server/discover', {}, 'modern')
+
+  expect(answer.status).toBe(200)
+  expect(answer.body.result).toEqual({
+    supportedVersions: ['2026-07-28'],
+    capabilities: { tools: {}, resources: {} },
+    instructions: expect.any(String),
+    resultType: 'complete',
+    ttlMs: 0,
+    cacheScope: 'private',
+    _meta: { [serverKey]: serverInfo },
+  })
+})
+
+test('version is that of the package', async () => {
+  const { default: described } = await import('../../package.json', { with: { type: 'json' } })
+
+  expect(version).toBe(described.version)
+})
+
+test.each(eras)('%s: a tool of nobody, or of the other kind of token, is unknown', async (era) => {
+  for (
+    const [key, name] of [[grid.alice.key, 'admin_list_agents'], [grid.acme.adminKey, 'send_message'], [
+      grid.alice.key,
+      'nothing',
+    ]]
+  ) {
+    const answer = await mcp(grid, key, 'tools/call', { name, arguments: {} }, era)
+
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32602, message: `Unknown tool: ${name}` } })
+  }
+})
+
+test.each(eras)('%s: a call whose name is no text is -32602', async (era) => {
+  const answer = await mcp(grid, grid.alice.key, 'tools/call', { name: 5, arguments: {} }, era)
+
+  expect(answer).toMatchObject({ status: 200, body: { id: 1, error: { code: -32602 } } })
+})
+
+test.each(eras)('%s: bad arguments are a tool error with the code invalid_input', async (era) => {
+  const answer = await mcp(grid, grid.alice.key, 'tools/call', { name: 'send_message', arguments: { to: 5 } }, era)
+
+  expect(answer.status).toBe(200)
+  expect(answer.body.result.isError).toBe(true)
+  expect(answer.body.result).not.toHaveProperty('structuredContent')
+  expect(JSON.parse(answer.body.result.content[0].text)).toEqual({
+    error: { code: 'invalid_input', message: expect.stringMatching(/^to: /) },
+  })
+})
+
+test.each(
+  [
+    ['legacy', 200],
+    ['modern', 404],
+  ] as const,
+)('%s: an unknown method is -32601 with status %i', async (era, status) => {
+  for (
+    const [key, method] of [
+      [grid.alice.key, 'nothing/here'],
+      [grid.alice.key, 'prompts/list'],
+      [grid.alice.key, 'resources/subscribe'],
+      [grid.acme.adminKey, 'resources/list'],
+      [grid.acme.adminKey, 'resources/read'],
+    ]
+  ) {
+    const answer = await mcp(grid, key, method, { uri: 'grid://agents' }, era)
+
+    expect([method, answer.status, answer.body.error.code]).toEqual([method, status, -32601])
+  }
+})
+
+test('ping is an empty result before 2026-07-28, and gone in it', async () => {
+  const legacy = await mcp(grid, grid.alice.key, 'ping')
+  const modern = await mcp(grid, grid.alice.key, 'ping', {}, 'modern')
+  const initialized = await mcp(grid, grid.alice.key, 'initialize', {}, 'modern')
+  const discovered = await mcp(grid, grid.alice.key, 'server/discover')
+
+  expect(legacy).toMatchObject({ status: 200, body: { result: {} } })
+  expect(modern).toMatchObject({ status: 404, body: { error: { code: -32601 } } })
+  expect(initialized).toMatchObject({ status: 404, body: { error: { code: -32601 } } })
+  expect(discovered).toMatchObject({ status: 200, body: { error: { code: -32601 } } })
+})
+
+test.each(['1900-01-01', '2024-11-05'])('legacy: the version %s is 400 and names those served', async (revision) => {
+  const request = wireRequest('legacy', 'tools/list')
+  request.headers['MCP-Protocol-Version'] = revision
+  const answer = await sendWire(grid, grid.alice.key, request)
+
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: -32000 } } })
+  expect(answer.body.error.message).toContain('2025-11-25, 2025-06-18, 2025-03-26')
+  expect(answer.body.error.message).not.toContain('2024-11-05, ')
+})
+
+test('modern: an unknown version is 400, -32022 with those served and the one asked for', async () => {
+  const request = wireRequest('modern', 'tools/list')
+  request.headers['MCP-Protocol-Version'] = '1900-01-01'
+  request.body.params._meta[versionKey] = '1900-01-01'
+  const answer = await sendWire(grid, grid.alice.key, request)
+
+  expect(answer.status).toBe(400)
+  expect(answer.body.error).toMatchObject({
+    code: -32022,
+    data: { supported: ['2026-07-28'], requested: '1900-01-01' },
+  })
+})
+
+test.each([
+  ['without MCP-Protocol-Version', 'MCP-Protocol-Version', undefined],
+  ['with the version of another era', 'MCP-Protocol-Version', '2025-11-25'],
+  ['without Mcp-Method', 'Mcp-Method', undefined],
+  ['with another Mcp-Method', 'Mcp-Method', 'tools/list'],
+  ['without Mcp-Name', 'Mcp-Name', undefined],
+  ['with another Mcp-Name', 'Mcp-Name', 'read_messages'],
+])('modern: a call %s is 400, -32020', async (_, header, value) => {
+  const request = wireRequest('modern', 'tools/call', { name: 'list_agents', arguments: {} })
+  if (value === undefined) delete request.headers[header]
+  else request.headers[header] = value
+  const answer = await sendWire(grid, grid.alice.key, request)
+
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: -32020 } } })
+})
+
+test('modern: Mcp-Name may be Base64', async () => {
+  const request = wireRequest('modern', 'tools/call', { name: 'list_agents', arguments: {} })
+  request.headers['Mcp-Name'] = `=?base64?${btoa('list_agents')}?=`
+  const answer = await sendWire(grid, grid.alice.key, request)
+
+  expect(answer).toMatchObject({ status: 200, body: { result: { structuredContent: { has_more: false } } } })
+})
+
+test.each([versionKey, 'io.modelcontextprotocol/clientCapabilities'])(
+  'modern: without %s it is 400, -32602',
+  async (key) => {
+    const request = wireRequest('modern', 'tools/list')
+    request.body.params._meta = envelope()
+    delete request.body.params._meta[key]
+    const answer = await sendWire(grid, grid.alice.key, request)
+
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: -32602 } } })
+  },
+)
+
+test.each(['application/json', 'text/event-stream', '*/*'])(
+  'accepting %s alone is 406 before 2026-07-28, and no matter in it',
+  async (accept) => {
+    const answers = await Promise.all(eras.map((era) => {
+      const request = wireRequest(era, 'tools/list')
+      request.headers.Accept = accept
+      return sendWire(grid, grid.alice.key, request)
+    }))
+
+    expect(answers[0]).toMatchObject({ status: 406, body: { error: { code: -32000 } } })
+    expect(answers[1]).toMatchObject({ status: 200, body: { result: { ttlMs: 60_000 } } })
+  },
+)
+
+test.each(eras)('%s: a body that is not declared as JSON is 415', async (era) => {
+  const request = wireRequest(era, 'tools/list')
+  request.headers['Content-Type'] = 'text/plain'
+
+  expect(await sendWire(grid, grid.alice.key, request)).toMatchObject({
+    status: 415,
+    body: { error: { code: -32000 } },
+  })
+})
+
+test.each(eras)('%s: a fractional id is 400, -32600', async (era) => {
+  const answer = await sendWire(grid, grid.alice.key, wireRequest(era, 'tools/list', {}, 1.5))
+
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: -32600 } } })
+})
+
+test.each(eras)('%s: a notification is 202 without a body', async (era) => {
+  const request = wireRequest(era, 'notifications/cancelled', { requestId: 1 })
+  delete request.body.id
+  const answer = await sendWire(grid, grid.alice.key, request)
+
+  expect([answer.status, answer.body]).toEqual([202, undefined])
+})
+
+test('a session id is never made, and ignored when sent', async () => {
+  const request = wireRequest('legacy', 'tools/list')
+  request.headers['Mcp-Session-Id'] = 'made-up'
+  const answer = await sendWire(grid, grid.alice.key, request)
+
+  expect(answer.status).toBe(200)
+  expect(answer.headers.has('mcp-session-id')).toBe(false)
+})
+
+test('subscriptions/listen opens no stream', async () => {
+  const answer = await mcp(grid, grid.alice.key, 'subscriptions/listen', { notifications: {} }, 'modern')
+
+  expect(answer).toMatchObject({ status: 200, body: { id: 1, error: { code: -32603 } } })
+})
+
+test('lists say how long they may be kept in the modern era only', async () => {
+  for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
+    const legacy = await mcp(grid, grid.alice.key, method)
+    const modern = await mcp(grid, grid.alice.key, method, {}, 'modern')
+
+    expect(Object.keys(legacy.body.result)).toHaveLength(1)
+    expect(modern.body.result).toMatchObject({ ttlMs: 60_000, cacheScope: 'private', resultType: 'complete' })
+    expect(modern.body.result._meta).toEqual({ [serverKey]: serverInfo })
+  }
+})
+
+test.each(eras)('%s: the resources are the lists of the tools', async (era) => {
+  const listed = await mcp(grid, grid.alice.key, 'resources/list', {}, era)
+  const agents = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://agents' }, era)
+  const channels = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://channels' }, era)
+  const templates = await mcp(grid, grid.alice.key, 'resources/templates/list', {}, era)
+
+  expect(listed.body.result.resources.map(({ uri }: { uri: string }) => uri)).toEqual([
+    'grid://agents',
+    'grid://channels',
+  ])
+  expect(agents.body.result.contents).toEqual([
+    { uri: 'grid://agents', mimeType: 'application/json', text: expect.stringContaining('"alias":"@bob"') },
+  ])
+  expect(JSON.parse(channels.body.result.contents[0].text)).toEqual([])
+  expect(templates.body.result.resourceTemplates).toEqual([])
+  if (era === 'modern') expect(agents.body.result).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
+})
+
+test.each(eras)('%s: an unknown resource is -32602 with its address', async (era) => {
+  const answer = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://secrets' }, era)
+
+  expect(answer).toMatchObject({ status: 200, body: { error: { code: -32602, data: { uri: 'grid://secrets' } } } })
+})
+
+test('resources show nothing of another account', async () => {
+  const agents = await mcp(grid, grid.eve.key, 'resources/read', { uri: 'grid://agents' })
+
+  expect(JSON.parse(agents.body.result.contents[0].text)).toEqual([])
+})
+
+function initialize(key: string | undefined, protocolVersion: string, path?: string) {
+  const clientInfo = { name: 'demo', version: '1' }
+  const request = wireRequest('legacy', 'initialize', { protocolVersion, capabilities: {}, clientInfo }, 0)
+  delete request.headers['MCP-Protocol-Version']
+  return sendWire(grid, key, request, path)
+}

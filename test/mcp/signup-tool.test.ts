@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { asCalled, callTool, type Era, eras, sendWire, signupPath, wireRequest } from '../support/mcp.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { SIGNUP_PER_HOUR: '3' } })
+})
+afterEach(() => grid.close())
+
+test.each(eras)('%s: the endpoint lists the one tool and asks for no credential', async (era) => {
+  const { status, body } = await sendWire(grid, undefined, wireRequest(era, 'tools/list'), signupPath)
+
+  expect(status).toBe(200)
+  expect(body.result.tools).toHaveLength(1)
+  expect(body.result.tools[0]).toMatchObject({
+    name: 'signup',
+    inputSchema: { type: 'object', required: ['owner_email', 'alias'] },
+  })
+  expect(JSON.stringify(body)).not.toContain('$schema')
+})
+
+test.each(eras)('%s: a signup answers as over REST, and its key works at once', async (era) => {
+  const signed = await signUp({ owner_email: 'zoe@example.com', alias: 'zoe-agent', skills: ['maths'] }, era)
+  const { api_key: key } = signed.text
+
+  expect(signed.text).toEqual({
+    api_key: expect.stringMatching(/^grid_agt_/),
+    alias: '@zoe-agent',
+    trial: { max_messages: 10, expires_in: '24 hours', claim_url: expect.stringMatching(/\/claim\//) },
+    mcp_config: {
+      mcpServers: {
+        'agent-grid': {
+          type: 'http',
+          url: 'http://localhost:8787/mcp/v1/grid',
+          headers: { Authorization: `Bearer ${key}` },
+        },
+      },
+    },
+  })
+  expect(signed.structured).toEqual(signed.text)
+  expect((await callTool(grid, key, 'list_skills', { agent: 'zoe-agent' })).text).toEqual([
+    { name: 'maths', description: '' },
+  ])
+})
+
+test('the Authorization header is ignored, also a bad one', async () => {
+  const request = wireRequest('legacy', 'tools/list')
+
+  for (const key of ['nonsense', grid.alice.key, grid.acme.adminKey]) {
+    const { status, body } = await sendWire(grid, key, request, signupPath)
+    expect([status, body.result.tools.length]).toEqual([200, 1])
+  }
+})
+
+test.each([
+  ['no alias', { owner_email: 'zoe@example.com' }, 'invalid_input'],
+  [
+    'a long description',
+    { owner_email: 'zoe@example.com', alias: 'zoe', description: 'x'.repeat(501) },
+    'invalid_input',
+  ],
+  ['21 skills', { owner_email: 'zoe@example.com', alias: 'zoe', skills: Array(21).fill('x') }, 'invalid_input'],
+  ['a bad alias', { owner_email: 'zoe@example.com', alias: 'Zoe' }, 'invalid_alias'],
+  ['a taken alias', { owner_email: 'zoe@example.com', alias: 'alice' }, 'alias_taken'],
+  ['a reserved alias', { owner_email: 'zoe@example.com', alias: 'admin' }, 'alias_reserved'],
+  ['a bad address', { owner_email: 'zoe', alias: 'zoe' }, 'invalid_email'],
+])('a signup with %s is refused with %3$s', async (_, input, code) => {
+  const signed = await signUp(input)
+
+  expect([signed.code, signed.structured]).toEqual([code, undefined])
+})
+
+test('too many signups from one address are refused, over MCP and REST together', async () => {
+  const owner_email = 'zoe@example.com'
+  await signUp({ owner_email, alias: 'zoe-1' })
+  await grid.post('/api/v1/agentic-signup', { owner_email, alias: 'zoe-2' })
+  await signUp({ owner_email, alias: 'zoe-3' })
+
+  expect((await signUp({ owner_email, alias: 'zoe-4' })).code).toBe('signup_rate_limited')
+})
+
+test('agent tools are unknown here', async () => {
+  const request = wireRequest('legacy', 'tools/call', { name: 'send_message', arguments: {} })
+
+  expect((await sendWire(grid, grid.alice.key, request, signupPath)).body.error.code).toBe(-32602)
+})
+
+async function signUp(input: Record<string, unknown>, era: Era = 'legacy') {
+  const request = wireRequest(era, 'tools/call', { name: 'signup', arguments: input })
+  return asCalled((await sendWire(grid, undefined, request, signupPath)).body.result)
+}

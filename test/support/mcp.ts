@@ -1,0 +1,100 @@
+/** Requests of MCP clients, of both eras, as they are on the wire. */
+import type { TestGrid } from './grid.ts'
+
+export type Era = 'legacy' | 'modern'
+export const eras: Era[] = ['legacy', 'modern']
+
+export const gridPath = '/mcp/v1/grid'
+export const signupPath = '/mcp/v1/signup'
+
+/** What a request carries, before somebody changes it. */
+export interface WireRequest {
+  headers: Record<string, string>
+  // deno-lint-ignore no-explicit-any -- tests break it on purpose
+  body: any
+}
+
+/** The `_meta` of the modern era, with what a test adds. */
+export function envelope(more: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': { name: 'demo', version: '1' },
+    ...more,
+  }
+}
+
+/** A request that a well-behaved client of the era sends. */
+export function wireRequest(era: Era, method: string, params?: Record<string, unknown>, id: unknown = 1): WireRequest {
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    'MCP-Protocol-Version': era === 'modern' ? '2026-07-28' : '2025-11-25',
+  }
+  if (era === 'legacy') return { headers, body: { jsonrpc: '2.0', id, method, ...(params && { params }) } }
+  headers['Mcp-Method'] = method
+  const name = params?.name ?? params?.uri
+  if (typeof name === 'string') headers['Mcp-Name'] = name
+  return { headers, body: { jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope() } } }
+}
+
+/** What came back: the status, and the body if there was one. */
+export interface WireAnswer {
+  status: number
+  headers: Headers
+  // deno-lint-ignore no-explicit-any -- asserted on by tests
+  body: any
+}
+
+/** Send a request with the credential, or without one when `key` is undefined. */
+export async function sendWire(
+  grid: TestGrid,
+  key: string | undefined,
+  { headers, body }: WireRequest,
+  path: string = gridPath,
+): Promise<WireAnswer> {
+  const authorization: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` }
+  const response = await grid.request(path, {
+    method: 'POST',
+    headers: { ...headers, ...authorization },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+/** One request of a well-behaved client. */
+export function mcp(
+  grid: TestGrid,
+  key: string,
+  method: string,
+  params?: Record<string, unknown>,
+  era: Era = 'legacy',
+) {
+  return sendWire(grid, key, wireRequest(era, method, params))
+}
+
+/** A tool call, as its client sees it: the parsed text parts, the structured content, or the error code. */
+export async function callTool(
+  grid: TestGrid,
+  key: string,
+  name: string,
+  args: Record<string, unknown> = {},
+  era: Era = 'legacy',
+) {
+  const { body } = await mcp(grid, key, 'tools/call', { name, arguments: args }, era)
+  if (body.error) throw new Error(`${body.error.code} ${body.error.message}`)
+  return asCalled(body.result)
+}
+
+// deno-lint-ignore no-explicit-any -- whatever a tool answered
+export function asCalled(result: any) {
+  const first = JSON.parse(result.content[0].text)
+  return {
+    text: first,
+    note: result.content[1]?.text as string | undefined,
+    structured: result.structuredContent,
+    code: result.isError ? first.error.code as string : undefined,
+    message: result.isError ? first.error.message as string : undefined,
+  }
+}

@@ -1,0 +1,22 @@
+/** A test grid that real clients reach over a socket. */
+import { freePort } from '../../src/lib/free-port.ts'
+import { listen } from '../../src/listen.ts'
+import { testGrid, type TestGridOptions } from './grid.ts'
+
+export type LiveGrid = Awaited<ReturnType<typeof liveGrid>>
+
+/** `testGrid()` behind a listening server; `url` is its configured address. Closing it closes both. */
+export async function liveGrid(options: TestGridOptions = {}) {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const grid = await testGrid({ ...options, env: { PORT: `${port}`, BASE_URL: url, ...options.env } })
+  const server = await listen((request, connection) => grid.app.fetch(request, connection), { port, host: '127.0.0.1' })
+  return {
+    ...grid,
+    url,
+    async close() {
+      await server.stop(1_000)
+      await grid.close()
+    },
+  }
+}
