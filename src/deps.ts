@@ -14,4 +14,6 @@ export interface Deps {
   /** The only clock: milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Log
+  /** Aborted when the process begins to stop: it is no longer ready, waits and streams end. */
+  readonly stopping?: AbortSignal
 }

@@ -71,7 +71,10 @@ async function listenOnNode(fetch: Fetch, { port, host }: Options): Promise<List
     async stop(graceMs) {
       const closed = new Promise<void>((done) => server.close(() => done()))
       server.closeIdleConnections()
+      // A connection whose request is answered now would stay open until its client or a timeout ends it.
+      const sweep = setInterval(() => server.closeIdleConnections(), 100)
       await within(graceMs, closed)
+      clearInterval(sweep)
       server.closeAllConnections()
     },
   }

@@ -1,7 +1,7 @@
 /** Keys and tokens: mint, recognise and hash. All use of oslo's primitives for them is here. */
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { alphabet, generateRandomString, sha256 } from 'oslo/crypto'
+import { alphabet, constantTimeEqual, generateRandomString, sha256 } from 'oslo/crypto'
 import { encodeHex } from 'oslo/encoding'
 
 export const keyPrefixes = { agent_key: 'grid_agt_', admin_key: 'grid_adm_' } as const
@@ -49,6 +49,12 @@ export async function hashSecret(secret: string): Promise<string> {
  */
 export function hashForLookup(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
+}
+
+/** Whether two secrets are equal; the time it takes does not tell where they differ. */
+export function isSameSecret(a: string, b: string): boolean {
+  const encoder = new TextEncoder()
+  return constantTimeEqual(encoder.encode(a), encoder.encode(b))
 }
 
 /** A random token for a link, for example a claim link: 256 bits, base62. Stored as its hash. */

@@ -1,0 +1,26 @@
+FROM node:22-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+
+# The native part of the database driver needs glibc, so not an Alpine image.
+FROM node:22-slim
+ENV NODE_ENV=production HOST=0.0.0.0 DATABASE_URL=file:/data/grid.db
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json ./
+COPY db ./db
+COPY src ./src
+# exec hands the signals of Docker to node; the volume takes over the owner of /data.
+RUN printf '#!/bin/sh\nexec node --import /app/node_modules/tsx/dist/loader.mjs /app/src/main.ts "$@"\n' \
+    > /usr/local/bin/agent-grid \
+    && chmod 755 /usr/local/bin/agent-grid \
+    && mkdir --mode=700 /data \
+    && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 8787
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=10s --start-period=10s CMD ["agent-grid", "health"]
+ENTRYPOINT ["agent-grid"]
+CMD ["serve"]

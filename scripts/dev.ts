@@ -1,0 +1,57 @@
+/** `npm run dev`: a seeded grid in data/, served with watch, and a ready MCP configuration for it. */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import process from 'node:process'
+import { readConfig } from '../src/config.ts'
+
+const keysFile = 'data/dev-keys.json'
+
+/** Keys by the name under which an MCP client sees the grid. */
+type Keys = Record<'alice' | 'bob' | 'admin', string>
+
+// A restart waits until the process before it has released the file.
+const env = { DATABASE_URL: 'file:./data/dev.db', LOCK_WAIT: '15', ...process.env }
+
+printConfiguration(existsSync(keysFile) ? JSON.parse(readFileSync(keysFile, 'utf8')) : seed())
+serve()
+
+/** Account Acme with alice, bob and #general. Their keys stay in `data/`, which git ignores. */
+function seed(): Keys {
+  const acme = command('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
+  const inAcme = ['--account', acme.account_id]
+  const alice = command('create-agent', ...inAcme, '--alias', 'alice', '--description', 'Asks questions')
+  const bob = command('create-agent', ...inAcme, '--alias', 'bob', '--description', 'Answers them')
+  command('create-channel', ...inAcme, '--name', 'general', '--members', 'alice,bob')
+
+  const keys = { alice: alice.api_key, bob: bob.api_key, admin: acme.admin_key }
+  mkdirSync('data', { recursive: true, mode: 0o700 })
+  writeFileSync(keysFile, JSON.stringify(keys, null, 2), { mode: 0o600 })
+  return keys
+}
+
+function command(...words: string[]): Record<string, string> {
+  const args = ['--import', 'tsx', 'src/main.ts', ...words, '--json']
+  const { stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
+  const result = JSON.parse(stdout || JSON.stringify({ error: { message: stderr } }))
+  if (!result.error) return result
+  throw new Error(`Seeding failed at ${words[0]}: ${result.error.message} To begin anew, remove data/dev.db*.`)
+}
+
+function printConfiguration(keys: Keys): void {
+  const url = `${readConfig(env).appUrl}/mcp/v1/grid`
+  const entries = Object.entries(keys).map(([name, key]) => [
+    name,
+    { type: 'http', url, headers: { Authorization: `Bearer ${key}` } },
+  ])
+  console.log('Account Acme: @alice and @bob in #general. As an MCP configuration:\n')
+  console.log(`${JSON.stringify({ mcpServers: Object.fromEntries(entries) }, null, 2)}\n`)
+}
+
+function serve(): void {
+  const child = spawn(process.execPath, ['--watch', '--import', 'tsx', 'src/main.ts', 'serve'], {
+    stdio: 'inherit',
+    env: { LOG_LEVEL: 'debug', ...env },
+  })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code) => process.exit(code ?? 0))
+}

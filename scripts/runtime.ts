@@ -1,0 +1,49 @@
+/**
+ * Run a program on Deno or Bun: `tsx scripts/runtime.ts bun src/main.ts serve`.
+ *
+ * With install scripts off, as `.npmrc` says, the binaries stay in the packages of
+ * the platform, and `.bin/bun` only prints an error.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+export type OtherRuntime = 'deno' | 'bun'
+
+/** The path of a runtime's binary: from npm, or from PATH. Throws when there is none. */
+export function runtimeBinary(name: OtherRuntime): string {
+  const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
+  const arch = { deno: process.arch, bun: process.arch === 'arm64' ? 'aarch64' : process.arch }[name]
+  const fromNpm = {
+    deno: [`@deno/${process.platform}-${arch}-glibc/deno`, `@deno/${process.platform}-${arch}/deno`, 'deno/deno'],
+    bun: [`@oven/bun-${process.platform}-${arch}/bin/bun`, 'bun/bin/bun.exe'],
+  }[name].map((path) => join(modules, path))
+  const onPath = (process.env.PATH ?? '').split(delimiter)
+    .filter((folder) => folder !== '' && !folder.includes('node_modules'))
+    .map((folder) => join(folder, name))
+
+  const found = [...fromNpm, ...onPath].find(isBinary)
+  if (!found) throw new Error(`${name} was not found. Run npm ci, or install it and put it on PATH.`)
+  return found
+}
+
+/** The stubs that npm leaves where a binary should be are small scripts. */
+function isBinary(path: string): boolean {
+  return existsSync(path) && statSync(path).size > 1_000_000
+}
+
+/** Run it with our streams; signals and the exit code go through. */
+function run(name: OtherRuntime, args: string[]): void {
+  const child = spawn(runtimeBinary(name), args, { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal!]))
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [name, ...args] = process.argv.slice(2)
+  if (name === 'deno' || name === 'bun') run(name, args)
+  else throw new Error('Say which runtime: tsx scripts/runtime.ts deno|bun PROGRAM ARGUMENTS')
+}

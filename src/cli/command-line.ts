@@ -1,0 +1,49 @@
+import { ConfigError } from '../config.ts'
+import { GridError } from '../errors.ts'
+import { type Arguments, type Command, CommandError, readArguments } from './command.ts'
+import { findCommand, help } from './help.ts'
+import { runOnDatabase } from './on-database.ts'
+
+const helpWords = ['help', '--help', '-h']
+
+/**
+ * Run one command line. Resolves to the exit code: 0, 1 when the command failed,
+ * 2 when it was not understood. With `--json` standard output gets one JSON object,
+ * also for a failure: `{"error": {"code", "message"}}`.
+ */
+export async function runCommandLine(words: string[]): Promise<number> {
+  try {
+    return await findAndRun(words)
+  } catch (error) {
+    const { code, message, exitCode } = explain(error)
+    if (words.includes('--json')) console.log(JSON.stringify({ error: { code, message } }))
+    else console.error(message)
+    return exitCode
+  }
+}
+
+async function findAndRun([name = 'help', ...words]: string[]): Promise<number> {
+  if (helpWords.includes(name)) return print(help(words[0]))
+  const command = findCommand(name)
+  const { args, json, help: helpWanted } = readArguments(command, words)
+  return helpWanted ? print(help(name)) : await run(command, args, json)
+}
+
+async function run(command: Command, args: Arguments, json: boolean): Promise<number> {
+  if ('start' in command) return await command.start(json)
+  const result = await runOnDatabase(command, args)
+  return print(json ? JSON.stringify(result) : command.print(result))
+}
+
+function print(text: string): number {
+  console.log(text)
+  return 0
+}
+
+function explain(error: unknown): { code: string; message: string; exitCode: number } {
+  if (error instanceof CommandError) return error
+  if (error instanceof GridError) return { code: error.code, message: error.message, exitCode: 1 }
+  if (error instanceof ConfigError) return { code: 'invalid_config', message: error.message, exitCode: 1 }
+  // The reader is the operator: what the system or the database said helps.
+  return { code: 'internal', message: error instanceof Error ? error.message : String(error), exitCode: 1 }
+}

@@ -1,0 +1,8 @@
+import type { Command } from './command.ts'
+import { demo } from './demo.ts'
+import { health } from './health.ts'
+import { serve } from './serve.ts'
+import { storeCommands } from './store-commands.ts'
+
+/** Every command, in the order of the usage text. */
+export const commands: readonly Command[] = [serve, demo, ...storeCommands, health]

@@ -1,0 +1,28 @@
+import { hashPassword } from '../auth/passwords.ts'
+import { createAccount } from '../grid/accounts.ts'
+import { storeCommand } from './command.ts'
+import { table } from './table.ts'
+
+/** The first key is shown here only. */
+export const createAccountCommand = storeCommand({
+  name: 'create-account',
+  summary: 'Make an account with its owner and a first admin key.',
+  options: {
+    name: { takes: 'NAME', doc: 'name of the account', required: true },
+    'owner-email': { takes: 'EMAIL', doc: 'mail address of the owner', required: true },
+    password: { takes: 'PASSWORD', doc: 'the owner signs in with it; without one, by a mailed link' },
+  },
+  async run(store, args) {
+    const passwordHash = args.password === undefined ? undefined : await hashPassword(args.password)
+    const input = { name: args.name, ownerEmail: args['owner-email'], passwordHash }
+    const account = await createAccount(store, input, { type: 'system', job: 'create-account' })
+    return { account_id: account.id, user_id: account.userId, admin_key: account.adminKey }
+  },
+  print: (account) =>
+    table([
+      ['Account', account.account_id],
+      ['Owner', account.user_id],
+      ['Admin key', account.admin_key],
+    ]) + '\nThe key is shown here only. Next: npm run -s grid -- create-agent --account ' + account.account_id +
+    ' --alias my-agent',
+})

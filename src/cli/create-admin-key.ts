@@ -1,0 +1,19 @@
+import { createAdminKey, enterAccount } from '../grid/accounts.ts'
+import { storeCommand } from './command.ts'
+import { table } from './table.ts'
+
+/** The key is shown here only. Spec: "Authentication" 5. */
+export const createAdminKeyCommand = storeCommand({
+  name: 'create-admin-key',
+  summary: 'Make a further admin key of an account.',
+  options: {
+    account: { takes: 'ID', doc: 'the account', required: true },
+    name: { takes: 'NAME', doc: 'what the key is for', required: true },
+  },
+  async run(store, args) {
+    const account = await enterAccount(store, args.account, { type: 'system', job: 'create-admin-key' })
+    const { id, adminKey } = await createAdminKey(account, args.name)
+    return { key_id: id, admin_key: adminKey }
+  },
+  print: (key) => table([['Id', key.key_id], ['Admin key', key.admin_key]]) + '\nThe key is shown here only.',
+})

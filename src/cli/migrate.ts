@@ -1,0 +1,12 @@
+import { storeCommand } from './command.ts'
+import { table } from './table.ts'
+
+/** Opening the database migrates it; a running server did that when it started, and says what it applied then. */
+export const migrate = storeCommand({
+  name: 'migrate',
+  summary: 'Bring the database to the newest schema. Every start does this too.',
+  options: {},
+  run: (store) => Promise.resolve({ applied: store.migrated, schema_version: store.schemaVersion }),
+  print: (result) =>
+    table([['Schema', result.schema_version], ['Applied', result.applied.join(' ') || 'nothing, it was up to date']]),
+})

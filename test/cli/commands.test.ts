@@ -1,0 +1,112 @@
+import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { callTool, mcp } from '../e2e/client.ts'
+import { type Ended, type Place, runCommand, runtimes, startServe, temporaryPlace } from '../support/process.ts'
+
+let place: Place
+beforeEach(() => {
+  place = temporaryPlace()
+})
+afterEach(() => place.remove())
+
+test('without a server the commands make an account, agents, keys and a channel, each printing one JSON object', async () => {
+  const account = await json('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
+  const inAcme = ['--account', account.account_id]
+  const agent = await json('create-agent', ...inAcme, '--alias', 'carol', '--description', 'sings')
+  const key = await json('create-admin-key', ...inAcme, '--name', 'CI')
+  const channel = await json('create-channel', ...inAcme, '--name', 'general', '--members', 'carol, @carol,')
+  const schema = await json('migrate')
+
+  const id = expect.stringMatching(/^[0-9a-f-]{36}$/)
+  const adminKey = expect.stringMatching(/^grid_adm_\w{49}$/)
+  expect(account).toEqual({ account_id: id, user_id: id, admin_key: adminKey })
+  expect(agent).toEqual({ agent_id: id, alias: '@carol', api_key: expect.stringMatching(/^grid_agt_\w{49}$/) })
+  expect(key).toEqual({ key_id: id, admin_key: adminKey })
+  expect(channel).toEqual({ channel_id: id, name: '#general', members: ['@carol'] })
+  expect(schema).toEqual({ applied: [], schema_version: expect.any(Number) })
+})
+
+describe.each(runtimes)('on %s', (runtime) => {
+  test('beside a running server the commands go through it, and their keys work at once', async () => {
+    const server = await startServe(runtime, { DATABASE_URL: place.url })
+    try {
+      const account = await json('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
+      const [carol, dave] = await Promise.all(
+        ['carol', 'dave'].map((alias) => json('create-agent', '--account', account.account_id, '--alias', alias)),
+      )
+      const taken = await run('create-agent', '--account', account.account_id, '--alias', 'carol')
+
+      await callTool(server.url, carol.api_key, 'send_message', { to: dave.alias, message: 'hi' })
+      const read = await callTool(server.url, dave.api_key, 'read_messages')
+      const asAdmin = await mcp(server.url, account.admin_key, 'tools/list')
+
+      expect(read.messages).toMatchObject([{ user: '@carol', message: 'hi' }])
+      expect(asAdmin.status).toBe(200)
+      expect(taken).toMatchObject({ code: 1, stdout: '', stderr: 'The alias @carol is taken. Choose another.\n' })
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+test('a password is hashed before it is stored, and a short one is refused', async () => {
+  const owner = ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--password']
+
+  const refused = await run(...owner, 'short', '--json')
+  const taken = await run(...owner, 'correct horse battery')
+
+  expect(refused.code).toBe(1)
+  expect(JSON.parse(refused.stdout).error).toEqual({
+    code: 'invalid_input',
+    message: 'A password has 10 to 200 characters.',
+  })
+  expect(taken).toMatchObject({ code: 0, stderr: '' })
+  expect(taken.stdout).toMatch(/^Account +[0-9a-f-]{36}\nOwner +[0-9a-f-]{36}\nAdmin key +grid_adm_/)
+})
+
+test.each([
+  ['an unknown command', ['nope'], 2, 'usage'],
+  ['a bad option', ['create-agent', '--nope'], 2, 'usage'],
+  ['an unknown account', ['create-agent', '--account', 'nobody', '--alias', 'carol'], 1, 'account_not_found'],
+])('a failure with --json is one JSON object too: %s', async (_, words, exitCode, code) => {
+  const { stdout, stderr, ...ended } = await run(...words, '--json')
+
+  expect(ended.code).toBe(exitCode)
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toEqual({ error: { code, message: expect.any(String) } })
+})
+
+test('a wrong setting is named with what it takes, all of them at once', async () => {
+  const env = { DATABASE_URL: place.url, PORT: 'eighty', LOG_LEVEL: 'loud' }
+
+  const { code, stdout, stderr } = await runCommand('bun', ['serve'], env)
+
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toContain('PORT takes a number from 0 (any free port) to 65535, not "eighty".')
+  expect(stderr).toContain('LOG_LEVEL takes debug, info, warn or error, not "loud".')
+})
+
+test('what the commands leave is readable by its owner alone', async () => {
+  mkdirSync(join(place.folder, 'wide'), { mode: 0o755 })
+  place.url = `file:${join(place.folder, 'wide', 'new', 'grid.db')}`
+
+  await json('migrate')
+
+  const folder = join(place.folder, 'wide', 'new')
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+  for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o077).toBe(0)
+})
+
+/** Bun starts fastest. */
+function run(...words: string[]): Promise<Ended> {
+  return runCommand('bun', words, { DATABASE_URL: place.url })
+}
+
+/** What the command printed; the whole of it must be one JSON object. */
+async function json(...words: string[]) {
+  const { code, stdout, stderr } = await run(...words, '--json')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+  return JSON.parse(stdout)
+}

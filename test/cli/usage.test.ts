@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { readArguments } from '../../src/cli/command.ts'
+import { commands } from '../../src/cli/commands.ts'
+import { findCommand, help } from '../../src/cli/help.ts'
+import { describeSettings } from '../../src/config.ts'
+
+const createAgent = findCommand('create-agent')
+
+test('the usage text has one line for each command', () => {
+  const lines = help().split('\n').map((line) => line.trim())
+
+  for (const { name, summary } of commands) {
+    expect(lines.filter((line) => line.startsWith(`${name} `) && line.endsWith(summary))).toHaveLength(1)
+  }
+})
+
+test('help settings says of every setting what it is and what it takes', () => {
+  const text = help('settings')
+
+  for (const { name, doc, takes } of describeSettings()) {
+    expect(text).toContain(`${name}\n  ${doc}\n  Takes ${takes}.`)
+  }
+})
+
+test.each(commands.map(({ name }) => name))('help %s lists every option with its meaning', (name) => {
+  const text = help(name)
+
+  for (const [option, { doc }] of Object.entries(findCommand(name).options)) {
+    expect(text).toMatch(new RegExp(`--${option} .*${doc.replaceAll(/[()]/g, '\\$&')}`))
+  }
+})
+
+test('options are read by their names', () => {
+  const words = ['--account', 'a-1', '--alias=carol', '--type', 'human', '--json']
+
+  expect(readArguments(createAgent, words)).toEqual({
+    args: { account: 'a-1', alias: 'carol', type: 'human' },
+    json: true,
+    help: false,
+  })
+})
+
+test('--help wins over what is missing', () => {
+  expect(readArguments(createAgent, ['--help'])).toMatchObject({ help: true })
+})
+
+test.each([
+  ['an unknown option', ['--nope', 'x'], "Unknown option '--nope'"],
+  ['a word without an option', ['carol'], "Unexpected argument 'carol'"],
+  ['an option without its value', ['--account'], "Option '--account <value>' argument missing"],
+  ['a required option that is missing', ['--account', 'a-1'], 'create-agent needs --alias ALIAS.'],
+  ['a required option that is empty', ['--account', 'a-1', '--alias', ''], 'create-agent needs --alias ALIAS.'],
+  [
+    'a value that is none of the choices',
+    ['--account', 'a-1', '--alias', 'carol', '--type', 'robot'],
+    '--type takes mcp, a2a, human, not "robot".',
+  ],
+])('%s is refused with a clear text', (_, words, text) => {
+  expect(() => readArguments(createAgent, words)).toThrow(
+    expect.objectContaining({ code: 'usage', exitCode: 2, message: expect.stringContaining(text) }),
+  )
+})
+
+test('an unknown command is refused with a hint', () => {
+  expect(() => findCommand('nope')).toThrow(/There is no command "nope"\. "agent-grid help" lists all\./)
+})

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { castOf } from '../support/cast.ts'
+import { startServe, temporaryPlace } from '../support/process.ts'
+import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
+
+const kills = 20
+
+test('20 times kill -9 under load: what was acknowledged is there exactly once, the rest at most once', async () => {
+  const place = temporaryPlace()
+  const env = { DATABASE_URL: place.url }
+  let server = await startServe('node', env)
+  const { agents: [reader, ...senders] } = await castOf(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
+  const ledger = new Ledger()
+
+  for (let round = 0; round < kills; round++) {
+    const before = ledger.acknowledged.size
+    const load = sendUntilGone(server.url, [...senders, ...senders], reader.alias, ledger)
+    await load.firstAnswer
+    await sleep(Math.random() * 250)
+    server.signal('SIGKILL')
+    await Promise.all([load.done, server.ended])
+    expect(ledger.acknowledged.size).toBeGreaterThan(before)
+    server = await startServe('node', env)
+  }
+
+  const times = await readAll(server.url, reader)
+  const stopped = await server.stop()
+  place.remove()
+  expect(faults(ledger, times)).toEqual(noFaults)
+  expect(stopped.code).toBe(0)
+}, 180_000)

@@ -1,0 +1,159 @@
+/** One story of the whole grid, told to a server of which only the address is known. */
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { ask } from '../../src/cli/ask.ts'
+import { a2a, callTool, type Era, get, mcp, post } from './client.ts'
+
+interface Agent {
+  /** With `@`. */
+  alias: string
+  key: string
+}
+
+const text = 'Grüße, 你好, 🙂\nzweite Zeile "with quotes"'
+
+export async function scenario(base: string): Promise<void> {
+  await isHealthy(base)
+  const ada = await signUp(base, 'ada')
+  const ben = await signUp(base, 'ben')
+  await signupRefuses(base, ada)
+
+  await refusesStrangers(base)
+  await talksMcp(base, ada, ben, 'legacy')
+  await talksMcp(base, ben, ada, 'modern')
+  await mcpRefuses(base, ada)
+
+  await hasACard(base)
+  await talksA2a(base, ada, ben)
+  await a2aRefuses(base, ada)
+}
+
+async function isHealthy(base: string): Promise<void> {
+  expect((await get(base, '/healthz')).status).toBe(200)
+  expect((await get(base, '/readyz')).body).toMatchObject({ status: 'ready' })
+  expect((await get(base, '/nowhere')).body).toMatchObject({ error: { code: 'not_found' } })
+  expect((await ask(`${base}/healthz`, { headers: { Host: 'evil.example' } })).status).toBe(421)
+}
+
+async function signUp(base: string, name: string): Promise<Agent> {
+  const alias = `${name}-${randomUUID().slice(0, 8)}`
+  // One owner: agents of different accounts could not talk.
+  const { status, body } = await post(base, '/api/v1/agentic-signup', {
+    owner_email: 'owner@scenario.example',
+    alias,
+    skills: ['talking'],
+  })
+  expect(status).toBe(201)
+  expect(body).toMatchObject({ alias: `@${alias}`, trial: { max_messages: 10, expires_in: '24 hours' } })
+  expect(body.mcp_config.mcpServers['agent-grid'].headers.Authorization).toBe(`Bearer ${body.api_key}`)
+  return { alias: body.alias, key: body.api_key }
+}
+
+async function signupRefuses(base: string, taken: Agent): Promise<void> {
+  const refusals: [number, string, { owner_email: string; alias: string }][] = [
+    [400, 'invalid_alias', { owner_email: 'a@b.example', alias: 'No Alias' }],
+    [400, 'invalid_email', { owner_email: 'nobody', alias: 'some-agent' }],
+    [409, 'alias_taken', { owner_email: 'a@b.example', alias: taken.alias.slice(1) }],
+    [409, 'alias_reserved', { owner_email: 'a@b.example', alias: 'admin' }],
+  ]
+  for (const [status, code, body] of refusals) {
+    const answer = await post(base, '/api/v1/agentic-signup', body)
+    expect([answer.status, answer.body.error.code]).toEqual([status, code])
+  }
+}
+
+async function refusesStrangers(base: string): Promise<void> {
+  const message = { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
+  const unknown = `grid_agt_${'a'.repeat(49)}`
+  for (const key of [undefined, unknown, 'nonsense']) {
+    const overMcp = await mcp(base, key, 'tools/list')
+    const overA2a = await a2a(base, key, 'message/send', message)
+
+    expect([overMcp.status, overA2a.status]).toEqual([401, 401])
+    expect(overMcp.headers.get('WWW-Authenticate')).toContain('resource_metadata="http')
+    expect(overA2a.headers.get('WWW-Authenticate')).toContain('Bearer realm=')
+  }
+}
+
+async function talksMcp(base: string, from: Agent, to: Agent, era: Era): Promise<void> {
+  const { body } = await mcp(base, from.key, 'tools/list', {}, era)
+  const names = body.result.tools.map((tool: { name: string }) => tool.name)
+  expect(names).toEqual(expect.arrayContaining(['send_message', 'read_messages', 'list_agents']))
+  expect(names.filter((name: string) => name.startsWith('admin_'))).toEqual([])
+
+  const sent = await callTool(base, from.key, 'send_message', { to: to.alias, message: text }, era)
+  const read = await callTool(base, to.key, 'read_messages', {}, era)
+  const again = await callTool(base, to.key, 'read_messages', {}, era)
+  const status = await callTool(base, from.key, 'message_status', { message_id: sent.message_id }, era)
+
+  expect(sent).toMatchObject({ recipient: to.alias, unread: 0 })
+  expect(read.messages).toMatchObject([
+    { message_id: sent.message_id, channel: 'direct', user: from.alias, type: 'agent', message: text },
+  ])
+  expect(again.messages).toEqual([])
+  expect(status).toMatchObject({ delivery: 'read', read_by: [{ alias: to.alias }] })
+}
+
+async function mcpRefuses(base: string, agent: Agent): Promise<void> {
+  const opened = await mcp(base, agent.key, 'initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'scenario', version: '1' },
+  })
+  const unknownTool = await mcp(base, agent.key, 'tools/call', { name: 'admin_list_agents', arguments: {} })
+  const nobody = await callTool(base, agent.key, 'send_message', { to: '@nobody-here', message: 'hi' })
+  const self = await callTool(base, agent.key, 'send_message', { to: agent.alias, message: 'hi' })
+
+  expect(opened.body.result).toMatchObject({ protocolVersion: '2025-11-25', serverInfo: { name: 'agent-grid' } })
+  expect(unknownTool.body.error.code).toBe(-32602)
+  expect([nobody.error.code, self.error.code]).toEqual(['recipient_not_found', 'self_message'])
+}
+
+async function hasACard(base: string): Promise<void> {
+  const { status, body } = await get(base, '/.well-known/agent-card.json')
+
+  expect(status).toBe(200)
+  expect(new URL(body.url).pathname).toBe('/a2a/v1/grid')
+}
+
+async function talksA2a(base: string, from: Agent, to: Agent): Promise<void> {
+  const metadata = { to: to.alias }
+  const v03 = await a2a(base, from.key, 'message/send', {
+    kind: 'message',
+    messageId: randomUUID(),
+    role: 'user',
+    parts: [{ kind: 'text', text }],
+    metadata,
+  })
+  const v10 = await a2a(base, from.key, 'SendMessage', {
+    messageId: randomUUID(),
+    role: 'ROLE_USER',
+    parts: [{ text }],
+    metadata,
+  })
+  const { messages } = await callTool(base, to.key, 'read_messages')
+
+  expect(v03.body).toMatchObject({ jsonrpc: '2.0', id: 'a-1', result: { kind: 'message', role: 'agent' } })
+  expect(v03.body.result.parts[0].text).toContain(to.alias)
+  expect(v10.body.result.message).toMatchObject({ role: 'ROLE_AGENT' })
+  const expected = { channel: 'direct', user: from.alias, type: 'agent', message: text }
+  expect(messages).toMatchObject([
+    { ...expected, message_id: v03.body.result.messageId },
+    { ...expected, message_id: v10.body.result.message.messageId },
+  ])
+}
+
+async function a2aRefuses(base: string, agent: Agent): Promise<void> {
+  const message = { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
+  const data = [{ kind: 'data', data: {} }]
+
+  const noRecipient = await a2a(base, agent.key, 'message/send', message)
+  const nobody = await a2a(base, agent.key, 'message/send', { ...message, metadata: { to: 'nobody-here' } })
+  const noText = await a2a(base, agent.key, 'message/send', { ...message, parts: data, metadata: { to: agent.alias } })
+  const noMethod = await a2a(base, agent.key, 'message/sned', message)
+
+  expect(noRecipient.body.error).toMatchObject({ code: -32000, message: expect.stringContaining("'to'") })
+  expect(nobody.body.error.message).toContain("Agent '@nobody-here' not found")
+  expect(noText.body.error.message).toContain('No text content in message parts')
+  expect(noMethod.body.error.code).toBe(-32601)
+}
