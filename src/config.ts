@@ -31,6 +31,9 @@ const origin = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+// A file has a path and nothing else: no host, no query, and memory is no database.
+const databaseUrl = /^(file:(\/\/(?=\/))?(?!\/\/|:)(%[0-9a-fA-F]{2}|[^%?#])+|(libsql|https?|wss?):\/\/.+)$/
+
 const settings = {
   PORT: setting('Port to listen on.', 'a number from 0 (any free port) to 65535', wholeNumber(0, 65_535, 8787)),
   HOST: setting(
@@ -51,7 +54,7 @@ const settings = {
   DATABASE_URL: setting(
     'Where the grid is stored: a local file for one process, or libsql-server or Turso for many.',
     'file:PATH, libsql://…, https://…, http://… or ws://…',
-    z.string().regex(/^(file:.+|(libsql|https?|wss?):\/\/.+)$/).prefault('file:./data/grid.db'),
+    z.string().regex(databaseUrl).prefault('file:./data/grid.db'),
   ),
   DATABASE_AUTH_TOKEN: setting('Token of a remote database.', 'text', z.string().min(1).optional()),
   DURABILITY: setting(
@@ -82,12 +85,14 @@ const settings = {
   RESERVED_ALIASES: setting(
     'Aliases nobody can take, besides admin and channel.',
     'comma-separated aliases',
-    words('grid,system,support,all,everyone,here'),
+    words('grid,system,support,all,everyone,here')
+      .transform((list) => list.map((word) => word.replace(/^@/, '').toLowerCase()))
+      .refine((list) => list.every((word) => /^[a-z0-9-]+$/.test(word))),
   ),
   ALLOWED_ORIGINS: setting(
     'Browser origins that may call the API. A loopback BASE_URL always means loopback origins only.',
     '* or comma-separated origins',
-    words('*'),
+    words('*').pipe(z.array(z.union([z.literal('*'), origin]))),
   ),
   A2A_PLAIN_RECEIPTS: setting(
     '1: A2A receipts carry exactly the members kind, role, messageId and parts.',
@@ -132,7 +137,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   function read<T>(name: keyof typeof settings, from: Setting<T>): T {
     const result = from.schema.safeParse(env[name] || undefined)
     if (result.success) return result.data
-    faults.push(`${name} takes ${from.takes}, not "${env[name]}". ${from.doc}`)
+    // A database address may hold a password.
+    const given = env[name]!.replace(/\/\/[^/]*@/, '//…@')
+    faults.push(`${name} takes ${from.takes}, not "${given}". ${from.doc}`)
     return undefined as T
   }
 

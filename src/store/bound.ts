@@ -3,7 +3,7 @@
  * built once with the placeholder `account`, and a `Scope` is the only thing
  * that can run or bind it, with its own account filled in.
  */
-import { and, eq, fillPlaceholders, type Placeholder, type Query, type SQL, sql } from 'drizzle-orm'
+import { and, DrizzleQueryError, eq, fillPlaceholders, type Placeholder, type Query, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { InValue } from '@libsql/client'
 
@@ -17,14 +17,14 @@ export function value<T = string>(name: string): SQL.Aliased<T> {
   return sql<T>`${p(name)}`.as(name)
 }
 
-/** Rows of the caller's own account; replaces `and(…)`. */
+/** Rows of the caller's own account; replaces `and(…)`. An `OR` inside a condition cannot lead out of the account. */
 export function own(table: { accountId: SQLiteColumn }, ...conditions: (SQL | undefined)[]): SQL {
-  return and(eq(table.accountId, p('account')), ...conditions)!
+  return and(eq(table.accountId, p('account')), ...conditions.map((condition) => condition && sql`(${condition})`))!
 }
 
 /** The rows of a new record, stamped with the caller's own account. */
 export function mine<T extends Record<string, unknown>>(row: T): T & { accountId: Placeholder } {
-  return { accountId: p('account'), ...row }
+  return { ...row, accountId: p('account') }
 }
 
 /** A statement of a write, ready for the queue. `rows` says how many rows it may write (default 1). */
@@ -34,16 +34,36 @@ export interface Statement {
   rows?: number
 }
 
-/** The values of a statement's placeholders. `null` is a value; `undefined` would be a silent NULL and throws. */
+/** The values of a statement's placeholders. `null` is a value; `undefined` throws, and so do objects in the end. */
 export type Values = Record<string, InValue>
 
 /** Fill a prepared statement. */
 export function bind(query: Query, values: Values): Statement {
-  return { sql: query.sql, args: fillPlaceholders(query.params, values) as InValue[] }
+  const args = fillPlaceholders(query.params, values) as InValue[]
+  args.forEach(checkArgument)
+  return { sql: query.sql, args }
 }
 
 interface Prepared<Row> {
   all(values: Record<string, unknown>): Promise<Row[]>
+}
+
+/** Run a prepared read. Fails with `unavailable` when a remote database does not answer. */
+export async function ask<Row>(prepared: Prepared<Row>, values: Values = {}): Promise<Row[]> {
+  Object.values(values).forEach(checkArgument)
+  try {
+    return await prepared.all(values)
+  } catch (error) {
+    // drizzle's own error repeats the values, which are nobody's business in a log.
+    throw error instanceof DrizzleQueryError && error.cause ? error.cause : error
+  }
+}
+
+/** The native driver ends the process on an object, and one `undefined` would fail a whole group of the queue. */
+function checkArgument(value: InValue): void {
+  if (value === undefined || (typeof value === 'object' && value !== null)) {
+    throw new TypeError(`The database takes no ${typeof value} as a value`)
+  }
 }
 
 /** One account's way to run prepared reads and to bind prepared changes. */
@@ -55,7 +75,7 @@ export class Scope {
   }
 
   all<Row>(prepared: Prepared<Row>, values: Values = {}): Promise<Row[]> {
-    return prepared.all({ ...values, account: this.accountId })
+    return ask(prepared, { ...values, account: this.accountId })
   }
 
   async one<Row>(prepared: Prepared<Row>, values: Values = {}): Promise<Row | undefined> {

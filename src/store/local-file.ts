@@ -3,7 +3,7 @@
  * lock decides; the side file `<db>.owner` only says who holds it.
  */
 import { type Client } from '@libsql/client'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,17 +18,25 @@ export interface Owner {
   control?: { url: string; token: string }
 }
 
-/** The path of a `file:` URL; undefined for a remote database. */
+/** The path of a `file:` URL, as the driver reads it; undefined for a remote database. */
 export function localPath(databaseUrl: string): string | undefined {
-  if (!databaseUrl.startsWith('file:')) return undefined
-  const path = databaseUrl.slice('file:'.length).replace(/\?.*$/, '')
-  return path.startsWith('///') ? path.slice(2) : path
+  const path = databaseUrl.match(/^file:(?:\/\/(?=\/))?(.+)$/)?.[1]
+  return path === undefined ? undefined : decodeURIComponent(path)
 }
 
-/** Make the folder of the database, readable by its owner alone. */
-export function makeFolder(path: string): void {
-  const folder = dirname(path)
-  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 })
+/**
+ * Make the database file and its folder, readable by their owner alone. SQLite makes
+ * the log beside it with the same mode, so this comes before the first connection.
+ */
+export function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    // A file that exists is not opened: closing it would drop the lock of a connection in this process.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    chmodSync(path, 0o600)
+  }
 }
 
 /**
@@ -55,7 +63,17 @@ export async function takeLocalFile(
       await sleep(250)
     }
   }
-  chmodSync(path, 0o600)
+}
+
+/**
+ * Fold the log into the file and let go of the lock. Closing alone does not: the driver
+ * frees its statements when the collector comes by, and they keep the connection alive.
+ */
+export async function releaseLocalFile(client: Client): Promise<void> {
+  // The lock cannot be given up while there is a log, and is given up at the next access.
+  await client.execute('PRAGMA journal_mode = DELETE')
+  await client.execute('PRAGMA locking_mode = NORMAL')
+  await client.execute('SELECT count(*) FROM sqlite_master')
 }
 
 /** True while this connection still holds the exclusive lock. */

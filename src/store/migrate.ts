@@ -40,7 +40,8 @@ export async function migrate(client: Client, steps: readonly Migration[] = migr
     }
     version = await schemaVersion(client)
   }
-  await checkForeignKeys(client)
+  // The check reads the whole database, so a start that changed nothing does without it.
+  if (applied.length > 0) await checkForeignKeys(client)
   return applied
 }
 

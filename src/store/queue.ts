@@ -33,7 +33,7 @@ export interface QueueOptions {
   inspect: (sql: string) => void
   /** The disk failed under a commit: what is in the file is unknown, the process must end. */
   onStorageFault: (error: unknown) => void
-  /** Called after an error that was no unit's fault: makes sure that the connection still holds its lock. */
+  /** Called after an error that was no unit's fault: throws when the connection has lost its lock. */
   checkConnection: () => Promise<void>
 }
 
@@ -41,6 +41,8 @@ const maxUnits = 128
 const maxRows = 2_000
 const maxWaiting = 1_000
 const maxWaitMs = 2_000
+/** How often what waits is looked through while a commit hangs. */
+const sweepMs = 250
 
 export class WriteQueue {
   readonly #options: QueueOptions
@@ -86,36 +88,51 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
+    // A remote commit may hang; who waits behind it is told so in time all the same.
+    const sweep = setInterval(() => this.#dropLate(), sweepMs)
     while (this.#waiting > 0) {
+      this.#dropLate()
       const group = this.#take()
       if (group.length > 0) await this.#commit(group)
     }
+    clearInterval(sweep)
     this.#running = false
     for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  /** Refuse what has waited too long. Each lane is in order of arrival. */
+  #dropLate(): void {
+    const since = this.#options.now() - maxWaitMs
+    for (const [lane, units] of this.#lanes) {
+      while (units.length > 0 && units[0].since < since) {
+        this.#waiting--
+        units.shift()!.reject(overloaded())
+      }
+      if (units.length === 0) this.#lanes.delete(lane)
+    }
   }
 
   /** The next group: one unit of each lane in turn, as long as it stays small enough. */
   #take(): Unit[] {
     const group: Unit[] = []
     let rows = 0
-    while (this.#waiting > 0 && group.length < maxUnits && rows < maxRows) {
-      for (const [lane, units] of this.#lanes) {
-        const unit = units.shift()!
-        if (units.length === 0) this.#lanes.delete(lane)
-        this.#waiting--
-        if (this.#options.now() - unit.since > maxWaitMs) {
-          unit.reject(overloaded())
-          continue
-        }
-        group.push(unit)
-        rows += unit.rows
-        if (group.length >= maxUnits || rows >= maxRows) break
-      }
+    for (const [lane, units] of this.#lanes) {
+      group.push(units.shift()!)
+      this.#waiting--
+      rows += group[group.length - 1].rows
+      // Back to the end of the line, where this loop and the next group find it after all others.
+      this.#lanes.delete(lane)
+      if (units.length > 0) this.#lanes.set(lane, units)
+      if (group.length >= maxUnits || rows >= maxRows) break
     }
     return group
   }
 
   async #commit(group: Unit[]): Promise<void> {
+    if (this.#broken) {
+      for (const unit of group) unit.reject(storageFailed())
+      return
+    }
     const statements = group.flatMap((unit) => unit.statements)
     try {
       const results = await this.#batch(statements)
@@ -150,15 +167,25 @@ export class WriteQueue {
     }
     if (isOneUnitsFault(error)) return error
     this.#options.log.error('A commit failed', { code: errorCode(error), error })
-    if (isStorageFault(error)) {
-      this.#broken = true
-      this.#options.onStorageFault(error)
-      return storageFailed()
+    if (this.#options.local) {
+      // A server's disk is the server's affair.
+      if (isStorageFault(error)) return this.#break(error)
+      try {
+        await this.#options.checkConnection()
+      } catch (lost) {
+        return this.#break(lost)
+      }
     }
-    if (this.#options.local) await this.#options.checkConnection().catch(this.#options.onStorageFault)
     return new GridError('unavailable', 'The database did not accept the write. Repeat the call.', {
       retryAfterSeconds: 1,
     })
+  }
+
+  /** Nothing is written any more by this process. */
+  #break(error: unknown): GridError {
+    this.#broken = true
+    this.#options.onStorageFault(error)
+    return storageFailed()
   }
 }
 

@@ -1,17 +1,20 @@
 /** The store: connection, migrations, write queue, and the doors to account and global tables. */
-import { type Client, createClient } from '@libsql/client'
+import { type Client, createClient, type InStatement } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
+import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
+import { GridError } from '../errors.ts'
 import { type AccountStore, type AccountTables, openAccount, prepareAccountTables } from './account.ts'
 import type { Statement } from './bound.ts'
-import { errorCode } from './faults.ts'
+import { errorCode, isRemoteLoss } from './faults.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import {
   holdsLock,
   localPath,
-  makeFolder,
+  makeFile,
   type Owner,
+  releaseLocalFile,
   removeOwner,
   takeLocalFile,
   thisProcess,
@@ -32,6 +35,8 @@ export interface Store {
   readonly durability: 'full' | 'relaxed' | 'remote'
   /** Names of the migrations this start applied. */
   readonly migrated: string[]
+  /** Number of the schema, which a start brings to the newest. */
+  readonly schemaVersion: number
   /** Fails when the database does not answer. */
   ping(): Promise<void>
   /** Tell other processes where this one takes commands. Nothing happens on a remote database. */
@@ -52,6 +57,10 @@ export interface StoreOptions {
   onStorageFault?: (error: unknown) => void
 }
 
+/** How long a remote database may take for one request, and for one step of a migration. */
+const requestTimeoutMs = 10_000
+const migrationTimeoutMs = 120_000
+
 /**
  * Open the database, take it, and bring its schema up to date.
  * Fails with `database_in_use` when another process holds the local file.
@@ -59,13 +68,16 @@ export interface StoreOptions {
 export async function openStore(deps: Deps, options: StoreOptions = {}): Promise<Store> {
   const { config, log, now } = deps
   const path = localPath(config.databaseUrl)
-  if (path) makeFolder(path)
+  if (path) makeFile(path)
 
+  const patience = { ms: migrationTimeoutMs }
   const client = (options.connect ?? createClient)({
     url: config.databaseUrl,
     authToken: config.databaseAuthToken,
     concurrency: 1,
     intMode: 'number',
+    // Without a limit a silent server would hold its callers for minutes. A local file never asks.
+    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(patience.ms) }),
   })
   try {
     if (path) {
@@ -73,6 +85,7 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
       writeOwner(path, thisProcess(now()))
     }
     const migrated = await migrate(client)
+    patience.ms = requestTimeoutMs
     // Without statistics the planner may choose worse indexes; the server does this itself.
     if (path) await client.execute('PRAGMA optimize=0x10002')
     const epoch = await readEpoch(client)
@@ -94,7 +107,7 @@ function assemble(
 ): Store {
   const crossings = new Map<string, string>()
   const inspect = (sql: string) => options.inspect?.(sql, crossings.get(sql))
-  const db = drizzle(client, { logger: { logQuery: inspect } })
+  const db = drizzle({ client: reader(client, !path), logger: { logQuery: inspect } })
   const onStorageFault = options.onStorageFault ?? (() => process.exit(70))
   const queue = new WriteQueue({
     client,
@@ -105,7 +118,7 @@ function assemble(
     onStorageFault,
     async checkConnection() {
       // The driver drops a connection it cannot roll back; the next one would have no lock and no pragmas.
-      if (path && !(await holdsLock(client))) onStorageFault(new Error('The lock on the database file is gone'))
+      if (path && !(await holdsLock(client))) throw new Error('The lock on the database file is gone')
     },
   })
   const tables: AccountTables = prepareAccountTables(db, crossings)
@@ -117,6 +130,7 @@ function assemble(
     write: (statements) => queue.write('', statements),
     durability: path ? deps.config.durability : 'remote',
     migrated,
+    schemaVersion: migrations.length,
     async ping() {
       await client.execute('SELECT 1')
     },
@@ -125,11 +139,27 @@ function assemble(
     },
     async close() {
       await queue.drained()
-      if (path) await client.execute('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => {})
-      if (path) removeOwner(path)
+      if (path) {
+        // First, so that it is not the next owner's.
+        removeOwner(path)
+        await releaseLocalFile(client).catch(() => {})
+      }
       client.close()
     },
   }
+}
+
+/** Reads, the only thing drizzle runs itself. What a remote database did not answer may be asked again. */
+function reader(client: Client, remote: boolean): Client {
+  const execute = async (statement: InStatement) => {
+    try {
+      return await client.execute(statement)
+    } catch (error) {
+      if (!remote || !isRemoteLoss(error)) throw error
+      throw new GridError('unavailable', 'The database does not answer. Repeat the call.', { retryAfterSeconds: 1 })
+    }
+  }
+  return { execute } as Client
 }
 
 /** The name of this database's history, made at the first start. */

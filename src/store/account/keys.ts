@@ -24,13 +24,14 @@ export function prepareKeys(db: Db) {
     hash: p('hash'),
     last4: p('last4'),
     createdAt: p('at'),
-  })).toSQL()
+  })).onConflictDoNothing().toSQL()
   const used = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.id, p('id')))).toSQL()
 
   return {
     reads: () => ({}),
     changes: (scope: Scope) => ({
+      /** Repeated, it does nothing. A constraint error when its agent is missing. */
       add: (key: NewKey, at: number) => scope.bind(add, { ...key, at }),
       used: (id: string, at: number) => scope.bind(used, { id, at }),
     }),

@@ -1,12 +1,13 @@
 import { and, count, eq, sql } from 'drizzle-orm'
 import { accounts, agents } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { bind, p, type Statement } from '../bound.ts'
+import { ask, bind, p, type Statement } from '../bound.ts'
 
 export function prepareAccounts(db: Db) {
   const byId = db.select({ id: accounts.id, name: accounts.name, state: accounts.state }).from(accounts)
     .where(eq(accounts.id, p('id'))).prepare()
   const byJoinEmail = db.select({ id: accounts.id }).from(accounts).where(eq(accounts.joinEmail, p('email'))).prepare()
+  const first = db.select({ id: accounts.id }).from(accounts).limit(1).prepare()
   const add = db.insert(accounts).values({
     id: p('id'),
     name: p('name'),
@@ -20,9 +21,11 @@ export function prepareAccounts(db: Db) {
     .where(and(eq(accounts.id, p('id')), sql`(${agentCount}) >= ${p('max')}`)).toSQL()
 
   return {
-    byId: async (id: string) => (await byId.all({ id }))[0],
+    byId: async (id: string) => (await ask(byId, { id }))[0],
+    /** Whether there is any account at all. */
+    any: async () => (await first.all()).length > 0,
     /** The provisional account that further signups of this address join. */
-    byJoinEmail: async (email: string) => (await byJoinEmail.all({ email }))[0],
+    byJoinEmail: async (email: string) => (await ask(byJoinEmail, { email }))[0],
     /** A constraint error when another account already takes the signups of `joinEmail`. */
     add: (
       account: { id: string; name: string; state: 'provisional' | 'claimed'; joinEmail: string | null },

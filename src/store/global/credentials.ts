@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNotNull, isNull, or } from 'drizzle-orm'
 import { agents, credentials, memberships } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { p } from '../bound.ts'
+import { ask, p } from '../bound.ts'
 
 /** A live credential and whom it stands for. */
 export type Credential = NonNullable<
@@ -44,6 +44,6 @@ export function prepareCredentials(db: Db, crossings: Crossings) {
 
   return {
     /** The credential with this SHA-256, unless it is revoked or what it stood for has gone. */
-    byHash: async (hash: string) => (await byHash.all({ hash }))[0],
+    byHash: async (hash: string) => (await ask(byHash, { hash }))[0],
   }
 }

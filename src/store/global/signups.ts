@@ -1,7 +1,7 @@
 import { and, count, eq, gt, sql } from 'drizzle-orm'
 import { accounts, signups } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { bind, p, type Statement, value } from '../bound.ts'
+import { ask, bind, p, type Statement, value } from '../bound.ts'
 
 /** One self-registration. `address` is the unit of the limits, `claimTokenHash` the SHA-256 of the claim link's token. */
 export interface NewSignup {
@@ -42,7 +42,7 @@ export function prepareSignups(db: Db, crossings: Crossings) {
   crossings.set(fromAddressNow.getQuery().sql, 'signups from an address')
   return {
     /** How many signups came from an address since a time, and when the oldest of them was. */
-    fromAddress: async (address: string, since: number) => (await fromAddressNow.all({ address, since }))[0],
+    fromAddress: async (address: string, since: number) => (await ask(fromAddressNow, { address, since }))[0],
     /**
      * Record a signup if its account still takes it and its address made fewer than `max` since a time.
      * Otherwise no row, and the agent that points to it fails the unit.

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { memberships, users } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { bind, p, type Statement } from '../bound.ts'
+import { ask, bind, p, type Statement } from '../bound.ts'
 
 export function prepareUsers(db: Db) {
   const byEmail = db.select({ id: users.id, email: users.email }).from(users).where(eq(users.email, p('email')))
@@ -11,7 +11,7 @@ export function prepareUsers(db: Db) {
   const addMembership = db.insert(memberships)
     .values({ accountId: p('account'), userId: p('user'), role: p('role'), createdAt: p('at') }).toSQL()
   return {
-    byEmail: async (email: string) => (await byEmail.all({ email }))[0],
+    byEmail: async (email: string) => (await ask(byEmail, { email }))[0],
     /** A constraint error when the address has a user. */
     add: (user: { id: string; email: string; passwordHash: string | null }, at: number): Statement =>
       bind(add, { ...user, at }),
