@@ -1,5 +1,7 @@
 /** What tests do behind the grid's back, on its own connection. */
-import type { TestAgent, TestGrid } from './grid.ts'
+import type { InValue, Row } from '@libsql/client'
+import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
+import { accountTables } from './tripwire.ts'
 
 /** Put an agent on trial, or change the trial it has. */
 export async function updateTrial(
@@ -13,4 +15,20 @@ export async function updateTrial(
       ON CONFLICT DO UPDATE SET used = excluded.used, max = excluded.max, expires_at = excluded.expires_at`,
     args: [used, max, expiresAt, agent.id],
   }])
+}
+
+/** Every row that belongs to an account, or comes from it, as text: for comparing before and after. */
+export async function dump(grid: TestGrid, account: TestAccount): Promise<string> {
+  const tables = await Promise.all([
+    ...accountTables.map((table) => rows(grid, `SELECT * FROM "${table}" WHERE "account_id" = ?`, [account.id])),
+    rows(grid, 'SELECT * FROM deliveries WHERE sender_account_id = ?', [account.id]),
+    rows(grid, 'SELECT * FROM accounts WHERE id = ?', [account.id]),
+  ])
+  return JSON.stringify(tables.map((found) => found.map((row) => JSON.stringify(row)).sort()), null, 1)
+}
+
+/** Rows of one statement. Statements on account tables must name the account, here too. */
+export async function rows(grid: TestGrid, sql: string, args: InValue[] = []): Promise<Row[]> {
+  const [found] = await grid.store.write([{ sql, args, rows: 0 }])
+  return found
 }

@@ -19,16 +19,21 @@ export const allowedCrossings = [
   'signups from an address',
 ]
 
-const scoped = /"(sender_)?account_id" = \?/
-const stamped = /^insert into "\w+" \([^)]*"account_id"/
+const scoped = /"?(sender_)?account_id"? = \?/
+const stamped = /^insert into "?\w+"? \([^)]*"?account_id"?/i
 const unqualified = /(?<!\.)"(sender_)?account_id" = "(sender_)?account_id"(?!\.)/
+// Also as people write it by hand, without quotes.
+const named = new RegExp(
+  `"(${accountTables.join('|')})"|\\b(?:from|join|into|update)\\s+[\`[]?(${accountTables.join('|')})\\b`,
+  'i',
+)
 
 /** Throws before a statement runs that names an account table but no account. */
 export function tripwire(sql: string, crossing: string | undefined): void {
   // What drizzle makes of a correlated field in a select without joins: always true.
   if (unqualified.test(sql)) throw new Error(`Tripwire: an unqualified comparison of accounts: ${sql}`)
-  const table = accountTables.find((name) => sql.includes(`"${name}"`))
+  const table = sql.match(named)
   if (!table || scoped.test(sql) || stamped.test(sql)) return
   if (crossing && allowedCrossings.includes(crossing)) return
-  throw new Error(`Tripwire: a statement on "${table}" without an account: ${sql}`)
+  throw new Error(`Tripwire: a statement on "${table[1] ?? table[2]}" without an account: ${sql}`)
 }

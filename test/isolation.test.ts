@@ -1,0 +1,222 @@
+/**
+ * The second law: no account reaches another (security T1, T2, E1, E3).
+ *
+ * Every verb that takes something by name is called by an account that does not
+ * own it. What belongs to a stranger is answered like what never existed, and
+ * the stranger's rows are the same afterwards.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createAdminKey } from '../src/grid/accounts.ts'
+import { createAgent, listAgents } from '../src/grid/agents.ts'
+import { createChannel, listChannels } from '../src/grid/channels.ts'
+import { checkRecipient, messageStatus, sendMessage } from '../src/grid/messages.ts'
+import { readMessages } from '../src/grid/mailbox.ts'
+import { listSkills, setSkills } from '../src/grid/skills.ts'
+import { newId } from '../src/lib/id.ts'
+import type { AccountStore } from '../src/store/account.ts'
+import { dump, rows } from './support/database.ts'
+import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
+
+/** One way to name something, and who names it: an agent of the account, or its admin. */
+interface Probe {
+  /** The verb, or the tool. */
+  name: string
+  as: 'agent' | 'admin'
+  /** What the parameter names. */
+  takes: Thing
+  call(account: AccountStore, value: string): Promise<unknown>
+}
+
+type Thing = 'agent' | 'channel' | 'message'
+
+const probes: Probe[] = [
+  { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
+  {
+    name: 'sendMessage to a channel',
+    as: 'agent',
+    takes: 'channel',
+    call: (account, name) => sendMessage(account, { to: `#${name}`, text: 'hi' }),
+  },
+  {
+    name: 'sendMessage in reply',
+    as: 'agent',
+    takes: 'message',
+    call: (account, id) => sendMessage(account, { to: 'mallory', text: 'hi', replyToMessageId: id }),
+  },
+  {
+    name: 'sendMessage in reply, in a conversation',
+    as: 'agent',
+    takes: 'message',
+    call: (account, id) =>
+      sendMessage(account, { to: 'mallory', text: 'hi', replyToMessageId: id, conversationId: 'c' }),
+  },
+  { name: 'checkRecipient', as: 'agent', takes: 'agent', call: checkRecipient },
+  { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
+  { name: 'listSkills', as: 'agent', takes: 'agent', call: (account, agent) => listSkills(account, { agent }) },
+  { name: 'listAgents', as: 'agent', takes: 'agent', call: (account, search) => listAgents(account, { search }) },
+  {
+    name: 'listAgents of others',
+    as: 'agent',
+    takes: 'agent',
+    call: (account, search) => listAgents(account, { search, public: true }),
+  },
+  {
+    name: 'createChannel with one foreign member among ten',
+    as: 'admin',
+    takes: 'agent',
+    call: async (account, member) => {
+      const own = Array.from({ length: 9 }, (_, n) => `own-${n}`)
+      return createChannel(account, { name: 'ten', members: [...own.slice(0, 5), member, ...own.slice(5)] })
+    },
+  },
+]
+
+/** Verbs that name nothing of others, or whose answer may tell. */
+const withoutProbe: Record<string, string> = {
+  readMessages: 'reads the own mailbox alone (tested below)',
+  listChannels: 'lists the own channels alone (tested below)',
+  setSkills: 'names skills by text, in the own account (tested below)',
+  createAgent: 'says that an alias is taken, as signup does: aliases are unique over all accounts',
+  refuseTakenAlias: 'the same',
+  createAdminKey: 'takes a name for display',
+  newAgentStatements: 'makes statements for createAgent and signUp',
+  attachSkills: 'makes statements for setSkills and createAgent',
+}
+
+let grid: TestGrid
+let acme: { dump: string; values: Record<Thing, Record<string, string>> }
+beforeEach(async () => {
+  grid = await testGrid()
+  const { alice, bob } = grid
+  await createChannel(grid.acme.store, { name: 'secret', members: ['alice', 'bob'] })
+  await createChannel(grid.acme.store, { name: 'closed', members: ['alice', 'bob'] })
+  await setSkills(as(alice), { skills: [{ name: 'spying', description: 'of Acme' }] })
+  const { id } = await sendMessage(as(alice), { to: 'bob', text: 'for Acme alone' })
+  await sendMessage(as(alice), { to: '#secret', text: 'for the channel' })
+  const gone = await grid.acme.agent('gone')
+  await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, gone.id])
+  await rows(grid, "UPDATE channels SET deleted_at = 1 WHERE account_id = ? AND name = 'closed'", [grid.acme.id])
+  for (const alias of ['mallory', ...Array.from({ length: 9 }, (_, n) => `own-${n}`)]) await grid.evil.agent(alias)
+
+  const channel = await rows(grid, "SELECT id FROM channels WHERE account_id = ? AND name = 'secret'", [grid.acme.id])
+  acme = {
+    dump: await dump(grid, grid.acme),
+    values: {
+      agent: { foreign: 'bob', 'with @': '@bob', 'its id': bob.id, deleted: 'gone' },
+      channel: { foreign: 'secret', 'its id': String(channel[0].id), deleted: 'closed' },
+      message: { foreign: id, "of an agent's id": alice.id },
+    },
+  }
+})
+afterEach(() => grid.close())
+
+const cases = probes.flatMap((probe) =>
+  ({
+    agent: ['foreign', 'with @', 'its id', 'deleted'],
+    channel: ['foreign', 'its id', 'deleted'],
+    message: ['foreign', "of an agent's id"],
+  })[probe.takes].map((kind) => ({ ...probe, kind }))
+)
+
+test.each(cases)(
+  '$name: $takes ($kind) is answered like one that never was',
+  async ({ takes, kind, call, ...probe }) => {
+    const caller = probe.as === 'agent' ? as(grid.eve) : grid.evil.store
+    const foreign = acme.values[takes][kind]
+    const random = randomLike(foreign)
+
+    const answer = await answerOf(call(caller, foreign), foreign)
+    const answerToRandom = await answerOf(call(caller, random), random)
+
+    expect(answer).toBe(answerToRandom)
+    expect(await dump(grid, grid.acme)).toBe(acme.dump)
+  },
+)
+
+test('every verb that takes an account is probed, or says why not', () => {
+  const verbs = readdirSync('src/grid').flatMap((file) =>
+    [
+      ...readFileSync(`src/grid/${file}`, 'utf8').matchAll(
+        /^export (?:async )?function (\w+)\(\s*account: AccountStore/gm,
+      ),
+    ]
+      .map(([, verb]) => verb)
+  )
+  const probed = probes.map(({ name }) => name.split(' ')[0])
+
+  expect([...new Set([...probed, ...Object.keys(withoutProbe)])].sort()).toEqual(verbs.sort())
+})
+
+test('lists and mailboxes hold nothing of another account', async () => {
+  const eve = as(grid.eve)
+
+  const seen = JSON.stringify([
+    await readMessages(eve, {}),
+    await listAgents(eve, {}),
+    await listAgents(eve, { public: true }),
+    await listAgents(eve, { search: 'spying' }),
+    await listChannels(eve),
+    await listSkills(eve, {}),
+  ])
+
+  expect(seen).not.toMatch(/alice|bob|gone|secret|spying|Acme/)
+  expect(await dump(grid, grid.acme)).toBe(acme.dump)
+})
+
+test('the same names in two accounts are two things', async () => {
+  await setSkills(as(grid.eve), { skills: [{ name: 'spying', description: 'of Evil' }] })
+  await createChannel(grid.evil.store, { name: 'secret', members: ['eve', 'mallory'] })
+  await sendMessage(as(grid.eve), { to: '#secret', text: 'for Evil' })
+  await createAdminKey(grid.evil.store, 'first key')
+
+  expect(await listSkills(as(grid.alice), {})).toEqual([{ name: 'spying', description: 'of Acme' }])
+  expect(await dump(grid, grid.acme)).toBe(acme.dump)
+})
+
+test('the alias of a deleted agent stays reserved for its account', async () => {
+  await expect(createAgent(grid.evil.store, { alias: 'gone' })).rejects.toMatchObject({ code: 'alias_taken' })
+
+  await expect(createAgent(grid.acme.store, { alias: 'gone' })).resolves.toBeDefined()
+})
+
+test('an agent that is made again inherits neither mail nor channels', async () => {
+  const first = await grid.acme.agent('phoenix')
+  await createChannel(grid.acme.store, { name: 'birds', members: ['alice', 'phoenix'] })
+  await sendMessage(as(grid.alice), { to: 'phoenix', text: 'for the first' })
+  await sendMessage(as(grid.alice), { to: '#birds', text: 'for the first' })
+  await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, first.id])
+
+  const second = await grid.acme.agent('phoenix')
+
+  expect((await readMessages(as(second), {})).messages).toEqual([])
+  expect(await listChannels(as(second))).toEqual([])
+})
+
+test('the credentials of one account open no other', async () => {
+  const tables = JSON.stringify(await dump(grid, grid.evil))
+
+  for (const secret of [grid.alice.key, grid.acme.adminKey, grid.alice.id, grid.acme.id]) {
+    expect(tables).not.toContain(secret)
+  }
+})
+
+function as(agent: TestAgent): AccountStore {
+  const account = [grid.alice, grid.bob].includes(agent) || agent.alias === 'phoenix' ? grid.acme : grid.evil
+  return grid.store.account(account.id, { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' })
+}
+
+/** Something of the same form that nobody has. */
+function randomLike(value: string): string {
+  if (/^[0-9a-f-]{36}$/.test(value)) return newId()
+  return value.startsWith('@') ? '@never-was' : 'never-was'
+}
+
+/** What the caller learns, without what the caller said. */
+async function answerOf(call: Promise<unknown>, said: string): Promise<string> {
+  const answer = await call.then(
+    (result) => ({ result }),
+    (error) => ({ code: error.code, message: error.message, details: error.details }),
+  )
+  return JSON.stringify(answer).replaceAll(said.replace(/^@/, ''), '…')
+}

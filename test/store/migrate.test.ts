@@ -1,0 +1,202 @@
+/** Migrations (reliability 10, runtime 9). */
+import { type Client, createClient } from '@libsql/client'
+import { getTableColumns, getTableName, is } from 'drizzle-orm'
+import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { migrations } from '../../db/migrations.ts'
+import * as schema from '../../db/schema.ts'
+import { migrationsModule } from '../../scripts/migrations.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { type Sqld, startSqld } from '../support/sqld.ts'
+
+const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
+const steps = migrations.length
+
+test('db/migrations.ts is what the SQL files say', () => {
+  expect(readFileSync('db/migrations.ts', 'utf8')).toBe(migrationsModule())
+})
+
+test('drizzle-kit finds nothing to add to the SQL files', () => {
+  cpSync('db/migrations', folder, { recursive: true })
+  const before = readdirSync(folder)
+
+  const kit = spawnSync(process.execPath, [
+    ...['node_modules/drizzle-kit/bin.cjs', 'generate', '--dialect', 'turso', '--schema', 'db/schema.ts'],
+    ...['--out', relative('.', folder)],
+  ], { encoding: 'utf8' })
+
+  expect(kit.stdout).toContain('No schema changes')
+  expect(readdirSync(folder)).toEqual(before)
+})
+
+test('the activity log is append-only', async () => {
+  const client = createClient({ url: `file:${join(folder, 'grid.db')}`, concurrency: 1 })
+  await migrate(client)
+  const columns = Object.values(getTableColumns(schema.activity)).map(({ name }) => name)
+  await client.migrate([`INSERT INTO activity (${columns}) VALUES (${columns.map((_, i) => i)})`])
+
+  for (const change of ["UPDATE activity SET tool = 'other'", 'DELETE FROM activity']) {
+    await expect(client.execute(change)).rejects.toThrow('the activity log is append-only')
+  }
+  client.close()
+})
+
+let folder: string
+let server: Sqld
+beforeAll(async () => {
+  server = await startSqld()
+})
+afterAll(() => server.stop())
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'agent-grid-migrate-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+describe.each([
+  ['a local file', () => `file:${join(folder, 'grid.db')}`],
+  ['libsql-server', () => server.url],
+])('on %s', (_, url) => {
+  let client: Client
+  beforeEach(async () => {
+    client = createClient({ url: url(), concurrency: 1 })
+    await dropAll(client)
+  })
+  afterEach(() => client.close())
+
+  test('an empty database becomes the schema: every table, column, key and index', async () => {
+    const applied = await migrate(client)
+
+    expect(applied).toEqual(migrations.map(({ name }) => name))
+    expect((await migratedTables(client)).sort()).toEqual(tables.map((table) => getTableName(table)).sort())
+    for (const table of tables) {
+      expect(await shapeInDatabase(client, getTableName(table))).toEqual(shapeInSchema(table))
+    }
+  })
+
+  test('a database that is up to date is left alone', async () => {
+    await migrate(client)
+    const before = await schemaText(client)
+
+    expect(await migrate(client)).toEqual([])
+    expect(await schemaText(client)).toEqual(before)
+    expect((await client.execute('PRAGMA user_version')).rows[0].user_version).toBe(steps)
+  })
+
+  test('foreign keys are enforced after a migration', async () => {
+    await migrate(client)
+
+    await expect(client.execute("INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('a', 'b', 1, 1)"))
+      .rejects.toMatchObject({ code: expect.stringMatching(/^SQLITE_CONSTRAINT/) })
+  })
+
+  test('a row that points nowhere stops a start that migrated', async () => {
+    await migrate(client)
+    await client.migrate(["INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('a', 'b', 1, 1)"])
+
+    await expect(migrate(client, [...migrations, step('CREATE TABLE later (id text)')])).rejects.toThrow(
+      'The database has 1 rows that point nowhere. Restore a backup.',
+    )
+  })
+
+  test('a newer database is refused', async () => {
+    await migrate(client, [...migrations, step('CREATE TABLE later (id text)')])
+
+    await expect(migrate(client)).rejects.toThrow(
+      `The database has schema ${steps + 1}, this program knows ${steps}. Start a newer agent-grid.`,
+    )
+  })
+
+  test('a step that fails leaves nothing behind and is tried again at the next start', async () => {
+    const broken = [...migrations, step('CREATE TABLE later (id text)', 'INSERT INTO nowhere VALUES (1)')]
+
+    await expect(migrate(client, broken)).rejects.toThrow('nowhere')
+    expect(await migratedTables(client)).not.toContain('later')
+    expect(await migrate(client, [...migrations, step('CREATE TABLE later (id text)')])).toEqual(['later'])
+  })
+
+  test('a step that breaks a constraint of its own is no other process', async () => {
+    const broken = [
+      ...migrations,
+      step('CREATE TABLE later (id text PRIMARY KEY NOT NULL)', 'INSERT INTO later VALUES (NULL)'),
+    ]
+
+    await expect(migrate(client, broken)).rejects.toMatchObject({ code: expect.stringMatching(/^SQLITE_CONSTRAINT/) })
+  })
+})
+
+test('processes that start together on one server apply each step once', async () => {
+  const clients = Array.from({ length: 4 }, () => createClient({ url: server.url, concurrency: 1 }))
+  await dropAll(clients[0])
+
+  const applied = await Promise.all(clients.map((client) => migrate(client)))
+
+  expect(applied.flat()).toEqual(migrations.map(({ name }) => name))
+  expect((await clients[0].execute('SELECT id FROM __drizzle_migrations ORDER BY id')).rows.map(({ id }) => Number(id)))
+    .toEqual(migrations.map((_, i) => i + 1))
+  for (const client of clients) client.close()
+})
+
+function step(...statements: string[]) {
+  return { name: 'later', hash: 'later', createdAt: 1, statements }
+}
+
+async function migratedTables(client: Client): Promise<string[]> {
+  const { rows } = await client.execute(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '\\_\\_%' ESCAPE '\\' AND name NOT LIKE 'libsql_%'",
+  )
+  return rows.map(({ name }) => String(name))
+}
+
+async function schemaText(client: Client): Promise<unknown[]> {
+  return (await client.execute('SELECT name, sql FROM sqlite_master ORDER BY name')).rows.map((row) => ({ ...row }))
+}
+
+async function dropAll(client: Client): Promise<void> {
+  const names = [...await migratedTables(client), '__drizzle_migrations']
+  await client.migrate([...names.map((name) => `DROP TABLE IF EXISTS "${name}"`), 'PRAGMA user_version = 0'])
+}
+
+/** What SQLite says of a table. */
+async function shapeInDatabase(client: Client, table: string) {
+  const ask = async (sql: string) => (await client.execute(sql)).rows
+  const columns = await ask(`PRAGMA table_info("${table}")`)
+  const foreign = await ask(`PRAGMA foreign_key_list("${table}")`)
+  const indexes = await ask(`PRAGMA index_list("${table}")`)
+  const indexed = async (index: string) => (await ask(`PRAGMA index_info("${index}")`)).map(({ name }) => String(name))
+  return {
+    columns: columns.map(({ name, type, notnull }) => `${name} ${String(type).toLowerCase()} ${notnull}`),
+    primaryKey: columns.filter(({ pk }) => Number(pk) > 0).sort((a, b) => Number(a.pk) - Number(b.pk))
+      .map(({ name }) => String(name)),
+    foreignKeys: [...new Set(foreign.map(({ id }) => id))].map((id) => {
+      const parts = foreign.filter((row) => row.id === id).sort((a, b) => Number(a.seq) - Number(b.seq))
+      return `${parts.map(({ from }) => from)} -> ${parts[0].table} ${parts.map(({ to }) => to)}`
+    }).sort(),
+    indexes: (await Promise.all(
+      indexes.filter(({ origin }) => origin === 'c')
+        .map(async ({ name, unique, partial }) => `${name} (${await indexed(String(name))}) ${unique} ${partial}`),
+    )).sort(),
+  }
+}
+
+/** The same, of `db/schema.ts`. */
+function shapeInSchema(table: SQLiteTable) {
+  const { columns, primaryKeys, foreignKeys, indexes } = getTableConfig(table)
+  const own = Object.values(getTableColumns(table)).filter((column) => column.primary).map(({ name }) => name)
+  return {
+    columns: columns.map((column) => `${column.name} ${column.getSQLType()} ${column.notNull ? 1 : 0}`),
+    primaryKey: primaryKeys.length > 0 ? primaryKeys[0].columns.map(({ name }) => name) : own,
+    foreignKeys: foreignKeys.map((key) => {
+      const { columns, foreignColumns, foreignTable } = key.reference()
+      return `${columns.map(({ name }) => name)} -> ${getTableName(foreignTable)} ${
+        foreignColumns.map(({ name }) => name)
+      }`
+    }).sort(),
+    indexes: indexes.map(({ config: { name, columns, unique, where } }) =>
+      `${name} (${columns.map((column) => 'name' in column ? column.name : '?')}) ${unique ? 1 : 0} ${where ? 1 : 0}`
+    ).sort(),
+  }
+}
