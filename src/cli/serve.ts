@@ -27,7 +27,7 @@ export const serve: ProcessCommand = {
 
     await aborted(stopping)
     deps.log.info('Stopping')
-    process.exit(0)
+    await stopServer(server)
     deps.log.info('Stopped')
     return 0
   },

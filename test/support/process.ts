@@ -5,11 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { vi } from 'vitest'
+import { afterAll, vi } from 'vitest'
 import { runtimeBinary } from '../../scripts/runtime.ts'
 
 // A process takes a second to start, and several on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+// A test that fails does not come to stopping what it started.
+const started: ChildProcess[] = []
+afterAll(() => started.forEach((child) => child.kill('SIGKILL')))
 
 export type Runtime = 'node' | 'deno' | 'bun'
 export const runtimes: readonly Runtime[] = ['node', 'deno', 'bun']
@@ -99,12 +103,14 @@ export async function startServe(
 
 function start(runtime: Runtime, script: string, words: string[], env: Record<string, string>): ChildProcess {
   const [program, ...args] = commandLine(runtime, env.DATABASE_URL)
-  return spawn(program, [...args, script, ...words], {
+  const child = spawn(program, [...args, script, ...words], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     // Nothing of our own environment decides what the process does.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir(), LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  started.push(child)
+  return child
 }
 
 function commandLine(runtime: Runtime, databaseUrl = ''): string[] {
