@@ -24,9 +24,9 @@ const onOff = z.enum(['0', '1']).transform((text) => text === '1').prefault('0')
 
 const origin = z.string().transform((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash && !url.username) {
-    return url.origin
-  }
+  const isWeb = url && /^https?:$/.test(url.protocol) && !url.host.includes('*')
+  // Nothing but the origin and its slash: no user, path, query or fragment.
+  if (isWeb && url.href === `${url.origin}/`) return url.origin
   context.addIssue('not an origin')
   return z.NEVER
 })
@@ -138,7 +138,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     const result = from.schema.safeParse(env[name] || undefined)
     if (result.success) return result.data
     // A database address may hold a password.
-    const given = env[name]!.replace(/\/\/[^/]*@/, '//…@')
+    const given = env[name]!.replace(/\/\/.*@/, '//…@')
     faults.push(`${name} takes ${from.takes}, not "${given}". ${from.doc}`)
     return undefined as T
   }
@@ -172,5 +172,5 @@ export function describeSettings(): { name: string; doc: string; takes: string }
 }
 
 function isCidr(text: string): boolean {
-  return ipaddr.isValidCIDR(text) || ipaddr.isValid(text)
+  return ipaddr.isValidCIDR(text) || ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
 }

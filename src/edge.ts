@@ -31,7 +31,7 @@ export function servedOrigins(config: Config): string[] {
  * Security: section 6.1, O16, O19.
  */
 export function edge({ config, log, now }: Deps): MiddlewareHandler<AppEnv> {
-  const hosts = new Set(servedOrigins(config).map((origin) => new URL(origin).host))
+  const hosts = new Set(servedOrigins(config).flatMap(hostSpellings))
   const allowsOrigin = originRule(config)
   const isSecure = servedOrigins(config).every((origin) => origin.startsWith('https:'))
 
@@ -74,6 +74,12 @@ export function finish(response: Response, requestId: string): Response {
   headers.set('Referrer-Policy', 'no-referrer')
   if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store')
   return response
+}
+
+/** A host with and, where it is the scheme's own, also without its port. @see RFC 9110 §7.2 */
+function hostSpellings(origin: string): string[] {
+  const { protocol, host, hostname, port } = new URL(origin)
+  return port ? [host] : [host, `${hostname}:${protocol === 'https:' ? 443 : 80}`]
 }
 
 /** On a loopback address only loopback pages and our own may call, which defeats DNS rebinding. */

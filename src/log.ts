@@ -10,7 +10,6 @@ export const credentialPattern = /\bgrid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{49}\b/
 // Wider than what is published: in a log a key may touch other text, or be cut off.
 const credentialInText = /grid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{4,}?([0-9A-Za-z]{4})(?![0-9A-Za-z])/g
 // JSON escapes C0 alone; these too steer terminals or end lines.
-// deno-lint-ignore no-control-regex
 const control = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
 
 const secretFields = /^(authorization|cookie|set-cookie|password|token|secret|api_?key|.*(token|secret|password))$/i

@@ -65,7 +65,7 @@ const probes: Probe[] = [
     name: 'createChannel with one foreign member among ten',
     as: 'admin',
     takes: 'agent',
-    call: async (account, member) => {
+    call: (account, member) => {
       const own = Array.from({ length: 9 }, (_, n) => `own-${n}`)
       return createChannel(account, { name: 'ten', members: [...own.slice(0, 5), member, ...own.slice(5)] })
     },

@@ -268,7 +268,7 @@ async function store(
     ]
   const { key } = message
   // A key past its time is free again, so it goes before the insert that asks for it.
-  const forget = key === null ? [] : [messages.forgetKeys(message.at - keyLifetimeMs)]
+  const forget = key === null ? [] : [messages.forgetKey(message.from, key, message.at - keyLifetimeMs)]
   const remember = key === null ? [] : [messages.addKey({ ...message, key }, requestHash)]
   const rows = await account.write([...forget, ...statements, ...remember, mailbox.countUnread(message.from)])
   return { stored: rows[forget.length].length > 0, unread: Number(rows[rows.length - 1][0].unread) }

@@ -36,7 +36,7 @@ function parse(text: string): Address | undefined {
 }
 
 function contains(range: string, address: Address): boolean {
-  const cidr = range.includes('/') ? range : `${range}/${range.includes(':') ? 128 : 32}`
-  const [base, bits] = ipaddr.parseCIDR(cidr)
+  if (!range.includes('/')) return parse(range)?.toString() === address.toString()
+  const [base, bits] = ipaddr.parseCIDR(range)
   return base.kind() === address.kind() && address.match(base, bits)
 }

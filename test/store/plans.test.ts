@@ -48,7 +48,7 @@ test.each([
   ['a public agent by alias', /from "agents" where \("agents"\."alias" = \? and \("agents"\."account_id" <>/, 'alias'],
   ['the message row of a send', /^insert into "messages"/, 'sqlite_autoindex_idempotency_keys'],
   ['a send by its key', /from "idempotency_keys" inner join/, 'sqlite_autoindex_idempotency_keys'],
-  ['keys past their time', /^delete from "idempotency_keys"/, 'idempotency_keys'],
+  ['a key past its time', /^delete from "idempotency_keys"/, '(account_id=? AND agent_id=? AND key=?)'],
   ['the fan-out of a post', /^insert into "deliveries" .* from "channel_members"/, 'sqlite_autoindex_channel_members'],
   [
     'the receipts of a message',

@@ -189,8 +189,14 @@ export function prepareMessages(db: Db) {
         gt(idempotencyKeys.createdAt, p('since')),
       ),
     ).prepare()
-  const forgetKeys = db.delete(idempotencyKeys)
-    .where(own(idempotencyKeys, lte(idempotencyKeys.createdAt, p('until')))).toSQL()
+  const forgetKey = db.delete(idempotencyKeys).where(
+    own(
+      idempotencyKeys,
+      eq(idempotencyKeys.agentId, p('from')),
+      eq(idempotencyKeys.key, p('key')),
+      lte(idempotencyKeys.createdAt, p('until')),
+    ),
+  ).toSQL()
 
   // A delivery has two ends; here the account is the sender's.
   const receipts = db.select({
@@ -235,8 +241,8 @@ export function prepareMessages(db: Db) {
       }),
       addKey: (message: NewMessage & { key: string }, requestHash: string) =>
         scope.bind(addKey, { id: message.id, from: message.from, key: message.key, requestHash, at: message.at }),
-      /** Frees the keys that `byKey` no longer finds since the same time. */
-      forgetKeys: (until: number) => scope.bind(forgetKeys, { until }),
+      /** Frees a key that `byKey` no longer finds since the same time. */
+      forgetKey: (from: string, key: string, until: number) => scope.bind(forgetKey, { from, key, until }),
     }),
   }
 }

@@ -1,0 +1,242 @@
+/** Who is calling (security 3.1, T3, T10; spec "Authentication"). */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Bearer, bearer } from '../../src/auth/bearer.ts'
+import { mintKey } from '../../src/auth/secrets.ts'
+import { createAgent } from '../../src/grid/agents.ts'
+import { sendMessage } from '../../src/grid/messages.ts'
+import { second } from '../../src/lib/time.ts'
+import { rows } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { tripwire } from '../support/tripwire.ts'
+
+let grid: TestGrid
+let authenticate: Bearer
+let statements: string[]
+beforeEach(async () => {
+  grid = await testGrid({
+    inspect(sql, crossing) {
+      tripwire(sql, crossing)
+      statements?.push(sql)
+    },
+  })
+  authenticate = bearer(grid.store)
+  statements = []
+})
+afterEach(() => grid.close())
+
+test('an agent key is its agent, and no admin', async () => {
+  const account = await authenticate(`Bearer ${grid.alice.key}`)
+
+  expect(account.actor).toEqual({
+    type: 'agent',
+    agentId: grid.alice.id,
+    alias: 'alice',
+    credentialId: expect.any(String),
+  })
+  await expect(createAgent(account, { alias: 'new' })).rejects.toMatchObject({ code: 'wrong_credential' })
+})
+
+test('an admin key is an admin of its account, and no agent', async () => {
+  const account = await authenticate(`Bearer ${grid.acme.adminKey}`)
+
+  expect(account.actor).toEqual({
+    type: 'admin',
+    credentialId: expect.any(String),
+    credentialKind: 'admin_key',
+    userId: null,
+  })
+  await expect(sendMessage(account, { to: 'bob', text: 'hi' })).rejects.toMatchObject({ code: 'wrong_credential' })
+})
+
+test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']>([
+  ['absent', () => null, 'missing'],
+  ['empty', () => '', 'missing'],
+  ['the scheme alone', () => 'Bearer', 'missing'],
+  ['the scheme and a space', () => 'Bearer ', 'missing'],
+  ['right', (key) => `Bearer ${key}`, 'ok'],
+  ['in lower case', (key) => `bearer ${key}`, 'ok'],
+  ['in upper case', (key) => `BEARER ${key}`, 'ok'],
+  ['with two spaces', (key) => `Bearer  ${key}`, 'ok'],
+  ['with a tab', (key) => `Bearer\t${key}`, 'missing'],
+  ['with two tokens', (key) => `Bearer ${key} ${key}`, 'missing'],
+  ['with two headers joined', (key) => `Bearer ${key}, Bearer ${key}`, 'missing'],
+  ['with a token and a comma', (key) => `Bearer ${key},`, 'refused'],
+  ['with a space behind', (key) => `Bearer ${key} `, 'missing'],
+  ['without a scheme', (key) => key, 'missing'],
+  ['glued together', (key) => `Bearer${key}`, 'missing'],
+  ['of scheme Basic', (key) => `Basic ${btoa(`x:${key}`)}`, 'missing'],
+  ['of scheme Token', (key) => `Token ${key}`, 'missing'],
+  ['in quotes', (key) => `Bearer "${key}"`, 'refused'],
+  ['a JWT', () => 'Bearer eyJhbGciOiJub25lIn0.e30.', 'refused'],
+  ['very long', () => `Bearer ${'x'.repeat(100_000)}`, 'refused'],
+  ['many spaces', () => `Bearer ${' '.repeat(100_000)}`, 'missing'],
+  ['SQL', () => `Bearer ' OR 1=1 --`, 'missing'],
+  ['U+0000', (key) => `Bearer ${key}\0`, 'refused'],
+])('an Authorization header that is %s is never an error of ours', async (_, header, outcome) => {
+  const answer = await authenticate(header(grid.alice.key)).then(
+    () => 'ok',
+    (error) => error.code === 'unauthenticated' ? error.details.credential : `${error}`,
+  )
+
+  expect(answer).toBe(outcome)
+})
+
+test('typos cost no database statement: every change of one character of 20 keys', async () => {
+  const keys = await Promise.all(Array.from({ length: 20 }, () => mintKey('agent_key')))
+  for (const { key } of keys) {
+    for (let at = 0; at < key.length; at++) {
+      const mutant = key.slice(0, at) + (key[at] === 'x' ? 'y' : 'x') + key.slice(at + 1)
+      await expect(authenticate(`Bearer ${mutant}`)).rejects.toMatchObject({ code: 'unauthenticated' })
+    }
+  }
+
+  expect(statements).toEqual([])
+})
+
+test('a well-formed key that nobody was given is refused like a revoked one', async () => {
+  const { key } = await mintKey('agent_key')
+  const unknown = await refusal(key)
+  await revoke(grid.alice.id)
+
+  expect(await refusal(grid.alice.key)).toEqual(unknown)
+  expect(unknown).toEqual({
+    code: 'unauthenticated',
+    message: 'This key is unknown or was revoked. Ask the owner of the agent for a new one.',
+    details: { credential: 'refused' },
+  })
+})
+
+test.each<[string, () => Promise<unknown>, () => string]>([
+  ['a revoked agent key', () => revoke(grid.alice.id), () => grid.alice.key],
+  ['the key of a deleted agent', () => remove(grid.alice.id), () => grid.alice.key],
+  ['a revoked admin key', () => revokeAdminKeys(), () => grid.acme.adminKey],
+])('%s is refused on the next request', async (_, change, key) => {
+  await authenticate(`Bearer ${key()}`)
+
+  await change()
+
+  expect(await refusal(key())).toMatchObject({ code: 'unauthenticated' })
+  await expect(authenticate(`Bearer ${grid.bob.key}`)).resolves.toBeDefined()
+})
+
+test.each([['owner', 'admin'], ['admin', 'admin'], ['member', 'refused'], ['viewer', 'refused'], [null, 'refused']])(
+  'an admin key of a person whose role is now %s: %s',
+  async (role, outcome) => {
+    const userId = await ownerOf(grid.acme.id)
+    const key = await adminKeyOf(userId)
+    expect((await authenticate(`Bearer ${key}`)).actor).toMatchObject({ type: 'admin', userId })
+
+    await setRole(userId, role)
+
+    const answer = await authenticate(`Bearer ${key}`).then(({ actor }) => actor.type, () => 'refused')
+    expect(answer).toBe(outcome)
+  },
+)
+
+test('a role in another account does not keep an admin key alive', async () => {
+  const userId = await ownerOf(grid.acme.id)
+  const key = await adminKeyOf(userId)
+  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, userId, 'owner', 1)])
+
+  await setRole(userId, null)
+
+  expect(await refusal(key)).toMatchObject({ code: 'unauthenticated' })
+})
+
+test('the use of a key is noted at most once a minute, and each key for itself', async () => {
+  const uses = () => statements.filter((sql) => sql.startsWith('update "credentials" set "last_used_at"')).length
+  const call = async (key: string) => {
+    await authenticate(`Bearer ${key}`)
+    await grid.store.write([])
+  }
+
+  for (let n = 0; n < 5; n++) await call(grid.alice.key)
+  expect(uses()).toBe(1)
+  await call(grid.bob.key)
+  expect(uses()).toBe(2)
+  grid.clock.now += 60 * second - 1
+  await call(grid.alice.key)
+  expect(uses()).toBe(2)
+  grid.clock.now += 1
+  await call(grid.alice.key)
+  expect(uses()).toBe(3)
+
+  const [row] = await rows(
+    grid,
+    'SELECT c.last_used_at, a.last_seen_at FROM credentials c JOIN agents a ON a.account_id = c.account_id AND a.id = c.agent_id WHERE c.account_id = ? AND a.id = ?',
+    [grid.acme.id, grid.alice.id],
+  )
+  expect(row).toMatchObject({ last_used_at: grid.clock.now, last_seen_at: grid.clock.now })
+})
+
+test('two processes note a use once a minute together', async () => {
+  const other = bearer(grid.store)
+  await authenticate(`Bearer ${grid.alice.key}`)
+  await grid.store.write([])
+  statements = []
+
+  await other(`Bearer ${grid.alice.key}`)
+  await grid.store.write([])
+
+  expect(statements.filter((sql) => sql.startsWith('update'))).toEqual([])
+})
+
+test('no raw key, and no claim token, is in the database or its log', async () => {
+  const signup = await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
+  const { api_key, trial } = await signup.json()
+  await authenticate(`Bearer ${api_key}`)
+  await grid.store.write([])
+
+  // Read by another process: closing the file in this one would drop its lock.
+  const files = ['grid.db', 'grid.db-wal'].map((name) => join(grid.folder, name)).filter((name) => existsSync(name))
+  const bytes = execFileSync('cat', files, { maxBuffer: 1e9 })
+
+  expect(files).toHaveLength(2)
+  expect(bytes.includes('alice')).toBe(true)
+  for (const secret of [grid.alice.key, grid.acme.adminKey, api_key, trial.claim_url.split('/').pop()!]) {
+    expect(bytes.includes(secret)).toBe(false)
+    expect(bytes.includes(secret.slice(9, 45))).toBe(false)
+  }
+})
+
+async function refusal(key: string) {
+  const error = await authenticate(`Bearer ${key}`).catch((error) => error)
+  return { code: error.code, message: error.message, details: error.details }
+}
+
+function revoke(agentId: string) {
+  return rows(grid, 'UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND agent_id = ?', [
+    grid.acme.id,
+    agentId,
+  ])
+}
+
+function revokeAdminKeys() {
+  return rows(grid, "UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND kind = 'admin_key'", [grid.acme.id])
+}
+
+function remove(agentId: string) {
+  return rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, agentId])
+}
+
+async function ownerOf(accountId: string): Promise<string> {
+  const [row] = await rows(grid, "SELECT user_id FROM memberships WHERE account_id = ? AND role = 'owner'", [accountId])
+  return String(row.user_id)
+}
+
+/** An admin key as a person makes it in the web application. */
+async function adminKeyOf(userId: string): Promise<string> {
+  const { key, hash, last4 } = await mintKey('admin_key')
+  const row = { id: 'personal', kind: 'admin_key' as const, agentId: null, userId, name: 'mine', hash, last4 }
+  await grid.acme.store.write([grid.acme.store.change.keys.add(row, 1)])
+  return key
+}
+
+function setRole(userId: string, role: string | null) {
+  return role === null
+    ? rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [grid.acme.id, userId])
+    : rows(grid, 'UPDATE memberships SET role = ? WHERE account_id = ? AND user_id = ?', [role, grid.acme.id, userId])
+}

@@ -1,0 +1,96 @@
+/** Keys and tokens (security 3.1, K1). */
+import { sha256 } from 'oslo/crypto'
+import { encodeHex } from 'oslo/encoding'
+import { expect, test } from 'vitest'
+import {
+  hashForLookup,
+  hashSecret,
+  isSameSecret,
+  type KeyKind,
+  keyKind,
+  keyPrefixes,
+  mintKey,
+  mintLinkToken,
+} from '../../src/auth/secrets.ts'
+import { credentialPattern } from '../../src/log.ts'
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const kinds = Object.keys(keyPrefixes) as KeyKind[]
+
+test('10,000 keys are distinct, match the published pattern and carry their check', async () => {
+  const keys = await Promise.all(Array.from({ length: 10_000 }, (_, n) => mintKey(kinds[n % kinds.length])))
+
+  expect(new Set(keys.map(({ key }) => key)).size).toBe(10_000)
+  expect(keys.filter(({ key }) => key.match(credentialPattern)?.[0] !== key)).toEqual([])
+  expect(keys.filter(({ key }, n) => keyKind(key) !== kinds[n % kinds.length])).toEqual([])
+})
+
+test('all 62 characters appear in keys about equally often', async () => {
+  const keys = await Promise.all(Array.from({ length: 2_000 }, () => mintKey('agent_key')))
+  const counts = new Map<string, number>()
+  for (const { key } of keys) for (const char of key.slice(9, 52)) counts.set(char, (counts.get(char) ?? 0) + 1)
+
+  const mean = 2_000 * 43 / 62
+  expect([...counts.keys()].sort().join('')).toBe([...base62].sort().join(''))
+  expect(Math.min(...counts.values())).toBeGreaterThan(mean * 0.85)
+  expect(Math.max(...counts.values())).toBeLessThan(mean * 1.15)
+})
+
+test('what is stored of a key is its SHA-256 and its last four characters', async () => {
+  const { key, hash, last4 } = await mintKey('admin_key')
+
+  expect(hash).toBe(encodeHex(await sha256(new TextEncoder().encode(key))))
+  expect(hash).toMatch(/^[0-9a-f]{64}$/)
+  expect(last4).toBe(key.slice(-4))
+})
+
+test.each(['', 'abc', 'grid_agt_', 'ü🙂\u0000', 'x'.repeat(10_000)])('both hashes of %j are equal', async (text) => {
+  expect(hashForLookup(text)).toBe(await hashSecret(text))
+})
+
+test('every change of one character is refused, at every place', async () => {
+  for (const kind of kinds) {
+    const { key } = await mintKey(kind)
+    const accepted = Array.from(key, (_, at) =>
+      [...`${base62}_- .`].filter((char) => char !== key[at]).map((char) => {
+        return key.slice(0, at) + char + key.slice(at + 1)
+      })).flat().filter((mutant) => keyKind(mutant) !== undefined)
+
+    expect(accepted).toEqual([])
+  }
+})
+
+test.each([
+  ['empty', () => ''],
+  ['a prefix alone', () => 'grid_agt_'],
+  ['too short', (key: string) => key.slice(0, -1)],
+  ['too long', (key: string) => `${key}0`],
+  ['of another kind', (key: string) => key.replace('agt', 'adm')],
+  ['of a kind there is not', (key: string) => key.replace('agt', 'xxx')],
+  ['in upper case', (key: string) => key.toUpperCase()],
+  ['with a line end', (key: string) => `${key}\n`],
+  ['twice', (key: string) => key + key],
+  ['with a digit of another script', (key: string) => key.slice(0, -1) + '٣'],
+  ['with its ends swapped', (key: string) => key.slice(0, 50) + key.slice(51) + key[50]],
+])('a key that is %s is no key', async (_, change) => {
+  const { key } = await mintKey('agent_key')
+
+  expect(keyKind(change(key))).toBeUndefined()
+})
+
+test('a link token has 256 random bits and is stored as its hash', async () => {
+  const tokens = await Promise.all(Array.from({ length: 1_000 }, () => mintLinkToken()))
+
+  expect(new Set(tokens.map(({ token }) => token)).size).toBe(1_000)
+  for (const { token, hash } of tokens) {
+    expect(token).toMatch(/^[0-9A-Za-z]{43}$/)
+    expect(hash).toBe(hashForLookup(token))
+  }
+})
+
+test.each([['a', 'a', true], ['a', 'b', false], ['a', 'aa', false], ['', '', true], ['', 'a', false]])(
+  'secrets %j and %j are the same: %s',
+  (a, b, same) => {
+    expect(isSameSecret(a, b)).toBe(same)
+  },
+)

@@ -1,0 +1,146 @@
+/** The environment, read once. Fail closed: security D13. */
+import { expect, test } from 'vitest'
+import { ConfigError, describeSettings, readConfig } from '../src/config.ts'
+
+test('without an environment the grid runs at home, durable, on a file', () => {
+  expect(readConfig({})).toMatchObject({
+    port: 8787,
+    host: '127.0.0.1',
+    baseUrl: 'http://localhost:8787',
+    appUrl: 'http://localhost:8787',
+    databaseUrl: 'file:./data/grid.db',
+    databaseAuthToken: undefined,
+    durability: 'full',
+    lockWaitSeconds: 0,
+    trustedProxies: [],
+    signupPerHour: 10,
+    signupJoin: 'email',
+    reservedAliases: ['admin', 'channel', 'grid', 'system', 'support', 'all', 'everyone', 'here'],
+    allowedOrigins: ['*'],
+    logLevel: 'info',
+  })
+})
+
+test('the configuration does not change', () => {
+  const config = readConfig({}) as { port: number }
+
+  expect(() => {
+    config.port = 1
+  }).toThrow(TypeError)
+})
+
+test.each<[string, string, string, unknown]>([
+  ['PORT', '0', 'port', 0],
+  ['PORT', '65535', 'port', 65_535],
+  ['HOST', '::', 'host', '::'],
+  ['BASE_URL', 'https://Grid.Example:443/', 'baseUrl', 'https://grid.example'],
+  ['BASE_URL', 'http://grid.example:8080', 'baseUrl', 'http://grid.example:8080'],
+  ['APP_URL', 'https://app.grid.example/', 'appUrl', 'https://app.grid.example'],
+  ['DATABASE_URL', 'file:/srv/grid.db', 'databaseUrl', 'file:/srv/grid.db'],
+  ['DATABASE_URL', 'file:///srv/my%20grid.db', 'databaseUrl', 'file:///srv/my%20grid.db'],
+  ['DATABASE_URL', 'libsql://grid.turso.io', 'databaseUrl', 'libsql://grid.turso.io'],
+  ['DATABASE_URL', 'http://127.0.0.1:8080', 'databaseUrl', 'http://127.0.0.1:8080'],
+  ['DATABASE_URL', 'ws://127.0.0.1:8080', 'databaseUrl', 'ws://127.0.0.1:8080'],
+  ['DURABILITY', 'relaxed', 'durability', 'relaxed'],
+  ['LOCK_WAIT', '60', 'lockWaitSeconds', 60],
+  ['TRUSTED_PROXIES', '10.0.0.0/8, ::1 ,192.0.2.1', 'trustedProxies', ['10.0.0.0/8', '::1', '192.0.2.1']],
+  ['SIGNUP_PER_HOUR', '1', 'signupPerHour', 1],
+  ['SIGNUP_JOIN', 'never', 'signupJoin', 'never'],
+  ['RESERVED_ALIASES', ' Boss,@chief, ', 'reservedAliases', ['admin', 'channel', 'boss', 'chief']],
+  ['ALLOWED_ORIGINS', '*', 'allowedOrigins', ['*']],
+  ['ALLOWED_ORIGINS', 'https://A.example/,http://b.example:3000', 'allowedOrigins', [
+    'https://a.example',
+    'http://b.example:3000',
+  ]],
+  ['A2A_PLAIN_RECEIPTS', '1', 'a2aPlainReceipts', true],
+  ['LOG_LEVEL', 'debug', 'logLevel', 'debug'],
+])('%s=%s is %s: %j', (name, value, key, expected) => {
+  expect(readConfig({ [name]: value })).toHaveProperty(key, expected)
+})
+
+test.each([
+  ['PORT', 'http'],
+  ['PORT', '-1'],
+  ['PORT', '65536'],
+  ['PORT', '80.5'],
+  ['PORT', '0x50'],
+  ['PORT', '8787\n'],
+  ['BASE_URL', 'grid.example'],
+  ['BASE_URL', 'ftp://grid.example'],
+  ['BASE_URL', 'https://grid.example/path'],
+  ['BASE_URL', 'https://grid.example/?x=1'],
+  ['BASE_URL', 'https://grid.example/#x'],
+  ['BASE_URL', 'https://*.grid.example'],
+  ['BASE_URL', 'javascript:alert(1)'],
+  ['APP_URL', 'https://'],
+  ['DATABASE_URL', 'grid.db'],
+  ['DATABASE_URL', 'file:'],
+  ['DATABASE_URL', 'file::memory:'],
+  ['DATABASE_URL', ':memory:'],
+  ['DATABASE_URL', 'file:grid.db?mode=ro'],
+  ['DATABASE_URL', 'file:grid.db#x'],
+  ['DATABASE_URL', 'file://server/grid.db'],
+  ['DATABASE_URL', 'file:100%.db'],
+  ['DATABASE_URL', 'postgres://localhost/grid'],
+  ['DURABILITY', 'off'],
+  ['DURABILITY', 'FULL'],
+  ['LOCK_WAIT', '61'],
+  ['LOCK_WAIT', '1s'],
+  ['TRUSTED_PROXIES', '10.0.0.0/33'],
+  ['TRUSTED_PROXIES', 'proxy.example'],
+  ['TRUSTED_PROXIES', '10'],
+  ['TRUSTED_PROXIES', '0x0a.0.0.1'],
+  ['TRUSTED_PROXIES', '10.0.0.1,*'],
+  ['SIGNUP_PER_HOUR', '0'],
+  ['SIGNUP_PER_HOUR', '1e3'],
+  ['SIGNUP_JOIN', 'always'],
+  ['RESERVED_ALIASES', 'boss;chief'],
+  ['RESERVED_ALIASES', 'böss'],
+  ['ALLOWED_ORIGINS', 'friend.example'],
+  ['ALLOWED_ORIGINS', 'https://*.example'],
+  ['ALLOWED_ORIGINS', 'https://friend.example/path'],
+  ['A2A_PLAIN_RECEIPTS', 'yes'],
+  ['LOG_LEVEL', 'verbose'],
+])('%s=%s is refused by name, with what it takes', (name, value) => {
+  const { takes } = describeSettings().find((setting) => setting.name === name)!
+
+  expect(() => readConfig({ [name]: value })).toThrow(ConfigError)
+  expect(() => readConfig({ [name]: value })).toThrow(`${name} takes ${takes}, not "${value}".`)
+})
+
+test('several faults are told together, one on each line', () => {
+  const fault = (() => {
+    try {
+      readConfig({ PORT: 'x', LOG_LEVEL: 'x', SIGNUP_JOIN: 'x', HOST: 'fine' })
+    } catch (error) {
+      return (error as Error).message.split('\n')
+    }
+  })()
+
+  expect(fault?.map((line) => line.split(' ')[0])).toEqual(['PORT', 'SIGNUP_JOIN', 'LOG_LEVEL'])
+})
+
+test('a password in a wrong database address is not repeated', () => {
+  expect(() => readConfig({ DATABASE_URL: 'postgres://grid:p@ss/word@db.example/grid' })).toThrow(
+    'not "postgres://…@db.example/grid"',
+  )
+  for (const url of ['https://user@grid.example', 'https://:password@grid.example']) {
+    expect(() => readConfig({ BASE_URL: url })).toThrow('not "https://…@grid.example"')
+  }
+})
+
+test.each(['PORT', 'BASE_URL', 'DATABASE_AUTH_TOKEN', 'TRUSTED_PROXIES'])('an empty %s is an absent one', (name) => {
+  expect(readConfig({ [name]: '' })).toEqual(readConfig({}))
+})
+
+test('other variables are none of ours', () => {
+  expect(readConfig({ PATH: '/bin', constructor: 'x', toString: 'x' })).toEqual(readConfig({}))
+})
+
+test('every setting has a sentence and what it takes', () => {
+  for (const { name, doc, takes } of describeSettings()) {
+    expect(name).toMatch(/^[A-Z0-9_]+$/)
+    expect(doc).toMatch(/\.$/)
+    expect(takes).not.toBe('')
+  }
+})

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { newId } from '../../src/lib/id.ts'
+import { characters, wellFormed } from '../../src/lib/text.ts'
+import { isoTime } from '../../src/lib/time.ts'
+import { version } from '../../src/lib/version.ts'
+
+test.each([
+  ['plain', 'plain'],
+  ['', ''],
+  ['🙂 漢字', '🙂 漢字'],
+  ['a\ud800b', 'a\ufffdb'],
+  ['\udc00', '\ufffd'],
+  ['a\0b', undefined],
+])('%j is well-formed as %j', (text, expected) => {
+  expect(wellFormed(text)).toBe(expected)
+})
+
+test.each([['', 0], ['abc', 3], ['🙂', 1], ['👨‍👩‍👧', 5], ['e\u0301', 2]])('%s has %i characters', (text, count) => {
+  expect(characters(text)).toBe(count)
+})
+
+test('ids are UUIDv7, distinct, and sort by creation', () => {
+  const ids = Array.from({ length: 1_000 }, () => newId())
+
+  expect(ids[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  expect(new Set(ids).size).toBe(1_000)
+  expect([...ids].sort()).toEqual(ids)
+})
+
+test('times are ISO 8601 in UTC with milliseconds', () => {
+  expect(isoTime(0)).toBe('1970-01-01T00:00:00.000Z')
+})
+
+test('the version is that of the package', () => {
+  expect(version).toBe(JSON.parse(readFileSync('package.json', 'utf8')).version)
+})

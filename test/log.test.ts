@@ -1,0 +1,162 @@
+/** Structured logs (security D1, D2). */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { bearer } from '../src/auth/bearer.ts'
+import { mintKey } from '../src/auth/secrets.ts'
+import { sendMessage } from '../src/grid/messages.ts'
+import { readMessages } from '../src/grid/mailbox.ts'
+import { createLog, redact } from '../src/log.ts'
+import { type TestGrid, testGrid } from './support/grid.ts'
+
+const key = 'grid_agt_0123456789abcdefghijABCDEFGHIJ0123456789abcdefLAST'
+const cut = key.slice(0, 40)
+
+test('a line is one JSON object with time, level and message', () => {
+  const [line] = logged('info', (log) => log.info('started', { port: 8787 }))
+
+  expect(JSON.parse(line)).toEqual({
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    level: 'info',
+    message: 'started',
+    port: 8787,
+  })
+})
+
+test.each(
+  [
+    ['debug', ['debug', 'info', 'warn', 'error']],
+    ['info', ['info', 'warn', 'error']],
+    ['warn', ['warn', 'error']],
+    ['error', ['error']],
+  ] as const,
+)('level %s writes %j', (level, expected) => {
+  const lines = logged(level, (log) => {
+    for (const name of ['debug', 'info', 'warn', 'error'] as const) log[name]('x')
+  })
+
+  expect(lines.map((line) => JSON.parse(line).level)).toEqual(expected)
+})
+
+test.each([
+  ['alone', key],
+  ['in a header', `Authorization: Bearer ${key}`],
+  ['behind a line end', `x\n${key}`],
+  ['behind a tab', `x\t${key}`],
+  ['behind a letter', `x${key}`],
+  ['behind an escape of a URL', `Bearer%20${key}`],
+  ['before a letter', `${key}x`],
+  ['before an underscore', `${key}_x`],
+  ['in quotes', `"${key}"`],
+  ['in JSON in a text', JSON.stringify({ key })],
+  ['twice', `${key} ${key}`],
+  ['cut off', cut],
+  ['as a file name', `/tmp/${key}.txt`],
+])('a key %s is not written', (_, text) => {
+  const [line] = logged(
+    'info',
+    (log) => log.info(text, { field: text, deep: { list: [text] }, error: new Error(text) }),
+  )
+
+  expect(line).not.toContain(cut)
+  expect(line).toContain('grid_agt_…')
+})
+
+test('of a key the kind and the last four characters stay', () => {
+  expect(redact(`key ${key}.`)).toBe('key grid_agt_…LAST.')
+})
+
+test.each([
+  'authorization',
+  'Authorization',
+  'cookie',
+  'password',
+  'apiKey',
+  'api_key',
+  'accessToken',
+  'client_secret',
+])(
+  'the field %s is not written, whatever it holds',
+  (name) => {
+    const [line] = logged('info', (log) => log.info('x', { [name]: 'canary', inside: { [name]: 'canary' } }))
+
+    expect(line).not.toContain('canary')
+  },
+)
+
+test('a claim link is written as its path', () => {
+  const [line] = logged('info', (log) => log.info('GET https://grid.example/claim/canary0123?x=1'))
+
+  expect(line).toContain('/claim/…')
+  expect(line).not.toContain('canary')
+})
+
+test('what looks like a second line is one line', () => {
+  const text = 'alice\n{"level":"error","message":"forged"}\r\u2028\u2029\u0085'
+  const lines = logged('info', (log) => log.info(text, { 'user\nagent': text }))
+
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).not.toMatch(/[\n\r\u2028\u2029\u0085]/)
+  expect(JSON.parse(lines[0])).toMatchObject({ level: 'info', message: text })
+})
+
+test('what steers a terminal is escaped, and other text stays readable', () => {
+  const text = '\u001b[2J\u009b31m\u007f\u202eevil\u2066 Grüße 漢字 🙂'
+  const [line] = logged('info', (log) => log.info(text))
+
+  // deno-lint-ignore no-control-regex
+  expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
+  expect(line).toContain('Grüße 漢字 🙂')
+  expect(JSON.parse(line).message).toBe(text)
+})
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+test('no secret and no contents reach the log at debug level, through signup, sending, reading and refusals', async () => {
+  const canary = 'canary-text-4711'
+  const signup = await grid.post('/api/v1/agentic-signup?api_key=canary-query', {
+    owner_email: 'canary@owner.example',
+    alias: 'zoe',
+    description: canary,
+    skills: [canary],
+  }, { Authorization: 'Bearer canary-header', Cookie: 'session=canary-cookie', 'User-Agent': 'canary-agent' })
+  const { api_key, trial } = await signup.json()
+  const token = trial.claim_url.split('/').pop()
+  const { key: unknown } = await mintKey('admin_key')
+
+  const zoe = await bearer(grid.store)(`Bearer ${api_key}`)
+  const alice = await bearer(grid.store)(`Bearer ${grid.alice.key}`)
+  const bob = await bearer(grid.store)(`Bearer ${grid.bob.key}`)
+  await sendMessage(alice, { to: 'bob', text: canary, idempotencyKey: canary })
+  await readMessages(bob, {})
+  await sendMessage(zoe, { to: 'bob', text: canary }).catch(() => {})
+  await bearer(grid.store)(`Bearer ${unknown}`).catch(() => {})
+  await grid.request(`/claim/${token}`)
+  await grid.request(`/${api_key}?key=${api_key}`)
+  await grid.request('/nowhere', { headers: { Host: 'canary.example' } })
+  for (const path of ['/mcp/v1/grid', '/a2a/v1/grid', '/mcp/v1/signup']) {
+    await grid.post(path, { jsonrpc: '2.0', id: canary, method: canary, params: { canary } }, {
+      Authorization: `Bearer ${api_key}`,
+      Accept: 'application/json, text/event-stream',
+    })
+    await grid.post(path, `{"canary":`, { Authorization: 'Basic canary' })
+  }
+  await grid.store.write([{ sql: 'INSERT INTO nowhere VALUES (?)', args: [canary] }]).catch(() => {})
+
+  const text = grid.logs.join('\n')
+  expect(grid.logs.length).toBeGreaterThan(5)
+  for (const line of grid.logs) expect(() => JSON.parse(line)).not.toThrow()
+  expect(text).not.toContain('canary')
+  for (const secret of [api_key, grid.alice.key, grid.bob.key, unknown, token]) expect(text).not.toContain(secret)
+})
+
+function logged(
+  level: 'debug' | 'info' | 'warn' | 'error',
+  use: (log: ReturnType<typeof createLog>) => void,
+): string[] {
+  const lines: string[] = []
+  use(createLog(level, (line) => lines.push(line)))
+  return lines
+}
