@@ -1,0 +1,28 @@
+/** Facts about the machine that decide what the figures can be. */
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { cpus, loadavg, totalmem } from 'node:os'
+import { join } from 'node:path'
+
+/** Cores, their name and memory, and what else they are doing. */
+export function machine(): string {
+  const cores = cpus()
+  return `${cores.length} cores (${cores[0].model.trim()}), ${
+    Math.round(totalmem() / 2 ** 30)
+  } GiB, ${process.platform} ${process.arch}, load ${loadavg()[0].toFixed(1)} before the start`
+}
+
+/** Milliseconds to append a page to a file of `folder` and have it on disk: what a commit waits for. */
+export function fsyncMs(folder: string): { p50: number; p99: number } {
+  const file = openSync(join(folder, 'fsync'), 'w')
+  const page = Buffer.alloc(4_096)
+  const times: number[] = []
+  for (let i = 0; i < 300; i++) {
+    const at = performance.now()
+    writeSync(file, page)
+    fsyncSync(file)
+    times.push(performance.now() - at)
+  }
+  closeSync(file)
+  times.sort((a, b) => a - b)
+  return { p50: times[150], p99: times[297] }
+}
