@@ -27,7 +27,6 @@ export const errorKinds = {
 
   forbidden_origin: 'forbidden',
   not_channel_member: 'forbidden',
-  quota_exceeded: 'forbidden',
   trial_expired: 'forbidden',
   wrong_credential: 'forbidden',
 
@@ -43,11 +42,9 @@ export const errorKinds = {
   alias_taken: 'conflict',
   channel_taken: 'conflict',
   database_in_use: 'conflict',
-  email_taken: 'conflict',
   idempotency_conflict: 'conflict',
   write_conflict: 'conflict',
 
-  agent_limit_reached: 'limited',
   rate_limit_exceeded: 'limited',
   signup_rate_limited: 'limited',
 

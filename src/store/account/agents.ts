@@ -1,5 +1,5 @@
 import { and, eq, exists, isNull, ne, notExists, or, sql } from 'drizzle-orm'
-import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
+import { agents, agentSkills, skills, trials } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { mine, own, p, type Scope, value } from '../bound.ts'
 
@@ -89,8 +89,6 @@ export function prepareAgents(db: Db) {
   const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
     .where(own(agents, live, ne(agents.id, p('except')), matchesSearch(db)))
     .orderBy(agents.alias).limit(searchLimit + 1).prepare()
-  const access = db.select({ alias: agentAccess.alias }).from(agentAccess)
-    .where(own(agentAccess, eq(agentAccess.agentId, p('agent')))).prepare()
   const trial = db.select({ used: trials.used, max: trials.max, expiresAt: trials.expiresAt }).from(trials)
     .where(own(trials, eq(trials.agentId, p('agent')))).prepare()
 
@@ -128,8 +126,6 @@ export function prepareAgents(db: Db) {
       byId: (id: string): Promise<Agent | undefined> => scope.one(byId, { id }),
       /** Live agents but one, by alias; `skills` is JSON. One more than `searchLimit` when there are more. */
       search: (search: string, except: string) => scope.all(bySearch, { search: search.toLowerCase(), except }),
-      /** The aliases on an agent's allow or block list. */
-      accessList: async (agent: string) => (await scope.all(access, { agent })).map((row) => row.alias),
       trial: (agent: string) => scope.one(trial, { agent }),
     }),
     changes: (scope: Scope) => ({
