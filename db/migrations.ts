@@ -2,8 +2,8 @@
 export const migrations: { name: string; hash: string; createdAt: number; statements: string[] }[] = [
   {
     "name": "0000_grid",
-    "hash": "c12bc75f04bfabb8d40fafa4405936e83aed4edda5c5154ed62d432fdbb67c7e",
-    "createdAt": 1795254086791,
+    "hash": "142ab524654149065561ece07abaad302c659b540316b995ad7cceb1a338af63",
+    "createdAt": 1795258211201,
     "statements": [
       "CREATE TABLE `accounts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`name` text NOT NULL,\n\t`state` text NOT NULL,\n\t`join_email` text,\n\t`created_at` integer NOT NULL,\n\t`claimed_at` integer\n);",
       "CREATE UNIQUE INDEX `accounts_join_email` ON `accounts` (`join_email`);",
@@ -16,6 +16,7 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TABLE `agents` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`alias` text NOT NULL,\n\t`type` text NOT NULL,\n\t`visibility` text NOT NULL,\n\t`access_policy` text NOT NULL,\n\t`description` text DEFAULT '' NOT NULL,\n\t`remote_url` text,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`signup_id` text,\n\t`created_at` integer NOT NULL,\n\t`deleted_at` integer,\n\t`last_seen_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`signup_id`) REFERENCES `signups`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `agents_live_alias` ON `agents` (`alias`) WHERE deleted_at IS NULL;",
       "CREATE INDEX `agents_alias` ON `agents` (`alias`);",
+      "CREATE INDEX `agents_of_account` ON `agents` (`account_id`,`alias`) WHERE deleted_at IS NULL;",
       "CREATE INDEX `agents_public` ON `agents` (`alias`) WHERE visibility = 'public' AND deleted_at IS NULL;",
       "CREATE TABLE `channel_members` (\n\t`account_id` text NOT NULL,\n\t`channel_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`joined_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `channel_id`, `agent_id`),\n\tFOREIGN KEY (`account_id`,`channel_id`) REFERENCES `channels`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `channel_members_agent` ON `channel_members` (`account_id`,`agent_id`);",
@@ -32,6 +33,7 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TABLE `guardrails` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`provider` text NOT NULL,\n\t`config` text NOT NULL,\n\t`action` text NOT NULL,\n\t`on_failure` text NOT NULL,\n\t`enabled` integer DEFAULT true NOT NULL,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `guardrails_name` ON `guardrails` (`account_id`,`name`);",
       "CREATE TABLE `idempotency_keys` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`key` text NOT NULL,\n\t`request_hash` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `key`),\n\tFOREIGN KEY (`account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `idempotency_keys_message` ON `idempotency_keys` (`account_id`,`message_id`);",
       "CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);",
       "CREATE TABLE `memberships` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`role` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `memberships_user` ON `memberships` (`user_id`);",
@@ -49,11 +51,12 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
   },
   {
     "name": "0001_activity_is_append_only",
-    "hash": "e057ea8f482f39f1d09e71e7e2ff25623ed233318cd159dd242a752a7e226140",
-    "createdAt": 1795254087358,
+    "hash": "86e642be55a092293df775f690a8370e0f5ea43ace9d36a9359a426d57f7ad42",
+    "createdAt": 1795258211970,
     "statements": [
       "CREATE TRIGGER activity_is_not_changed BEFORE UPDATE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
-      "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;"
+      "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
+      "CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity\nWHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND n = NEW.n)\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;"
     ]
   }
 ]

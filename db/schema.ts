@@ -86,6 +86,7 @@ export const agents = sqliteTable('agents', {
   // A live alias is unique; its account may create the agent anew after deletion.
   uniqueIndex('agents_live_alias').on(t.alias).where(sql`deleted_at IS NULL`),
   index('agents_alias').on(t.alias),
+  index('agents_of_account').on(t.accountId, t.alias).where(sql`deleted_at IS NULL`),
   index('agents_public').on(t.alias).where(sql`visibility = 'public' AND deleted_at IS NULL`),
 ])
 
@@ -274,6 +275,7 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.key] }),
   foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
+  index('idempotency_keys_message').on(t.accountId, t.messageId),
   index('idempotency_keys_created').on(t.createdAt),
 ])
 

@@ -1,6 +1,7 @@
 /** The only reader of the environment: every setting with its meaning, its default and its check. */
 import { z } from 'zod'
 import ipaddr from 'ipaddr.js'
+import { isKeyRing } from './lib/key-ring.ts'
 
 interface Setting<T> {
   /** One sentence for people; printed when the value is wrong. */
@@ -99,12 +100,20 @@ const settings = {
     '0 or 1',
     onOff,
   ),
+  GRID_KEYS: setting(
+    'Keys that seal the tokens kept for others, the newest first. Default: made in the data folder.',
+    'ID:BASE64 of 32 bytes, comma-separated',
+    z.string().refine(isKeyRing).optional(),
+  ),
   LOG_LEVEL: setting(
     'How much is logged, as JSON lines on standard error.',
     'debug, info, warn or error',
     z.enum(['debug', 'info', 'warn', 'error']).prefault('info'),
   ),
 } as const
+
+/** Never printed, also when wrong. */
+const secretSettings: string[] = ['DATABASE_AUTH_TOKEN', 'GRID_KEYS']
 
 /** Everything the environment decides. Addresses are origins without a trailing slash. */
 export interface Config {
@@ -122,6 +131,8 @@ export interface Config {
   readonly reservedAliases: readonly string[]
   readonly allowedOrigins: readonly string[]
   readonly a2aPlainReceipts: boolean
+  /** Key ring in the form of `GRID_KEYS`; undefined: the one in the data folder. */
+  readonly gridKeys: string | undefined
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -138,8 +149,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     const result = from.schema.safeParse(env[name] || undefined)
     if (result.success) return result.data
     // A database address may hold a password.
-    const given = env[name]!.replace(/\/\/.*@/, '//…@')
-    faults.push(`${name} takes ${from.takes}, not "${given}". ${from.doc}`)
+    const given = secretSettings.includes(name) ? 'what it has' : `"${env[name]!.replace(/\/\/.*@/, '//…@')}"`
+    faults.push(`${name} takes ${from.takes}, not ${given}. ${from.doc}`)
     return undefined as T
   }
 
@@ -160,6 +171,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     reservedAliases: ['admin', 'channel', ...read('RESERVED_ALIASES', settings.RESERVED_ALIASES) ?? []],
     allowedOrigins: read('ALLOWED_ORIGINS', settings.ALLOWED_ORIGINS),
     a2aPlainReceipts: read('A2A_PLAIN_RECEIPTS', settings.A2A_PLAIN_RECEIPTS),
+    gridKeys: read('GRID_KEYS', settings.GRID_KEYS),
     logLevel: read('LOG_LEVEL', settings.LOG_LEVEL),
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))

@@ -33,6 +33,8 @@ export const errorKinds = {
   account_not_found: 'not_found',
   agent_not_found: 'not_found',
   channel_not_found: 'not_found',
+  credential_not_found: 'not_found',
+  guardrail_not_found: 'not_found',
   message_not_found: 'not_found',
   not_found: 'not_found',
   recipient_not_found: 'not_found',
@@ -42,6 +44,7 @@ export const errorKinds = {
   alias_taken: 'conflict',
   channel_taken: 'conflict',
   database_in_use: 'conflict',
+  guardrail_taken: 'conflict',
   idempotency_conflict: 'conflict',
   write_conflict: 'conflict',
 

@@ -13,7 +13,7 @@ interface Rule {
 
 const everyDoor = ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/']
 const door: Rule = {
-  ours: ['grid/', 'auth/actor.ts', 'store/account.ts', 'wire.ts', 'errors.ts', 'lib/'],
+  ours: ['grid/', 'guardrails/', 'auth/actor.ts', 'store/account.ts', 'wire.ts', 'errors.ts', 'lib/'],
   types: ['auth/bearer.ts', 'deps.ts', 'store/account/'],
   packages: ['hono', 'zod'],
 }
@@ -21,6 +21,13 @@ const browserDoor: Rule = {
   ours: [...door.ours, 'html/', 'auth/session.ts', 'auth/secrets.ts', 'auth/passwords.ts'],
   types: [...door.types!, 'store/store.ts'],
   packages: [...door.packages!, 'oslo'],
+}
+
+function grid(types: string[] = []): Rule {
+  return {
+    ours: ['grid/', 'store/account/', 'guardrails/', 'auth/actor.ts', 'auth/secrets.ts', 'errors.ts', 'lib/'],
+    types: ['store/account.ts', 'store/bound.ts', ...types],
+  }
 }
 
 const rules: Record<string, Rule> = {
@@ -47,19 +54,12 @@ const rules: Record<string, Rule> = {
   'oauth/': browserDoor,
   'web/': browserDoor,
   'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'errors.ts', 'lib/'], types: ['deps.ts'] },
-  'grid/': {
-    ours: ['store/account/', 'auth/actor.ts', 'auth/secrets.ts', 'errors.ts', 'lib/'],
-    types: ['store/account.ts', 'store/bound.ts'],
-  },
+  'grid/': grid(),
+  // What the providers are, and how each is configured.
+  'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod'] },
   // They make the account they then work in.
-  'grid/signup.ts': {
-    ours: ['grid/', 'auth/secrets.ts', 'errors.ts', 'lib/'],
-    types: ['auth/actor.ts', 'store/store.ts', 'store/account.ts', 'store/account/', 'store/bound.ts'],
-  },
-  'grid/accounts.ts': {
-    ours: ['grid/', 'auth/secrets.ts', 'errors.ts', 'lib/'],
-    types: ['auth/actor.ts', 'store/store.ts', 'store/account.ts'],
-  },
+  'grid/signup.ts': grid(['store/store.ts']),
+  'grid/accounts.ts': grid(['store/store.ts']),
   'auth/': { ours: ['errors.ts', 'lib/'], types: ['store/', 'deps.ts'], packages: ['hono', 'oslo'] },
   'wire.ts': { ours: ['errors.ts', 'lib/', 'html/error-page.tsx'], types: ['deps.ts'], packages: ['hono', 'zod'] },
   'html/': { ours: ['errors.ts', 'lib/'], packages: ['hono'] },
@@ -69,8 +69,8 @@ const rules: Record<string, Rule> = {
     packages: ['drizzle-orm', '@libsql/client'],
   },
   'listen.ts': { ours: [], packages: ['@hono/node-server'] },
-  'log.ts': { ours: [], types: ['deps.ts'] },
-  'config.ts': { ours: [], packages: ['zod', 'ipaddr.js'] },
+  'log.ts': { ours: ['lib/'], types: ['deps.ts'] },
+  'config.ts': { ours: ['lib/'], packages: ['zod', 'ipaddr.js'] },
   'deps.ts': { ours: [], types: ['lib/'] },
   'errors.ts': { ours: [] },
   'lib/': { ours: ['errors.ts'], types: ['deps.ts'], packages: ['oslo', 'ipaddr.js', 'secure-json-parse', 'uuid'] },

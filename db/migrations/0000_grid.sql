@@ -81,6 +81,7 @@ CREATE TABLE `agents` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `agents_live_alias` ON `agents` (`alias`) WHERE deleted_at IS NULL;--> statement-breakpoint
 CREATE INDEX `agents_alias` ON `agents` (`alias`);--> statement-breakpoint
+CREATE INDEX `agents_of_account` ON `agents` (`account_id`,`alias`) WHERE deleted_at IS NULL;--> statement-breakpoint
 CREATE INDEX `agents_public` ON `agents` (`alias`) WHERE visibility = 'public' AND deleted_at IS NULL;--> statement-breakpoint
 CREATE TABLE `channel_members` (
 	`account_id` text NOT NULL,
@@ -177,6 +178,7 @@ CREATE TABLE `idempotency_keys` (
 	FOREIGN KEY (`account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
+CREATE INDEX `idempotency_keys_message` ON `idempotency_keys` (`account_id`,`message_id`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE TABLE `memberships` (
 	`account_id` text NOT NULL,

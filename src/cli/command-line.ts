@@ -1,3 +1,4 @@
+import process from 'node:process'
 import { ConfigError } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { type Arguments, type Command, CommandError, readArguments } from './command.ts'
@@ -25,7 +26,7 @@ export async function runCommandLine(words: string[]): Promise<number> {
 async function findAndRun([name = 'help', ...words]: string[]): Promise<number> {
   if (helpWords.includes(name)) return print(help(words[0]))
   const command = findCommand(name)
-  const { args, json, help: helpWanted } = readArguments(command, words)
+  const { args, json, help: helpWanted } = readArguments(command, words, process.env)
   return helpWanted ? print(help(name)) : await run(command, args, json)
 }
 

@@ -9,6 +9,8 @@ export interface Option {
   readonly required?: boolean
   /** The only values there are. */
   readonly oneOf?: readonly string[]
+  /** The environment variable that may give it instead: other users of the machine can read a command line. */
+  readonly env?: string
 }
 
 export type Options = Readonly<Record<string, Option>>
@@ -67,10 +69,20 @@ export function usageError(message: string): CommandError {
   return new CommandError('usage', message, 2)
 }
 
-/** Read the words behind a command's name. Fails with `usage`. */
-export function readArguments(command: Command, words: string[]): { args: Arguments; json: boolean; help: boolean } {
+/** Read the words behind a command's name, and the variables its options name. Fails with `usage`. */
+export function readArguments(
+  command: Command,
+  words: string[],
+  env: Record<string, string | undefined>,
+): { args: Arguments; json: boolean; help: boolean } {
   const { json, help, ...args } = readWords(command, words)
-  return { args: help ? {} : checkArguments(command, args), json: json === true, help: help === true }
+  const given = { ...readVariables(command, env), ...args }
+  return { args: help ? {} : checkArguments(command, given), json: json === true, help: help === true }
+}
+
+function readVariables({ options }: Command, env: Record<string, string | undefined>): Record<string, string> {
+  const given = Object.entries(options).map(([name, option]) => [name, option.env && env[option.env]])
+  return Object.fromEntries(given.filter(([, value]) => value))
 }
 
 function readWords(command: Command, words: string[]): Record<string, unknown> {

@@ -1,4 +1,5 @@
-import { createAdminKey, enterAccount } from '../grid/accounts.ts'
+import { createAdminKey } from '../grid/accounts.ts'
+import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
@@ -11,8 +12,12 @@ export const createAdminKeyCommand = storeCommand({
     name: { takes: 'NAME', doc: 'what the key is for', required: true },
   },
   async run(store, args) {
-    const account = await enterAccount(store, args.account, { type: 'system', job: 'create-admin-key' })
-    const { id, adminKey } = await createAdminKey(account, args.name)
+    const { id, adminKey } = await changeAccount(
+      store,
+      'create-admin-key',
+      args,
+      (account) => createAdminKey(account, args.name),
+    )
     return { key_id: id, admin_key: adminKey }
   },
   print: (key) => table([['Id', key.key_id], ['Admin key', key.admin_key]]) + '\nThe key is shown here only.',

@@ -1,5 +1,5 @@
-import { enterAccount } from '../grid/accounts.ts'
 import { createAgent } from '../grid/agents.ts'
+import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
@@ -25,15 +25,20 @@ export const createAgentCommand = storeCommand({
     'remote-url': { takes: 'URL', doc: 'address of an agent of type a2a' },
   },
   async run(store, args) {
-    const account = await enterAccount(store, args.account, { type: 'system', job: 'create-agent' })
-    const { agent, apiKey } = await createAgent(account, {
+    const input = {
       alias: args.alias,
       type: args.type,
       visibility: args.visibility,
       accessPolicy: args['access-policy'],
       description: args.description,
       remoteUrl: args['remote-url'],
-    })
+    }
+    const { agent, apiKey } = await changeAccount(
+      store,
+      'create-agent',
+      { account: args.account, ...input },
+      (account) => createAgent(account, input),
+    )
     return { agent_id: agent.id, alias: `@${agent.alias}`, api_key: apiKey }
   },
   print: (agent) =>

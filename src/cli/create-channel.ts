@@ -1,5 +1,5 @@
-import { enterAccount } from '../grid/accounts.ts'
 import { createChannel } from '../grid/channels.ts'
+import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
@@ -13,10 +13,15 @@ export const createChannelCommand = storeCommand({
     description: { takes: 'TEXT', doc: 'what the channel is for' },
   },
   async run(store, args) {
-    const account = await enterAccount(store, args.account, { type: 'system', job: 'create-channel' })
     const members = (args.members ?? '').split(',').filter((alias) => alias.trim() !== '')
-    const channel = await createChannel(account, { name: args.name, description: args.description, members })
-    return { channel_id: channel.id, name: channel.name, members: channel.members }
+    const input = { name: args.name, description: args.description, members }
+    const { channel, members: aliases } = await changeAccount(
+      store,
+      'create-channel',
+      { account: args.account, ...input },
+      (account) => createChannel(account, input),
+    )
+    return { channel_id: channel.id, name: `#${channel.name}`, members: aliases }
   },
   print: (channel) =>
     table([

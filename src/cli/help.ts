@@ -36,8 +36,8 @@ function overview(): string {
 }
 
 function options(command: Command): string {
-  const lines = Object.entries(command.options).map(([name, { takes, doc, required }]) =>
-    [`--${name} ${takes}`, required ? `${doc} (required)` : doc] as const
+  const lines = Object.entries(command.options).map(([name, { takes, doc, required, env }]) =>
+    [`--${name} ${takes}`, doc + (required ? ' (required)' : '') + (env ? ` (better in ${env})` : '')] as const
   )
   return [
     `agent-grid ${command.name}: ${command.summary}`,

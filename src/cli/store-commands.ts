@@ -3,13 +3,21 @@ import { createAccountCommand } from './create-account.ts'
 import { createAdminKeyCommand } from './create-admin-key.ts'
 import { createAgentCommand } from './create-agent.ts'
 import { createChannelCommand } from './create-channel.ts'
+import { createGuardrailCommand } from './create-guardrail.ts'
+import { deleteAdminKeyCommand } from './delete-admin-key.ts'
+import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { migrate } from './migrate.ts'
+import { verifyActivityCommand } from './verify-activity.ts'
 
 /** The commands on the database, which a running server also takes. */
 export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
   createAgentCommand,
-  createAdminKeyCommand,
   createChannelCommand,
+  createGuardrailCommand,
+  createAdminKeyCommand,
+  listAdminKeysCommand,
+  deleteAdminKeyCommand,
+  verifyActivityCommand,
   migrate,
 ]

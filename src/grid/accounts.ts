@@ -1,11 +1,12 @@
 /** Accounts and their owners, as made on the command line. */
-import type { Actor } from '../auth/actor.ts'
+import { type Actor, requireAdmin } from '../auth/actor.ts'
 import { mintKey } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { wellFormed } from '../lib/text.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
+import { againOnConflict } from './conflict.ts'
 import { normalEmail } from './email.ts'
 
 const maxNameLength = 80
@@ -54,9 +55,23 @@ export async function enterAccount(store: Store, id: string, actor: Actor): Prom
 
 /** A new admin key of the account, shown here only. Fails with `invalid_input`. */
 export async function createAdminKey(account: AccountStore, name: string): Promise<{ id: string; adminKey: string }> {
+  requireAdmin(account.actor)
   const { statement, key, id } = await adminKey(account, checkName(name, 'name'))
   await account.write([statement])
   return { id, adminKey: key }
+}
+
+/** End an admin key at once: its next request is refused, in every process. Fails with `credential_not_found`. */
+export async function deleteAdminKey(account: AccountStore, id: string): Promise<{ id: string }> {
+  requireAdmin(account.actor)
+  return await againOnConflict(async () => {
+    if (!(await account.read.keys.isLiveAdminKey(id))) {
+      throw new GridError('credential_not_found', `No live admin key has the id ${id}.`)
+    }
+    const { keys } = account.change
+    await account.write([keys.requireLiveAdminKey(id), keys.revokeAdminKey(id, account.deps.now())])
+    return { id }
+  })
 }
 
 async function adminKey(account: AccountStore, name: string) {

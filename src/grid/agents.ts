@@ -1,14 +1,25 @@
 /** Agents: making them, and finding those one can write to. */
 import { callingAgent, requireAdmin } from '../auth/actor.ts'
-import { mintKey } from '../auth/secrets.ts'
+import { type MintedKey, mintKey } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { wellFormed } from '../lib/text.ts'
 import type { AccountStore } from '../store/account.ts'
-import { type AccessPolicy, type Agent, type AgentType, searchLimit, type Visibility } from '../store/account/agents.ts'
+import {
+  type AccessPolicy,
+  type Agent,
+  type AgentType,
+  type NewAgentRow,
+  noToken,
+  type SealedToken,
+  searchLimit,
+  type Visibility,
+} from '../store/account/agents.ts'
 import type { Statement } from '../store/bound.ts'
 import { checkNewAlias } from './alias.ts'
-import { attachSkills, type SkillInput } from './skills.ts'
+import { againOnConflict } from './conflict.ts'
+import { findAgent } from './find-agent.ts'
+import { attachSkills, checkSkills, type SkillInput } from './skills.ts'
 
 /** Longest description of an agent. Spec: "Limits". */
 export const maxDescriptionLength = 500
@@ -21,6 +32,8 @@ export interface NewAgent {
   description?: string
   /** Address of a remote agent; required for type `a2a`. */
   remoteUrl?: string
+  /** Bearer token that the remote agent wants; stored sealed. */
+  remoteToken?: string
   skills?: SkillInput[]
 }
 
@@ -45,39 +58,50 @@ export async function createAgent(account: AccountStore, input: NewAgent): Promi
     createdAt: account.deps.now(),
     lastSeenAt: null,
   }
-  await refuseTakenAlias(account, alias)
+  const token = await sealRemoteToken(account, agent, input.remoteToken)
+  const key = await mintKey('agent_key')
+  const skills = checkSkills(input.skills ?? [])
 
-  const { statements, apiKey } = await newAgentStatements(account, agent, null)
-  try {
-    await account.write([...statements, ...attachSkills(account, agent.id, input.skills ?? [])])
-  } catch (error) {
-    if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+  return await againOnConflict(async () => {
     // Repeated after a lost answer, the write met its own agent: then it is done.
-    if (await account.read.agents.byId(agent.id)) return { agent, apiKey }
-    // Somebody else took the alias between the look and the write.
+    if (await account.read.agents.byId(agent.id)) return { agent, apiKey: key.key }
     await refuseTakenAlias(account, alias)
-    throw error
-  }
-  return { agent, apiKey }
+    await account.write([
+      ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
+      ...attachSkills(account, agent.id, skills),
+    ])
+    return { agent, apiKey: key.key }
+  })
 }
 
-const noToken = { encryptedToken: null, tokenIv: null, tokenAuthTag: null, tokenKeyId: null }
+/**
+ * Soft-delete an agent (id or alias): its keys, memberships and undelivered work end at once, its alias
+ * stays reserved for the account, and what it sent stays readable.
+ * Fails with `wrong_credential` or `agent_not_found`.
+ */
+export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string }> {
+  requireAdmin(account.actor)
+  return await againOnConflict(async () => {
+    const { id } = await findAgent(account, ref)
+    const at = account.deps.now()
+    const { agents, channels, keys, mailbox } = account.change
+    await account.write([
+      agents.requireLive([id]),
+      keys.revokeOfAgent(id, at),
+      channels.removeAgent(id),
+      mailbox.park(id),
+      agents.softDelete(id, at),
+    ])
+    return { id }
+  })
+}
 
 /** The rows of a new agent and its first key. An alias that is taken after all fails the unit. */
-export async function newAgentStatements(
-  account: AccountStore,
-  agent: Agent,
-  signupId: string | null,
-): Promise<{ statements: Statement[]; apiKey: string }> {
-  const { key, hash, last4 } = await mintKey('agent_key')
+export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
+  const at = account.deps.now()
+  const { hash, last4 } = key
   const row = { id: newId(), kind: 'agent_key' as const, agentId: agent.id, userId: null, name: '', hash, last4 }
-  return {
-    apiKey: key,
-    statements: [
-      account.change.agents.add({ ...agent, ...noToken, signupId }, agent.createdAt),
-      account.change.keys.add(row, agent.createdAt),
-    ],
-  }
+  return [account.change.agents.add(agent, at), account.change.keys.add(row, at)]
 }
 
 /** Fails with `alias_taken`, also for the alias of another account's deleted agent. */
@@ -150,4 +174,13 @@ function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): string 
     })
   }
   return url.href
+}
+
+/** Bound to its row: it cannot be moved to another agent. */
+async function sealRemoteToken(account: AccountStore, agent: Agent, token: string | undefined): Promise<SealedToken> {
+  if (token === undefined) return noToken
+  if (agent.type !== 'a2a') {
+    throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteToken.', { field: 'remoteToken' })
+  }
+  return await account.seal('agents', agent.id, token)
 }

@@ -3,8 +3,11 @@ import { callingAgent, requireAdmin } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
-import { bareAlias, bareChannelName, checkNewChannelName } from './alias.ts'
+import type { Agent } from '../store/account/agents.ts'
+import { bareChannelName, checkNewChannelName } from './alias.ts'
 import { checkDescription } from './agents.ts'
+import { againOnConflict } from './conflict.ts'
+import { findAgent } from './find-agent.ts'
 
 /** Most members of a channel: a post is stored for all of them in one write. */
 export const maxMembers = 500
@@ -30,8 +33,20 @@ export async function listChannels(account: AccountStore): Promise<ListedChannel
   return channels.map(({ id, name, description }) => ({ name: `#${name}`, description, members: aliases.get(id)! }))
 }
 
+/** Fields of a channel in admin answers. Spec: "Channel". Times are milliseconds since the epoch. */
+export interface Channel {
+  id: string
+  /** Without `#`. */
+  name: string
+  description: string
+  memberCount: number
+  externalIntegrationType: string | null
+  externalChannelName: string | null
+  createdAt: number
+}
+
 /**
- * Create a channel, with its members in the same write.
+ * Create a channel, with its members (ids or aliases) in the same write.
  * Fails with `wrong_credential`, `invalid_input`, `channel_taken` or `agent_not_found`.
  *
  * Spec: "Channel".
@@ -39,36 +54,101 @@ export async function listChannels(account: AccountStore): Promise<ListedChannel
 export async function createChannel(
   account: AccountStore,
   input: { name: string; description?: string; members?: string[] },
-): Promise<{ id: string; name: string; members: string[] }> {
+): Promise<{ channel: Channel; members: string[] }> {
   requireAdmin(account.actor)
-  const name = checkNewChannelName(bareChannelName(input.name))
-  const members = [...new Set((input.members ?? []).map(bareAlias))]
-  if (members.length > maxMembers) {
-    throw new GridError('invalid_input', `A channel has at most ${maxMembers} members.`, { field: 'members' })
+  const channel: Channel = {
+    id: newId(),
+    name: checkNewChannelName(bareChannelName(input.name)),
+    description: checkDescription(input.description),
+    memberCount: 0,
+    externalIntegrationType: null,
+    externalChannelName: null,
+    createdAt: account.deps.now(),
   }
-  const channel = { id: newId(), name, description: checkDescription(input.description) }
-  const at = account.deps.now()
+  const { channels } = account.change
 
-  const agents = await Promise.all(members.map((alias) => account.read.agents.byAlias(alias)))
-  const unknown = members.find((_, i) => !agents[i])
-  if (unknown !== undefined) {
-    throw new GridError('agent_not_found', `Agent '@${unknown}' not found`, { field: 'members' })
-  }
-
-  try {
-    await account.write([
-      account.change.channels.add(channel, at),
-      ...agents.map((agent) => account.change.channels.addMember(channel.id, agent!.id, at)),
-    ])
-  } catch (error) {
-    if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+  return await againOnConflict(async () => {
+    const named = await account.read.channels.byRef('', channel.name)
     // Repeated after a lost answer, the write met its own channel: then it is done.
-    const { id } = await account.read.channels.byName(name, '') ?? {}
-    if (id !== channel.id) {
-      throw new GridError('channel_taken', `The account has a channel #${name}. Choose another name.`, {
+    if (named && named.id !== channel.id) {
+      throw new GridError('channel_taken', `The account has a channel #${channel.name}. Choose another name.`, {
         field: 'name',
       })
     }
+    const members = await findMembers(account, input.members ?? [])
+    const ids = members.map((member) => member.id)
+    if (!named) {
+      await account.write([
+        channels.add(channel, channel.createdAt),
+        account.change.agents.requireLive(ids),
+        channels.addMembers(channel.id, ids, channel.createdAt),
+      ])
+    }
+    return { channel: { ...channel, memberCount: ids.length }, members: aliasesOf(members) }
+  })
+}
+
+/**
+ * Soft-delete a channel (id or name): it leaves every listing and takes no more posts; what was posted stays readable.
+ * Fails with `wrong_credential` or `channel_not_found`.
+ */
+export async function deleteChannel(account: AccountStore, ref: string): Promise<{ id: string }> {
+  requireAdmin(account.actor)
+  return await againOnConflict(async () => {
+    const { id } = await findChannel(account, ref)
+    const { channels } = account.change
+    await account.write([
+      channels.requireLive(id),
+      channels.removeMembers(id),
+      channels.softDelete(id, account.deps.now()),
+    ])
+    return { id }
+  })
+}
+
+/**
+ * Replace the members of a channel (id or name) by these agents (ids or aliases): all or nothing.
+ * Fails with `wrong_credential`, `channel_not_found`, `agent_not_found` or `invalid_input`.
+ */
+export async function setChannelMembers(
+  account: AccountStore,
+  input: { channel: string; members: string[] },
+): Promise<{ channel: Channel; members: string[] }> {
+  requireAdmin(account.actor)
+  return await againOnConflict(async () => {
+    const channel = await findChannel(account, input.channel)
+    const members = await findMembers(account, input.members)
+    const ids = members.map((member) => member.id)
+    const { channels, agents } = account.change
+    await account.write([
+      channels.requireLive(channel.id),
+      agents.requireLive(ids),
+      channels.removeMembers(channel.id),
+      channels.addMembers(channel.id, ids, account.deps.now()),
+    ])
+    return { channel: { ...channel, memberCount: ids.length }, members: aliasesOf(members) }
+  })
+}
+
+async function findChannel(account: AccountStore, ref: string): Promise<Channel> {
+  const channel = await account.read.channels.byRef(ref, bareChannelName(ref))
+  if (!channel) throw new GridError('channel_not_found', `Channel '${ref}' not found`, { field: 'channel' })
+  return channel
+}
+
+/** Each agent once, however often and in whatever spelling it is named. */
+async function findMembers(account: AccountStore, refs: string[]): Promise<Agent[]> {
+  if (refs.length > maxMembers) {
+    throw new GridError('invalid_input', `A channel has at most ${maxMembers} members.`, { field: 'members' })
   }
-  return { id: channel.id, name: `#${name}`, members: members.map((alias) => `@${alias}`) }
+  const agents = new Map<string, Agent>()
+  for (const ref of refs) {
+    const agent = await findAgent(account, ref, 'members')
+    agents.set(agent.id, agent)
+  }
+  return [...agents.values()]
+}
+
+function aliasesOf(agents: Agent[]): string[] {
+  return agents.map((agent) => `@${agent.alias}`)
 }

@@ -1,10 +1,10 @@
 /** Signup: an agent registers itself and can write at once, on trial. */
 import type { Actor } from '../auth/actor.ts'
-import { mintLinkToken } from '../auth/secrets.ts'
+import { mintKey, mintLinkToken } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { hour } from '../lib/time.ts'
-import type { Agent } from '../store/account/agents.ts'
+import { type Agent, noToken } from '../store/account/agents.ts'
 import type { Config } from '../config.ts'
 import type { Store } from '../store/store.ts'
 import { checkDescription, newAgentStatements, refuseTakenAlias } from './agents.ts'
@@ -79,23 +79,23 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     }
     const claim = await mintLinkToken()
     const signup = { id: newId(), home, joinEmail, ownerEmail, address, claimTokenHash: claim.hash, at }
-    const { statements, apiKey } = await newAgentStatements(account, agent, signup.id)
+    const key = await mintKey('agent_key')
     try {
       await store.write([
         ...(joined ? [] : [
           store.global.accounts.add({ id: home, name: ownerEmail, state: 'provisional', joinEmail }, at),
         ]),
         store.global.signups.add(signup, config.signupPerHour, at - hour),
-        ...statements,
+        ...newAgentStatements(account, { ...agent, ...noToken, signupId: signup.id }, key),
         account.change.agents.addTrial(agent.id, trial.maxMessages, at + trial.lifetimeMs),
         ...attachSkills(account, agent.id, skills),
         store.global.accounts.closeToJoins(home, maxProvisionalAgents),
       ])
-      return asResult(config, alias, apiKey, claim.token)
+      return asResult(config, alias, key.key, claim.token)
     } catch (error) {
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
       // Repeated after a lost answer, the write met its own agent: then it is done.
-      if (await account.read.agents.byId(agent.id)) return asResult(config, alias, apiKey, claim.token)
+      if (await account.read.agents.byId(agent.id)) return asResult(config, alias, key.key, claim.token)
       // Otherwise the alias, the account or the address's allowance went to somebody else: look again.
     }
   }

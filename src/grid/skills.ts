@@ -1,11 +1,13 @@
 /** Skills: what an agent says it can do, shared by name in its account. */
-import { callingAgent } from '../auth/actor.ts'
+import { callingAgent, requireAdmin } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { wellFormed } from '../lib/text.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { Agent } from '../store/account/agents.ts'
 import type { Statement } from '../store/bound.ts'
-import { bareAlias } from './alias.ts'
+import { againOnConflict } from './conflict.ts'
+import { findAgent } from './find-agent.ts'
 
 /** Most skills of one agent. */
 export const maxSkills = 200
@@ -21,7 +23,7 @@ export interface SkillInput {
 export async function listSkills(account: AccountStore, input: { agent?: string }): Promise<Required<SkillInput>[]> {
   const skills = input.agent === undefined
     ? await account.read.skills.list()
-    : await account.read.skills.ofAgent((await liveAgent(account, input.agent)).id)
+    : await account.read.skills.ofAgent((await findAgent(account, input.agent)).id)
   return skills.map(({ name, description }) => ({ name, description }))
 }
 
@@ -41,6 +43,27 @@ export async function setSkills(
   ])
   const created = rows.flat().filter((row) => 'name' in row).map((row) => String(row.name))
   return { assigned: skills.map((skill) => skill.name), created }
+}
+
+/**
+ * Replace the skills of an agent (id or alias), as an admin.
+ * Fails with `wrong_credential`, `agent_not_found` or `invalid_input`.
+ */
+export async function setAgentSkills(
+  account: AccountStore,
+  input: { agent: string; skills: SkillInput[] },
+): Promise<{ agent: Agent; skills: string[] }> {
+  requireAdmin(account.actor)
+  const skills = checkSkills(input.skills)
+  return await againOnConflict(async () => {
+    const agent = await findAgent(account, input.agent)
+    await account.write([
+      account.change.agents.requireLive([agent.id]),
+      account.change.skills.clear(agent.id),
+      ...attachSkills(account, agent.id, skills),
+    ])
+    return { agent, skills: skills.map((skill) => skill.name) }
+  })
 }
 
 /** Create what is missing and attach all; does nothing unless the agent lives when the unit runs. */
@@ -76,10 +99,4 @@ export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
     if (!byName.has(name)) byName.set(name, { name, description })
   }
   return [...byName.values()]
-}
-
-async function liveAgent(account: AccountStore, alias: string) {
-  const agent = await account.read.agents.byAlias(bareAlias(alias))
-  if (!agent) throw new GridError('agent_not_found', `Agent '@${bareAlias(alias)}' not found`)
-  return agent
 }

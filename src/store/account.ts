@@ -1,16 +1,24 @@
 /** `AccountStore`: the one door to account tables. */
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { Actor } from '../auth/actor.ts'
+import type { KeyRing, Sealed } from '../lib/key-ring.ts'
 import type { Deps } from '../deps.ts'
+import { GridError } from '../errors.ts'
+import { chained, type NewActivity, prepareActivity } from './account/activity.ts'
 import { prepareAgents } from './account/agents.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareDirectory } from './account/directory.ts'
+import { prepareGuardrails } from './account/guardrails.ts'
 import { prepareKeys } from './account/keys.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareMailbox } from './account/mailbox.ts'
 import { prepareSkills } from './account/skills.ts'
+import type { Turns } from '../lib/turns.ts'
 import { Scope, type Statement } from './bound.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
+
+/** Other processes on the same database may take a place of the activity chain this often before we give up. */
+const maxRecordAttempts = 20
 
 export type Db = LibSQLDatabase<Record<string, never>>
 
@@ -30,6 +38,10 @@ export interface AccountStore {
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
+  /** `write`, with a row of the activity log in the same unit: neither is stored without the other. */
+  record(entry: NewActivity, statements: Statement[]): Promise<void>
+  /** Seal a token for one row of one table of this account: it opens nowhere else. */
+  seal(table: string, rowId: string, token: string): Promise<Sealed>
 }
 
 export type AccountTables = ReturnType<typeof prepareAccountTables>
@@ -40,9 +52,11 @@ export type Changes = { readonly [Noun in keyof Nouns]: ReturnType<Nouns[Noun]['
 /** Prepare every statement on account tables, once per store. */
 export function prepareAccountTables(db: Db, crossings: Crossings) {
   return {
+    activity: prepareActivity(db),
     agents: prepareAgents(db),
     channels: prepareChannels(db),
     directory: prepareDirectory(db, crossings),
+    guardrails: prepareGuardrails(db),
     keys: prepareKeys(db),
     mailbox: prepareMailbox(db),
     messages: prepareMessages(db),
@@ -50,23 +64,51 @@ export function prepareAccountTables(db: Db, crossings: Crossings) {
   }
 }
 
+/** What all accounts of one open store share. */
+export interface Shared {
+  readonly tables: AccountTables
+  readonly queue: WriteQueue
+  /** Rows of one account's activity log are chained one after the other. */
+  readonly turns: Turns
+  readonly keyRing: KeyRing
+  readonly deps: Deps
+  readonly epoch: string
+}
+
 /** Bind the prepared statements to one account. Only `auth/`, `worker/` and the makers of accounts come here. */
-export function openAccount(
-  tables: AccountTables,
-  queue: WriteQueue,
-  deps: Deps,
-  epoch: string,
-  accountId: string,
-  actor: Actor,
-): AccountStore {
+export function openAccount(shared: Shared, accountId: string, actor: Actor): AccountStore {
+  const { tables, queue, turns, keyRing, deps, epoch } = shared
   const scope = new Scope(accountId)
+  const read = lazily<Reads>(tables, (noun) => noun.reads(scope))
+  const change = lazily<Changes>(tables, (noun) => noun.changes(scope))
+  const write = (statements: Statement[]) => queue.write(accountId, statements)
+
+  /** The row takes the next place of the chain; when another process was faster, the one after it. */
+  async function record(entry: NewActivity, statements: Statement[]): Promise<void> {
+    for (let attempt = 1;; attempt++) {
+      const head = await read.activity.head()
+      try {
+        await write([...statements, change.activity.add(chained(accountId, entry, head))])
+        return
+      } catch (error) {
+        if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
+        // Repeated after a lost answer, the unit met its own row: then it is done.
+        if (await read.activity.has(entry.id, head?.n ?? 0)) return
+        const moved = (await read.activity.head())?.n !== head?.n
+        if (!moved || attempt === maxRecordAttempts) throw error
+      }
+    }
+  }
+
   return {
     actor,
     deps,
     epoch,
-    read: lazily<Reads>(tables, (noun) => noun.reads(scope)),
-    change: lazily<Changes>(tables, (noun) => noun.changes(scope)),
-    write: (statements) => queue.write(accountId, statements),
+    read,
+    change,
+    write,
+    record: (entry, statements) => turns.run(accountId, () => record(entry, statements)),
+    seal: (table, rowId, token) => keyRing.seal(token, `${table}:${accountId}:${rowId}:token`),
   }
 }
 

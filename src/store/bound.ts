@@ -6,6 +6,8 @@
 import { and, DrizzleQueryError, eq, fillPlaceholders, type Placeholder, type Query, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { InValue } from '@libsql/client'
+import { storeFacts } from '../../db/schema.ts'
+import type { Db } from './account.ts'
 
 /** A named value that a statement gets when it is run. */
 export function p(name: string): Placeholder {
@@ -25,6 +27,17 @@ export function own(table: { accountId: SQLiteColumn }, ...conditions: (SQL | un
 /** The rows of a new record, stamped with the caller's own account. */
 export function mine<T extends Record<string, unknown>>(row: T): T & { accountId: Placeholder } {
   return { ...row, accountId: p('account') }
+}
+
+/**
+ * A statement that changes nothing, and fails its whole unit unless `condition` holds when it runs:
+ * it would store a fact without a value.
+ */
+export function demand(db: Db, condition: SQL): Query {
+  return db.insert(storeFacts).select(
+    db.select({ key: sql<string>`'demand'`.as('key'), value: sql<string>`NULL`.as('value') }).from(sql`(SELECT 1)`)
+      .where(sql`NOT (${condition})`),
+  ).toSQL()
 }
 
 /** A statement of a write, ready for the queue. `rows` says how many rows it may write (default 1). */

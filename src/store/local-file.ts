@@ -3,11 +3,12 @@
  * lock decides; the side file `<db>.owner` only says who holds it.
  */
 import { type Client } from '@libsql/client'
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../errors.ts'
+import { newKeyRing } from '../lib/key-ring.ts'
 import { isBusy } from './faults.ts'
 
 /** Who holds a local file, and where it takes commands (see `cli/control.ts`). */
@@ -98,6 +99,13 @@ export function readOwner(path: string): Owner | undefined {
 
 export function removeOwner(path: string): void {
   rmSync(`${path}.owner`, { force: true })
+}
+
+/** The key ring beside the database, made when it is first asked for. It is no part of a backup. */
+export function readKeys(path: string): string {
+  const file = `${path}.keys`
+  if (!existsSync(file)) writeFileSync(file, newKeyRing(), { mode: 0o600, flag: 'wx' })
+  return readFileSync(file, 'utf8').trim()
 }
 
 /** This process, as an owner. */

@@ -5,7 +5,9 @@ import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { type AccountStore, type AccountTables, openAccount, prepareAccountTables } from './account.ts'
+import { createKeyRing } from '../lib/key-ring.ts'
+import { Turns } from '../lib/turns.ts'
+import { type AccountStore, openAccount, prepareAccountTables, type Shared } from './account.ts'
 import type { Statement } from './bound.ts'
 import { errorCode, isRemoteLoss } from './faults.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
@@ -14,6 +16,7 @@ import {
   localPath,
   makeFile,
   type Owner,
+  readKeys,
   releaseLocalFile,
   removeOwner,
   takeLocalFile,
@@ -89,7 +92,8 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
     // Without statistics the planner may choose worse indexes; the server does this itself.
     if (path) await client.execute('PRAGMA optimize=0x10002')
     const epoch = await readEpoch(client)
-    return assemble(client, path, migrated, epoch, deps, options)
+    const keyRing = createKeyRing(config.gridKeys ?? (path && readKeys(path)))
+    return assemble(client, path, migrated, { epoch, keyRing, deps }, options)
   } catch (error) {
     client.close()
     if (errorCode(error)) log.error('The database could not be opened', { code: errorCode(error) })
@@ -101,8 +105,7 @@ function assemble(
   client: Client,
   path: string | undefined,
   migrated: string[],
-  epoch: string,
-  deps: Deps,
+  { epoch, keyRing, deps }: Pick<Shared, 'epoch' | 'keyRing' | 'deps'>,
   options: StoreOptions,
 ): Store {
   const crossings = new Map<string, string>()
@@ -121,11 +124,18 @@ function assemble(
       if (path && !(await holdsLock(client))) throw new Error('The lock on the database file is gone')
     },
   })
-  const tables: AccountTables = prepareAccountTables(db, crossings)
+  const shared: Shared = {
+    tables: prepareAccountTables(db, crossings),
+    queue,
+    turns: new Turns(),
+    keyRing,
+    deps,
+    epoch,
+  }
 
   return {
     deps,
-    account: (accountId, actor) => openAccount(tables, queue, deps, epoch, accountId, actor),
+    account: (accountId, actor) => openAccount(shared, accountId, actor),
     global: prepareGlobalTables(db, crossings),
     write: (statements) => queue.write('', statements),
     durability: path ? deps.config.durability : 'remote',

@@ -12,7 +12,7 @@ import {
   mintKey,
   mintLinkToken,
 } from '../../src/auth/secrets.ts'
-import { credentialPattern } from '../../src/log.ts'
+import { credentialPattern } from '../../src/lib/redact.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const kinds = Object.keys(keyPrefixes) as KeyKind[]

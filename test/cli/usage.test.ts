@@ -33,15 +33,27 @@ test.each(commands.map(({ name }) => name))('help %s lists every option with its
 test('options are read by their names', () => {
   const words = ['--account', 'a-1', '--alias=carol', '--type', 'human', '--json']
 
-  expect(readArguments(createAgent, words)).toEqual({
+  expect(readArguments(createAgent, words, {})).toEqual({
     args: { account: 'a-1', alias: 'carol', type: 'human' },
     json: true,
     help: false,
   })
 })
 
+test('a secret is read from its variable, and its option wins over that', () => {
+  const createGuardrail = findCommand('create-guardrail')
+  const words = ['--account', 'a-1', '--name', 'judge', '--provider', 'webhook']
+  const tokenOf = (more: string[], env: Record<string, string>) =>
+    readArguments(createGuardrail, [...words, ...more], env).args.token
+
+  expect(tokenOf([], { GUARDRAIL_TOKEN: 'hush' })).toBe('hush')
+  expect(tokenOf(['--token', 'given'], { GUARDRAIL_TOKEN: 'hush' })).toBe('given')
+  expect(tokenOf([], { GUARDRAIL_TOKEN: '', TOKEN: 'x' })).toBeUndefined()
+  expect(help('create-guardrail')).toMatch(/--token TOKEN .* \(better in GUARDRAIL_TOKEN\)/)
+})
+
 test('--help wins over what is missing', () => {
-  expect(readArguments(createAgent, ['--help'])).toMatchObject({ help: true })
+  expect(readArguments(createAgent, ['--help'], {})).toMatchObject({ help: true })
 })
 
 test.each([
@@ -56,7 +68,7 @@ test.each([
     '--type takes mcp, a2a, human, not "robot".',
   ],
 ])('%s is refused with a clear text', (_, words, text) => {
-  expect(() => readArguments(createAgent, words)).toThrow(
+  expect(() => readArguments(createAgent, words, {})).toThrow(
     expect.objectContaining({ code: 'usage', exitCode: 2, message: expect.stringContaining(text) }),
   )
 })

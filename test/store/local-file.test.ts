@@ -162,7 +162,7 @@ test('closing folds the log into the file', async () => {
 
   await store.close()
 
-  expect(readdirSync(join(folder, 'data'))).toEqual(['grid.db'])
+  expect(readdirSync(join(folder, 'data'))).toEqual(['grid.db', 'grid.db.keys'])
   expect(await facts()).toContain('kept')
 })
 

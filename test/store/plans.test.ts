@@ -43,7 +43,7 @@ test.each([
   [
     'an agent by alias',
     /^select .* from "agents" where \("agents"\."account_id" = \? and .*"alias" = \?/,
-    'agents_live_alias',
+    'agents_of_account',
   ],
   ['a public agent by alias', /from "agents" where \("agents"\."alias" = \? and \("agents"\."account_id" <>/, 'alias'],
   ['the message row of a send', /^insert into "messages"/, 'sqlite_autoindex_idempotency_keys'],

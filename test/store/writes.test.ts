@@ -177,7 +177,7 @@ onEachDatabase((open) => {
 
     expect(await authenticated(apiKey)).toBe('agent')
     expect(await authenticated(adminKey)).toBe('admin')
-    expect(channel).toMatchObject({ name: '#general', members: ['@alice', '@carol'] })
+    expect(channel).toMatchObject({ channel: { name: 'general' }, members: ['@alice', '@carol'] })
     expect([signup.status, again.status]).toEqual([201, 201])
     expect(await authenticated((await signup.json()).api_key)).toBe('agent')
     await expect(createAgent(grid.acme.store, { alias: 'carol' })).rejects.toMatchObject({ code: 'alias_taken' })

@@ -1,7 +1,7 @@
-import { and, eq, exists, isNull, ne, notExists, or, sql } from 'drizzle-orm'
+import { and, count, eq, exists, gt, isNull, ne, notExists, or, sql } from 'drizzle-orm'
 import { agents, agentSkills, skills, trials } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { mine, own, p, type Scope, value } from '../bound.ts'
+import { demand, mine, own, p, type Scope, value } from '../bound.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
 export type Visibility = typeof agents.$inferSelect.visibility
@@ -33,6 +33,8 @@ export interface SealedToken {
   tokenAuthTag: string | null
   tokenKeyId: string | null
 }
+
+export const noToken: SealedToken = { encryptedToken: null, tokenIv: null, tokenAuthTag: null, tokenKeyId: null }
 
 /** How many agents one search answers at most. */
 export const searchLimit = 200
@@ -89,6 +91,9 @@ export function prepareAgents(db: Db) {
   const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
     .where(own(agents, live, ne(agents.id, p('except')), matchesSearch(db)))
     .orderBy(agents.alias).limit(searchLimit + 1).prepare()
+  const page = db.select(agentFields).from(agents).where(own(agents, live, gt(agents.alias, p('after'))))
+    .orderBy(agents.alias).limit(p('limit')).prepare()
+  const total = db.select({ n: count() }).from(agents).where(own(agents, live)).prepare()
   const trial = db.select({ used: trials.used, max: trials.max, expiresAt: trials.expiresAt }).from(trials)
     .where(own(trials, eq(trials.agentId, p('agent')))).prepare()
 
@@ -117,6 +122,11 @@ export function prepareAgents(db: Db) {
   ).returning({ id: agents.id }).toSQL()
   const addTrial = db.insert(trials)
     .values(mine({ agentId: p('agent'), used: 0, max: p('max'), expiresAt: p('expiresAt') })).toSQL()
+  const softDelete = db.update(agents).set({ deletedAt: sql`${p('at')}` })
+    .where(own(agents, eq(agents.id, p('id')), live)).toSQL()
+  const liveIds = db.select({ n: count() }).from(agents)
+    .where(own(agents, live, sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`))
+  const requireLive = demand(db, sql`(${liveIds}) = json_array_length(${p('ids')})`)
   const seen = db.update(agents).set({ lastSeenAt: sql`${p('at')}` }).where(own(agents, eq(agents.id, p('id')))).toSQL()
 
   return {
@@ -124,6 +134,9 @@ export function prepareAgents(db: Db) {
       /** A live agent of the account. */
       byAlias: (alias: string): Promise<Agent | undefined> => scope.one(byAlias, { alias }),
       byId: (id: string): Promise<Agent | undefined> => scope.one(byId, { id }),
+      /** Live agents by alias, from behind the alias `after`. */
+      page: (after: string, limit: number): Promise<Agent[]> => scope.all(page, { after, limit }),
+      total: async () => (await scope.one(total))!.n,
       /** Live agents but one, by alias; `skills` is JSON. One more than `searchLimit` when there are more. */
       search: (search: string, except: string) => scope.all(bySearch, { search: search.toLowerCase(), except }),
       trial: (agent: string) => scope.one(trial, { agent }),
@@ -131,6 +144,9 @@ export function prepareAgents(db: Db) {
     changes: (scope: Scope) => ({
       /** No row when the alias belongs to another account; a constraint error when a live agent has it, or the signup is missing. */
       add: (agent: NewAgentRow, at: number) => scope.bind(add, { ...agent, at }),
+      softDelete: (id: string, at: number) => scope.bind(softDelete, { id, at }),
+      /** Fails the unit unless all these agents (distinct ids) live when it runs. */
+      requireLive: (ids: string[]) => scope.bind(requireLive, { ids: JSON.stringify(ids) }),
       addTrial: (agent: string, max: number, expiresAt: number) => scope.bind(addTrial, { agent, max, expiresAt }),
       seen: (id: string, at: number) => scope.bind(seen, { id, at }),
     }),

@@ -1,8 +1,8 @@
-import { and, count, eq, exists, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, count, eq, exists, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { agents, channelMembers, channels } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { mine, own, p, type Scope } from '../bound.ts'
+import { demand, mine, own, p, type Scope, value } from '../bound.ts'
 
 export function prepareChannels(db: Db) {
   const live = isNull(channels.deletedAt)
@@ -46,19 +46,56 @@ export function prepareChannels(db: Db) {
     .innerJoin(agents, and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId)))
     .where(own(channelMembers, isNull(agents.deletedAt))).orderBy(agents.alias).prepare()
 
+  const details = {
+    ...fields,
+    externalIntegrationType: channels.externalIntegrationType,
+    externalChannelName: channels.externalChannelName,
+    createdAt: channels.createdAt,
+    memberCount: count(channelMembers.agentId),
+  }
+  const page = db.select(details).from(channels).leftJoin(channelMembers, membersOf)
+    .where(own(channels, live, gt(channels.name, p('after')))).groupBy(channels.id).orderBy(channels.name)
+    .limit(p('limit')).prepare()
+  const total = db.select({ n: count() }).from(channels).where(own(channels, live)).prepare()
+  const byRef = db.select(details).from(channels).leftJoin(channelMembers, membersOf)
+    .where(own(channels, live, sql`(${channels.id} = ${p('ref')} OR ${channels.name} = ${p('name')})`))
+    .groupBy(channels.id).prepare()
+
+  const softDelete = db.update(channels).set({ deletedAt: sql`${p('at')}` })
+    .where(own(channels, eq(channels.id, p('channel')), live)).toSQL()
+  const requireLive = demand(
+    db,
+    exists(db.select({ one: sql`1` }).from(channels).where(own(channels, eq(channels.id, p('channel')), live))),
+  )
+  const removeMembers = db.delete(channelMembers).where(own(channelMembers, eq(channelMembers.channelId, p('channel'))))
+    .toSQL()
+  const removeAgent = db.delete(channelMembers).where(own(channelMembers, eq(channelMembers.agentId, p('agent'))))
+    .toSQL()
+  const addMembers = db.insert(channelMembers).select(
+    db.select({
+      accountId: agents.accountId,
+      channelId: value('channel'),
+      agentId: agents.id,
+      joinedAt: value<number>('at'),
+    }).from(agents)
+      .where(own(agents, isNull(agents.deletedAt), sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`)),
+  ).toSQL()
   const add = db.insert(channels).values(mine({
     id: p('id'),
     name: p('name'),
     description: p('description'),
     createdAt: p('at'),
   })).toSQL()
-  const addMember = db.insert(channelMembers)
-    .values(mine({ channelId: p('channel'), agentId: p('agent'), joinedAt: p('at') })).toSQL()
 
   return {
     reads: (scope: Scope) => ({
       /** A live channel of the account, and whether `agent` is in it. */
       byName: (name: string, agent: string) => scope.one(byName, { name, agent }),
+      /** Live channels by name, from behind the name `after`. */
+      page: (after: string, limit: number) => scope.all(page, { after, limit }),
+      total: async () => (await scope.one(total))!.n,
+      /** By id or by name. */
+      byRef: (ref: string, name: string) => scope.one(byRef, { ref, name }),
       /** The channels an agent is in, by name. */
       ofAgent: (agent: string) => scope.all(ofAgent, { agent }),
       /** The members of every channel an agent is in, by alias. */
@@ -68,7 +105,17 @@ export function prepareChannels(db: Db) {
       /** A constraint error when a live channel has the name. */
       add: (channel: { id: string; name: string; description: string }, at: number) =>
         scope.bind(add, { ...channel, at }),
-      addMember: (channel: string, agent: string, at: number) => scope.bind(addMember, { channel, agent, at }),
+      /** Agents of the account by id; those that do not live are left out, so demand them first. */
+      addMembers: (channel: string, ids: string[], at: number) => ({
+        ...scope.bind(addMembers, { channel, ids: JSON.stringify(ids), at }),
+        rows: ids.length,
+      }),
+      removeMembers: (channel: string) => scope.bind(removeMembers, { channel }),
+      /** Take an agent out of every channel. */
+      removeAgent: (agent: string) => scope.bind(removeAgent, { agent }),
+      softDelete: (channel: string, at: number) => scope.bind(softDelete, { channel, at }),
+      /** Fails the unit unless the channel lives when it runs. */
+      requireLive: (channel: string) => scope.bind(requireLive, { channel }),
     }),
   }
 }

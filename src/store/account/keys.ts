@@ -1,7 +1,7 @@
-import { eq, sql } from 'drizzle-orm'
+import { desc, eq, exists, isNull, sql } from 'drizzle-orm'
 import { credentials } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { mine, own, p, type Scope } from '../bound.ts'
+import { demand, mine, own, p, type Scope } from '../bound.ts'
 
 /** What is stored of an agent key or admin key. */
 export interface NewKey {
@@ -25,14 +25,45 @@ export function prepareKeys(db: Db) {
     last4: p('last4'),
     createdAt: p('at'),
   })).onConflictDoNothing().toSQL()
+  const adminKeys = db.select({
+    id: credentials.id,
+    name: credentials.name,
+    last4: credentials.last4,
+    userId: credentials.userId,
+    createdAt: credentials.createdAt,
+    lastUsedAt: credentials.lastUsedAt,
+  }).from(credentials)
+    .where(own(credentials, eq(credentials.kind, 'admin_key'), isNull(credentials.revokedAt)))
+    .orderBy(desc(credentials.createdAt)).prepare()
+  const liveAdminKey = own(
+    credentials,
+    eq(credentials.id, p('id')),
+    eq(credentials.kind, 'admin_key'),
+    isNull(credentials.revokedAt),
+  )
+  const oneAdminKey = db.select({ id: credentials.id }).from(credentials).where(liveAdminKey)
+  const adminKey = oneAdminKey.prepare()
+  const requireLiveAdminKey = demand(db, exists(oneAdminKey))
+  const revokeAdminKey = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(liveAdminKey).toSQL()
+  const revokeOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
+    .where(own(credentials, eq(credentials.agentId, p('agent')), isNull(credentials.revokedAt))).toSQL()
   const used = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.id, p('id')))).toSQL()
 
   return {
-    reads: () => ({}),
+    reads: (scope: Scope) => ({
+      /** Live admin keys without their secret, newest first. */
+      adminKeys: () => scope.all(adminKeys),
+      isLiveAdminKey: async (id: string) => (await scope.one(adminKey, { id })) !== undefined,
+    }),
     changes: (scope: Scope) => ({
       /** Repeated, it does nothing. A constraint error when its agent is missing. */
       add: (key: NewKey, at: number) => scope.bind(add, { ...key, at }),
+      /** Fails the unit unless the admin key is live when it runs. */
+      requireLiveAdminKey: (id: string) => scope.bind(requireLiveAdminKey, { id }),
+      revokeAdminKey: (id: string, at: number) => scope.bind(revokeAdminKey, { id, at }),
+      /** End every key of an agent. */
+      revokeOfAgent: (agent: string, at: number) => scope.bind(revokeOfAgent, { agent, at }),
       used: (id: string, at: number) => scope.bind(used, { id, at }),
     }),
   }

@@ -76,6 +76,8 @@ export function prepareMailbox(db: Db) {
     .where(own(deliveries, mine, eq(deliveries.batchId, p('batch')), inBatch))
     .orderBy(deliveries.seq).prepare()
 
+  const park = db.update(deliveries).set({ state: 'parked' })
+    .where(own(deliveries, mine, isUnread)).toSQL()
   const received = db.select({ id: messages.id, conversationId: messages.conversationId }).from(deliveries)
     .innerJoin(
       messages,
@@ -105,6 +107,8 @@ export function prepareMailbox(db: Db) {
         ...scope.bind(claim, { agent, batch, limit, maxChars, at }),
         rows: limit,
       }),
+      /** Set everything that waits aside: nobody will read it any more. */
+      park: (agent: string) => scope.bind(park, { agent }),
       /** Not a change: the count of what waits, as of this unit's commit. Column `unread`. */
       countUnread: (agent: string) => ({ ...scope.bind(countUnread, { agent }), rows: 0 }),
     }),

@@ -1,4 +1,4 @@
-import { and, eq, exists, isNull, sql } from 'drizzle-orm'
+import { and, count, eq, exists, isNull, sql } from 'drizzle-orm'
 import { agents, agentSkills, skills } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { own, p, type Scope, value } from '../bound.ts'
@@ -6,6 +6,13 @@ import { own, p, type Scope, value } from '../bound.ts'
 export function prepareSkills(db: Db) {
   const fields = { id: skills.id, name: skills.name, description: skills.description }
   const list = db.select(fields).from(skills).where(own(skills)).orderBy(skills.name).prepare()
+  const withCounts = db.select({ ...fields, agentCount: count(agents.id) }).from(skills)
+    .leftJoin(agentSkills, and(eq(agentSkills.accountId, skills.accountId), eq(agentSkills.skillId, skills.id)))
+    .leftJoin(
+      agents,
+      and(eq(agents.accountId, agentSkills.accountId), eq(agents.id, agentSkills.agentId), isNull(agents.deletedAt)),
+    )
+    .where(own(skills)).groupBy(skills.id).orderBy(skills.name).prepare()
   const ofAgent = db.select(fields).from(skills)
     .innerJoin(agentSkills, and(eq(agentSkills.accountId, skills.accountId), eq(agentSkills.skillId, skills.id)))
     .where(own(skills, eq(agentSkills.agentId, p('agent')))).orderBy(skills.name).prepare()
@@ -32,6 +39,8 @@ export function prepareSkills(db: Db) {
   return {
     reads: (scope: Scope) => ({
       list: () => scope.all(list),
+      /** With the number of live agents each is attached to. */
+      withCounts: () => scope.all(withCounts),
       ofAgent: (agent: string) => scope.all(ofAgent, { agent }),
     }),
     changes: (scope: Scope) => ({

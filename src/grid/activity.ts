@@ -1,0 +1,75 @@
+/** The account activity log: every admin call leaves one row. */
+import type { Actor } from '../auth/actor.ts'
+import { GridError } from '../errors.ts'
+import { newId } from '../lib/id.ts'
+import { redactedJson } from '../lib/redact.ts'
+import type { AccountStore } from '../store/account.ts'
+import type { NewActivity } from '../store/account/activity.ts'
+
+/** Longest text of one call's arguments; what is longer is kept by its beginning. */
+const maxArgumentsLength = 4_000
+
+/** A call, as it will stand in the log. */
+export interface Call {
+  tool: string
+  arguments: unknown
+  requestId: string | null
+}
+
+/**
+ * Run a verb so that it leaves one row: in the unit of its own change, or alone when it changed nothing or failed.
+ * No change is stored without its row, and no row without its change. So a verb calls `write` once, and
+ * demands in SQL what must hold instead of looking at the rows that come back.
+ *
+ * Fails with what `run` fails with. Spec: "Admin tools", rule 2.
+ */
+export async function recorded<T>(
+  account: AccountStore,
+  call: Call,
+  run: (account: AccountStore) => Promise<T>,
+): Promise<T> {
+  let isRecorded = false
+  const recording: AccountStore = {
+    ...account,
+    async write(statements) {
+      await account.record(entry(account, call, 'ok'), statements)
+      isRecorded = true
+      return []
+    },
+  }
+  try {
+    const result = await run(recording)
+    if (!isRecorded) await account.record(entry(account, call, 'ok'), [])
+    return result
+  } catch (error) {
+    const outcome = error instanceof GridError ? error.code : 'internal'
+    if (!isRecorded) await account.record(entry(account, call, outcome), [])
+    throw error
+  }
+}
+
+function entry(account: AccountStore, call: Call, outcome: string): NewActivity {
+  return {
+    id: newId(),
+    createdAt: account.deps.now(),
+    ...actorFields(account.actor),
+    tool: call.tool,
+    arguments: shortened(redactedJson(call.arguments ?? {})),
+    outcome,
+    requestId: call.requestId,
+  }
+}
+
+function actorFields(actor: Actor): Pick<NewActivity, 'actorType' | 'userId' | 'credentialId' | 'credentialKind'> {
+  return {
+    actorType: actor.type,
+    userId: actor.type === 'admin' ? actor.userId : null,
+    credentialId: actor.type === 'system' ? null : actor.credentialId,
+    credentialKind: actor.type === 'admin' ? actor.credentialKind : null,
+  }
+}
+
+/** Always valid JSON, also when it had to be cut. */
+function shortened(json: string): string {
+  return json.length <= maxArgumentsLength ? json : JSON.stringify({ cut: json.slice(0, maxArgumentsLength) })
+}

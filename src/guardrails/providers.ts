@@ -1,0 +1,111 @@
+/** The guardrail providers: what each is, and how it is configured. Grid: section 7. */
+import { z } from 'zod'
+
+/** A kind of guardrail that accounts can configure. */
+export interface Provider {
+  id: string
+  name: string
+  description: string
+  /** `local` runs in the grid, `remote` asks a service. */
+  kind: 'local' | 'remote'
+  config: z.ZodType
+  /** Whether it needs the token of a service. */
+  needsToken: boolean
+}
+
+const address = z.url({ protocol: /^https?$/ }).max(2_000)
+const threshold = z.number().min(0).max(1)
+const words = z.array(z.string().min(1).max(200)).max(500)
+
+function provider(
+  id: string,
+  name: string,
+  kind: Provider['kind'],
+  description: string,
+  shape: z.ZodRawShape,
+  needsToken = false,
+): Provider {
+  return { id, name, description, kind, config: z.strictObject(shape), needsToken }
+}
+
+export const providers: readonly Provider[] = [
+  provider(
+    'phrases',
+    'Words and phrases',
+    'local',
+    'Finds listed words and phrases, and the usual injection and secret phrases.',
+    {
+      phrases: words.default([]).describe('Words and phrases to find, without regard to case'),
+      preset: z.enum(['none', 'injection']).default('none').describe(
+        'injection: also the usual phrases of prompt injection',
+      ),
+    },
+  ),
+  provider('patterns', 'Regular expressions', 'local', 'Finds what matches a regular expression, in linear time.', {
+    patterns: z.array(z.string().min(1).max(500)).min(1).max(50).describe(
+      'RE2 expressions; no look-around, no back references',
+    ),
+  }),
+  provider(
+    'pii',
+    'Personal data',
+    'local',
+    'Finds mail addresses, phone numbers, cards, IBANs, national ids and API keys.',
+    {
+      kinds: z.array(z.enum(['email', 'phone', 'card', 'iban', 'national_id', 'api_key'])).min(1)
+        .default(['email', 'phone', 'card', 'iban', 'national_id', 'api_key']).describe('What to look for'),
+    },
+  ),
+  provider(
+    'invisible-text',
+    'Invisible text',
+    'local',
+    'Finds Unicode tags, bidirectional controls and zero-width characters.',
+    {},
+  ),
+  provider('length', 'Length', 'local', 'Finds messages that are longer than allowed.', {
+    maxCharacters: z.int().min(1).max(10_000).describe('Longest allowed message, in characters'),
+  }),
+  provider('openai-moderation', 'OpenAI moderation', 'remote', 'Asks the OpenAI moderation endpoint.', {
+    model: z.string().min(1).max(100).default('omni-moderation-latest'),
+    threshold: threshold.optional().describe('Score from which a category counts; without it the service decides'),
+  }, true),
+  provider('lakera-guard', 'Lakera Guard', 'remote', 'Asks Lakera Guard for prompt attacks.', {
+    baseUrl: address.default('https://api.lakera.ai'),
+    projectId: z.string().min(1).max(100).optional(),
+  }, true),
+  provider(
+    'azure-prompt-shields',
+    'Azure Prompt Shields',
+    'remote',
+    'Asks Azure AI Content Safety for prompt attacks.',
+    {
+      endpoint: address.describe('https://<resource>.cognitiveservices.azure.com'),
+    },
+    true,
+  ),
+  provider('presidio', 'Presidio', 'remote', 'Asks a self-hosted Presidio analyzer for personal data.', {
+    analyzerUrl: address,
+    language: z.string().min(2).max(10).default('en'),
+    threshold: threshold.default(0.5),
+  }),
+  provider('llm-judge', 'LLM judge', 'remote', 'Asks a model behind an OpenAI-compatible chat endpoint.', {
+    baseUrl: address,
+    model: z.string().min(1).max(200),
+    policy: z.string().min(1).max(4_000).describe('What is not allowed, in plain words'),
+  }, true),
+  provider('webhook', 'Webhook', 'remote', 'Asks your own service; requests are signed by Standard Webhooks.', {
+    url: address,
+  }, true),
+]
+
+/** A provider as it is answered, with the JSON schema of its configuration. */
+export interface ListedProvider extends Omit<Provider, 'config'> {
+  configSchema: Record<string, unknown>
+}
+
+/** Spec: "`admin_list_guardrail_providers` returns a static list". Built once. */
+export const listedProviders: readonly ListedProvider[] = providers.map(({ config, ...rest }) => {
+  const { $schema: _, ...configSchema } = z.toJSONSchema(config, { io: 'input' })
+  return { ...rest, configSchema }
+})

@@ -1,0 +1,190 @@
+/** Commands that administer one account, run in the process that holds the database. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { StoreCommand } from '../../src/cli/command.ts'
+import { runThere, takeCommands } from '../../src/cli/control.ts'
+import { findCommand } from '../../src/cli/help.ts'
+import { storeCommands } from '../../src/cli/store-commands.ts'
+import type { Listener } from '../../src/listen.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { mcp } from '../support/mcp.ts'
+import { runCommand, temporaryPlace } from '../support/process.ts'
+
+let grid: TestGrid
+let control: Listener
+beforeEach(async () => {
+  grid = await testGrid()
+  control = await takeCommands(grid.store, storeCommands)
+})
+afterEach(async () => {
+  await control.stop(1_000)
+  await grid.close()
+})
+
+test('create-guardrail stores a guardrail whose token is seen nowhere', async () => {
+  const made = await run('create-guardrail', {
+    name: 'judge',
+    provider: 'llm-judge',
+    config: '{"baseUrl":"https://llm.example","model":"m","policy":"no insults"}',
+    token: 'sk-canary-cli',
+    action: 'flag',
+    'on-failure': 'closed',
+  })
+
+  expect(made).toEqual({ guardrail_id: expect.stringMatching(/^[0-9a-f-]{36}$/), name: 'judge' })
+  expect(await grid.acme.store.read.guardrails.list()).toMatchObject([{
+    id: made.guardrail_id,
+    config: { baseUrl: 'https://llm.example', model: 'm', policy: 'no insults' },
+    action: 'flag',
+    onFailure: 'closed',
+  }])
+  const rows = await grid.acme.store.read.activity.list()
+  expect(JSON.parse(rows[0].arguments)).toMatchObject({ name: 'judge', config: { model: 'm' }, token: '…' })
+  expect(JSON.stringify([made, rows, grid.logs])).not.toContain('canary')
+})
+
+test.each([
+  ['config that is no JSON', { provider: 'pii', config: '{kinds' }, 'invalid_input', 'config: must be JSON'],
+  ['an unknown provider', { provider: 'magic' }, 'invalid_input', 'There is no such provider. Known are: phrases'],
+  ['a bad configuration', { provider: 'length', config: '{}' }, 'invalid_input', 'config.maxCharacters: '],
+  ['a missing token', { provider: 'webhook', config: '{"url":"https://x.example"}' }, 'invalid_input', 'needs a token'],
+  ['an empty token', { provider: 'openai-moderation', token: '' }, 'invalid_input', 'needs a token'],
+  ['an unknown word', { provider: 'pii', action: 'burn' }, 'usage', '--action takes block, redact, flag, not "burn".'],
+])('create-guardrail refuses %s', async (_, args, code, text) => {
+  await expect(run('create-guardrail', { name: 'g', ...args }))
+    .rejects.toMatchObject({ code, message: expect.stringContaining(text) })
+  expect(await grid.acme.store.read.guardrails.list()).toEqual([])
+})
+
+test('admin keys are listed without their secret, and a deleted one is refused on its next request', async () => {
+  const made = await run('create-admin-key', { name: 'CI' })
+  expect((await mcp(grid, made.admin_key as string, 'tools/list')).status).toBe(200)
+
+  const { keys } = await run('list-admin-keys', {}) as { keys: Record<string, unknown>[] }
+  const deleted = await run('delete-admin-key', { key: made.key_id as string })
+
+  expect(keys.map(({ name }) => name).sort()).toEqual(['CI', 'first key'])
+  expect(keys.find(({ name }) => name === 'CI')).toEqual({
+    key_id: made.key_id,
+    name: 'CI',
+    last4: (made.admin_key as string).slice(-4),
+    user_id: null,
+    created_at: '2026-11-21T09:00:00.000Z',
+    last_used_at: '2026-11-21T09:00:00.000Z',
+  })
+  expect(deleted).toEqual({ deleted: true, key_id: made.key_id })
+  expect((await mcp(grid, made.admin_key as string, 'tools/list')).status).toBe(401)
+  expect((await mcp(grid, grid.acme.adminKey, 'tools/list')).status).toBe(200)
+  expect(await run('list-admin-keys', {})).toMatchObject({ keys: [{ name: 'first key' }] })
+})
+
+test('delete-admin-key ends no key of an agent, of another account, or a second time', async () => {
+  const [agentKey] = await grid.store.write([
+    { sql: "SELECT id FROM credentials WHERE account_id = ? AND kind = 'agent_key'", args: [grid.acme.id], rows: 0 },
+  ])
+  const [foreign] = await grid.evil.store.read.keys.adminKeys()
+  const [own] = await grid.acme.store.read.keys.adminKeys()
+  await run('delete-admin-key', { key: own.id })
+
+  for (const key of [String(agentKey[0].id), foreign.id, own.id, 'nonsense']) {
+    await expect(run('delete-admin-key', { key })).rejects.toMatchObject({ code: 'credential_not_found' })
+  }
+  expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(200)
+  expect((await mcp(grid, grid.evil.adminKey, 'tools/list')).status).toBe(200)
+})
+
+test('a command that changes an account leaves a row of the system, also when it is refused', async () => {
+  await run('create-agent', { alias: 'carol' })
+  await run('create-channel', { name: 'general', members: 'carol' })
+  await run('create-guardrail', { name: 'names', provider: 'pii' })
+  const key = await run('create-admin-key', { name: 'CI' })
+  await run('delete-admin-key', { key: key.key_id as string })
+  await run('create-agent', { alias: 'carol' }).catch(() => {})
+  await run('list-admin-keys', {})
+
+  const rows = (await grid.acme.store.read.activity.list()).reverse()
+  expect(rows.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
+    'create-agent ok',
+    'create-channel ok',
+    'create-guardrail ok',
+    'create-admin-key ok',
+    'delete-admin-key ok',
+    'create-agent alias_taken',
+  ])
+  for (const row of rows) {
+    expect(row).toMatchObject({ actorType: 'system', credentialId: null, credentialKind: null, requestId: null })
+  }
+  expect(await grid.evil.store.read.activity.list()).toEqual([])
+})
+
+describe('verify-activity', () => {
+  test('tells the length and the head of a chain that holds', async () => {
+    expect(await run('verify-activity', {})).toEqual({ rows: 0, head_hash: null })
+
+    await run('create-agent', { alias: 'carol' })
+    await run('create-agent', { alias: 'dave' })
+
+    const { hash } = (await grid.acme.store.read.activity.head())!
+    expect(await run('verify-activity', {})).toEqual({ rows: 2, head_hash: hash })
+  })
+
+  test('names the first broken row and fails', async () => {
+    for (const alias of ['carol', 'dave', 'erin']) await run('create-agent', { alias })
+    await grid.store.write([
+      { sql: 'DROP TRIGGER activity_is_not_changed', args: [] },
+      { sql: "UPDATE activity SET arguments = '{}' WHERE account_id = ? AND n = 2", args: [grid.acme.id] },
+    ])
+
+    await expect(run('verify-activity', {})).rejects.toMatchObject({
+      code: 'activity_broken',
+      exitCode: 1,
+      message: 'The activity log is broken at row 2: it was changed or moved, or is missing.',
+    })
+  })
+})
+
+test('as a process: the token comes from GUARDRAIL_TOKEN, and a broken chain ends with exit code 1', async () => {
+  const place = temporaryPlace()
+  try {
+    const command = async (words: string[], env: Record<string, string> = {}) => {
+      const { code, stdout, stderr } = await runCommand('bun', [...words, '--json'], {
+        DATABASE_URL: place.url,
+        ...env,
+      })
+      return { code, stderr, answer: JSON.parse(stdout) }
+    }
+    const { answer: { account_id } } = await command(
+      ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example'],
+    )
+    const guardrail = await command(
+      ['create-guardrail', '--account', account_id, '--name', 'mod', '--provider', 'openai-moderation'],
+      { GUARDRAIL_TOKEN: 'sk-canary-env' },
+    )
+    const whole = await command(['verify-activity', '--account', account_id])
+
+    const behind = await testGrid({ url: place.url })
+    await behind.store.write([
+      {
+        sql: 'INSERT INTO activity SELECT account_id, 2, id, created_at, actor_type, user_id, credential_id,' +
+          ' credential_kind, tool, arguments, outcome, request_id, previous_hash, hash FROM activity WHERE account_id = ?',
+        args: [account_id],
+      },
+    ])
+    await behind.close()
+    const broken = await command(['verify-activity', '--account', account_id])
+
+    expect(guardrail).toMatchObject({ code: 0, stderr: '', answer: { name: 'mod' } })
+    expect(whole).toMatchObject({ code: 0, answer: { rows: 1, head_hash: expect.stringMatching(/^[0-9a-f]{64}$/) } })
+    expect(broken).toMatchObject({ code: 1, answer: { error: { code: 'activity_broken' } } })
+  } finally {
+    place.remove()
+  }
+})
+
+/** Run a command on Acme the way another process does. */
+async function run(name: string, args: Record<string, string>): Promise<Record<string, unknown>> {
+  const access = JSON.parse(readFileSync(join(grid.folder, 'grid.db.owner'), 'utf8')).control
+  const result = await runThere(access, findCommand(name) as StoreCommand, { account: grid.acme.id, ...args })
+  return result!
+}

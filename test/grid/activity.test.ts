@@ -1,0 +1,201 @@
+/** What admin calls leave in the activity log of their account (spec: "Admin tools", rule 2; security P9, D1, D3). */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createGuardrail } from '../../src/grid/guardrails.ts'
+import type { Activity } from '../../src/store/account/activity.ts'
+import { dump, rows } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { asCalled, type Era, eras, mcp } from '../support/mcp.ts'
+import { adminRows } from '../support/parameters.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+  const { acme } = grid
+  await acme.agent('mate')
+  await call('admin_create_channel', { name: 'home' })
+  for (const name of ['own-0', 'own-1']) await createGuardrail(acme.store, { name, provider: 'pii' })
+})
+afterEach(() => grid.close())
+
+const changes = Object.keys(adminRows).filter((tool) => !tool.startsWith('admin_list_'))
+
+describe.each(eras)('in the %s era', (era) => {
+  test('rows equal the calls made, in number, order and outcome', async () => {
+    const before = (await log()).length
+    const calls: [tool: string, args: Record<string, unknown>, outcome: string][] = [
+      ...Object.entries(adminRows).filter(([tool]) => !/delete|members$/.test(tool))
+        .map(([tool, { args }]) => [tool, args, 'ok'] as [string, Record<string, unknown>, string]),
+      ['admin_set_channel_members', { name: 'fresh-channel', members: ['mate', 'alice'] }, 'ok'],
+      ['admin_create_agent', { alias: 'fresh-agent' }, 'alias_taken'],
+      ['admin_create_agent', { alias: 'eve' }, 'alias_taken'],
+      ['admin_create_agent', { alias: 'admin' }, 'alias_reserved'],
+      ['admin_create_agent', { alias: 'No' }, 'invalid_alias'],
+      ['admin_create_agent', {}, 'invalid_input'],
+      ['admin_list_agents', { accountId: grid.evil.id }, 'invalid_input'],
+      ['admin_create_channel', { name: 'home' }, 'channel_taken'],
+      ['admin_create_channel', { name: 'other', members: ['mate', 'nobody'] }, 'agent_not_found'],
+      ['admin_set_agent_skills', { id: grid.eve.id, skills: [] }, 'agent_not_found'],
+      ['admin_set_agent_guardrails', { alias: 'mate', guardrails: ['none'] }, 'guardrail_not_found'],
+      ['admin_set_channel_members', { name: 'none', members: [] }, 'channel_not_found'],
+      ['admin_delete_agent', { alias: 'fresh-agent' }, 'ok'],
+      ['admin_delete_agent', { alias: 'fresh-agent' }, 'agent_not_found'],
+      ['admin_delete_channel', { name: 'home' }, 'ok'],
+      ['admin_delete_channel', { name: 'home' }, 'channel_not_found'],
+    ]
+
+    const requestIds: string[] = []
+    for (const [tool, args] of calls) requestIds.push((await call(tool, args, era)).requestId)
+
+    const left = (await log()).slice(before)
+    expect(left.map(({ tool, outcome }) => [tool, outcome])).toEqual(calls.map(([tool, , outcome]) => [tool, outcome]))
+    expect(left.map(({ requestId }) => requestId)).toEqual(requestIds)
+    expect(new Set(requestIds).size).toBe(calls.length)
+    expect(left.map((row) => JSON.parse(row.arguments))).toEqual(calls.map(([, args]) => args))
+    expect(await grid.acme.store.read.activity.firstBroken()).toBeUndefined()
+  })
+
+  test('a call that fails through our own fault is there, as internal', async () => {
+    await rows(grid, 'ALTER TABLE skills RENAME TO elsewhere')
+
+    const { code } = await call('admin_list_skills', {}, era)
+
+    expect(code).toBe('internal')
+    expect((await log()).at(-1)).toMatchObject({ tool: 'admin_list_skills', outcome: 'internal' })
+  })
+
+  test('what is no call of an admin tool leaves no row', async () => {
+    const before = await log()
+
+    await mcp(grid, grid.acme.adminKey, 'tools/list', undefined, era)
+    await mcp(grid, grid.acme.adminKey, 'tools/call', { name: 'send_message', arguments: {} }, era)
+    await mcp(grid, grid.acme.adminKey, 'tools/call', { name: 'admin_nothing', arguments: {} }, era)
+    await mcp(grid, grid.alice.key, 'tools/call', { name: 'admin_list_agents', arguments: {} }, era)
+    await mcp(grid, grid.alice.key, 'tools/call', { name: 'list_agents', arguments: {} }, era)
+
+    expect(await log()).toEqual(before)
+  })
+})
+
+test('a row says who called with what credential, and when', async () => {
+  const [key] = await grid.acme.store.read.keys.adminKeys()
+  grid.clock.now += 5_000
+
+  await call('admin_list_agents', {})
+
+  expect((await log()).at(-1)).toMatchObject({
+    createdAt: grid.clock.now,
+    actorType: 'admin',
+    credentialId: key.id,
+    credentialKind: 'admin_key',
+    userId: null,
+  })
+})
+
+test('a row names the person behind the key', async () => {
+  const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [grid.acme.id])
+  await rows(grid, "UPDATE credentials SET user_id = ? WHERE account_id = ? AND kind = 'admin_key'", [
+    member.user_id,
+    grid.acme.id,
+  ])
+
+  await call('admin_list_agents', {})
+
+  expect((await log()).at(-1)).toMatchObject({ userId: member.user_id, credentialKind: 'admin_key' })
+})
+
+test('the log of one account has nothing of the calls of another', async () => {
+  await call('admin_create_agent', { alias: 'carol', description: 'of Acme' })
+
+  expect(await grid.evil.store.read.activity.list()).toEqual([])
+})
+
+test.each([
+  ['the token of a remote agent', { alias: 'far', type: 'a2a', remoteUrl: 'https://x.example', remoteToken: 'CANARY' }],
+  ['a token that is refused', { alias: 'far', remoteToken: 'CANARY' }],
+  ['fields with the names of secrets', { apiKey: 'CANARY', password: 'CANARY', client_secret: ['CANARY'] }],
+  ['the password of an address', { alias: 'far', type: 'a2a', remoteUrl: 'https://user:CANARY@x.example' }],
+])('%s is not in the log', async (_, args) => {
+  await call('admin_create_agent', args)
+
+  expect((await log()).at(-1)!.tool).toBe('admin_create_agent')
+  expect(await dump(grid, grid.acme)).not.toContain('CANARY')
+  expect(grid.logs.join('\n')).not.toContain('CANARY')
+})
+
+test('keys of the grid are in no row, wherever they were put', async () => {
+  const keys = [grid.acme.adminKey, grid.bob.key]
+  for (const key of keys) {
+    await call('admin_create_agent', { alias: key, description: `my key is ${key}.`, [key]: 1 })
+    await call('admin_delete_agent', { id: key })
+    await call('admin_set_agent_skills', { alias: 'mate', skills: [{ name: 'x', description: key.repeat(9) }] })
+  }
+
+  const text = JSON.stringify(await log())
+  for (const key of keys) expect(text).not.toContain(key.slice(9, -4))
+  expect(text).toContain(`grid_adm_…${grid.acme.adminKey.slice(-4)}`)
+})
+
+test('arguments beyond all measure are kept by their beginning, as JSON', async () => {
+  await call('admin_set_channel_members', { name: 'home', members: Array(500).fill('x'.repeat(60)) })
+
+  const row = (await log()).at(-1)!
+  expect(row).toMatchObject({ tool: 'admin_set_channel_members', outcome: 'agent_not_found' })
+  expect(row.arguments.length).toBeLessThan(5_000)
+  expect(JSON.parse(row.arguments).cut).toMatch(/^\{"name":"home"/)
+})
+
+describe('when the log cannot be written', () => {
+  beforeEach(() =>
+    rows(grid, "CREATE TRIGGER no_log BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'no log today'); END")
+  )
+
+  test.each(changes)('%s changes nothing, and the caller gets an error', async (tool) => {
+    const before = await dump(grid, grid.acme)
+
+    const { code } = await call(tool, adminRows[tool].args)
+
+    expect(code).toBe('write_conflict')
+    expect(await dump(grid, grid.acme)).toBe(before)
+    await rows(grid, 'DROP TRIGGER no_log')
+    expect((await call(tool, adminRows[tool].args)).code).toBeUndefined()
+  })
+
+  test('a call that only looks is not answered either', async () => {
+    expect((await call('admin_list_agents', {})).code).toBe('write_conflict')
+  })
+})
+
+test('a change that the database refuses leaves no row that says ok', async () => {
+  const before = (await log()).length
+  await rows(grid, "CREATE TRIGGER no_agents BEFORE INSERT ON agents BEGIN SELECT RAISE(ABORT, 'full'); END")
+
+  const { code } = await call('admin_create_agent', { alias: 'carol' })
+
+  expect(code).toBe('write_conflict')
+  expect((await log()).slice(before).map(({ outcome }) => outcome)).toEqual(['write_conflict'])
+})
+
+test.each([
+  ['admin_create_agent', { alias: 'carol' }, 'alias_taken'],
+  ['admin_delete_agent', { alias: 'mate' }, 'agent_not_found'],
+  ['admin_create_channel', { name: 'other' }, 'channel_taken'],
+  ['admin_delete_channel', { name: 'home' }, 'channel_not_found'],
+])('of 20 calls of %s at once one row says ok, as one call did it', async (tool, args, refusal) => {
+  const before = (await log()).length
+
+  const codes = await Promise.all(Array.from({ length: 20 }, async () => (await call(tool, args)).code ?? 'ok'))
+
+  const outcomes = (await log()).slice(before).map(({ outcome }) => outcome)
+  expect(codes.sort()).toEqual([...Array(19).fill(refusal), 'ok'].sort())
+  expect(outcomes.sort()).toEqual(codes)
+})
+
+/** Every row, oldest first. */
+async function log(): Promise<Activity[]> {
+  return (await grid.acme.store.read.activity.list()).reverse()
+}
+
+async function call(tool: string, args: Record<string, unknown>, era: Era = 'legacy') {
+  const { headers, body } = await mcp(grid, grid.acme.adminKey, 'tools/call', { name: tool, arguments: args }, era)
+  return { code: asCalled(body.result).code, requestId: headers.get('X-Request-Id')! }
+}

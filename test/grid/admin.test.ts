@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { recorded } from '../../src/grid/activity.ts'
+import { createAgent, deleteAgent } from '../../src/grid/agents.ts'
+import { createChannel, deleteChannel, setChannelMembers } from '../../src/grid/channels.ts'
+import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails.ts'
+import { setAgentSkills } from '../../src/grid/skills.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+
+let grid: TestGrid
+let acme: AccountStore
+beforeEach(async () => {
+  grid = await testGrid()
+  acme = grid.acme.store
+})
+afterEach(() => grid.close())
+
+test('members are replaced all or nothing', async () => {
+  await createChannel(acme, { name: 'general', members: ['alice', '@Bob', grid.bob.id] })
+
+  const failed = setChannelMembers(acme, { channel: 'general', members: ['alice', 'nobody'] })
+
+  await expect(failed).rejects.toMatchObject({ code: 'agent_not_found' })
+  expect(await acme.read.channels.page('', 10)).toMatchObject([{ name: 'general', memberCount: 2 }])
+  const set = await setChannelMembers(acme, { channel: '#general', members: [] })
+  expect(set).toMatchObject({ channel: { memberCount: 0 }, members: [] })
+})
+
+test('a deleted channel leaves the listing and frees its name for the account', async () => {
+  const { channel } = await createChannel(acme, { name: 'general', members: ['alice'] })
+
+  await expect(createChannel(acme, { name: 'general' })).rejects.toMatchObject({ code: 'channel_taken' })
+  await deleteChannel(acme, channel.id)
+
+  expect(await acme.read.channels.page('', 10)).toEqual([])
+  await expect(deleteChannel(acme, 'general')).rejects.toMatchObject({ code: 'channel_not_found' })
+  await createChannel(acme, { name: 'general' })
+})
+
+test('an alias stays with the account of its deleted agent', async () => {
+  await deleteAgent(acme, 'bob')
+
+  await expect(deleteAgent(acme, grid.bob.id)).rejects.toMatchObject({ code: 'agent_not_found' })
+  await expect(createAgent(grid.evil.store, { alias: 'bob' })).rejects.toMatchObject({ code: 'alias_taken' })
+  const { agent } = await createAgent(acme, { alias: 'bob' })
+  expect(agent.id).not.toBe(grid.bob.id)
+})
+
+test('skills and guardrails are replaced as a whole', async () => {
+  await createGuardrail(acme, { name: 'no-secrets', provider: 'pii', config: { kinds: ['api_key'] } })
+  await createGuardrail(acme, { name: 'short', provider: 'length', config: { maxCharacters: 500 }, action: 'flag' })
+
+  await setAgentSkills(acme, { agent: '@bob', skills: [{ name: 'sums' }, { name: 'sums' }, { name: 'tax' }] })
+  await setAgentSkills(acme, { agent: grid.bob.id, skills: [{ name: 'tax' }] })
+  await setAgentGuardrails(acme, { agent: 'bob', guardrails: [{ ref: 'no-secrets' }] })
+  const { guardrails } = await setAgentGuardrails(acme, {
+    agent: 'bob',
+    guardrails: [{ ref: 'short', direction: 'inbound', action: 'block' }],
+  })
+
+  expect(guardrails).toMatchObject([{ name: 'short', direction: 'inbound', action: 'block' }])
+  expect(await acme.read.skills.withCounts()).toMatchObject([{ name: 'sums', agentCount: 0 }, {
+    name: 'tax',
+    agentCount: 1,
+  }])
+  expect(await acme.read.guardrails.list()).toMatchObject([{ name: 'no-secrets', agentCount: 0 }, {
+    name: 'short',
+    agentCount: 1,
+  }])
+})
+
+test('a token is stored sealed and never read back', async () => {
+  await createGuardrail(acme, { name: 'judge', provider: 'openai-moderation', token: 'sk-canary-123456' })
+
+  const [listed] = await acme.read.guardrails.list()
+  expect(Object.keys(listed)).not.toContain('encryptedToken')
+  expect(JSON.stringify(listed)).not.toContain('canary')
+})
+
+test('every admin call leaves one row, in the unit of its change', async () => {
+  const call = (tool: string, args: unknown) => ({ tool, arguments: args, requestId: 'r1' })
+  await recorded(
+    acme,
+    call('admin_create_agent', { alias: 'carol', remoteToken: 'hush' }),
+    (account) => createAgent(account, { alias: 'carol' }),
+  )
+  await recorded(acme, call('admin_delete_agent', { id: 'x' }), (account) => deleteAgent(account, 'x')).catch(() => {})
+  await recorded(acme, call('admin_list_agents', {}), (account) => account.read.agents.total())
+
+  const rows = await acme.read.activity.list()
+  expect(rows.map((row) => [row.n, row.tool, row.outcome])).toEqual([
+    [3, 'admin_list_agents', 'ok'],
+    [2, 'admin_delete_agent', 'agent_not_found'],
+    [1, 'admin_create_agent', 'ok'],
+  ])
+  expect(rows[2].arguments).toBe('{"alias":"carol","remoteToken":"…"}')
+  expect(await acme.read.activity.firstBroken()).toBeUndefined()
+})
+
+test('100 parallel admin calls make one unbroken chain', async () => {
+  await Promise.all(
+    Array.from(
+      { length: 100 },
+      (_, n) =>
+        recorded(
+          acme,
+          { tool: 't', arguments: { n }, requestId: null },
+          (account) => createAgent(account, { alias: `agent-${n}` }),
+        ),
+    ),
+  )
+
+  expect((await acme.read.activity.head())!.n).toBe(100)
+  expect(await acme.read.activity.firstBroken()).toBeUndefined()
+})

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { createKeyRing, isKeyRing, newKeyRing } from '../../src/lib/key-ring.ts'
+
+const place = 'guardrails:acme:g1:token'
+
+test('a sealed token opens in its place and nowhere else', async () => {
+  const ring = createKeyRing(newKeyRing())
+  const sealed = await ring.seal('sk-secret-ü', place)
+
+  expect(await ring.open(sealed, place)).toBe('sk-secret-ü')
+  expect(JSON.stringify(sealed)).not.toContain('secret')
+  await expect(ring.open(sealed, 'guardrails:evil:g1:token')).rejects.toMatchObject({ code: 'internal' })
+  await expect(ring.open(sealed, 'guardrails:acme:g2:token')).rejects.toMatchObject({ code: 'internal' })
+})
+
+test('the same token is sealed differently each time', async () => {
+  const ring = createKeyRing(newKeyRing())
+
+  expect((await ring.seal('a', place)).tokenIv).not.toBe((await ring.seal('a', place)).tokenIv)
+})
+
+test('every flipped bit of a sealed token is found', async () => {
+  const ring = createKeyRing(newKeyRing())
+  const sealed = await ring.seal('sk-secret', place)
+
+  for (const part of ['encryptedToken', 'tokenIv', 'tokenAuthTag'] as const) {
+    const bytes = Uint8Array.from(atob(sealed[part]), (char) => char.charCodeAt(0))
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const flipped = bytes.slice()
+      flipped[bit >> 3] ^= 1 << (bit & 7)
+      const changed = { ...sealed, [part]: btoa(String.fromCharCode(...flipped)) }
+      await expect(ring.open(changed, place)).rejects.toMatchObject({ code: 'internal' })
+    }
+  }
+})
+
+test('new writes take the first key, older ones still open', async () => {
+  const old = newKeyRing()
+  const sealed = await createKeyRing(old).seal('kept', place)
+  const rotated = createKeyRing(`${newKeyRing().replace('1:', '2:')},${old}`)
+
+  expect(await rotated.open(sealed, place)).toBe('kept')
+  expect((await rotated.seal('new', place)).tokenKeyId).toBe('2')
+  await expect(createKeyRing(newKeyRing().replace('1:', '2:')).open(sealed, place)).rejects.toMatchObject({
+    code: 'internal',
+  })
+})
+
+test('without keys nothing is sealed and the error says what to set', async () => {
+  await expect(createKeyRing(undefined).seal('x', place)).rejects.toThrow('GRID_KEYS')
+})
+
+test.each([
+  ['', false],
+  ['1:', false],
+  ['1:c2hvcnQ=', false],
+  ['not base64', false],
+  [`${newKeyRing()},${newKeyRing()}`, false],
+  [newKeyRing(), true],
+])('%j is a key ring: %j', (text, expected) => {
+  expect(isKeyRing(text)).toBe(expected)
+})

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { redact, redactedJson } from '../../src/lib/redact.ts'
+
+const key = `grid_adm_${'k'.repeat(45)}LAST`
+
+test.each([
+  ['keys that touch each other', key + key, 'grid_adm_…LASTgrid_adm_…LAST'],
+  ['a key behind one that was cut off', key.slice(0, 30) + key, 'grid_adm_…kkkkgrid_adm_…LAST'],
+  ['a key before the begin of another word', `${key}grid`, 'grid_adm_…grid'],
+  ['the user of an address', 'to https://ann:hush@x.example/a@b', 'to https://…@x.example/a@b'],
+  ['a claim link', 'https://x.example/claim/hush?', 'https://x.example/claim/…?'],
+  ['what is no secret', 'https://x.example/@bob and ann@x.example, grid_agt_', undefined],
+])('%s', (_, text, expected) => {
+  expect(redact(text)).toBe(expected ?? text)
+})
+
+test('fields that hold secrets keep their name alone', () => {
+  const call = { alias: 'far', remoteToken: 'hush', nested: [{ password: { deep: 'hush' }, tokens: 3 }], secret: '' }
+
+  expect(redactedJson(call)).toBe(
+    '{"alias":"far","remoteToken":"…","nested":[{"password":"…","tokens":3}],"secret":""}',
+  )
+})
+
+test('a long text takes no long time', () => {
+  const startedAt = performance.now()
+
+  redact('grid_adm_'.repeat(20_000))
+  redact('://'.repeat(60_000))
+  redact(`grid_adm_${'k'.repeat(200_000)}`)
+
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
+})

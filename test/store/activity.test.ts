@@ -1,0 +1,245 @@
+/** The activity log as an append-only chain of rows (security D3). */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createApp } from '../../src/app.ts'
+import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts.ts'
+import { recorded } from '../../src/grid/activity.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { openStore } from '../../src/store/store.ts'
+import { rows } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { gridPath, wireRequest } from '../support/mcp.ts'
+import { type Sqld, startSqld } from '../support/sqld.ts'
+import { tripwire } from '../support/tripwire.ts'
+
+describe('the chain', () => {
+  let grid: TestGrid
+  beforeEach(async () => {
+    grid = await testGrid()
+    for (let n = 1; n <= 4; n++) await call(grid.acme.store, `tool-${n}`)
+    await call(grid.evil.store, 'tool-1')
+  })
+  afterEach(() => grid.close())
+
+  test('holds, and begins anew in each account', async () => {
+    expect(await firstBroken()).toBeUndefined()
+    expect(await grid.acme.store.read.activity.head()).toMatchObject({ n: 4, tool: 'tool-4' })
+    expect(await grid.evil.store.read.activity.head()).toMatchObject({ n: 1, previousHash: '' })
+  })
+
+  test.each([
+    ["UPDATE activity SET outcome = 'x' WHERE account_id = ?"],
+    ['DELETE FROM activity WHERE account_id = ?'],
+    [copy(1, 2).replace('INSERT', 'INSERT OR REPLACE')],
+  ])('is append-only: %s is refused', async (sql) => {
+    await expect(rows(grid, sql, [grid.acme.id])).rejects.toMatchObject({ code: 'write_conflict' })
+    expect(await grid.acme.store.read.activity.list()).toHaveLength(4)
+  })
+
+  test.each([
+    ['id', "'other'"],
+    ['created_at', 'created_at + 1'],
+    ['actor_type', "'user'"],
+    ['user_id', "'other'"],
+    ['credential_id', "'other'"],
+    ['credential_kind', "'oauth'"],
+    ['tool', "'tool-3'"],
+    ['arguments', "'{}'"],
+    ['outcome', "'alias_taken'"],
+    ['request_id', "'other'"],
+    ['previous_hash', "''"],
+    ['hash', "replace(hash, 'a', 'b') || 'c'"],
+    ['n', '9'],
+  ])('shows that %s of a row was changed', async (column, value) => {
+    await behindItsBack(`UPDATE activity SET ${column} = ${value} WHERE account_id = ? AND n = 2`)
+
+    expect(await firstBroken()).toBe(2)
+  })
+
+  test.each([1, 2, 3])('shows that row %i was deleted', async (n) => {
+    await behindItsBack(`DELETE FROM activity WHERE account_id = ? AND n = ${n}`)
+
+    expect(await firstBroken()).toBe(n)
+  })
+
+  test.each([-1, 0, 5])('shows that a row was slipped in at %i', async (n) => {
+    await behindItsBack(copy(2, n))
+
+    expect(await firstBroken()).toBe(n === 5 ? 5 : 1)
+  })
+
+  test('shows that two rows were swapped, and that one was replaced by another', async () => {
+    await behindItsBack('UPDATE activity SET n = 12 - n WHERE account_id = ? AND n IN (2, 3)')
+    await behindItsBack('UPDATE activity SET n = n - 7 WHERE account_id = ? AND n > 8')
+    expect(await firstBroken()).toBe(2)
+
+    await behindItsBack(copy(1, 2).replace('INSERT', 'INSERT OR REPLACE'))
+    expect(await firstBroken()).toBe(2)
+  })
+
+  test('shows that a row came from another account', async () => {
+    await behindItsBack('DELETE FROM activity WHERE account_id = ?')
+    await grid.store.write([{ sql: copy(1, 1, '?'), args: [grid.acme.id, grid.evil.id] }])
+
+    expect(await firstBroken()).toBe(1)
+  })
+
+  test('does not show that its newest rows were cut off; an earlier head does', async () => {
+    const head = (await grid.acme.store.read.activity.head())!
+
+    await behindItsBack('DELETE FROM activity WHERE account_id = ? AND n = 4')
+
+    expect(await firstBroken()).toBeUndefined()
+    expect(await grid.acme.store.read.activity.head()).not.toMatchObject({ hash: head.hash })
+  })
+
+  function firstBroken() {
+    return grid.acme.store.read.activity.firstBroken()
+  }
+
+  /** What the triggers refuse, done by somebody who drops them. */
+  async function behindItsBack(sql: string): Promise<void> {
+    await grid.store.write([
+      { sql: 'DROP TRIGGER IF EXISTS activity_is_not_changed', args: [] },
+      { sql: 'DROP TRIGGER IF EXISTS activity_is_not_deleted', args: [] },
+      { sql: 'DROP TRIGGER IF EXISTS activity_is_not_replaced', args: [] },
+      { sql, args: [grid.acme.id] },
+    ])
+  }
+
+  function copy(from: number, to: number, account = 'account_id'): string {
+    return `INSERT INTO activity SELECT ${account}, ${to}, id, created_at, actor_type, user_id, credential_id,
+      credential_kind, tool, arguments, outcome, request_id, previous_hash, hash
+      FROM activity WHERE account_id = ? AND n = ${from}`
+  }
+})
+
+describe('the list', () => {
+  let grid: TestGrid
+  let acme: AccountStore
+  beforeAll(async () => {
+    grid = await testGrid()
+    acme = grid.acme.store
+    const as = (credentialId: string, userId: string | null) =>
+      grid.store.account(grid.acme.id, { type: 'admin', credentialId, credentialKind: 'admin_key', userId })
+    for (let n = 1; n <= 250; n++) {
+      grid.clock.now += 1_000
+      const caller = n % 2 === 0 ? as('key-1', 'ann') : as('key-2', null)
+      await call(caller, n % 5 === 0 ? 'fives' : 'others', n % 10 === 0).catch(() => {})
+    }
+    await call(grid.evil.store, 'fives')
+  })
+  afterAll(() => grid.close())
+
+  test('is newest first, and at most 200 rows', async () => {
+    const places = (await acme.read.activity.list({ limit: 1_000 })).map(({ n }) => n)
+
+    expect(places).toEqual(Array.from({ length: 200 }, (_, i) => 250 - i))
+  })
+
+  test('pages over every row once', async () => {
+    const seen: number[] = []
+    let page = await acme.read.activity.list({ limit: 60 })
+    while (page.length > 0) {
+      seen.push(...page.map(({ n }) => n))
+      page = await acme.read.activity.list({ limit: 60, before: seen[seen.length - 1] })
+    }
+
+    expect(seen).toEqual(Array.from({ length: 250 }, (_, i) => 250 - i))
+  })
+
+  test.each([
+    ['tool', { tool: 'fives' }, 50],
+    ['outcome', { outcome: 'internal' }, 25],
+    ['credential', { credentialId: 'key-2' }, 125],
+    ['person', { userId: 'ann' }, 125],
+    ['several at once', { tool: 'fives', outcome: 'ok', userId: 'ann' }, 0],
+    ['a page of a filter', { tool: 'fives', before: 101, limit: 30 }, 20],
+    ['what nobody has', { tool: "fives' OR 1 = 1 --" }, 0],
+  ])('is filtered by %s', async (_, filter, found) => {
+    expect(await acme.read.activity.list(filter)).toHaveLength(found)
+  })
+
+  test('is filtered by time, the given moment included', async () => {
+    const [newest, second] = await acme.read.activity.list({ limit: 2 })
+
+    expect(await acme.read.activity.list({ since: second.createdAt })).toEqual([newest, second])
+    expect(await acme.read.activity.list({ since: second.createdAt + 1 })).toEqual([newest])
+  })
+
+  test('has nothing of another account, whatever the filter', async () => {
+    const evil = grid.evil.store.read.activity
+
+    expect(await evil.list()).toHaveLength(1)
+    expect(await evil.list({ tool: 'others' })).toEqual([])
+    expect(await evil.list({ credentialId: 'key-1' })).toEqual([])
+    expect(await evil.list({ userId: 'ann' })).toEqual([])
+    expect(await evil.has((await acme.read.activity.head())!.id, 0)).toBe(false)
+  })
+})
+
+describe('two processes on one libsql-server', () => {
+  let server: Sqld
+  let grid: TestGrid
+  beforeAll(async () => {
+    server = await startSqld()
+    grid = await testGrid({ url: server.url })
+  })
+  afterAll(async () => {
+    await grid.close()
+    await server.stop()
+  })
+
+  test('write one unbroken chain, 50 admin calls each at the same time', async () => {
+    const other = await openStore(grid.deps, { inspect: tripwire })
+    const apps = [grid.app, createApp(other)]
+
+    const answers = await Promise.all(
+      apps.flatMap((app, a) => Array.from({ length: 50 }, (_, n) => createChannel(app, `from-${a}-${n}`))),
+    )
+
+    expect(answers.filter((answer) => answer.isError)).toEqual([])
+    for (const store of [grid.store, other]) {
+      const { activity, channels } = store.account(grid.acme.id, { type: 'system', job: 'test' }).read
+      expect(await activity.firstBroken()).toBeUndefined()
+      expect((await activity.head())!.n).toBe(100)
+      expect(await channels.total()).toBe(100)
+    }
+    await other.close()
+  }, 60_000)
+
+  test('both refuse a key on the next request after one of them deleted it', async () => {
+    const other = await openStore(grid.deps, { inspect: tripwire })
+    const { id, adminKey } = await createAdminKey(grid.acme.store, 'CI')
+    const statuses = () => Promise.all([grid.app, createApp(other)].map((app) => listTools(app, adminKey)))
+
+    expect(await statuses()).toEqual([200, 200])
+    await deleteAdminKey(grid.acme.store, id)
+    expect(await statuses()).toEqual([401, 401])
+    await other.close()
+  })
+
+  async function createChannel(app: TestGrid['app'], name: string) {
+    const params = { name: 'admin_create_channel', arguments: { name } }
+    const response = await send(app, grid.acme.adminKey, 'tools/call', params)
+    return (await response.json()).result
+  }
+
+  async function listTools(app: TestGrid['app'], key: string): Promise<number> {
+    return (await send(app, key, 'tools/list')).status
+  }
+
+  async function send(app: TestGrid['app'], key: string, method: string, params?: Record<string, unknown>) {
+    const { headers, body } = wireRequest('legacy', method, params)
+    return await app.request(new URL(gridPath, grid.deps.config.baseUrl).href, {
+      method: 'POST',
+      headers: { ...headers, Authorization: `Bearer ${key}` },
+      body: JSON.stringify(body),
+    }, { remoteAddress: '203.0.113.7' })
+  }
+})
+
+/** One call that changes nothing; it fails when it should. */
+function call(account: AccountStore, tool: string, fails = false): Promise<unknown> {
+  const run = () => fails ? Promise.reject(new Error('a fault')) : Promise.resolve()
+  return recorded(account, { tool, arguments: { of: tool }, requestId: 'r' }, run)
+}

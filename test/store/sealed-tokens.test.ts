@@ -1,0 +1,138 @@
+/** Tokens the grid keeps for others: unreadable wherever they lie, and useless where they do not belong (security 3.3, D5). */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createGuardrail } from '../../src/grid/guardrails.ts'
+import { createKeyRing, newKeyRing, type Sealed } from '../../src/lib/key-ring.ts'
+import { openStore } from '../../src/store/store.ts'
+import { rows } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { mcp } from '../support/mcp.ts'
+
+const guardrailToken = 'sk-canary-of-a-guardrail'
+const remoteToken = 'canary-of-a-remote-agent'
+
+let grid: TestGrid
+const answers: string[] = []
+beforeEach(async () => {
+  grid = await testGrid()
+  await createGuardrail(grid.acme.store, { name: 'mod', provider: 'openai-moderation', token: guardrailToken })
+  await call('admin_create_agent', { alias: 'far', type: 'a2a', remoteUrl: 'https://far.example', remoteToken })
+})
+afterEach(() => grid.close())
+
+test('no token is in the database, its log, a file beside it, our log or an answer', async () => {
+  await call('admin_list_agents', {})
+  await call('admin_list_guardrails', {})
+  await call('admin_set_agent_guardrails', { alias: 'far', guardrails: ['mod'] })
+  await call('admin_create_agent', { alias: 'far', type: 'a2a', remoteUrl: 'https://far.example', remoteToken })
+
+  const files = readdirSync(grid.folder).map((name) => ({ name, bytes: readFileSync(join(grid.folder, name)) }))
+  expect(files.map(({ name }) => name)).toEqual(expect.arrayContaining(['grid.db', 'grid.db-wal', 'grid.db.keys']))
+  const places = [
+    ...files,
+    { name: 'our log', bytes: Buffer.from(grid.logs.join('\n')) },
+    { name: 'answers', bytes: Buffer.from(answers.join('\n')) },
+  ]
+  // A search that finds what is there.
+  expect(places.filter(({ bytes }) => bytes.includes('https://far.example')).map(({ name }) => name).sort())
+    .toEqual(['answers', 'grid.db-wal'])
+  for (const token of [guardrailToken, remoteToken]) {
+    for (const spelling of [token, btoa(token).slice(0, 24), Buffer.from(token).toString('hex')]) {
+      expect(places.filter(({ bytes }) => bytes.includes(spelling)).map(({ name }) => name)).toEqual([])
+    }
+  }
+})
+
+test('the key ring beside the database is readable by its owner alone, and outlives the process', async () => {
+  const file = join(grid.folder, 'grid.db.keys')
+  const before = readFileSync(file, 'utf8')
+
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  await grid.store.close()
+  await (await openStore(grid.deps)).close()
+  expect(readFileSync(file, 'utf8')).toBe(before)
+})
+
+test('a ring of the configuration is used instead, and none is written', async () => {
+  const ring = newKeyRing()
+  const configured = await testGrid({ env: { GRID_KEYS: ring } })
+  const { id } = configured.acme
+
+  const sealed = await configured.acme.store.seal('agents', 'row', 'hush')
+
+  expect(await createKeyRing(ring).open(sealed, `agents:${id}:row:token`)).toBe('hush')
+  expect(readdirSync(configured.folder)).not.toContain('grid.db.keys')
+  await configured.close()
+})
+
+test('a stored token opens in its own row, and in no other row, table or account', async () => {
+  const { acme, evil } = grid
+  const other = await createGuardrail(acme.store, { name: 'two', provider: 'openai-moderation', token: guardrailToken })
+  const [mod, far] = [await stored('guardrails', 'name', 'mod'), await stored('agents', 'alias', 'far')]
+
+  expect(await open(mod, `guardrails:${acme.id}:${mod.id}:token`)).toBe(guardrailToken)
+  expect(await open(far, `agents:${acme.id}:${far.id}:token`)).toBe(remoteToken)
+
+  for (
+    const place of [
+      `guardrails:${acme.id}:${other.id}:token`,
+      `guardrails:${evil.id}:${mod.id}:token`,
+      `agents:${acme.id}:${mod.id}:token`,
+      `guardrails:${acme.id}:${mod.id}:other`,
+      '',
+    ]
+  ) {
+    await expect(open(mod, place)).rejects.toMatchObject({ code: 'internal' })
+  }
+})
+
+test('a stored token of which anything was changed does not open', async () => {
+  const mod = await stored('guardrails', 'name', 'mod')
+  const place = `guardrails:${grid.acme.id}:${mod.id}:token`
+  const far = await stored('agents', 'alias', 'far')
+
+  for (const field of ['encryptedToken', 'tokenIv', 'tokenAuthTag'] as const) {
+    await expect(open({ ...mod, [field]: flipped(mod[field]) }, place)).rejects.toMatchObject({ code: 'internal' })
+    await expect(open({ ...mod, [field]: far[field] }, place)).rejects.toMatchObject({ code: 'internal' })
+  }
+  await expect(open({ ...mod, tokenKeyId: '9' }, place)).rejects.toMatchObject({ code: 'internal' })
+})
+
+test('the same token is sealed differently each time', async () => {
+  const [a, b] = [
+    await grid.acme.store.seal('agents', 'row', 'hush'),
+    await grid.acme.store.seal('agents', 'row', 'hush'),
+  ]
+
+  expect(a.encryptedToken).not.toBe(b.encryptedToken)
+  expect(a.tokenIv).not.toBe(b.tokenIv)
+})
+
+/** Open with the ring that lies beside the database. */
+function open(sealed: Sealed, place: string): Promise<string> {
+  return createKeyRing(readFileSync(join(grid.folder, 'grid.db.keys'), 'utf8').trim()).open(sealed, place)
+}
+
+/** The token of one row, as it is on disk. */
+async function stored(table: string, column: string, name: string): Promise<Sealed & { id: string }> {
+  const [row] = await rows(grid, `SELECT * FROM ${table} WHERE account_id = ? AND ${column} = ?`, [grid.acme.id, name])
+  return {
+    id: String(row.id),
+    encryptedToken: String(row.encrypted_token),
+    tokenIv: String(row.token_iv),
+    tokenAuthTag: String(row.token_auth_tag),
+    tokenKeyId: String(row.token_key_id),
+  }
+}
+
+function flipped(base64: string): string {
+  const bytes = Buffer.from(base64, 'base64')
+  bytes[0] ^= 1
+  return bytes.toString('base64')
+}
+
+async function call(tool: string, args: Record<string, unknown>): Promise<void> {
+  const { body } = await mcp(grid, grid.acme.adminKey, 'tools/call', { name: tool, arguments: args })
+  answers.push(JSON.stringify(body))
+}
