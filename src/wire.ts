@@ -110,17 +110,14 @@ const a2aByCode: Partial<Record<ErrorCode, A2aVoice>> = {
   trial_expired: { code: -32051, reason: 'TRIAL_EXHAUSTED', isOurs: true },
 }
 
+/** What to do about an error, in sentences that name tools of the caller. */
+export type Hints = Partial<Record<ErrorCode, string>>
+
 /** The body of a refused MCP tool call: `{"error":{"code","message"}}`, written for a model. */
-export function toolError(error: GridError): string {
-  const hint = toolHints[error.code]
+export function toolError(error: GridError, hints: Hints): string {
+  const hint = hints[error.code]
   const message = hint ? `${error.message}. ${hint}` : error.message
   return JSON.stringify({ error: { code: error.code, message } })
-}
-
-const toolHints: Partial<Record<ErrorCode, string>> = {
-  recipient_not_found: 'Use list_agents to see whom you can write to.',
-  agent_not_found: 'Use list_agents to see the agents.',
-  channel_not_found: 'Use list_channels to see your channels.',
 }
 
 /** Ours as it is; anything else is our own fault, goes to the log and says nothing about itself. */
@@ -130,13 +127,65 @@ export function asGridError(error: unknown, log: Log, requestId?: string): GridE
   return new GridError('internal', 'Internal error')
 }
 
-/** Read outside input. Fails with `code` (default `invalid_input`); the message names the field. */
+/** Read outside input. Fails with `code` (default `invalid_input`); the message names the field and what it takes. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
-  const result = schema.safeParse(input)
+  const result = schema.safeParse(input, { reportInput: true })
   if (result.success) return result.data
-  const issue = result.error.issues[0]
-  const field = issue.path.join('.')
-  throw new GridError(code, field ? `${field}: ${issue.message}` : issue.message, { field })
+  const { field, fault } = describe(result.error.issues[0])
+  throw new GridError(code, `${field || 'The input'} ${fault}.`, { field })
+}
+
+type Issue = z.core.$ZodIssue
+type WrongType = z.core.$ZodIssueInvalidType
+
+/** What is wrong with which field; values stay out of it. */
+function describe(issue: Issue, above: PropertyKey[] = []): { field: string; fault: string } {
+  const path = [...above, ...issue.path]
+  const at = (fault: string, ...below: string[]) => ({ field: [...path, ...below].join('.'), fault })
+  if (issue.input === undefined) return at('is missing')
+  switch (issue.code) {
+    case 'invalid_type':
+      return at(`must be ${typeName(issue)}`)
+    case 'invalid_value':
+      return at(`must be one of ${issue.values.join(', ')}`)
+    case 'unrecognized_keys':
+      return at('is not a known field', issue.keys[0])
+    case 'too_small':
+      return at(
+        issue.origin in units && issue.minimum === 1 ? 'must not be empty' : size(issue, 'least', issue.minimum),
+      )
+    case 'too_big':
+      return at(size(issue, 'most', issue.maximum))
+    case 'invalid_union': {
+      // The form that was meant is the one whose type is right.
+      const meant = issue.errors.find(([first]) => !isWrongType(first))
+      if (meant) return describe(meant[0], path)
+      return at(`must be ${issue.errors.flat().filter(isWrongType).map(typeName).join(' or ')}`)
+    }
+    default:
+      return at(issue.message)
+  }
+}
+
+function isWrongType(issue: Issue): issue is WrongType {
+  return issue.code === 'invalid_type' && issue.path.length === 0
+}
+
+const typeNames: Partial<Record<WrongType['expected'], string>> = {
+  array: 'an array',
+  boolean: 'true or false',
+  int: 'a whole number',
+  object: 'an object',
+}
+
+function typeName({ expected }: WrongType): string {
+  return typeNames[expected] ?? `a ${expected}`
+}
+
+const units: Record<string, string> = { string: 'characters', array: 'entries' }
+
+function size({ origin }: { origin: string }, end: 'least' | 'most', n: number | bigint): string {
+  return origin in units ? `must have at ${end} ${n} ${units[origin]}` : `must be at ${end} ${n}`
 }
 
 /** A signup, over REST and as parameters of the MCP tool. Unknown fields are ignored. Spec: "Signup", "Limits". */

@@ -10,7 +10,7 @@ import type { Deps } from '../../src/deps.ts'
 import { listen } from '../../src/listen.ts'
 import { createLog } from '../../src/log.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
-import { callTool } from '../../src/mcp/tool.ts'
+import { runTool, toolResult } from '../../src/mcp/tool.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { Credential } from '../../src/store/global/credentials.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -46,7 +46,7 @@ const sdk = createMcpHandler(() => {
   const server = new McpServer({ name: 'bench', version: '1.0.0' })
   for (const tool of agentTools) {
     const { name, description, annotations, input } = tool
-    const run = async (args: unknown) => ({ ...(await callTool(tool, account, args, deps.log, '')) })
+    const run = async (args: unknown) => ({ ...(await toolResult(runTool(tool, account, args), {}, deps.log, '')) })
     server.registerTool(name, { description, annotations, inputSchema: input }, run)
   }
   return server

@@ -5,13 +5,9 @@ import { listChannels } from '../grid/channels.ts'
 import { maxBatch, readMessages } from '../grid/mailbox.ts'
 import { maxMessageLength, messageStatus, sendMessage } from '../grid/messages.ts'
 import { listSkills, setSkills } from '../grid/skills.ts'
-import { wellFormed } from '../lib/text.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
-import { result, type Tool, tool } from './tool.ts'
-
-/** A name or id: what is looked up must be the text that was sent, to its last character. */
-const word = z.string().max(200).refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
+import { result, type Tool, tool, word } from './tool.ts'
 
 const sendMessageTool = tool({
   name: 'send_message',

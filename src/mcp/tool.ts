@@ -1,7 +1,8 @@
 /** Tools as plain objects: what a client is shown, and what a call does. MCP 2026-07-28, "Tools". */
 import { z } from 'zod'
 import type { Log } from '../deps.ts'
-import { asGridError, parse, toolError } from '../wire.ts'
+import { wellFormed } from '../lib/text.ts'
+import { asGridError, type Hints, parse, toolError } from '../wire.ts'
 
 /** What a tool does to the grid, as a hint for clients. */
 export interface ToolAnnotations {
@@ -9,6 +10,9 @@ export interface ToolAnnotations {
   destructiveHint?: boolean
   idempotentHint?: boolean
 }
+
+/** A name or id: what is looked up must be the text that was sent, to its last character. */
+export const word = z.string().max(200).refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
 
 /** What a run hands back: the JSON of the text part, and the same as an object. */
 export interface ToolOutput {
@@ -50,6 +54,8 @@ export interface ToolResult {
 export interface ToolSet<Caller> {
   readonly listed: readonly ListedTool[]
   readonly byName: ReadonlyMap<string, Tool<Caller>>
+  /** What this caller can do about its errors. */
+  readonly hints: Hints
 }
 
 /** Check that a tool's `run` takes what its schema gives. */
@@ -58,8 +64,8 @@ export function tool<Caller, Input extends z.ZodType>(tool: Tool<Caller, Input>)
 }
 
 /** Make the set with its `tools/list`: once, because a schema costs a hundred times as much as a call. */
-export function toolSet<Caller>(tools: Tool<Caller>[]): ToolSet<Caller> {
-  return { listed: tools.map(asListed), byName: new Map(tools.map((tool) => [tool.name, tool])) }
+export function toolSet<Caller>(tools: Tool<Caller>[], hints: Hints = {}): ToolSet<Caller> {
+  return { listed: tools.map(asListed), byName: new Map(tools.map((tool) => [tool.name, tool])), hints }
 }
 
 /** An object, as text and as it is. */
@@ -67,24 +73,28 @@ export function result(structured: Record<string, unknown>): ToolOutput {
   return { text: structured, structured }
 }
 
+/** Check the arguments and run. Fails with `invalid_input`, and with what the tool fails with. */
+export async function runTool<Caller>(tool: Tool<Caller>, caller: Caller, args: unknown): Promise<ToolOutput> {
+  return await tool.run(caller, parse(tool.input, args ?? {}))
+}
+
 /**
- * Carry out a call. Whatever the tool refuses, bad arguments too, is a result with `isError`
- * that a model can act on; an unexpected fault says nothing about itself and goes to the log.
+ * What a run becomes for the client. Whatever the tool refuses, bad arguments too, is a result with
+ * `isError` that a model can act on; an unexpected fault says nothing about itself and goes to the log.
  */
-export async function callTool<Caller>(
-  tool: Tool<Caller>,
-  caller: Caller,
-  args: unknown,
+export async function toolResult(
+  run: Promise<ToolOutput>,
+  hints: Hints,
   log: Log,
   requestId: string,
 ): Promise<ToolResult> {
   try {
-    const { text, structured, note } = await tool.run(caller, parse(tool.input, args ?? {}))
+    const { text, structured, note } = await run
     const content = [textPart(JSON.stringify(text))]
     if (note !== undefined) content.push(textPart(note))
     return { content, structuredContent: structured }
   } catch (error) {
-    return { content: [textPart(toolError(asGridError(error, log, requestId)))], isError: true }
+    return { content: [textPart(toolError(asGridError(error, log, requestId), hints))], isError: true }
   }
 }
 

@@ -89,7 +89,7 @@ test.each(eras)('%s: bad arguments are a tool error with the code invalid_input'
   expect(answer.body.result.isError).toBe(true)
   expect(answer.body.result).not.toHaveProperty('structuredContent')
   expect(JSON.parse(answer.body.result.content[0].text)).toEqual({
-    error: { code: 'invalid_input', message: expect.stringMatching(/^to: /) },
+    error: { code: 'invalid_input', message: 'to must be a string.' },
   })
 })
 

@@ -1,21 +1,32 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels.ts'
+import { createGuardrail } from '../../src/grid/guardrails.ts'
 import { accountOffer, type Offer, signupOffer } from '../../src/mcp/offer.ts'
 import { sdkPath } from '../../src/mcp/server.ts'
 import { shortcut } from '../../src/mcp/shortcut.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { bobsId, type Caller, callers, plainCall, toolsOf } from '../support/mcp-calls.ts'
 import { envelope, eras, type WireRequest, wireRequest } from '../support/mcp.ts'
 
 const prefix = 'io.modelcontextprotocol/'
-const callers = ['agent', 'admin', 'signup'] as const
-type Caller = (typeof callers)[number]
 
 // Two grids with one history: the shortcut answers on the first, the SDK on the second.
 let grids: TestGrid[]
 beforeEach(async () => {
   grids = await Promise.all([testGrid(), testGrid()])
+  for (const { acme } of grids) {
+    await createChannel(acme.store, { name: 'general', members: ['bob'] })
+    await createGuardrail(acme.store, { name: 'short', provider: 'length', config: { maxCharacters: 9 } })
+  }
 })
 afterEach(() => Promise.all(grids.map((grid) => grid.close())))
+
+test.each(callers)('the calls of caller %s are of all its tools', (caller) => {
+  const { tools } = offerTo(grids[0], caller)
+
+  expect(toolsOf[caller].toSorted()).toEqual(tools.map(({ name }) => name).toSorted())
+})
 
 test.each(eras.flatMap((era) => callers.map((caller) => [era, caller] as const)))(
   '%s: every well-formed request of caller %s takes the shortcut and is answered as the SDK would',
@@ -25,8 +36,11 @@ test.each(eras.flatMap((era) => callers.map((caller) => [era, caller] as const))
         const request = wireRequest(era, call.method, call.params, id)
         expect(await takesShortcut(caller, request)).toBe(!call.isUnknown)
       }),
-      { numRuns: 60 },
+      { numRuns: 120 },
     )
+    const [ours, theirs] = await Promise.all(grids.map(callsIn))
+    expect(ours).toEqual(theirs)
+    if (caller === 'admin') expect(ours).not.toEqual([])
   },
 )
 
@@ -47,11 +61,12 @@ test.each(eras.flatMap((era) => callers.map((caller) => [era, caller] as const))
 
 test.each(eras)('%s: each single change alone is declined or answered alike', async (era) => {
   for (const change of changes) {
-    for (const method of ['tools/list', 'tools/call']) {
-      const params = method === 'tools/call' ? { name: 'list_channels', arguments: {}, _meta: {} } : { _meta: {} }
-      const request = wireRequest(era, method, params)
-      change(request)
-      await takesShortcut('agent', request)
+    for (const [caller, name] of [['agent', 'list_channels'], ['admin', 'admin_list_channels']] as const) {
+      for (const params of [{ _meta: {} }, { name, arguments: {}, _meta: {} }]) {
+        const request = wireRequest(era, 'name' in params ? 'tools/call' : 'tools/list', structuredClone(params))
+        change(request)
+        await takesShortcut(caller, request)
+      }
     }
   }
 })
@@ -83,13 +98,15 @@ test('legacy: a client that sends no version yet, and headers of the other era, 
 
 /** Whether the shortcut answered; if so, the SDK must have answered the same. */
 async function takesShortcut(caller: Caller, { headers, body }: WireRequest): Promise<boolean> {
-  const message = JSON.parse(JSON.stringify(body))
-  const [ours, theirs] = grids.map((grid) => offerTo(grid, caller))
-  const fast = await shortcut(new Headers(headers), message, ours)
+  const [ours, theirs] = grids.map((grid) => ({
+    offer: offerTo(grid, caller),
+    message: JSON.parse(JSON.stringify(body).replaceAll(bobsId, grid.bob.id)),
+  }))
+  const fast = await shortcut(new Headers(headers), ours.message, ours.offer)
   if (fast === undefined) return false
 
   const request = new Request('http://localhost:8787/mcp/v1/grid', { method: 'POST', headers })
-  const slow = await sdkPath(grids[1].deps.log)(request, message, theirs)
+  const slow = await sdkPath(grids[1].deps.log)(request, theirs.message, theirs.offer)
   expect([slow.status, slow.headers.get('content-type')]).toEqual([200, 'application/json'])
   expect(comparable(fast)).toEqual(comparable(await slow.json()))
   return true
@@ -104,6 +121,12 @@ function offerTo(grid: TestGrid, caller: Caller): Offer {
   return accountOffer(grid.store.account(grid.acme.id, actor), 'request')
 }
 
+/** The admin calls of a grid, as its activity log tells them. */
+async function callsIn(grid: TestGrid): Promise<unknown> {
+  const rows = await grid.acme.store.read.activity.list()
+  return comparable(rows.map(({ n, tool, arguments: args, outcome }) => ({ n, tool, args, outcome })))
+}
+
 /** The two grids differ in what chance made, and in nothing else. */
 function comparable(answer: unknown): unknown {
   const text = JSON.stringify(answer)
@@ -112,50 +135,6 @@ function comparable(answer: unknown): unknown {
     .replace(/\/claim\/[0-9A-Za-z]+/g, 'CLAIM')
     .replace(/"cursor":"[^"]+"/g, '"cursor":"CURSOR"')
   return JSON.parse(text)
-}
-
-interface PlainCall {
-  method: string
-  params?: Record<string, unknown>
-  isUnknown?: boolean
-}
-
-const text = fc.oneof(fc.constantFrom('bob', '@bob', 'alice', '#general', 'nobody', ''), fc.string())
-
-const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
-  send_message: fc.record({ to: text, message: fc.string(), idempotency_key: fc.constantFrom('a', 'b') }, {
-    requiredKeys: ['to', 'message'],
-  }),
-  read_messages: fc.record({ limit: fc.integer({ min: -1, max: 60 }) }, { requiredKeys: [] }),
-  message_status: fc.record({ message_id: text }),
-  list_agents: fc.record({ search: text, public: fc.boolean() }, { requiredKeys: [] }),
-  list_channels: fc.constant({}),
-  list_skills: fc.record({ agent: text }, { requiredKeys: [] }),
-  set_skills: fc.record({ skills: fc.array(fc.record({ name: text, description: text }, { requiredKeys: ['name'] })) }),
-  signup: fc.record({
-    owner_email: fc.constantFrom('zoe@example.com', 'zoe'),
-    alias: fc.constantFrom('zoe', 'Zoe', 'alice'),
-  }),
-}
-
-const toolsOf: Record<Caller, string[]> = {
-  agent: Object.keys(argumentsOf).filter((name) => name !== 'signup'),
-  admin: [],
-  signup: ['signup'],
-}
-
-/** A list, a call of a tool with arguments good and bad, or a call of a tool that the caller does not have. */
-function plainCall(caller: Caller): fc.Arbitrary<PlainCall> {
-  const list = fc.constantFrom<PlainCall>({ method: 'tools/list' }, { method: 'tools/list', params: {} })
-  const known = toolsOf[caller]
-  const unknown = fc.constantFrom(...Object.keys(argumentsOf), 'admin_list_agents', 'constructor')
-    .filter((name) => !known.includes(name))
-    .map((name) => ({ method: 'tools/call', params: { name, arguments: {} }, isUnknown: true }))
-  const calls = known.map((name) =>
-    fc.oneof({ weight: 4, arbitrary: argumentsOf[name] }, { weight: 1, arbitrary: fc.object() })
-      .map((args) => ({ method: 'tools/call', params: { name, arguments: args } }))
-  )
-  return fc.oneof(list, unknown, ...calls)
 }
 
 type Change = (request: WireRequest) => void
@@ -210,14 +189,23 @@ const changes: Change[] = [
     '2025-11-25, 2025-11-25',
   ]),
   ...setHeader('Mcp-Method', [undefined, '', 'tools/list', 'tools/call', ' tools/call', 'TOOLS/CALL']),
-  ...setHeader('Mcp-Name', [undefined, '', 'list_channels', 'read_messages', `=?base64?${btoa('list_channels')}?=`]),
+  ...setHeader('Mcp-Name', [
+    undefined,
+    '',
+    'list_channels',
+    'read_messages',
+    'admin_list_channels',
+    'admin_list_skills',
+    `=?base64?${btoa('list_channels')}?=`,
+    `=?base64?${btoa('admin_list_channels')}?=`,
+  ]),
   ...setMember(({ body }) => body, 'jsonrpc', ['1.0', '2.0', 2]),
   ...setMember(({ body }) => body, 'id'),
   ...setMember(({ body }) => body, 'method', ['tools/list', 'tools/call', 'ping', 'toString', 5]),
   ...setMember(({ body }) => body, 'params'),
   ...setMember(({ body }) => body, 'result'),
   ...setMember(({ body }) => body, 'extra'),
-  ...setMember(params, 'name', [...odd, 'list_channels', 'toString']),
+  ...setMember(params, 'name', [...odd, 'list_channels', 'admin_list_skills', 'toString']),
   ...setMember(params, 'arguments'),
   ...setMember(params, 'cursor'),
   ...setMember(params, 'task', [...odd, { ttl: 1 }]),

@@ -1,0 +1,70 @@
+/** The official MCP conformance suite against a running grid, with both kinds of token. MCP, section 11. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../src/lib/free-port.ts'
+import { type AuthProxy, startAuthProxy } from '../support/auth-proxy.ts'
+import { gridPath } from '../support/mcp.ts'
+import { runScript } from '../support/process.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+const suite = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
+
+interface Subject {
+  /** The endpoint, as the token's holder sees it. */
+  url: string
+  grid: LiveGrid
+  proxy: AuthProxy
+}
+
+const subjects = {} as Record<'agent' | 'admin', Subject>
+beforeAll(async () => {
+  subjects.agent = await subject((grid) => grid.alice.key)
+  subjects.admin = await subject((grid) => grid.acme.adminKey)
+})
+afterAll(() =>
+  Promise.all(
+    Object.values(subjects).map(async ({ grid, proxy }) => {
+      await proxy.stop()
+      await grid.close()
+    }),
+  )
+)
+
+test.each(
+  [
+    ['agent', '2026-07-28', '2026-agent.yml'],
+    ['agent', '2025-11-25', '2025-agent.yml'],
+    ['admin', '2026-07-28', '2026-admin.yml'],
+    ['admin', '2025-11-25', '2025-admin.yml'],
+  ] as const,
+)('%s token: what %s requires holds, but for what %s explains, and nothing there is out of date', async (...row) => {
+  const [caller, revision, baseline] = row
+  const expected = ['--requirements', revision, '--expected-failures', `test/conformance/${baseline}`]
+
+  const { code, stdout, stderr } = await runSuite(subjects[caller], expected)
+
+  expect(stdout.split('SUMMARY').at(-1) + stderr).toContain('Baseline check passed')
+  expect(code).toBe(0)
+})
+
+test.each(['agent', 'admin'] as const)('%s token: all 14 checks of the headers of 2026-07-28 hold', async (caller) => {
+  const scenario = ['--scenario', 'http-header-validation', '--spec-version', '2026-07-28']
+
+  const { code, stdout } = await runSuite(subjects[caller], scenario)
+
+  expect(stdout).toContain('Passed: 14/14, 0 failed, 0 warnings')
+  expect(code).toBe(0)
+})
+
+/** The suite cannot send a token, and its rebinding scenario wants an address that says localhost. */
+async function subject(tokenOf: (grid: LiveGrid) => string): Promise<Subject> {
+  const port = await freePort()
+  const address = `http://localhost:${port}`
+  const grid = await liveGrid({ env: { BASE_URL: address } })
+  const proxy = await startAuthProxy(port, grid.url, tokenOf(grid))
+  return { url: `${address}${gridPath}`, grid, proxy }
+}
+
+/** On Bun, because the suite needs a newer Node than the grid. */
+function runSuite({ url }: Subject, options: string[]) {
+  return runScript('bun', suite, ['server', '--url', url, ...options])
+}

@@ -1,0 +1,330 @@
+import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
+// @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts.ts'
+import { createGuardrail } from '../../src/grid/guardrails.ts'
+import { providers } from '../../src/guardrails/providers.ts'
+import { rows } from '../support/database.ts'
+import { callTool, eras, gridPath, mcp } from '../support/mcp.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+/** A tool as clients see it. */
+interface Listed {
+  name: string
+  title?: string
+  description?: string
+  // deno-lint-ignore no-explicit-any -- a JSON schema
+  inputSchema: any
+  annotations?: Record<string, boolean>
+}
+
+const readTools = [
+  'admin_list_agents',
+  'admin_list_channels',
+  'admin_list_skills',
+  'admin_list_guardrails',
+  'admin_list_guardrail_providers',
+]
+const deletingTools = ['admin_delete_agent', 'admin_delete_channel']
+const replacingTools = ['admin_set_agent_skills', 'admin_set_agent_guardrails', 'admin_set_channel_members']
+const creatingTools = ['admin_create_agent', 'admin_create_channel']
+const theTwelve = [...readTools, ...deletingTools, ...replacingTools, ...creatingTools].sort()
+
+const agentFields = [
+  'id',
+  'alias',
+  'type',
+  'visibility',
+  'accessPolicy',
+  'description',
+  'remoteUrl',
+  'createdAt',
+]
+const channelFields = [
+  'id',
+  'name',
+  'description',
+  'memberCount',
+  'externalIntegrationType',
+  'externalChannelName',
+  'createdAt',
+]
+const now = '2026-11-21T09:00:00.000Z'
+const anId = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
+
+let grid: LiveGrid
+beforeEach(async () => {
+  grid = await liveGrid()
+})
+afterEach(() => grid.close())
+
+test.each(eras)('%s: an admin token lists the twelve tools of the specification and nothing else', async (era) => {
+  const { status, body } = await mcp(grid, grid.acme.adminKey, 'tools/list', {}, era)
+
+  expect(status).toBe(200)
+  expectTheTwelve(body.result.tools)
+  expect(JSON.stringify(body)).not.toContain('$schema')
+})
+
+test.each(['legacy', 'auto', { pin: '2026-07-28' }] as const)('client 2, %j, shows the twelve', async (mode) => {
+  const client = new ClientV2({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+  await client.connect(new TransportV2(new URL(gridPath, grid.url), bearing(grid.acme.adminKey)))
+
+  const { tools } = await client.listTools()
+  const { structuredContent } = await client.callTool({ name: 'admin_list_agents', arguments: {} })
+  await client.close()
+
+  expectTheTwelve(tools as Listed[])
+  expect(structuredContent).toMatchObject({ total: expect.any(Number) })
+})
+
+test('client 1 shows the twelve', async () => {
+  const client = new ClientV1({ name: 'test', version: '1' })
+  await client.connect(new TransportV1(new URL(gridPath, grid.url), bearing(grid.acme.adminKey)))
+
+  const { tools } = await client.listTools()
+  const { structuredContent } = await client.callTool({ name: 'admin_list_agents', arguments: {} })
+  await client.close()
+
+  expectTheTwelve(tools as Listed[])
+  expect(structuredContent).toMatchObject({ total: expect.any(Number) })
+})
+
+test('a tool of the other kind of token is not listed, and calling it is an unknown tool', async () => {
+  const { body } = await mcp(grid, grid.alice.key, 'tools/list')
+  const agentTools: string[] = body.result.tools.map(({ name }: Listed) => name)
+  const calls = [
+    ...theTwelve.map((name) => [grid.alice.key, name]),
+    ...agentTools.map((name) => [grid.acme.adminKey, name]),
+  ]
+
+  expect(agentTools.filter((name) => name.startsWith('admin_'))).toEqual([])
+  for (const era of eras) {
+    for (const [key, name] of calls) {
+      const answer = await mcp(grid, key, 'tools/call', { name, arguments: {} }, era)
+      expect(answer.body.error).toEqual({ code: -32602, message: `Unknown tool: ${name}` })
+    }
+  }
+})
+
+test('an agent is created with every field, listed with eight, and its key sends at once', async () => {
+  const input = {
+    alias: 'remote-desk',
+    type: 'a2a',
+    visibility: 'public',
+    accessPolicy: 'block_list',
+    description: 'Answers for Acme',
+    remoteUrl: 'https://remote.example/a2a',
+    remoteToken: 'canary-of-the-remote-agent',
+    skills: ['faq', { name: 'tax', description: 'Of companies' }],
+  }
+  const created = await admin('admin_create_agent', input)
+  const { api_key: key, agent_id: id } = created.text
+  const sent = await callTool(grid, key, 'send_message', { to: '@alice', message: 'hello from the desk' })
+  const skills = await callTool(grid, grid.alice.key, 'list_skills', { agent: 'remote-desk' })
+  const { agents } = (await admin('admin_list_agents')).text
+
+  const { remoteToken: _, skills: __, ...shown } = input
+  expect(created.text).toEqual({
+    agent: { ...shown, id, alias: '@remote-desk', createdAt: now },
+    agent_id: anId,
+    api_key: expect.stringMatching(/^grid_agt_[0-9A-Za-z]{49}$/),
+  })
+  expect(created.structured).toEqual(created.text)
+  expect(agents).toContainEqual(created.text.agent)
+  expect(sent.text.recipient).toBe('@alice')
+  expect(skills.text).toEqual([{ name: 'faq', description: '' }, { name: 'tax', description: 'Of companies' }])
+})
+
+test('admin_list_agents shows the agents of the account by alias, with defaults', async () => {
+  const { agents, total } = (await adminOf(grid.evil, 'admin_list_agents')).text
+
+  expect(Object.keys(agents[0])).toEqual(agentFields)
+  expect({ agents, total }).toEqual({
+    agents: [{
+      id: grid.eve.id,
+      alias: '@eve',
+      type: 'mcp',
+      visibility: 'private',
+      accessPolicy: 'auto_approve',
+      description: '',
+      remoteUrl: null,
+      createdAt: now,
+    }],
+    total: 1,
+  })
+})
+
+test('a channel is created with its members, listed with its seven fields, filled anew and deleted', async () => {
+  const members = ['alice', '@Bob', grid.bob.id]
+  const created = await admin('admin_create_channel', { name: '#general', description: 'All of us', members })
+  const { channel, channel_id: id } = created.text
+  const { channels, total } = (await admin('admin_list_channels')).text
+  const set = await admin('admin_set_channel_members', { id, members: [grid.bob.id] })
+  const ofBob = await callTool(grid, grid.bob.key, 'list_channels')
+  const deleted = await admin('admin_delete_channel', { name: 'general' })
+  const after = (await admin('admin_list_channels')).text
+
+  expect(Object.keys(channel)).toEqual(channelFields)
+  expect(created.text).toEqual({
+    channel: {
+      id,
+      name: '#general',
+      description: 'All of us',
+      memberCount: 2,
+      externalIntegrationType: null,
+      externalChannelName: null,
+      createdAt: now,
+    },
+    channel_id: anId,
+  })
+  expect({ channels, total }).toEqual({ channels: [channel], total: 1 })
+  expect(set.text).toEqual({ channel: { ...channel, memberCount: 1 }, members: ['@bob'] })
+  expect(ofBob.text).toEqual([{ name: '#general', description: 'All of us', members: ['@bob'] }])
+  expect(deleted.text).toEqual({ deleted: true, id })
+  expect(after).toEqual({ channels: [], total: 0 })
+})
+
+test('skills are replaced as a whole, created when unknown, and counted; once more changes nothing', async () => {
+  await adminOf(grid.evil, 'admin_set_agent_skills', { alias: 'eve', skills: ['old', 'kept'] })
+  const input = { id: grid.eve.id, skills: ['kept', { name: 'new', description: 'Just made' }, 'kept'] }
+  const set = await adminOf(grid.evil, 'admin_set_agent_skills', input)
+  const listed = await adminOf(grid.evil, 'admin_list_skills')
+  const again = await adminOf(grid.evil, 'admin_set_agent_skills', input)
+
+  expect(set.text).toEqual({ agent: expect.objectContaining({ alias: '@eve' }), skills: ['kept', 'new'] })
+  expect(Object.keys(set.text.agent)).toEqual(agentFields)
+  expect(listed.text).toEqual({
+    skills: [
+      { id: anId, name: 'kept', description: '', agentCount: 1 },
+      { id: anId, name: 'new', description: 'Just made', agentCount: 1 },
+      { id: anId, name: 'old', description: '', agentCount: 0 },
+    ],
+    total: 3,
+  })
+  expect(again.text).toEqual(set.text)
+  expect((await adminOf(grid.evil, 'admin_list_skills')).text).toEqual(listed.text)
+})
+
+test('guardrails are listed without their token, and replaced as a whole with direction and action', async () => {
+  const config = { maxCharacters: 500 }
+  const short = await createGuardrail(grid.evil.store, { name: 'short', provider: 'length', config, action: 'flag' })
+  const judge = await createGuardrail(grid.evil.store, {
+    name: 'judge',
+    provider: 'openai-moderation',
+    token: 'canary-of-the-judge',
+  })
+  const guardrails = [{ id: short.id, direction: 'inbound', action: 'block' }, 'judge']
+  const set = await adminOf(grid.evil, 'admin_set_agent_guardrails', { alias: '@eve', guardrails })
+  const less = await adminOf(grid.evil, 'admin_set_agent_guardrails', {
+    id: grid.eve.id,
+    guardrails: [{ name: 'short' }],
+  })
+  const listed = await adminOf(grid.evil, 'admin_list_guardrails')
+
+  expect(set.text.guardrails).toEqual([
+    { id: short.id, name: 'short', provider: 'length', direction: 'inbound', action: 'block' },
+    { id: judge.id, name: 'judge', provider: 'openai-moderation', direction: 'both', action: 'block' },
+  ])
+  expect(less.text.guardrails).toEqual([
+    { id: short.id, name: 'short', provider: 'length', direction: 'both', action: 'flag' },
+  ])
+  const common = { enabled: true, createdAt: now }
+  const model = { model: 'omni-moderation-latest' }
+  expect(listed.text).toEqual({
+    guardrails: [
+      { ...judge, ...common, config: model, action: 'block', onFailure: 'closed', agentCount: 0 },
+      { ...short, ...common, config, action: 'flag', onFailure: 'open', agentCount: 1 },
+    ],
+    total: 2,
+  })
+})
+
+test('the guardrail providers are the static list, each with a schema of its configuration', async () => {
+  const listed = (await admin('admin_list_guardrail_providers')).text.providers
+
+  expect(listed.map(({ id }: { id: string }) => id)).toEqual(providers.map(({ id }) => id))
+  for (const provider of listed) {
+    expect(provider).toEqual({
+      id: expect.any(String),
+      name: expect.any(String),
+      description: expect.any(String),
+      kind: expect.stringMatching(/^(local|remote)$/),
+      configSchema: expect.objectContaining({ type: 'object' }),
+      needsToken: expect.any(Boolean),
+    })
+  }
+})
+
+test('after admin_delete_agent its key is dead, its alias stays in the account, its messages stay readable', async () => {
+  const { api_key: key, agent_id: id } =
+    (await admin('admin_create_agent', { alias: 'carol', skills: ['juggling'] })).text
+  await admin('admin_create_channel', { name: 'circus', members: ['carol', 'bob'] })
+  await callTool(grid, key, 'send_message', { to: 'bob', message: 'remember me' })
+  const deleted = await admin('admin_delete_agent', { alias: '@carol' })
+
+  const refused = await mcp(grid, key, 'tools/list')
+  const mail = await callTool(grid, grid.bob.key, 'read_messages')
+  const write = await callTool(grid, grid.bob.key, 'send_message', { to: 'carol', message: 'still there?' })
+  const elsewhere = await adminOf(grid.evil, 'admin_create_agent', { alias: 'carol' })
+  const [agents, channels, skills] = await Promise.all(
+    ['admin_list_agents', 'admin_list_channels', 'admin_list_skills'].map(async (name) => (await admin(name)).text),
+  )
+  const anew = (await admin('admin_create_agent', { alias: 'carol' })).text
+
+  const keys = await rows(grid, 'SELECT revoked_at FROM credentials WHERE account_id = ? AND agent_id = ?', [
+    grid.acme.id,
+    id,
+  ])
+
+  expect(deleted.text).toEqual({ deleted: true, id })
+  expect(refused.status).toBe(401)
+  expect(keys).toEqual([{ revoked_at: grid.clock.now }])
+  expect(mail.text).toMatchObject([{ user: '@carol', message: 'remember me' }])
+  expect(write.code).toBe('recipient_not_found')
+  expect(elsewhere.code).toBe('alias_taken')
+  expect(JSON.stringify(agents)).not.toContain('carol')
+  expect(channels.channels).toMatchObject([{ name: '#circus', memberCount: 1 }])
+  expect(skills.skills).toContainEqual(expect.objectContaining({ name: 'juggling', agentCount: 0 }))
+  expect(anew.agent_id).not.toBe(id)
+  expect((await callTool(grid, anew.api_key, 'list_channels')).text).toEqual([])
+})
+
+test('a revoked admin key is refused on its next request', async () => {
+  const { id, adminKey } = await createAdminKey(grid.acme.store, 'short-lived')
+  const before = await mcp(grid, adminKey, 'tools/list')
+  await deleteAdminKey(grid.acme.store, id)
+  const after = await mcp(grid, adminKey, 'tools/list')
+
+  expect([before.status, after.status]).toEqual([200, 401])
+  expect(after.headers.get('WWW-Authenticate')).toMatch(/^Bearer error="invalid_token"/)
+})
+
+/** Names, and all that a client and its model are told. */
+function expectTheTwelve(tools: Listed[]): void {
+  expect(tools.map(({ name }) => name).sort()).toEqual(theTwelve)
+  for (const { name, title, description, inputSchema, annotations } of tools) {
+    expect(title).toMatch(/^[A-Z][a-z ]+$/)
+    expect(description).toMatch(/^[A-Z].{30,}\.$/)
+    expect(inputSchema).toMatchObject({ type: 'object', properties: {}, additionalProperties: false })
+    expect(Object.keys(inputSchema)).not.toContain('$schema')
+    expect(annotations?.readOnlyHint ?? false).toBe(readTools.includes(name))
+    if (readTools.includes(name)) continue
+    expect(annotations?.destructiveHint).toBe(!creatingTools.includes(name))
+    expect(annotations?.idempotentHint).toBe(replacingTools.includes(name))
+  }
+}
+
+function bearing(key: string) {
+  return { requestInit: { headers: { Authorization: `Bearer ${key}` } } }
+}
+
+function admin(name: string, args: Record<string, unknown> = {}) {
+  return adminOf(grid.acme, name, args)
+}
+
+function adminOf({ adminKey }: { adminKey: string }, name: string, args: Record<string, unknown> = {}) {
+  return callTool(grid, adminKey, name, args)
+}

@@ -1,0 +1,28 @@
+/** A proxy for programs that cannot send a token: it adds one and passes all else on, `Host` and `Origin` too. */
+import { createServer, request } from 'node:http'
+
+export interface AuthProxy {
+  stop(): Promise<void>
+}
+
+/** Pass requests to `port` on to the server at `target`, with the token. */
+export async function startAuthProxy(port: number, target: string, token: string): Promise<AuthProxy> {
+  const server = createServer((incoming, answer) => {
+    const headers = { ...incoming.headers, authorization: `Bearer ${token}` }
+    const outgoing = request(new URL(incoming.url!, target), { method: incoming.method, headers, setHost: false })
+    outgoing.on('response', (response) => {
+      answer.writeHead(response.statusCode!, response.headers)
+      response.pipe(answer)
+    })
+    outgoing.on('error', () => answer.destroy())
+    answer.on('close', () => outgoing.destroy())
+    incoming.pipe(outgoing)
+  })
+  await new Promise<void>((ready) => server.listen(port, 'localhost', ready))
+  return {
+    stop() {
+      server.closeAllConnections()
+      return new Promise((closed) => server.close(() => closed()))
+    },
+  }
+}
