@@ -1,13 +1,13 @@
 /**
  * The second law: no account reaches another (security T1, T2, E1, E3).
  *
- * Every verb that takes something by name is called by an account that does not
- * own it. What belongs to a stranger is answered like what never existed, and
- * the stranger's rows are the same afterwards.
+ * Every parameter of every tool, and every verb that takes something by name, is
+ * called by an account that does not own it. What belongs to a stranger is answered
+ * like what never existed, and the stranger's rows are the same afterwards.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createAdminKey } from '../src/grid/accounts.ts'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createAdminKey, deleteAdminKey } from '../src/grid/accounts.ts'
 import { createAgent, listAgents } from '../src/grid/agents.ts'
 import { createChannel, listChannels } from '../src/grid/channels.ts'
 import { checkRecipient, messageStatus, sendMessage } from '../src/grid/messages.ts'
@@ -17,6 +17,91 @@ import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
+import { islands, standIn, withoutSaid } from './support/islands.ts'
+import { mcp } from './support/mcp.ts'
+import {
+  a2aRows,
+  adminRows,
+  agentRows,
+  casesOf,
+  expectedOutcome,
+  type Form,
+  type State,
+  textPaths,
+  withValue,
+} from './support/parameters.ts'
+
+describe('a parameter of a tool', async () => {
+  const world = await islands()
+  const { grid, foreign, deletedForeign } = world
+  afterAll(() => grid.close())
+  afterEach(() => world.reset())
+
+  const doors = [
+    { rows: adminRows, call: (tool: string, args: Args) => world.callMcp(grid.evil.adminKey, tool, args) },
+    { rows: agentRows, call: (tool: string, args: Args) => world.callMcp(grid.eve.key, tool, args) },
+    { rows: a2aRows, call: (method: string, message: Args) => world.callA2a(method, message) },
+  ]
+  const named = doors.flatMap(({ rows, call }) =>
+    Object.entries(rows).flatMap(([tool, row]) =>
+      Object.entries(row.parameters).flatMap(([path, parameter]) =>
+        parameter === 'text' ? [] : [{ tool, row, path, parameter, call }]
+      )
+    )
+  )
+  const cases = named.flatMap((at) =>
+    casesOf(at.parameter).map((of) => [`${at.tool} ${at.path}: ${of.state}, ${of.form}`, { ...at, ...of }] as const)
+  )
+  let ran = 0
+  afterAll(() => console.log(`isolation matrix: ${named.length} parameters, ${ran} cases`))
+
+  test.each([['admin', adminRows, grid.evil.adminKey], ['agent', agentRows, grid.eve.key]] as const)(
+    'of the %s tools has its row in the matrix, also a new one',
+    async (_, rows, key) => {
+      const { body } = await mcp(grid, key, 'tools/list')
+
+      const listed = body.result.tools.map(({ name, inputSchema }: Listed) => [name, textPaths(inputSchema)])
+      expect(Object.entries(rows).map(([tool, row]) => [tool, Object.keys(row.parameters)])).toEqual(listed)
+    },
+  )
+
+  test.each(cases)('%s', async (_, { tool, row, path, parameter, call, state, form }) => {
+    const value = await valueOf(state, form)
+    const before = { acme: await world.acme(), evil: await world.evil() }
+
+    const answer = await call(tool, withValue(row, path, value))
+
+    expect(await world.acme()).toBe(before.acme)
+    if (answer.outcome !== 'ok') expect(await world.evil()).toBe(before.evil)
+    const said = withoutSaid(answer, value)
+    expect(world.secrets.filter((secret) => said.includes(secret))).toEqual([])
+    const expected = expectedOutcome(parameter, state, form)
+    if (expected === undefined) {
+      await world.reset()
+      const other = standIn(await valueOf(state, form))
+      const random = await call(tool, withValue(row, path, other))
+      expect(said).toBe(withoutSaid(random, other))
+    } else {
+      expect(answer.outcome).toBe(expected)
+    }
+    ran++
+  })
+
+  async function valueOf(state: State, form: Form): Promise<string> {
+    if (state === 'empty') return ''
+    if (state === 'random') return standIn(foreign[form])
+    if (state === 'foreign') return foreign[form]
+    if (state === 'deleted foreign') return deletedForeign[form]!
+    return state === 'deleted own' ? (await world.deletedOwn())[form]! : (await world.own())[form]
+  }
+})
+
+type Args = Record<string, unknown>
+
+interface Listed {
+  name: string
+  inputSchema: Parameters<typeof textPaths>[0]
+}
 
 /** One way to name something, and who names it: an agent of the account, or its admin. */
 interface Probe {
@@ -28,7 +113,7 @@ interface Probe {
   call(account: AccountStore, value: string): Promise<unknown>
 }
 
-type Thing = 'agent' | 'channel' | 'message'
+type Thing = 'agent' | 'channel' | 'message' | 'credential'
 
 const probes: Probe[] = [
   { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
@@ -70,9 +155,10 @@ const probes: Probe[] = [
       return createChannel(account, { name: 'ten', members: [...own.slice(0, 5), member, ...own.slice(5)] })
     },
   },
+  { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
 ]
 
-/** Verbs that name nothing of others, or whose answer may tell. */
+/** Verbs that name nothing of others, whose answer may tell, or that the tools call with every form. */
 const withoutProbe: Record<string, string> = {
   readMessages: 'reads the own mailbox alone (tested below)',
   listChannels: 'lists the own channels alone (tested below)',
@@ -82,123 +168,136 @@ const withoutProbe: Record<string, string> = {
   createAdminKey: 'takes a name for display',
   newAgentStatements: 'makes statements for createAgent and signUp',
   attachSkills: 'makes statements for setSkills and createAgent',
+  createGuardrail: 'takes a name for the own account',
+  findAgent: 'is how the verbs find an agent',
+  deleteAgent: 'admin_delete_agent, above',
+  deleteChannel: 'admin_delete_channel, above',
+  setAgentGuardrails: 'admin_set_agent_guardrails, above',
+  setAgentSkills: 'admin_set_agent_skills, above',
+  setChannelMembers: 'admin_set_channel_members, above',
 }
 
 let grid: TestGrid
-let acme: { dump: string; values: Record<Thing, Record<string, string>> }
-beforeEach(async () => {
-  grid = await testGrid()
-  const { alice, bob } = grid
-  await createChannel(grid.acme.store, { name: 'secret', members: ['alice', 'bob'] })
-  await createChannel(grid.acme.store, { name: 'closed', members: ['alice', 'bob'] })
-  await setSkills(as(alice), { skills: [{ name: 'spying', description: 'of Acme' }] })
-  const { id } = await sendMessage(as(alice), { to: 'bob', text: 'for Acme alone' })
-  await sendMessage(as(alice), { to: '#secret', text: 'for the channel' })
-  const gone = await grid.acme.agent('gone')
-  await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, gone.id])
-  await rows(grid, "UPDATE channels SET deleted_at = 1 WHERE account_id = ? AND name = 'closed'", [grid.acme.id])
-  for (const alias of ['mallory', ...Array.from({ length: 9 }, (_, n) => `own-${n}`)]) await grid.evil.agent(alias)
 
-  const channel = await rows(grid, "SELECT id FROM channels WHERE account_id = ? AND name = 'secret'", [grid.acme.id])
-  acme = {
-    dump: await dump(grid, grid.acme),
-    values: {
-      agent: { foreign: 'bob', 'with @': '@bob', 'its id': bob.id, deleted: 'gone' },
-      channel: { foreign: 'secret', 'its id': String(channel[0].id), deleted: 'closed' },
-      message: { foreign: id, "of an agent's id": alice.id },
-    },
-  }
-})
-afterEach(() => grid.close())
+describe('a verb', () => {
+  let acme: { dump: string; values: Record<Thing, Record<string, string>> }
+  beforeEach(async () => {
+    grid = await testGrid()
+    const { alice, bob } = grid
+    await createChannel(grid.acme.store, { name: 'secret', members: ['alice', 'bob'] })
+    await createChannel(grid.acme.store, { name: 'closed', members: ['alice', 'bob'] })
+    await setSkills(as(alice), { skills: [{ name: 'spying', description: 'of Acme' }] })
+    const { id } = await sendMessage(as(alice), { to: 'bob', text: 'for Acme alone' })
+    await sendMessage(as(alice), { to: '#secret', text: 'for the channel' })
+    const gone = await grid.acme.agent('gone')
+    await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, gone.id])
+    await rows(grid, "UPDATE channels SET deleted_at = 1 WHERE account_id = ? AND name = 'closed'", [grid.acme.id])
+    for (const alias of ['mallory', ...Array.from({ length: 9 }, (_, n) => `own-${n}`)]) await grid.evil.agent(alias)
 
-const cases = probes.flatMap((probe) =>
-  ({
-    agent: ['foreign', 'with @', 'its id', 'deleted'],
-    channel: ['foreign', 'its id', 'deleted'],
-    message: ['foreign', "of an agent's id"],
-  })[probe.takes].map((kind) => ({ ...probe, kind }))
-)
+    const channel = await rows(grid, "SELECT id FROM channels WHERE account_id = ? AND name = 'secret'", [grid.acme.id])
+    const [key] = await grid.acme.store.read.keys.adminKeys()
+    acme = {
+      dump: await dump(grid, grid.acme),
+      values: {
+        agent: { foreign: 'bob', 'with @': '@bob', 'its id': bob.id, deleted: 'gone' },
+        channel: { foreign: 'secret', 'its id': String(channel[0].id), deleted: 'closed' },
+        message: { foreign: id, "of an agent's id": alice.id },
+        credential: { foreign: key.id },
+      },
+    }
+  })
+  afterEach(() => grid.close())
 
-test.each(cases)(
-  '$name: $takes ($kind) is answered like one that never was',
-  async ({ takes, kind, call, ...probe }) => {
-    const caller = probe.as === 'agent' ? as(grid.eve) : grid.evil.store
-    const foreign = acme.values[takes][kind]
-    const random = randomLike(foreign)
-
-    const answer = await answerOf(call(caller, foreign), foreign)
-    const answerToRandom = await answerOf(call(caller, random), random)
-
-    expect(answer).toBe(answerToRandom)
-    expect(await dump(grid, grid.acme)).toBe(acme.dump)
-  },
-)
-
-test('every verb that takes an account is probed, or says why not', () => {
-  const verbs = readdirSync('src/grid').flatMap((file) =>
-    [
-      ...readFileSync(`src/grid/${file}`, 'utf8').matchAll(
-        /^export (?:async )?function (\w+)\(\s*account: AccountStore/gm,
-      ),
-    ]
-      .map(([, verb]) => verb)
+  const verbCases = probes.flatMap((probe) =>
+    ({
+      agent: ['foreign', 'with @', 'its id', 'deleted'],
+      channel: ['foreign', 'its id', 'deleted'],
+      message: ['foreign', "of an agent's id"],
+      credential: ['foreign'],
+    })[probe.takes].map((kind) => ({ ...probe, kind }))
   )
-  const probed = probes.map(({ name }) => name.split(' ')[0])
 
-  expect([...new Set([...probed, ...Object.keys(withoutProbe)])].sort()).toEqual(verbs.sort())
-})
+  test.each(verbCases)(
+    '$name: $takes ($kind) is answered like one that never was',
+    async ({ takes, kind, call, ...probe }) => {
+      const caller = probe.as === 'agent' ? as(grid.eve) : grid.evil.store
+      const foreign = acme.values[takes][kind]
+      const random = randomLike(foreign)
 
-test('lists and mailboxes hold nothing of another account', async () => {
-  const eve = as(grid.eve)
+      const answer = await answerOf(call(caller, foreign), foreign)
+      const answerToRandom = await answerOf(call(caller, random), random)
 
-  const seen = JSON.stringify([
-    await readMessages(eve, {}),
-    await listAgents(eve, {}),
-    await listAgents(eve, { public: true }),
-    await listAgents(eve, { search: 'spying' }),
-    await listChannels(eve),
-    await listSkills(eve, {}),
-  ])
+      expect(answer).toBe(answerToRandom)
+      expect(await dump(grid, grid.acme)).toBe(acme.dump)
+    },
+  )
 
-  expect(seen).not.toMatch(/alice|bob|gone|secret|spying|Acme/)
-  expect(await dump(grid, grid.acme)).toBe(acme.dump)
-})
+  test('every verb that takes an account is probed, or says why not', () => {
+    const verbs = readdirSync('src/grid').flatMap((file) =>
+      [
+        ...readFileSync(`src/grid/${file}`, 'utf8').matchAll(
+          /^export (?:async )?function (\w+)\(\s*account: AccountStore/gm,
+        ),
+      ]
+        .map(([, verb]) => verb)
+    )
+    const probed = probes.map(({ name }) => name.split(' ')[0])
 
-test('the same names in two accounts are two things', async () => {
-  await setSkills(as(grid.eve), { skills: [{ name: 'spying', description: 'of Evil' }] })
-  await createChannel(grid.evil.store, { name: 'secret', members: ['eve', 'mallory'] })
-  await sendMessage(as(grid.eve), { to: '#secret', text: 'for Evil' })
-  await createAdminKey(grid.evil.store, 'first key')
+    expect([...new Set([...probed, ...Object.keys(withoutProbe)])].sort()).toEqual(verbs.sort())
+  })
 
-  expect(await listSkills(as(grid.alice), {})).toEqual([{ name: 'spying', description: 'of Acme' }])
-  expect(await dump(grid, grid.acme)).toBe(acme.dump)
-})
+  test('lists and mailboxes hold nothing of another account', async () => {
+    const eve = as(grid.eve)
 
-test('the alias of a deleted agent stays reserved for its account', async () => {
-  await expect(createAgent(grid.evil.store, { alias: 'gone' })).rejects.toMatchObject({ code: 'alias_taken' })
+    const seen = JSON.stringify([
+      await readMessages(eve, {}),
+      await listAgents(eve, {}),
+      await listAgents(eve, { public: true }),
+      await listAgents(eve, { search: 'spying' }),
+      await listChannels(eve),
+      await listSkills(eve, {}),
+    ])
 
-  await expect(createAgent(grid.acme.store, { alias: 'gone' })).resolves.toBeDefined()
-})
+    expect(seen).not.toMatch(/alice|bob|gone|secret|spying|Acme/)
+    expect(await dump(grid, grid.acme)).toBe(acme.dump)
+  })
 
-test('an agent that is made again inherits neither mail nor channels', async () => {
-  const first = await grid.acme.agent('phoenix')
-  await createChannel(grid.acme.store, { name: 'birds', members: ['alice', 'phoenix'] })
-  await sendMessage(as(grid.alice), { to: 'phoenix', text: 'for the first' })
-  await sendMessage(as(grid.alice), { to: '#birds', text: 'for the first' })
-  await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, first.id])
+  test('the same names in two accounts are two things', async () => {
+    await setSkills(as(grid.eve), { skills: [{ name: 'spying', description: 'of Evil' }] })
+    await createChannel(grid.evil.store, { name: 'secret', members: ['eve', 'mallory'] })
+    await sendMessage(as(grid.eve), { to: '#secret', text: 'for Evil' })
+    await createAdminKey(grid.evil.store, 'first key')
 
-  const second = await grid.acme.agent('phoenix')
+    expect(await listSkills(as(grid.alice), {})).toEqual([{ name: 'spying', description: 'of Acme' }])
+    expect(await dump(grid, grid.acme)).toBe(acme.dump)
+  })
 
-  expect((await readMessages(as(second), {})).messages).toEqual([])
-  expect(await listChannels(as(second))).toEqual([])
-})
+  test('the alias of a deleted agent stays reserved for its account', async () => {
+    await expect(createAgent(grid.evil.store, { alias: 'gone' })).rejects.toMatchObject({ code: 'alias_taken' })
 
-test('the credentials of one account open no other', async () => {
-  const tables = JSON.stringify(await dump(grid, grid.evil))
+    await expect(createAgent(grid.acme.store, { alias: 'gone' })).resolves.toBeDefined()
+  })
 
-  for (const secret of [grid.alice.key, grid.acme.adminKey, grid.alice.id, grid.acme.id]) {
-    expect(tables).not.toContain(secret)
-  }
+  test('an agent that is made again inherits neither mail nor channels', async () => {
+    const first = await grid.acme.agent('phoenix')
+    await createChannel(grid.acme.store, { name: 'birds', members: ['alice', 'phoenix'] })
+    await sendMessage(as(grid.alice), { to: 'phoenix', text: 'for the first' })
+    await sendMessage(as(grid.alice), { to: '#birds', text: 'for the first' })
+    await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, first.id])
+
+    const second = await grid.acme.agent('phoenix')
+
+    expect((await readMessages(as(second), {})).messages).toEqual([])
+    expect(await listChannels(as(second))).toEqual([])
+  })
+
+  test('the credentials of one account open no other', async () => {
+    const tables = JSON.stringify(await dump(grid, grid.evil))
+
+    for (const secret of [grid.alice.key, grid.acme.adminKey, grid.alice.id, grid.acme.id]) {
+      expect(tables).not.toContain(secret)
+    }
+  })
 })
 
 function as(agent: TestAgent): AccountStore {

@@ -47,7 +47,11 @@ export async function testGrid({ env, url, ...options }: TestGridOptions = {}) {
   const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
   const logs: string[] = []
   const config = readConfig({ LOG_LEVEL: 'debug', DATABASE_URL: url ?? `file:${join(folder, 'grid.db')}`, ...env })
-  const deps: Deps = { config, now: () => clock.now, log: createLog(config.logLevel, (line) => logs.push(line)) }
+  const deps: Deps = {
+    config,
+    now: () => clock.now,
+    log: createLog(config.logLevel, (line) => logs.push(line)),
+  }
   const store = await openStore(deps, { inspect: tripwire, ...options })
   const app = createApp(store)
   const request = (path: string, init: RequestInit = {}, remoteAddress = '203.0.113.7') =>

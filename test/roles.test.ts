@@ -1,0 +1,173 @@
+/** Who may call what: every kind of credential with every tool, in both eras, and with A2A (security T3, T10). */
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { mintKey } from '../src/auth/secrets.ts'
+import { createAdminKey, deleteAdminKey } from '../src/grid/accounts.ts'
+import { deleteAgent } from '../src/grid/agents.ts'
+import { newId } from '../src/lib/id.ts'
+import { postA2a, send03, send10 } from './support/a2a.ts'
+import { rows, updateTrial } from './support/database.ts'
+import { type TestGrid, testGrid } from './support/grid.ts'
+import { eras, mcp, sendWire, wireRequest } from './support/mcp.ts'
+import { adminRows, agentRows } from './support/parameters.ts'
+
+/** What a credential opens. */
+type Opens = 'admin tools' | 'agent tools' | 'nothing'
+
+interface Holder {
+  holder: string
+  opens: Opens
+  key: string | undefined
+}
+
+const toolSets = { 'admin tools': adminRows, 'agent tools': agentRows }
+const unknownTool = -32602
+
+describe('the table of credentials and tools', async () => {
+  const grid = await testGrid()
+  afterAll(() => grid.close())
+  const holders = await holdersOf(grid)
+  const tools = Object.entries(toolSets).flatMap(([set, rows]) =>
+    Object.entries(rows).map(([tool, { args }]) => ({ set, tool, args }))
+  )
+  const cases = holders.flatMap((holder) =>
+    eras.flatMap((era) =>
+      tools.map((tool) => [`${holder.holder}: ${tool.tool} (${era})`, { ...holder, ...tool, era }] as const)
+    )
+  )
+  let ran = 0
+  afterAll(() => console.log(`roles matrix: ${holders.length} credentials, ${tools.length} tools, ${ran} cases`))
+
+  test.each(cases)('%s', async (_, { opens, key, set, tool, args, era }) => {
+    const answer = await sendWire(grid, key, wireRequest(era, 'tools/call', { name: tool, arguments: args }))
+
+    if (opens === 'nothing') {
+      expect(answer.status).toBe(401)
+      expect(answer.headers.get('WWW-Authenticate')).toMatch(/^Bearer /)
+    } else if (opens === set) {
+      expect(answer.status).toBe(200)
+      expect(answer.body.result.content[0].text).not.toContain('wrong_credential')
+    } else {
+      expect(answer.body.error).toMatchObject({ code: unknownTool, message: expect.stringContaining('Unknown tool') })
+    }
+    ran++
+  })
+
+  test.each(holders.map((holder) => [holder.holder, holder] as const))(
+    '%s: the list of tools, and A2A',
+    async (_, { opens, key }) => {
+      for (const era of eras) {
+        const { status, body } = await sendWire(grid, key, wireRequest(era, 'tools/list'))
+        const listed = opens === 'nothing' ? undefined : Object.keys(toolSets[opens])
+        expect(status).toBe(opens === 'nothing' ? 401 : 200)
+        expect(body.result?.tools.map((tool: { name: string }) => tool.name)).toEqual(listed)
+        ran++
+      }
+      for (const body of [send03(), send10()]) {
+        expect((await postA2a(grid, key, body)).status).toBe(opens === 'agent tools' ? 200 : 401)
+        ran++
+      }
+    },
+  )
+})
+
+describe('a key that worked', () => {
+  let grid: TestGrid
+  beforeEach(async () => {
+    grid = await testGrid()
+  })
+  afterEach(() => grid.close())
+
+  test('is refused on the next call after its person lost the role, and works again when it comes back', async () => {
+    const { key, userId } = await keyOfPerson(grid, 'owner')
+    const setRole = (role: string) =>
+      rows(grid, 'UPDATE memberships SET role = ? WHERE account_id = ? AND user_id = ?', [role, grid.acme.id, userId])
+
+    expect(await statusOf(key)).toBe(200)
+    for (const [role, status] of [['member', 401], ['admin', 200], ['viewer', 401], ['owner', 200]] as const) {
+      await setRole(role)
+      expect(await statusOf(key)).toBe(status)
+    }
+    await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [grid.acme.id, userId])
+    expect(await statusOf(key)).toBe(401)
+  })
+
+  test('is refused on the next call after it was deleted', async () => {
+    const { id, adminKey } = await createAdminKey(grid.acme.store, 'CI')
+
+    expect(await statusOf(adminKey)).toBe(200)
+    await deleteAdminKey(grid.acme.store, id)
+    expect(await statusOf(adminKey)).toBe(401)
+  })
+
+  test('is refused on the next call after its agent was deleted', async () => {
+    expect(await statusOf(grid.bob.key)).toBe(200)
+    await deleteAgent(grid.acme.store, 'bob')
+    expect(await statusOf(grid.bob.key)).toBe(401)
+  })
+
+  test('leaves nothing in the log when it is refused: nobody is known to have called', async () => {
+    const { key } = await keyOfPerson(grid, 'viewer')
+
+    await mcp(grid, key, 'tools/call', { name: 'admin_list_agents', arguments: {} })
+
+    expect(await grid.acme.store.read.activity.list()).toEqual([])
+  })
+
+  async function statusOf(key: string): Promise<number> {
+    return (await mcp(grid, key, 'tools/list')).status
+  }
+})
+
+async function holdersOf(grid: TestGrid): Promise<Holder[]> {
+  const { acme, evil } = grid
+  const [onTrial, afterTrial, deleted, revoked] = await Promise.all(
+    ['on-trial', 'after-trial', 'deleted', 'revoked'].map((alias) => acme.agent(alias)),
+  )
+  const expiresAt = grid.clock.now + 1_000
+  await updateTrial(grid, onTrial, { used: 0, max: 10, expiresAt })
+  await updateTrial(grid, afterTrial, { used: 10, max: 10, expiresAt })
+  await deleteAgent(acme.store, deleted.id)
+  await rows(grid, 'UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND agent_id = ?', [acme.id, revoked.id])
+  const ended = await createAdminKey(acme.store, 'ended')
+  await deleteAdminKey(acme.store, ended.id)
+  const elsewhere = await keyOfPerson(grid, undefined)
+  await grid.store.write([grid.store.global.users.addMembership(evil.id, elsewhere.userId, 'owner', 0)])
+
+  return [
+    ...await Promise.all((['owner', 'admin', 'member', 'viewer'] as const).map(async (role) => ({
+      holder: `key of ${role === 'owner' || role === 'admin' ? 'an' : 'a'} ${role}`,
+      opens: role === 'owner' || role === 'admin' ? 'admin tools' as const : 'nothing' as const,
+      key: (await keyOfPerson(grid, role)).key,
+    }))),
+    { holder: 'key of somebody who left', opens: 'nothing', key: (await keyOfPerson(grid, undefined)).key },
+    { holder: 'key of an owner of another account', opens: 'nothing', key: elsewhere.key },
+    { holder: 'command-line key', opens: 'admin tools', key: acme.adminKey },
+    { holder: 'deleted admin key', opens: 'nothing', key: ended.adminKey },
+    { holder: 'agent key', opens: 'agent tools', key: grid.alice.key },
+    { holder: 'agent key on trial', opens: 'agent tools', key: onTrial.key },
+    { holder: 'agent key after its trial', opens: 'agent tools', key: afterTrial.key },
+    { holder: 'revoked agent key', opens: 'nothing', key: revoked.key },
+    { holder: 'key of a deleted agent', opens: 'nothing', key: deleted.key },
+    { holder: 'key nobody was given', opens: 'nothing', key: (await mintKey('admin_key')).key },
+    { holder: 'malformed key', opens: 'nothing', key: grid.acme.adminKey.slice(0, -1) },
+    { holder: 'nobody', opens: 'nothing', key: undefined },
+  ]
+}
+
+/** An admin key made by a person with this role in Acme, or with none. */
+async function keyOfPerson(
+  { store, acme }: TestGrid,
+  role: 'owner' | 'admin' | 'member' | 'viewer' | undefined,
+): Promise<{ key: string; userId: string }> {
+  const { key, hash, last4 } = await mintKey('admin_key')
+  const userId = newId()
+  await store.write([
+    store.global.users.add({ id: userId, email: `${userId}@acme.example`, passwordHash: null }, 0),
+    ...(role ? [store.global.users.addMembership(acme.id, userId, role, 0)] : []),
+    acme.store.change.keys.add(
+      { id: newId(), kind: 'admin_key', agentId: null, userId, name: role ?? 'none', hash, last4 },
+      0,
+    ),
+  ])
+  return { key, userId }
+}
