@@ -7,7 +7,9 @@ import type { Mail } from '../store/account/mailbox.ts'
 
 /** Most messages of one hand-out. */
 export const maxBatch = 50
-/** Longest hand-out in UTF-16 units, so at most 256 KiB as UTF-8; one message always fits. */
+/** How many of a sender's skills a message names: a stranger does not fill the reader's context with them. */
+const maxSenderSkills = 10
+/** Longest text and A2A parts of one hand-out, in UTF-16 units, so at most 240 kB as UTF-8; one message always fits. */
 const maxBatchChars = 80_000
 
 /** One message as its recipient sees it. Spec: "Grid message"; the further fields only where they apply. */
@@ -75,6 +77,7 @@ function asGridMessage(mail: Mail): GridMessage {
   const isPost = mail.recipient.startsWith('#')
   const user = `@${mail.fromAlias}`
   const skills = (JSON.parse(mail.senderSkills) as { name: string }[]).map((skill) => skill.name)
+    .slice(0, maxSenderSkills)
   return {
     message_id: mail.id,
     channel: isPost ? mail.recipient : 'direct',

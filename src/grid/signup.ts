@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts'
 import { checkDescription, newAgentStatements, refuseTakenAlias } from './agents.ts'
 import { checkNewAlias } from './alias.ts'
 import { normalEmail } from './email.ts'
-import { attachSkills } from './skills.ts'
+import { attachSkills, checkSkills, refuseTooManySkills } from './skills.ts'
 
 /** Spec: "Limits", trial. */
 export const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
@@ -65,6 +65,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     const home = joined?.id ?? newId()
     const account = store.account(home, { type: 'system', job: 'signup' } satisfies Actor)
     await refuseTakenAlias(account, alias)
+    await refuseTooManySkills(account, skills)
 
     const agent: Agent = {
       id: newId(),
@@ -133,5 +134,5 @@ function checkSkillNames(names: string[]) {
   if (names.length > maxSignupSkills) {
     throw new GridError('invalid_input', `At most ${maxSignupSkills} skills are allowed.`, { field: 'skills' })
   }
-  return names.map((name) => ({ name }))
+  return checkSkills(names.map((name) => ({ name })))
 }

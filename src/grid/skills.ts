@@ -13,13 +13,15 @@ import { findAgent } from './find-agent.ts'
 export const maxSkills = 200
 const maxNameLength = 64
 const maxDescriptionLength = 500
+/** Most skills of one account. They are shared by name, and every agent may list them. */
+const maxAccountSkills = 1_000
 
 export interface SkillInput {
   name: string
   description?: string
 }
 
-/** The skills of the account, or of one agent the caller can see. Fails with `agent_not_found`. */
+/** The skills of the account, or of one agent of it. Fails with `agent_not_found`. */
 export async function listSkills(account: AccountStore, input: { agent?: string }): Promise<Required<SkillInput>[]> {
   const skills = input.agent === undefined
     ? await account.read.skills.list()
@@ -37,10 +39,13 @@ export async function setSkills(
 ): Promise<{ assigned: string[]; created: string[] }> {
   const { agentId } = callingAgent(account.actor)
   const skills = checkSkills(input.skills)
-  const rows = await account.write([
-    account.change.skills.clear(agentId),
-    ...attachSkills(account, agentId, skills),
-  ])
+  const rows = await againOnConflict(async () => {
+    await refuseTooManySkills(account, skills)
+    return await account.write([
+      account.change.skills.clear(agentId),
+      ...attachSkills(account, agentId, skills),
+    ])
+  })
   const created = rows.flat().filter((row) => 'name' in row).map((row) => String(row.name))
   return { assigned: skills.map((skill) => skill.name), created }
 }
@@ -57,6 +62,7 @@ export async function setAgentSkills(
   const skills = checkSkills(input.skills)
   return await againOnConflict(async () => {
     const agent = await findAgent(account, input.agent)
+    await refuseTooManySkills(account, skills)
     await account.write([
       account.change.agents.requireLive([agent.id]),
       account.change.skills.clear(agent.id),
@@ -66,13 +72,35 @@ export async function setAgentSkills(
   })
 }
 
-/** Create what is missing and attach all; does nothing unless the agent lives when the unit runs. */
-export function attachSkills(account: AccountStore, agentId: string, skills: SkillInput[]): Statement[] {
+/**
+ * Create what is missing and attach all checked skills; does nothing unless the agent lives when the unit
+ * runs, and fails the unit when the account would have too many.
+ */
+export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
+  if (skills.length === 0) return []
   const at = account.deps.now()
-  return checkSkills(skills).flatMap(({ name, description }) => [
-    account.change.skills.addMissing(agentId, { id: newId(), name, description }, at),
-    account.change.skills.attach(agentId, name),
-  ])
+  const { addMissing, attach, requireAtMost } = account.change.skills
+  return [
+    ...skills.flatMap(({ name, description }) => [
+      addMissing(agentId, { id: newId(), name, description }, at),
+      attach(agentId, name),
+    ]),
+    requireAtMost(maxAccountSkills),
+  ]
+}
+
+/** Fails with `invalid_input` when these skills do not fit into the account. */
+export async function refuseTooManySkills(account: AccountStore, skills: Required<SkillInput>[]): Promise<void> {
+  if (skills.length === 0) return
+  const known = new Set((await account.read.skills.list()).map((skill) => skill.name))
+  const added = skills.filter((skill) => !known.has(skill.name)).length
+  if (added > 0 && known.size + added > maxAccountSkills) {
+    throw new GridError(
+      'invalid_input',
+      `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. Use some of those it has.`,
+      { field: 'skills' },
+    )
+  }
 }
 
 /** Skills as stored: trimmed, each name once. Fails with `invalid_input`. */

@@ -1,7 +1,7 @@
 import { and, count, eq, exists, isNull, sql } from 'drizzle-orm'
 import { agents, agentSkills, skills } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { own, p, type Scope, value } from '../bound.ts'
+import { demand, own, p, type Scope, value } from '../bound.ts'
 
 export function prepareSkills(db: Db) {
   const fields = { id: skills.id, name: skills.name, description: skills.description }
@@ -30,6 +30,8 @@ export function prepareSkills(db: Db) {
       createdAt: value<number>('at'),
     }).from(sql`(SELECT 1)`).where(agentLives),
   ).onConflictDoNothing().returning({ name: skills.name }).toSQL()
+  const inAccount = db.select({ n: count() }).from(skills).where(own(skills))
+  const requireAtMost = demand(db, sql`(${inAccount}) <= ${p('max')}`)
   const clear = db.delete(agentSkills).where(own(agentSkills, eq(agentSkills.agentId, p('agent')), agentLives)).toSQL()
   const attach = db.insert(agentSkills).select(
     db.select({ accountId: skills.accountId, agentId: value('agent'), skillId: skills.id }).from(skills)
@@ -47,6 +49,8 @@ export function prepareSkills(db: Db) {
       /** A skill of the account, if it has none of that name and `agent` lives; the row tells whether it was made. */
       addMissing: (agent: string, skill: { id: string; name: string; description: string }, at: number) =>
         scope.bind(addMissing, { agent, ...skill, at }),
+      /** Fails the unit when the account has more skills than `max` after it. */
+      requireAtMost: (max: number) => scope.bind(requireAtMost, { max }),
       /** Take all skills from an agent. */
       clear: (agent: string) => scope.bind(clear, { agent }),
       /** Give an agent a skill of the account by name. */
