@@ -168,6 +168,7 @@ const withoutProbe: Record<string, string> = {
   createAdminKey: 'takes a name for display',
   newAgentStatements: 'makes statements for createAgent and signUp',
   attachSkills: 'makes statements for setSkills and createAgent',
+  refuseTooManySkills: 'counts the skills of the own account',
   createGuardrail: 'takes a name for the own account',
   findAgent: 'is how the verbs find an agent',
   deleteAgent: 'admin_delete_agent, above',

@@ -21,6 +21,7 @@ export const createAgentCommand = storeCommand({
       doc: 'who of other accounts may write to a public agent: auto_approve (default), allow_list or block_list',
       oneOf: ['auto_approve', 'allow_list', 'block_list'],
     },
+    'access-list': { takes: 'ALIASES', doc: 'comma-separated aliases of other accounts that the policy lists' },
     description: { takes: 'TEXT', doc: 'what the agent does' },
     'remote-url': { takes: 'URL', doc: 'address of an agent of type a2a' },
   },
@@ -30,6 +31,7 @@ export const createAgentCommand = storeCommand({
       type: args.type,
       visibility: args.visibility,
       accessPolicy: args['access-policy'],
+      accessList: args['access-list']?.split(',').filter((alias) => alias.trim() !== ''),
       description: args.description,
       remoteUrl: args['remote-url'],
     }

@@ -5,8 +5,9 @@ import { newId } from '../lib/id.ts'
 import { redactedJson } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { NewActivity } from '../store/account/activity.ts'
+import type { Statement } from '../store/bound.ts'
 
-/** Longest text of one call's arguments; what is longer is kept by its beginning. */
+/** How much of one call's arguments is kept, in characters of JSON. */
 const maxArgumentsLength = 4_000
 
 /** A call, as it will stand in the log. */
@@ -29,21 +30,29 @@ export async function recorded<T>(
   run: (account: AccountStore) => Promise<T>,
 ): Promise<T> {
   let isRecorded = false
+  const record = async (outcome: string, statements: Statement[]) => {
+    try {
+      await account.record(entry(account, call, outcome), statements)
+      isRecorded = true
+    } catch (error) {
+      // The row may be stored or not; a second one for the same call could contradict it.
+      isRecorded = error instanceof GridError && error.code === 'unavailable'
+      throw error
+    }
+  }
   const recording: AccountStore = {
     ...account,
     async write(statements) {
-      await account.record(entry(account, call, 'ok'), statements)
-      isRecorded = true
+      await record('ok', statements)
       return []
     },
   }
   try {
     const result = await run(recording)
-    if (!isRecorded) await account.record(entry(account, call, 'ok'), [])
+    if (!isRecorded) await record('ok', [])
     return result
   } catch (error) {
-    const outcome = error instanceof GridError ? error.code : 'internal'
-    if (!isRecorded) await account.record(entry(account, call, outcome), [])
+    if (!isRecorded) await record(error instanceof GridError ? error.code : 'internal', [])
     throw error
   }
 }

@@ -16,19 +16,23 @@ import {
   type Visibility,
 } from '../store/account/agents.ts'
 import type { Statement } from '../store/bound.ts'
-import { checkNewAlias } from './alias.ts'
+import { aliasPattern, bareAlias, checkNewAlias } from './alias.ts'
 import { againOnConflict } from './conflict.ts'
 import { findAgent } from './find-agent.ts'
-import { attachSkills, checkSkills, type SkillInput } from './skills.ts'
+import { attachSkills, checkSkills, refuseTooManySkills, type SkillInput } from './skills.ts'
 
 /** Longest description of an agent. Spec: "Limits". */
 export const maxDescriptionLength = 500
+/** Most aliases on the access list of one agent. */
+export const maxAccessList = 200
 
 export interface NewAgent {
   alias: string
   type?: AgentType
   visibility?: Visibility
   accessPolicy?: AccessPolicy
+  /** Aliases of other accounts' agents that an `allow_list` lets in, or a `block_list` keeps out. */
+  accessList?: string[]
   description?: string
   /** Address of a remote agent; required for type `a2a`. */
   remoteUrl?: string
@@ -61,13 +65,16 @@ export async function createAgent(account: AccountStore, input: NewAgent): Promi
   const token = await sealRemoteToken(account, agent, input.remoteToken)
   const key = await mintKey('agent_key')
   const skills = checkSkills(input.skills ?? [])
+  const accessList = checkAccessList(agent.accessPolicy, input.accessList ?? [])
 
   return await againOnConflict(async () => {
     // Repeated after a lost answer, the write met its own agent: then it is done.
     if (await account.read.agents.byId(agent.id)) return { agent, apiKey: key.key }
     await refuseTakenAlias(account, alias)
+    await refuseTooManySkills(account, skills)
     await account.write([
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
+      account.change.agents.addAccess(agent.id, accessList),
       ...attachSkills(account, agent.id, skills),
     ])
     return { agent, apiKey: key.key }
@@ -158,6 +165,20 @@ function asListed(agent: Agent & { skills: string }): ListedAgent {
     skills: JSON.parse(agent.skills),
     last_seen: agent.lastSeenAt === null ? null : new Date(agent.lastSeenAt).toISOString(),
   }
+}
+
+/** The aliases need not exist: an agent may be let in, or kept out, before it is made. */
+function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
+  const list = [...new Set(aliases.map(bareAlias))]
+  if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
+    throw new GridError('invalid_input', `accessList takes at most ${maxAccessList} aliases.`, { field: 'accessList' })
+  }
+  if (list.length > 0 && policy === 'auto_approve') {
+    throw new GridError('invalid_input', 'accessList goes with the accessPolicy allow_list or block_list.', {
+      field: 'accessList',
+    })
+  }
+  return list
 }
 
 function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): string | null {

@@ -4,10 +4,9 @@ import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Agent } from '../store/account/agents.ts'
-import { bareChannelName, checkNewChannelName } from './alias.ts'
+import { bareAlias, bareChannelName, checkNewChannelName } from './alias.ts'
 import { checkDescription } from './agents.ts'
 import { againOnConflict } from './conflict.ts'
-import { findAgent } from './find-agent.ts'
 
 /** Most members of a channel: a post is stored for all of them in one write. */
 export const maxMembers = 500
@@ -141,12 +140,14 @@ async function findMembers(account: AccountStore, refs: string[]): Promise<Agent
   if (refs.length > maxMembers) {
     throw new GridError('invalid_input', `A channel has at most ${maxMembers} members.`, { field: 'members' })
   }
-  const agents = new Map<string, Agent>()
-  for (const ref of refs) {
-    const agent = await findAgent(account, ref, 'members')
-    agents.set(agent.id, agent)
-  }
-  return [...agents.values()]
+  const found = await account.read.agents.byRefs(refs.map((ref) => ref.trim()), refs.map(bareAlias))
+  const byRef = new Map(found.flatMap((agent) => [[agent.id, agent], [agent.alias, agent]]))
+  const agents = refs.map((ref) => {
+    const agent = byRef.get(ref.trim()) ?? byRef.get(bareAlias(ref))
+    if (!agent) throw new GridError('agent_not_found', `Agent '${ref}' not found`, { field: 'members' })
+    return agent
+  })
+  return [...new Set(agents)]
 }
 
 function aliasesOf(agents: Agent[]): string[] {

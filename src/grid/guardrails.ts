@@ -126,6 +126,13 @@ export async function setAgentGuardrails(
       if (!guardrail) {
         throw new GridError('guardrail_not_found', `Guardrail '${ref}' not found`, { field: 'guardrails' })
       }
+      if (chosen.has(guardrail.id)) {
+        throw new GridError(
+          'invalid_input',
+          `Guardrail '${ref}' is named twice. It has one direction and one action for an agent.`,
+          { field: 'guardrails' },
+        )
+      }
       chosen.set(guardrail.id, { guardrail, attachment: { guardrailId: guardrail.id, direction, action } })
     }
     const { agents, guardrails } = account.change

@@ -128,8 +128,11 @@ export interface MessageStatus {
   /** Milliseconds since the epoch. */
   sentAt: number
   readBy: { alias: string; readAt: number }[]
-  /** `read` when every recipient has it, `pending` while a remote agent's delivery is due. */
-  delivery: 'queued' | 'read' | 'pending'
+  /**
+   * `read` when every recipient has it, `pending` while a remote agent's delivery is due, `failed` when all
+   * recipients were deleted before they read it.
+   */
+  delivery: 'queued' | 'read' | 'pending' | 'failed'
 }
 
 /** Fails with `message_not_found`: unknown, or not sent by the caller. */
@@ -139,14 +142,21 @@ export async function messageStatus(account: AccountStore, messageId: string): P
   if (!message) throw new GridError('message_not_found', 'No message of yours has this id.')
 
   const receipts = await account.read.messages.receipts(messageId)
-  const waiting = receipts.filter((receipt) => receipt.state !== 'read')
   return {
     id: message.id,
     recipient: message.recipient,
     sentAt: message.createdAt,
     readBy: receipts.flatMap(({ alias, readAt }) => readAt === null ? [] : [{ alias, readAt }]),
-    delivery: waiting.length === 0 ? 'read' : waiting.some((receipt) => receipt.type === 'a2a') ? 'pending' : 'queued',
+    delivery: deliveryOf(receipts),
   }
+}
+
+/** A post to a channel without other members waits for nobody, and nobody has read it. */
+function deliveryOf(receipts: { state: string; type: string }[]): MessageStatus['delivery'] {
+  const waiting = receipts.filter((receipt) => receipt.state === 'unread')
+  if (waiting.some((receipt) => receipt.type === 'a2a')) return 'pending'
+  if (waiting.length > 0 || receipts.length === 0) return 'queued'
+  return receipts.some((receipt) => receipt.state === 'read') ? 'read' : 'failed'
 }
 
 function checkText(text: string): string {

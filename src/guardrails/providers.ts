@@ -13,7 +13,9 @@ export interface Provider {
   needsToken: boolean
 }
 
-const address = z.url({ protocol: /^https?$/ }).max(2_000)
+/** An address is shown to every admin, so it holds no credential; those go into the token. */
+const address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
+  .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
 const threshold = z.number().min(0).max(1)
 const words = z.array(z.string().min(1).max(200)).max(500)
 

@@ -29,9 +29,9 @@ export function isKeyRing(text: string): boolean {
   }
 }
 
-/** A new key ring with one key, in the form of `GRID_KEYS`. */
+/** A new key ring with one key, in the form of `GRID_KEYS`. Its id is random, so that two rings can be put together. */
 export function newKeyRing(): string {
-  return `1:${toBase64(crypto.getRandomValues(new Uint8Array(keyBytes)))}`
+  return `${crypto.randomUUID().slice(0, 8)}:${toBase64(crypto.getRandomValues(new Uint8Array(keyBytes)))}`
 }
 
 /** The ring of `GRID_KEYS`. Without keys nothing can be sealed, and the error says what to set. */

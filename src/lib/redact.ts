@@ -8,6 +8,8 @@ const credentialInText =
   /grid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{4,}?([0-9A-Za-z]{4})(?=grid_(?:agt|adm|oat|ort|cs)_|[^0-9A-Za-z]|$)/g
 // JSON escapes C0 alone; these too steer terminals or end lines.
 const control = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
+// What stands behind the `?` of an address, where services take keys too.
+const queryOfAddress = /(https?:\/\/[^\s"?#\\]{1,2000})\?[^\s"#\\]+/g
 // The name and password of `https://name:password@host`.
 const userInAddress = /:\/\/[^\s/@"]+@/g
 
@@ -16,7 +18,7 @@ const secretFields = /^(authorization|cookie|set-cookie|password|token|secret|ap
 /** Replace every credential in a text by its kind and last four characters; claim tokens, and users in addresses, by `…`. */
 export function redact(text: string): string {
   return text.replace(credentialInText, 'grid_$1_…$2').replace(/\/claim\/[\w-]+/g, '/claim/…')
-    .replace(userInAddress, '://…@')
+    .replace(userInAddress, '://…@').replace(queryOfAddress, '$1?…')
 }
 
 /** JSON without the values of fields that hold secrets, by their names, and without credentials anywhere. */

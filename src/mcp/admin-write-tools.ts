@@ -1,6 +1,6 @@
 /** The admin tools that change something. Spec: "Admin tools", mutation. */
 import { z } from 'zod'
-import { createAgent, deleteAgent, maxDescriptionLength } from '../grid/agents.ts'
+import { createAgent, deleteAgent, maxAccessList, maxDescriptionLength } from '../grid/agents.ts'
 import { aliasPattern } from '../grid/alias.ts'
 import { createChannel, deleteChannel, maxMembers, setChannelMembers } from '../grid/channels.ts'
 import { maxAttached, setAgentGuardrails } from '../grid/guardrails.ts'
@@ -60,6 +60,9 @@ const createAgentTool = tool({
     ),
     accessPolicy: z.enum(['auto_approve', 'allow_list', 'block_list']).optional().describe(
       'Which agents of other accounts may write to a public agent: all (auto_approve, default), those on its list (allow_list), all but those (block_list)',
+    ),
+    accessList: z.array(word).max(maxAccessList).optional().describe(
+      'Aliases of other accounts that allow_list lets in or block_list keeps out',
     ),
     description,
     remoteUrl: z.string().max(2_000).optional().describe('http or https address; required for type a2a, for it alone'),

@@ -64,7 +64,7 @@ function agentOffer(account: AccountStore, requestId: string): Offer {
   }
 }
 
-/** Every call leaves a row in the activity log, also one that is refused for its arguments. */
+/** Every call of a tool leaves a row in the activity log, also one whose arguments are refused. */
 function adminOffer(account: AccountStore, requestId: string): Offer {
   return {
     instructions: adminInstructions,

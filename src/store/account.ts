@@ -45,9 +45,8 @@ export interface AccountStore {
 }
 
 export type AccountTables = ReturnType<typeof prepareAccountTables>
-type Nouns = AccountTables
-export type Reads = { readonly [Noun in keyof Nouns]: ReturnType<Nouns[Noun]['reads']> }
-export type Changes = { readonly [Noun in keyof Nouns]: ReturnType<Nouns[Noun]['changes']> }
+export type Reads = { readonly [Noun in keyof AccountTables]: ReturnType<AccountTables[Noun]['reads']> }
+export type Changes = { readonly [Noun in keyof AccountTables]: ReturnType<AccountTables[Noun]['changes']> }
 
 /** Prepare every statement on account tables, once per store. */
 export function prepareAccountTables(db: Db, crossings: Crossings) {

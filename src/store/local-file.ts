@@ -3,7 +3,18 @@
  * lock decides; the side file `<db>.owner` only says who holds it.
  */
 import { type Client } from '@libsql/client'
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -104,7 +115,13 @@ export function removeOwner(path: string): void {
 /** The key ring beside the database, made when it is first asked for. It is no part of a backup. */
 export function readKeys(path: string): string {
   const file = `${path}.keys`
-  if (!existsSync(file)) writeFileSync(file, newKeyRing(), { mode: 0o600, flag: 'wx' })
+  if (!existsSync(file)) {
+    // What it seals is promised to last, so the key must be on disk first.
+    const opened = openSync(file, 'wx', 0o600)
+    writeSync(opened, newKeyRing())
+    fsyncSync(opened)
+    closeSync(opened)
+  }
   return readFileSync(file, 'utf8').trim()
 }
 

@@ -60,6 +60,8 @@ export interface StoreOptions {
   onStorageFault?: (error: unknown) => void
 }
 
+/** How many changes of one account may wait for their place in its activity log. */
+const maxRecording = 200
 /** How long a remote database may take for one request, and for one step of a migration. */
 const requestTimeoutMs = 10_000
 const migrationTimeoutMs = 120_000
@@ -127,7 +129,7 @@ function assemble(
   const shared: Shared = {
     tables: prepareAccountTables(db, crossings),
     queue,
-    turns: new Turns(),
+    turns: new Turns(maxRecording),
     keyRing,
     deps,
     epoch,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { GridError } from '../../src/errors.ts'
 import { recorded } from '../../src/grid/activity.ts'
 import { createAgent, deleteAgent } from '../../src/grid/agents.ts'
 import { createChannel, deleteChannel, setChannelMembers } from '../../src/grid/channels.ts'
@@ -69,6 +70,36 @@ test('skills and guardrails are replaced as a whole', async () => {
   }])
 })
 
+test('a guardrail named twice for one agent is refused, not half kept', async () => {
+  await createGuardrail(acme, { name: 'hook', provider: 'length', config: { maxCharacters: 9 } })
+
+  const twice = setAgentGuardrails(acme, {
+    agent: 'bob',
+    guardrails: [{ ref: 'hook', direction: 'inbound' }, { ref: 'hook', direction: 'outbound', action: 'flag' }],
+  })
+
+  await expect(twice).rejects.toMatchObject({ code: 'invalid_input' })
+})
+
+test('an address of a guardrail holds no credential', async () => {
+  const config = { url: 'https://user:secret@hook.example/check' }
+
+  await expect(createGuardrail(acme, { name: 'hook', provider: 'webhook', config, token: 't' })).rejects.toThrow(
+    'must have no user or password',
+  )
+})
+
+test('an account has 1,000 skills and no more', async () => {
+  const batch = (n: number) => Array.from({ length: 200 }, (_, i) => ({ name: `skill ${n * 200 + i}` }))
+  for (let n = 0; n < 5; n++) await setAgentSkills(acme, { agent: 'bob', skills: batch(n) })
+
+  await expect(setAgentSkills(acme, { agent: 'bob', skills: [{ name: 'one more' }] })).rejects.toMatchObject({
+    code: 'invalid_input',
+  })
+  await setAgentSkills(acme, { agent: 'alice', skills: batch(4) })
+  expect(await acme.read.skills.list()).toHaveLength(1_000)
+})
+
 test('a token is stored sealed and never read back', async () => {
   await createGuardrail(acme, { name: 'judge', provider: 'openai-moderation', token: 'sk-canary-123456' })
 
@@ -95,6 +126,38 @@ test('every admin call leaves one row, in the unit of its change', async () => {
   ])
   expect(rows[2].arguments).toBe('{"alias":"carol","remoteToken":"…"}')
   expect(await acme.read.activity.firstBroken()).toBeUndefined()
+})
+
+test('a call whose outcome is unknown leaves no second row that contradicts the first', async () => {
+  const lossy: AccountStore = {
+    ...acme,
+    async record(entry, statements) {
+      await acme.record(entry, statements)
+      throw new GridError('unavailable', 'The answer got lost.')
+    },
+  }
+
+  const call = recorded(
+    lossy,
+    { tool: 't', arguments: {}, requestId: null },
+    (account) => createAgent(account, { alias: 'carol' }),
+  )
+
+  await expect(call).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await acme.read.activity.list()).toMatchObject([{ tool: 't', outcome: 'ok' }])
+})
+
+test('more changes of one account than can wait are told to come again', async () => {
+  const calls = await Promise.allSettled(
+    Array.from(
+      { length: 300 },
+      () => recorded(acme, { tool: 't', arguments: {}, requestId: null }, () => Promise.resolve()),
+    ),
+  )
+
+  const refused = calls.filter((call) => call.status === 'rejected')
+  expect(refused).toHaveLength(100)
+  expect((await acme.read.activity.head())!.n).toBe(200)
 })
 
 test('100 parallel admin calls make one unbroken chain', async () => {

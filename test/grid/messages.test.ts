@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent, listAgents } from '../../src/grid/agents.ts'
 import { createChannel } from '../../src/grid/channels.ts'
 import { messageStatus, type SendInput, sendMessage } from '../../src/grid/messages.ts'
 import { readMessages } from '../../src/grid/mailbox.ts'
+import { setSkills } from '../../src/grid/skills.ts'
 import { day } from '../../src/lib/time.ts'
 import { updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -44,6 +46,13 @@ onEachDatabase((open) => {
     expect(first.remaining).toBe(3)
     expect(rest.messages.map((message) => message.message)).toEqual(['message 3', 'message 4', 'message 5'])
     expect(rest.remaining).toBe(0)
+  })
+
+  test("a message names ten of its sender's skills", async () => {
+    await setSkills(as(grid.alice), { skills: Array.from({ length: 30 }, (_, n) => ({ name: `skill ${n}` })) })
+    await send(grid.alice, { to: 'bob', text: 'hi' })
+
+    expect((await read(grid.bob)).messages[0].senderSkills).toHaveLength(10)
   })
 
   test('a batch is cut by size, but one message always fits', async () => {
@@ -98,6 +107,47 @@ onEachDatabase((open) => {
 
     expect(hidden).toBe(missing.replace('nobody-here', 'alice'))
     expect(refused).toBe(missing.replace('nobody-here', 'closed-desk'))
+  })
+
+  test.each(
+    [
+      ['allow_list', ['eve'], true],
+      ['allow_list', ['somebody-else'], false],
+      ['block_list', ['@Eve'], false],
+      ['block_list', ['somebody-else'], true],
+      ['block_list', [], true],
+    ] as const,
+  )('a public agent with %s %j is found and written to by eve: %j', async (accessPolicy, accessList, lets) => {
+    await grid.acme.agent('front-desk', { visibility: 'public', accessPolicy, accessList: [...accessList] })
+
+    const listed = await listAgents(as(grid.eve), { public: true })
+    const sent = await send(grid.eve, { to: 'front-desk', text: 'hi' }).then(() => true, (error) => error.code)
+
+    expect(listed.agents.map((agent) => agent.alias)).toEqual(lets ? ['@front-desk'] : [])
+    expect(sent).toBe(lets ? true : 'recipient_not_found')
+  })
+
+  test('an access list without a policy that reads it is refused', async () => {
+    await expect(grid.acme.agent('front-desk', { accessList: ['eve'] })).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+  })
+
+  test('the search of agents takes letters of every script as they are written', async () => {
+    await grid.acme.agent('scribe', { description: 'Übersetzer und Schreiber' })
+
+    expect((await listAgents(as(grid.alice), { search: 'Übersetzer' })).agents).toHaveLength(1)
+    expect((await listAgents(as(grid.alice), { search: 'SCHREIBER' })).agents).toHaveLength(1)
+  })
+
+  test('a post that nobody can get is queued, and mail of a deleted agent has failed', async () => {
+    await createChannel(grid.acme.store, { name: 'alone', members: ['alice'] })
+    const post = await send(grid.alice, { to: '#alone', text: 'anybody?' })
+    const direct = await send(grid.alice, { to: 'bob', text: 'hi' })
+    await deleteAgent(grid.acme.store, 'bob')
+
+    expect(await messageStatus(as(grid.alice), post.id)).toMatchObject({ delivery: 'queued', readBy: [] })
+    expect(await messageStatus(as(grid.alice), direct.id)).toMatchObject({ delivery: 'failed', readBy: [] })
   })
 
   test('the same key is one message, also in parallel; other content under it is a conflict', async () => {

@@ -8,6 +8,7 @@ test.each([
   ['a key behind one that was cut off', key.slice(0, 30) + key, 'grid_adm_…kkkkgrid_adm_…LAST'],
   ['a key before the begin of another word', `${key}grid`, 'grid_adm_…grid'],
   ['the user of an address', 'to https://ann:hush@x.example/a@b', 'to https://…@x.example/a@b'],
+  ['the query of an address', 'to https://x.example/a?key=hush&b=1#c', 'to https://x.example/a?…#c'],
   ['a claim link', 'https://x.example/claim/hush?', 'https://x.example/claim/…?'],
   ['what is no secret', 'https://x.example/@bob and ann@x.example, grid_agt_', undefined],
 ])('%s', (_, text, expected) => {
@@ -27,6 +28,7 @@ test('a long text takes no long time', () => {
 
   redact('grid_adm_'.repeat(20_000))
   redact('://'.repeat(60_000))
+  redact('https://'.repeat(20_000))
   redact(`grid_adm_${'k'.repeat(200_000)}`)
 
   expect(performance.now() - startedAt).toBeLessThan(1_000)

@@ -83,6 +83,8 @@ export const adminRows: Record<string, ToolRow> = {
         // Aliases are unique on the whole grid (security P4), and reserved for ever.
         tells: { 'agent alias': 'alias_taken' },
       },
+      // Kept as it is written, whoever has the alias or not.
+      'accessList[]': 'text',
       description: 'text',
       remoteUrl: 'text',
       remoteToken: 'text',

@@ -1,5 +1,5 @@
 import { and, count, eq, exists, gt, isNull, ne, notExists, or, sql } from 'drizzle-orm'
-import { agents, agentSkills, skills, trials } from '../../../db/schema.ts'
+import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { demand, mine, own, p, type Scope, value } from '../bound.ts'
 
@@ -51,9 +51,9 @@ export const agentFields = {
   lastSeenAt: agents.lastSeenAt,
 }
 
-/** Part of an alias, description or skill name, without regard to case; the empty text matches all. */
+/** Part of an alias, description or skill name, without regard to the case of A to Z; the empty text matches all. */
 export function matchesSearch(db: Db) {
-  const contains = (text: unknown) => sql`instr(lower(${text}), ${p('search')}) > 0`
+  const contains = (text: unknown) => sql`instr(lower(${text}), lower(${p('search')})) > 0`
   return or(
     sql`${p('search')} = ''`,
     contains(agents.alias),
@@ -91,6 +91,14 @@ export function prepareAgents(db: Db) {
   const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
     .where(own(agents, live, ne(agents.id, p('except')), matchesSearch(db)))
     .orderBy(agents.alias).limit(searchLimit + 1).prepare()
+  const byRefs = db.select(agentFields).from(agents).where(own(
+    agents,
+    live,
+    or(
+      sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`,
+      sql`${agents.alias} IN (SELECT value FROM json_each(${p('aliases')}))`,
+    ),
+  )).prepare()
   const page = db.select(agentFields).from(agents).where(own(agents, live, gt(agents.alias, p('after'))))
     .orderBy(agents.alias).limit(p('limit')).prepare()
   const total = db.select({ n: count() }).from(agents).where(own(agents, live)).prepare()
@@ -122,6 +130,11 @@ export function prepareAgents(db: Db) {
   ).returning({ id: agents.id }).toSQL()
   const addTrial = db.insert(trials)
     .values(mine({ agentId: p('agent'), used: 0, max: p('max'), expiresAt: p('expiresAt') })).toSQL()
+  const addAccess = db.insert(agentAccess).select(
+    db.select({ accountId: agents.accountId, agentId: agents.id, alias: sql<string>`value`.as('alias') })
+      .from(agents).innerJoin(sql`json_each(${p('aliases')})`, sql`true`)
+      .where(own(agents, eq(agents.id, p('id')))),
+  ).onConflictDoNothing().toSQL()
   const softDelete = db.update(agents).set({ deletedAt: sql`${p('at')}` })
     .where(own(agents, eq(agents.id, p('id')), live)).toSQL()
   const liveIds = db.select({ n: count() }).from(agents)
@@ -134,16 +147,24 @@ export function prepareAgents(db: Db) {
       /** A live agent of the account. */
       byAlias: (alias: string): Promise<Agent | undefined> => scope.one(byAlias, { alias }),
       byId: (id: string): Promise<Agent | undefined> => scope.one(byId, { id }),
+      /** Live agents that have one of these ids, or one of these aliases. */
+      byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
+        scope.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),
       /** Live agents by alias, from behind the alias `after`. */
       page: (after: string, limit: number): Promise<Agent[]> => scope.all(page, { after, limit }),
       total: async () => (await scope.one(total))!.n,
       /** Live agents but one, by alias; `skills` is JSON. One more than `searchLimit` when there are more. */
-      search: (search: string, except: string) => scope.all(bySearch, { search: search.toLowerCase(), except }),
+      search: (search: string, except: string) => scope.all(bySearch, { search, except }),
       trial: (agent: string) => scope.one(trial, { agent }),
     }),
     changes: (scope: Scope) => ({
       /** No row when the alias belongs to another account; a constraint error when a live agent has it, or the signup is missing. */
       add: (agent: NewAgentRow, at: number) => scope.bind(add, { ...agent, at }),
+      /** Put aliases on the allow or block list of an agent. */
+      addAccess: (id: string, aliases: string[]) => ({
+        ...scope.bind(addAccess, { id, aliases: JSON.stringify(aliases) }),
+        rows: aliases.length,
+      }),
       softDelete: (id: string, at: number) => scope.bind(softDelete, { id, at }),
       /** Fails the unit unless all these agents (distinct ids) live when it runs. */
       requireLive: (ids: string[]) => scope.bind(requireLive, { ids: JSON.stringify(ids) }),

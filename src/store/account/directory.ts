@@ -38,7 +38,7 @@ export function prepareDirectory(db: Db, crossings: Crossings) {
       /** A public agent of another account that accepts the caller (an alias). `home` is where its mailbox is. */
       byAlias: (alias: string, caller: string) => scope.one(byAlias, { alias, caller }),
       /** Public agents of other accounts that accept the caller; `skills` is JSON. */
-      search: (search: string, caller: string) => scope.all(bySearch, { search: search.toLowerCase(), caller }),
+      search: (search: string, caller: string) => scope.all(bySearch, { search, caller }),
       /** Whether nobody has the alias, or only deleted agents of this very account had it. */
       async aliasIsFree(alias: string): Promise<boolean> {
         const owner = await scope.one(aliasOwner, { alias })
