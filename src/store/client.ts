@@ -18,11 +18,14 @@ const maxKept = 500
  */
 const isPlain = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
 
-/** `createClient`, but a local file has one connection whatever `concurrency` says, and is opened at the first statement. */
-export function connect(config: Config): Client {
-  const path = localPath(config.url)
-  if (path === undefined) return createClient(config)
-  return new Sqlite3Client(new KeepingPool(path, {}, 1), config.intMode ?? 'number')
+/** What the store asks for; a local file takes `url` and `intMode` alone. */
+type Settings = Pick<Config, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch'>
+
+/** `createClient`, but a local file always has one connection, and is opened at the first statement. */
+export function connect(settings: Settings): Client {
+  const path = localPath(settings.url)
+  if (path === undefined) return createClient(settings)
+  return new Sqlite3Client(new KeepingPool(path, {}, 1), settings.intMode ?? 'number')
 }
 
 /** The pool of the driver, whose connections keep what they prepared for as long as they live. */
