@@ -1,6 +1,6 @@
 /** What every request passes before its door (security 6.1, O16, D1, D14). */
-import { createClient } from '@libsql/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { connect } from '../src/store/client.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
 
 const hosts = { BASE_URL: 'https://api.grid.example', APP_URL: 'https://app.grid.example' }
@@ -212,7 +212,7 @@ describe('an error of ours', () => {
     await open({
       env: hosts,
       connect(config) {
-        const client = createClient(config)
+        const client = connect(config)
         const execute = client.execute.bind(client)
         client.execute = ((statement: never) => {
           return JSON.stringify(statement).includes('signups')
@@ -256,7 +256,7 @@ describe('health', () => {
     await open({
       env: hosts,
       connect(config) {
-        const client = createClient(config)
+        const client = connect(config)
         const execute = client.execute.bind(client)
         client.execute = ((statement: never) =>
           answers ? execute(statement) : Promise.reject(new Error('secret path'))) as typeof client.execute

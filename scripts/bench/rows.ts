@@ -70,7 +70,8 @@ export const gridRows: Row<BenchGrid>[] = [
   {
     name: 'send',
     measures: 'tools/call send_message to an agent of the same account, acknowledged after its commit',
-    limit: 'two queries and a commit of four statements; sends that arrive together share the commit and its fsync',
+    limit:
+      'SQLite at work on two kept statements and a commit of four; sends that arrive together share the commit and its fsync',
     usesDatabase: true,
     work: ({ server, senders, sinks }, clients, connect) => ({
       steps: senders.slice(0, clients).map((sender, i) => step(connect(), send(server.port, sender, sinks[i]))),
@@ -79,7 +80,8 @@ export const gridRows: Row<BenchGrid>[] = [
   {
     name: 'read',
     measures: 'tools/call read_messages of a mailbox in which one message waits',
-    limit: 'three queries and a commit of two statements; reads that arrive together share the commit and its fsync',
+    limit:
+      'SQLite at work on three kept statements and a commit of two; reads that arrive together share the commit and its fsync',
     usesDatabase: true,
     work: readWork,
   },

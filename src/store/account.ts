@@ -44,12 +44,26 @@ export interface AccountStore {
   seal(table: string, rowId: string, token: string): Promise<Sealed>
 }
 
-export type AccountTables = ReturnType<typeof prepareAccountTables>
-export type Reads = { readonly [Noun in keyof AccountTables]: ReturnType<AccountTables[Noun]['reads']> }
-export type Changes = { readonly [Noun in keyof AccountTables]: ReturnType<AccountTables[Noun]['changes']> }
+type Nouns = ReturnType<typeof prepareNouns>
+export type Reads = { readonly [Noun in keyof Nouns]: ReturnType<Nouns[Noun]['reads']> }
+export type Changes = { readonly [Noun in keyof Nouns]: ReturnType<Nouns[Noun]['changes']> }
+
+/** What accounts can ask and change, once each is bound to one of them. */
+export interface AccountTables {
+  reads(scope: Scope): Reads
+  changes(scope: Scope): Changes
+}
 
 /** Prepare every statement on account tables, once per store. */
-export function prepareAccountTables(db: Db, crossings: Crossings) {
+export function prepareAccountTables(db: Db, crossings: Crossings): AccountTables {
+  const nouns = prepareNouns(db, crossings)
+  return {
+    reads: binder<Reads>(nouns, (noun, scope) => noun.reads(scope)),
+    changes: binder<Changes>(nouns, (noun, scope) => noun.changes(scope)),
+  }
+}
+
+function prepareNouns(db: Db, crossings: Crossings) {
   return {
     activity: prepareActivity(db),
     agents: prepareAgents(db),
@@ -61,6 +75,29 @@ export function prepareAccountTables(db: Db, crossings: Crossings) {
     messages: prepareMessages(db),
     skills: prepareSkills(db),
   }
+}
+
+interface Noun {
+  // deno-lint-ignore no-explicit-any -- the shapes are checked by `Reads` and `Changes`
+  reads(scope: Scope): any
+  // deno-lint-ignore no-explicit-any
+  changes(scope: Scope): any
+}
+
+/**
+ * Binds a noun to an account when the noun is asked for: a request uses two or three of them. The getters
+ * are made once, because making them for each request costs as much as a query.
+ */
+function binder<T>(nouns: Nouns, bind: (noun: Noun, scope: Scope) => unknown): (scope: Scope) => T {
+  const prototype = {}
+  for (const [name, noun] of Object.entries(nouns)) {
+    Object.defineProperty(prototype, name, {
+      get(this: { scope: Scope }) {
+        return bind(noun, this.scope)
+      },
+    })
+  }
+  return (scope) => Object.assign(Object.create(prototype), { scope })
 }
 
 /** What all accounts of one open store share. */
@@ -78,8 +115,8 @@ export interface Shared {
 export function openAccount(shared: Shared, accountId: string, actor: Actor): AccountStore {
   const { tables, queue, turns, keyRing, deps, epoch } = shared
   const scope = new Scope(accountId)
-  const read = lazily<Reads>(tables, (noun) => noun.reads(scope))
-  const change = lazily<Changes>(tables, (noun) => noun.changes(scope))
+  const read = tables.reads(scope)
+  const change = tables.changes(scope)
   const write = (statements: Statement[]) => queue.write(accountId, statements)
 
   /** The row takes the next place of the chain; when another process was faster, the one after it. */
@@ -109,27 +146,4 @@ export function openAccount(shared: Shared, accountId: string, actor: Actor): Ac
     record: (entry, statements) => turns.run(accountId, () => record(entry, statements)),
     seal: (table, rowId, token) => keyRing.seal(token, `${table}:${accountId}:${rowId}:token`),
   }
-}
-
-interface Noun {
-  // deno-lint-ignore no-explicit-any -- the shapes are checked by `Reads` and `Changes`
-  reads(scope: Scope): any
-  // deno-lint-ignore no-explicit-any
-  changes(scope: Scope): any
-}
-
-/** One object per noun, made when it is first asked for: a request uses two or three of them. */
-function lazily<T>(tables: AccountTables, make: (noun: Noun) => unknown): T {
-  const made: Record<string, unknown> = {}
-  for (const [name, noun] of Object.entries(tables)) {
-    Object.defineProperty(made, name, {
-      configurable: true,
-      get() {
-        const value = make(noun)
-        Object.defineProperty(made, name, { value })
-        return value
-      },
-    })
-  }
-  return made as T
 }

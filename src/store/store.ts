@@ -1,5 +1,5 @@
 /** The store: connection, migrations, write queue, and the doors to account and global tables. */
-import { type Client, createClient, type InStatement } from '@libsql/client'
+import type { Client, InStatement } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
 import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
@@ -9,6 +9,7 @@ import { createKeyRing } from '../lib/key-ring.ts'
 import { Turns } from '../lib/turns.ts'
 import { type AccountStore, openAccount, prepareAccountTables, type Shared } from './account.ts'
 import type { Statement } from './bound.ts'
+import { connect } from './client.ts'
 import { errorCode, isRemoteLoss } from './faults.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import {
@@ -55,7 +56,7 @@ export interface StoreOptions {
    */
   inspect?: (sql: string, crossing: string | undefined) => void
   /** Replaces the database client (fault tests). */
-  connect?: typeof createClient
+  connect?: typeof connect
   /** The disk failed under a commit; the default ends the process. */
   onStorageFault?: (error: unknown) => void
 }
@@ -76,7 +77,7 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   if (path) makeFile(path)
 
   const patience = { ms: migrationTimeoutMs }
-  const client = (options.connect ?? createClient)({
+  const client = (options.connect ?? connect)({
     url: config.databaseUrl,
     authToken: config.databaseAuthToken,
     concurrency: 1,

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
+import { connect } from '../../src/store/client.ts'
 import { localPath } from '../../src/store/local-file.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 
@@ -213,7 +214,7 @@ async function open(env: Record<string, string> = {}, onStorageFault?: (error: u
   let client!: Client
   const config = readConfig({ DATABASE_URL: `file:${path}`, ...env })
   const store = await openStore({ config, now: () => Date.now(), log: createLog('error', () => {}) }, {
-    connect: (options) => client = createClient(options),
+    connect: (options) => client = connect(options),
     onStorageFault,
   })
   closing.push(() => client.closed || store.close())

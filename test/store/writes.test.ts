@@ -1,5 +1,4 @@
 /** What a write promises (reliability 2.1, 5.3, Q10 to Q14), on every database. */
-import { createClient } from '@libsql/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { bearer } from '../../src/auth/bearer.ts'
 import { createAgent } from '../../src/grid/agents.ts'
@@ -9,6 +8,7 @@ import { type SendInput, sendMessage } from '../../src/grid/messages.ts'
 import { readMessages } from '../../src/grid/mailbox.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { Statement } from '../../src/store/bound.ts'
+import { connect } from '../../src/store/client.ts'
 import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestAgent, TestGrid } from '../support/grid.ts'
@@ -136,8 +136,8 @@ onEachDatabase((open) => {
 onEachDatabase((open) => {
   // The group is committed, and then its answer is lost: on a server we ask again, on a file that cannot happen.
   let lost = 0
-  const connect: typeof createClient = (config) => {
-    const client = createClient(config)
+  const losing: typeof connect = (config) => {
+    const client = connect(config)
     const batch = client.batch.bind(client)
     client.batch = async (...group) => {
       const results = await batch(...group)
@@ -148,7 +148,7 @@ onEachDatabase((open) => {
   }
   beforeEach(async () => {
     lost = 0
-    grid = await open({ connect })
+    grid = await open({ connect: losing })
   })
   afterEach(() => grid.close())
 
