@@ -164,6 +164,7 @@ const probes: Probe[] = [
 const withoutProbe: Record<string, string> = {
   readMessages: 'reads the own mailbox alone (tested below)',
   readAgain: 'the same',
+  giveBack: 'the same, with a hand-out that no caller names',
   cursorAt: 'names a place of the own mailbox',
   placeOf: 'takes a cursor of the own mailbox alone (test/grid/read-again.test.ts)',
   listChannels: 'lists the own channels alone (tested below)',

@@ -44,6 +44,8 @@ export interface Batch {
   cursor: string
   /** The length of the message that is next, when it alone is longer than `maxChars`. */
   tooLong?: number
+  /** Names what was handed out, for `giveBack`; undefined when nothing was. */
+  handOut?: string
 }
 
 /** How much one answer may hold. */
@@ -57,7 +59,8 @@ export interface PageSize {
 /**
  * Hand out the oldest unread messages of the calling agent and mark them read, in
  * the order of storing: at most `limit`, and not more than fit into one answer or
- * into `maxChars`. An empty mailbox writes nothing.
+ * into `maxChars`. An empty mailbox writes nothing. Who cannot pass the batch on
+ * gives it back; what fails here after the commit has been given back.
  *
  * Spec: "Grid message". Fails with `wrong_credential`.
  */
@@ -80,13 +83,30 @@ export async function readMessages(account: AccountStore, input: PageSize): Prom
     account.change.mailbox.claim(agentId, batch, budget, account.deps.now()),
     account.change.mailbox.countUnread(agentId),
   ])
-  const mail = await mailbox.batch(agentId, batch)
-  const last = mail.length > 0 ? mail[mail.length - 1].seq : await mailbox.lastRead(agentId)
-  return {
-    messages: mail.map(asGridMessage),
-    remaining: Number(counted[0].unread),
-    cursor: cursorAt(account, agentId, last),
+  try {
+    const mail = await mailbox.batch(agentId, batch)
+    const last = mail.length > 0 ? mail[mail.length - 1].seq : await mailbox.lastRead(agentId)
+    return {
+      messages: mail.map(asGridMessage),
+      remaining: Number(counted[0].unread),
+      cursor: cursorAt(account, agentId, last),
+      ...(mail.length > 0 && { handOut: batch }),
+    }
+  } catch (error) {
+    await giveBack(account, batch)
+    throw error
   }
+}
+
+/**
+ * Put a hand-out back that reached nobody: its messages are unread again and come flagged `redelivered`.
+ * Never fails; what could not be put back is in the log, and `since` still finds it. Reliability 2.2.3.
+ */
+export async function giveBack(account: AccountStore, handOut: string): Promise<void> {
+  const { agentId } = callingAgent(account.actor)
+  await account.write([account.change.mailbox.giveBack(agentId, handOut)]).catch((error) => {
+    account.deps.log.warn('A hand-out that reached nobody was not given back', { error, handOut })
+  })
 }
 
 /** The limits of one answer: the caller's, within ours. */

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { listAgents } from '../grid/agents.ts'
 import { listChannels } from '../grid/channels.ts'
-import { maxBatch, type PageSize, readMessages } from '../grid/mailbox.ts'
+import { giveBack, maxBatch, type PageSize, readMessages } from '../grid/mailbox.ts'
 import { readAgain } from '../grid/read-again.ts'
 import { maxMessageLength, messageStatus, sendMessage } from '../grid/messages.ts'
 import { listSkills, setSkills } from '../grid/skills.ts'
@@ -49,18 +49,19 @@ const readMessagesTool = tool({
     peek: z.boolean().optional().describe('true: look at unread messages, leave them unread'),
   }),
   async run(account: AccountStore, { limit, max_chars: maxChars, since, peek }) {
-    const { messages, hasMore, cursor, note } = since !== undefined || peek
+    const { messages, hasMore, cursor, ...rest } = since !== undefined || peek
       ? await shownAgain(account, { limit, maxChars, since })
       : await handedOut(account, { limit, maxChars })
-    return { text: messages, structured: { messages, has_more: hasMore, cursor }, note }
+    return { text: messages, structured: { messages, has_more: hasMore, cursor }, ...rest }
   },
 })
 
 async function handedOut(account: AccountStore, input: PageSize) {
-  const { messages, remaining, cursor, tooLong } = await readMessages(account, input)
+  const { messages, remaining, cursor, tooLong, handOut } = await readMessages(account, input)
   const more = remaining === 0 ? undefined : `${remaining} more unread. Call read_messages again.`
   const note = tooLong === undefined ? more : `${remaining} unread. ${advice(tooLong)}`
-  return { messages, hasMore: remaining > 0, cursor, note }
+  const back = handOut === undefined ? undefined : () => giveBack(account, handOut)
+  return { messages, hasMore: remaining > 0, cursor, note, giveBack: back }
 }
 
 async function shownAgain(account: AccountStore, input: PageSize & { since?: string }) {

@@ -100,6 +100,9 @@ export function prepareMailbox(db: Db) {
     .orderBy(desc(deliveries.seq)).limit(lastBatchDepth).as('recent')
   const lastBatch = db.select({ id: sql<string | null>`max(${recent.batchId})` }).from(recent).prepare()
 
+  const giveBack = db.update(deliveries)
+    .set({ state: 'unread', batchId: null, readAt: null, returned: sql`${deliveries.returned} + 1` })
+    .where(own(deliveries, mine, eq(deliveries.batchId, p('batch')), inBatch)).toSQL()
   const park = db.update(deliveries).set({ state: 'parked' })
     .where(own(deliveries, mine, isUnread)).toSQL()
   const received = db.select({ id: messages.id, conversationId: messages.conversationId }).from(deliveries)
@@ -150,6 +153,11 @@ export function prepareMailbox(db: Db) {
       claim: (agent: string, batch: string, budget: Budget, at: number) => ({
         ...scope.bind(claim, { agent, batch, ...budget, at }),
         rows: budget.limit,
+      }),
+      /** Set a batch back to unread. Repeated, it does nothing: the batch is gone. */
+      giveBack: (agent: string, batch: string) => ({
+        ...scope.bind(giveBack, { agent, batch }),
+        rows: 50,
       }),
       /** Set everything that waits aside: nobody will read it any more. */
       park: (agent: string) => scope.bind(park, { agent }),
