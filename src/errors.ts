@@ -4,6 +4,7 @@
  */
 export const errorKinds = {
   // The caller sent something that cannot be understood or accepted.
+  cursor_expired: 'invalid',
   invalid_alias: 'invalid',
   invalid_email: 'invalid',
   invalid_input: 'invalid',

@@ -11,7 +11,9 @@ import { createAdminKey, deleteAdminKey } from '../src/grid/accounts.ts'
 import { createAgent, listAgents } from '../src/grid/agents.ts'
 import { createChannel, listChannels } from '../src/grid/channels.ts'
 import { checkRecipient, messageStatus, sendMessage } from '../src/grid/messages.ts'
+import { cursorAt } from '../src/grid/cursor.ts'
 import { readMessages } from '../src/grid/mailbox.ts'
+import { readAgain } from '../src/grid/read-again.ts'
 import { listSkills, setSkills } from '../src/grid/skills.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
@@ -161,6 +163,10 @@ const probes: Probe[] = [
 /** Verbs that name nothing of others, whose answer may tell, or that the tools call with every form. */
 const withoutProbe: Record<string, string> = {
   readMessages: 'reads the own mailbox alone (tested below)',
+  readAgain: 'the same',
+  giveBack: 'the same, with a hand-out that no caller names',
+  cursorAt: 'names a place of the own mailbox',
+  placeOf: 'takes a cursor of the own mailbox alone (test/grid/read-again.test.ts)',
   listChannels: 'lists the own channels alone (tested below)',
   setSkills: 'names skills by text, in the own account (tested below)',
   createAgent: 'says that an alias is taken, as signup does: aliases are unique over all accounts',
@@ -252,6 +258,10 @@ describe('a verb', () => {
 
     const seen = JSON.stringify([
       await readMessages(eve, {}),
+      await readAgain(eve, {}),
+      await readAgain(eve, { since: 'last_batch' }),
+      await readAgain(eve, { since: '9d' }),
+      await readAgain(eve, { since: cursorAt(eve, grid.eve.id, 0) }),
       await listAgents(eve, {}),
       await listAgents(eve, { public: true }),
       await listAgents(eve, { search: 'spying' }),

@@ -1,9 +1,9 @@
 /** Reading: what waits in the calling agent's own mailbox is handed out once. */
-import { crc32 } from 'node:zlib'
 import { callingAgent } from '../auth/actor.ts'
 import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { Mail } from '../store/account/mailbox.ts'
+import type { Budget, Mail } from '../store/account/mailbox.ts'
+import { cursorAt } from './cursor.ts'
 
 /** Most messages of one hand-out. */
 export const maxBatch = 50
@@ -32,6 +32,8 @@ export interface GridMessage {
   unverified?: true
   /** Handed out before, and given back because the answer failed. */
   redelivered?: true
+  /** Handed out before, and shown again on request. */
+  replayed?: true
   flagged?: true
   a2a?: unknown
 }
@@ -42,38 +44,84 @@ export interface Batch {
   remaining: number
   /** The place of the last message handed out, for reading again later. Opaque. */
   cursor: string
+  /** The length of the message that is next, when it alone is longer than `maxChars`. */
+  tooLong?: number
+  /** Names what was handed out, for `giveBack`; undefined when nothing was. */
+  handOut?: string
+}
+
+/** How much one answer may hold. */
+export interface PageSize {
+  /** Messages; at most 50, which is the default. */
+  limit?: number
+  /** Length of the messages together, in UTF-16 units, whole messages only. Without it, one always fits. */
+  maxChars?: number
 }
 
 /**
  * Hand out the oldest unread messages of the calling agent and mark them read, in
- * the order of storing: at most `limit`, and not more than fit into one answer.
- * An empty mailbox writes nothing.
+ * the order of storing: at most `limit`, and not more than fit into one answer or
+ * into `maxChars`. An empty mailbox writes nothing. Who cannot pass the batch on
+ * gives it back; what fails here after the commit has been given back.
  *
  * Spec: "Grid message". Fails with `wrong_credential`.
  */
-export async function readMessages(account: AccountStore, input: { limit?: number }): Promise<Batch> {
+export async function readMessages(account: AccountStore, input: PageSize): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)
   const { mailbox } = account.read
-  if (!(await mailbox.hasUnread(agentId))) {
-    return { messages: [], remaining: 0, cursor: cursor(account, agentId, await mailbox.lastRead(agentId)) }
+  const first = await mailbox.firstUnread(agentId)
+  const budget = budgetOf(input)
+  if (!first || first.chars > budget.maxOne) {
+    return {
+      messages: [],
+      remaining: first ? await mailbox.unread(agentId) : 0,
+      cursor: cursorAt(account, agentId, await mailbox.lastRead(agentId)),
+      ...(first && { tooLong: first.chars }),
+    }
   }
 
   const batch = newId()
-  const limit = Math.max(1, Math.min(input.limit ?? maxBatch, maxBatch))
   const [, counted] = await account.write([
-    account.change.mailbox.claim(agentId, batch, limit, maxBatchChars, account.deps.now()),
+    account.change.mailbox.claim(agentId, batch, budget, account.deps.now()),
     account.change.mailbox.countUnread(agentId),
   ])
-  const mail = await mailbox.batch(agentId, batch)
-  const last = mail.length > 0 ? mail[mail.length - 1].seq : await mailbox.lastRead(agentId)
-  return {
-    messages: mail.map(asGridMessage),
-    remaining: Number(counted[0].unread),
-    cursor: cursor(account, agentId, last),
+  try {
+    const mail = await mailbox.batch(agentId, batch)
+    const last = mail.length > 0 ? mail[mail.length - 1].seq : await mailbox.lastRead(agentId)
+    return {
+      messages: mail.map(asGridMessage),
+      remaining: Number(counted[0].unread),
+      cursor: cursorAt(account, agentId, last),
+      ...(mail.length > 0 && { handOut: batch }),
+    }
+  } catch (error) {
+    await giveBack(account, batch)
+    throw error
   }
 }
 
-function asGridMessage(mail: Mail): GridMessage {
+/**
+ * Put a hand-out back that reached nobody: its messages are unread again and come flagged `redelivered`.
+ * Never fails; what could not be put back is in the log, and `since` still finds it. Reliability 2.2.3.
+ */
+export async function giveBack(account: AccountStore, handOut: string): Promise<void> {
+  const { agentId } = callingAgent(account.actor)
+  await account.write([account.change.mailbox.giveBack(agentId, handOut)]).catch((error) => {
+    account.deps.log.warn('A hand-out that reached nobody was not given back', { error, handOut })
+  })
+}
+
+/** The limits of one answer: the caller's, within ours. */
+export function budgetOf({ limit = maxBatch, maxChars }: PageSize): Budget {
+  return {
+    limit: Math.max(1, Math.min(limit, maxBatch)),
+    maxChars: Math.min(maxChars ?? maxBatchChars, maxBatchChars),
+    maxOne: maxChars ?? Number.MAX_SAFE_INTEGER,
+  }
+}
+
+/** A message as its recipient sees it. */
+export function asGridMessage(mail: Mail): GridMessage {
   const isPost = mail.recipient.startsWith('#')
   const user = `@${mail.fromAlias}`
   const skills = (JSON.parse(mail.senderSkills) as { name: string }[]).map((skill) => skill.name)
@@ -95,10 +143,4 @@ function asGridMessage(mail: Mail): GridMessage {
     ...(mail.flagged && { flagged: true as const }),
     ...(mail.a2a !== null && { a2a: mail.a2a }),
   }
-}
-
-/** A place in one agent's mailbox: bound to the agent and to this history of the store. */
-function cursor(account: AccountStore, agentId: string, seq: number): string {
-  const place = `${account.epoch}.${seq.toString(36)}`
-  return `${place}.${crc32(`${agentId}.${place}`).toString(36)}`
 }

@@ -2,6 +2,7 @@
  * The MCP door: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { Bearer } from '../auth/bearer.ts'
 import type { Deps, Log } from '../deps.ts'
 import { GridError } from '../errors.ts'
@@ -43,6 +44,12 @@ export function mcpSignup(store: Store) {
 function mcpServer(log: Log, limits: BodyLimits) {
   const sdk = sdkPath(log)
 
+  async function answer(request: Request, message: unknown, offer: Offer): Promise<Response> {
+    const short = await shortcut(request.headers, message, offer)
+    if (short) return Response.json(short, { headers: corsHeaders })
+    return withCors(await sdk(request, message, offer))
+  }
+
   return async function serve(
     request: Request,
     requestId: string,
@@ -56,13 +63,31 @@ function mcpServer(log: Log, limits: BodyLimits) {
         throw new GridError('method_not_allowed', 'Send MCP messages with POST; there is no event stream here.')
       }
       const message = await readMessage(request, limits)
-      const answer = await shortcut(request.headers, message, offer)
-      if (answer) return Response.json(answer, { headers: corsHeaders })
-      return withCors(await sdk(request, message, offer))
+      return await handOver(request, offer, () => answer(request, message, offer))
     } catch (error) {
       const known = asGridError(error, log, requestId)
       return refusal(known, metadataUrl?.(request))
     }
+  }
+}
+
+/**
+ * What was handed out is given back when there is no answer or nobody to take it. Before the answer the signal is
+ * right on every runtime; afterwards Deno fires it on success too, and only `since` can help a client that died.
+ * Reliability 2.2.3.
+ */
+async function handOver(request: Request, { handOuts }: Offer, answer: () => Promise<Response>): Promise<Response> {
+  try {
+    const response = await answer()
+    if (handOuts.length === 0) return response
+    // A local commit takes no turn of the event loop, and a closed connection shows only in one.
+    await setImmediate()
+    if (!request.signal.aborted) return response
+    await Promise.all(handOuts.map((giveBack) => giveBack()))
+    return response
+  } catch (error) {
+    await Promise.all(handOuts.map((giveBack) => giveBack()))
+    throw error
   }
 }
 

@@ -24,6 +24,8 @@ export interface Offer {
   readonly tools: readonly ListedTool[]
   /** Undefined when this caller has no such tool: the tools of others do not exist for it. */
   call(name: string, args: unknown): Promise<ToolResult> | undefined
+  /** What the calls handed out, each to be called when their answer reaches nobody. */
+  readonly handOuts: (() => Promise<void>)[]
   /** Undefined for callers without resources; the capability is not declared to them. */
   readonly resources?: {
     readonly listed: readonly ListedResource[]
@@ -90,11 +92,18 @@ function offerTools<Caller>(
   requestId: string,
   run: (tool: Tool<Caller>, args: unknown) => Promise<ToolOutput>,
 ) {
+  const handOuts: (() => Promise<void>)[] = []
+  async function noted(running: Promise<ToolOutput>): Promise<ToolOutput> {
+    const output = await running
+    if (output.giveBack) handOuts.push(output.giveBack)
+    return output
+  }
   return {
+    handOuts,
     tools: set.listed,
     call(name: string, args: unknown) {
       const tool = set.byName.get(name)
-      return tool && toolResult(run(tool, args), set.hints, log, requestId)
+      return tool && toolResult(noted(run(tool, args)), set.hints, log, requestId)
     },
   }
 }

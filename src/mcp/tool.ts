@@ -20,6 +20,8 @@ export interface ToolOutput {
   structured: Record<string, unknown>
   /** A second text part. */
   note?: string
+  /** Put back what the run handed out, because its answer reaches nobody. Never fails. */
+  giveBack?(): Promise<void>
 }
 
 /** One tool for one kind of caller. Name, description and schema are constants: no user-made text gets there. */

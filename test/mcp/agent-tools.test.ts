@@ -78,6 +78,53 @@ test('when more waits, a second text part and has_more say so', async () => {
   expect([rest.text.length, rest.note, rest.structured.has_more]).toEqual([1, undefined, false])
 })
 
+test('read_messages with since repeats messages and tells how to go on', async () => {
+  for (const message of ['one', 'two', 'three']) {
+    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
+  }
+  await callTool(grid, grid.bob.key, 'read_messages')
+
+  const first = await callTool(grid, grid.bob.key, 'read_messages', { since: 'last_batch', limit: 2 })
+  const rest = await callTool(grid, grid.bob.key, 'read_messages', { since: first.structured.cursor })
+
+  expect(first.text).toMatchObject([{ message: 'one', replayed: true }, { message: 'two', replayed: true }])
+  expect(first.structured).toEqual({ messages: first.text, has_more: true, cursor: expect.any(String) })
+  expect(first.note).toBe(`There is more. Call read_messages with since: "${first.structured.cursor}".`)
+  expect(rest.text).toMatchObject([{ message: 'three', replayed: true }])
+  expect([rest.note, rest.structured.has_more]).toEqual([undefined, false])
+})
+
+test('read_messages with peek leaves what it shows unread', async () => {
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
+
+  const peeked = await callTool(grid, grid.bob.key, 'read_messages', { peek: true })
+  const read = await callTool(grid, grid.bob.key, 'read_messages', { peek: false })
+
+  expect(peeked.text).toHaveLength(1)
+  expect(read.text).toEqual(peeked.text)
+})
+
+test('read_messages with max_chars cuts no message: it says what waits and how long the next one is', async () => {
+  for (const message of ['x'.repeat(40), 'y']) {
+    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
+  }
+
+  const short = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 39 })
+  const peeked = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 39, peek: true })
+  const enough = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 40 })
+
+  const advice = 'The next message is 40 characters long. Call again with max_chars 40 or more.'
+  expect([short.text, short.note, short.structured.has_more]).toEqual([[], `2 unread. ${advice}`, true])
+  expect([peeked.text, peeked.note, peeked.structured.has_more]).toEqual([[], advice, true])
+  expect([enough.text.length, enough.note]).toEqual([1, '1 more unread. Call read_messages again.'])
+})
+
+test('an empty read_messages costs less than 60 bytes of text', async () => {
+  const { body } = await mcp(grid, grid.bob.key, 'tools/call', { name: 'read_messages', arguments: {} })
+
+  expect(JSON.stringify(body.result.content).length).toBeLessThan(60)
+})
+
 test('send_message tells how much mail waits for the sender', async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'hi' })
 
@@ -180,6 +227,9 @@ test.each([
   ['send_message', { to: 'bob', message: 'hi', reply_to_message_id: 'none' }, 'message_not_found'],
   ['send_message', { to: 'bob', message: 'hi', idempotency_key: '' }, 'invalid_input'],
   ['read_messages', { limit: 0 }, 'invalid_input'],
+  ['read_messages', { max_chars: 0 }, 'invalid_input'],
+  ['read_messages', { since: 'yesterday' }, 'invalid_input'],
+  ['read_messages', { peek: 'yes' }, 'invalid_input'],
   ['read_messages', { limit: 51 }, 'invalid_input'],
   ['read_messages', { limit: 1.5 }, 'invalid_input'],
   ['message_status', {}, 'invalid_input'],

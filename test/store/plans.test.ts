@@ -8,7 +8,8 @@ import { bearer } from '../../src/auth/bearer.ts'
 import { listAgents } from '../../src/grid/agents.ts'
 import { createChannel, listChannels } from '../../src/grid/channels.ts'
 import { messageStatus, sendMessage } from '../../src/grid/messages.ts'
-import { readMessages } from '../../src/grid/mailbox.ts'
+import { giveBack, readMessages } from '../../src/grid/mailbox.ts'
+import { readAgain } from '../../src/grid/read-again.ts'
 import { listSkills, setSkills } from '../../src/grid/skills.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { testGrid } from '../support/grid.ts'
@@ -33,12 +34,17 @@ afterAll(() => {
 })
 
 test.each([
-  ['the inbox claim', /^update "deliveries" set "state"/, 'USING COVERING INDEX deliveries_unread'],
-  ['the claim of a repeated batch', /^update "deliveries" set "state"/, 'deliveries_batch'],
+  ['the inbox claim', /^update "deliveries" set .* IN \(select/, 'USING COVERING INDEX deliveries_unread'],
+  ['the claim of a repeated batch', /^update "deliveries" set .* IN \(select/, 'deliveries_batch'],
+  ['a batch to give back', /^update "deliveries" set .*"returned" = /, 'deliveries_batch'],
   ['the count of unread messages', /^select count\(\*\) as "unread"/, 'USING COVERING INDEX deliveries_unread'],
-  ['whether anything waits', /^select "seq" from "deliveries"/, 'USING COVERING INDEX deliveries_unread'],
+  ['the first that waits', /^select "seq", "chars" from "deliveries"/, 'USING COVERING INDEX deliveries_unread'],
   ['the newest message handed out', /^select max\("seq"\) from "deliveries"/, 'USING COVERING INDEX deliveries_read'],
   ['the messages of a batch', /^select "deliveries"\."seq", .*"deliveries"\."batch_id" = \?/, 'deliveries_batch'],
+  ['the newest hand-out', /^select max\("batch_id"\) from/, 'USING INDEX deliveries_read'],
+  ['what waits behind a place', /'unread'\) and .*"created_at" >= \?/, 'deliveries_unread'],
+  ['what was read behind a place', /'read'\) and .*"created_at" >= \?/, 'deliveries_read'],
+  ['the place before a time', /^select "seq" from "deliveries" .*"created_at" < \?/, 'deliveries_'],
   ['a credential by hash', /from "credentials" left join/, 'USING INDEX credentials_hash'],
   [
     'an agent by alias',
@@ -106,8 +112,10 @@ async function statementsOfEveryVerb(): Promise<string[]> {
   const { id } = await sendMessage(alice, { to: 'bob', text: 'hi', idempotencyKey: 'k' })
   await sendMessage(alice, { to: 'desk', text: 'hi' })
   await sendMessage(alice, { to: '#general', text: 'hi' })
+  const { cursor, handOut } = await readMessages(bob, {})
+  await giveBack(bob, handOut!)
   await readMessages(bob, {})
-  await readMessages(bob, {})
+  for (const since of [undefined, 'last_batch', '1h', cursor]) await readAgain(bob, { since })
   await sendMessage(bob, { to: 'alice', text: 'hi', replyToMessageId: id })
   await messageStatus(alice, id)
   await listAgents(alice, { search: 'b' })

@@ -52,7 +52,12 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
   send_message: fc.record({ to: text, message: fc.string(), idempotency_key: fc.constantFrom('a', 'b') }, {
     requiredKeys: ['to', 'message'],
   }),
-  read_messages: fc.record({ limit: fc.integer({ min: -1, max: 60 }) }, { requiredKeys: [] }),
+  read_messages: fc.record({
+    limit: fc.integer({ min: -1, max: 60 }),
+    max_chars: fc.integer({ min: -1, max: 200 }),
+    since: fc.constantFrom('last_batch', '1h', 'soon'),
+    peek: fc.boolean(),
+  }, { requiredKeys: [] }),
   message_status: fc.record({ message_id: text }),
   list_agents: fc.record({ search: text, public: fc.boolean() }, { requiredKeys: [] }),
   list_channels: fc.constant({}),

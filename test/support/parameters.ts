@@ -138,7 +138,8 @@ export const agentRows: Record<string, ToolRow> = {
       idempotency_key: { takes: ['idempotency key'], random: 'ok', empty: 'invalid_input' },
     },
   },
-  read_messages: { args: {}, parameters: {} },
+  // Cursors are bound to their agent: a name in this place is no cursor.
+  read_messages: { args: {}, parameters: { since: { takes: [], random: 'invalid_input', empty: 'invalid_input' } } },
   message_status: {
     args: {},
     parameters: {

@@ -1,0 +1,11 @@
+/** A real MCP client that reads its mailbox, says what it got, and then does nothing more: url, key, arguments. */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import process from 'node:process'
+
+const [url, key, args] = process.argv.slice(2)
+const client = new Client({ name: 'reader', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+const headers = { Authorization: `Bearer ${key}` }
+await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+const { structuredContent } = await client.callTool({ name: 'read_messages', arguments: JSON.parse(args) })
+process.stdout.write(`${JSON.stringify(structuredContent)}\n`)
+setInterval(() => {}, 1_000)

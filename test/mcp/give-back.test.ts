@@ -1,0 +1,137 @@
+import { createClient, type InStatement } from '@libsql/client'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test, vi } from 'vitest'
+import { liveGrid } from '../support/server.ts'
+import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
+import { callTool, type Era, eras, gridPath, wireRequest } from '../support/mcp.ts'
+import { tripwire } from '../support/tripwire.ts'
+
+const isClaim = (sql: string) => /^update "deliveries" set .* IN \(select/i.test(sql)
+
+let grid: TestGrid | undefined
+afterEach(() => grid?.close())
+
+test.each(eras)('Q2: %s: a read whose client goes away before the answer comes again, flagged', async (era) => {
+  const client = new AbortController()
+  grid = await testGrid(atClaim(() => client.abort()))
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
+
+  await grid.request(gridPath, { ...readRequest(grid.bob.key, era), signal: client.signal })
+  const again = await callTool(grid, grid.bob.key, 'read_messages')
+  const rest = await callTool(grid, grid.bob.key, 'read_messages')
+
+  expect(again.text).toMatchObject([{ message: 'hi', redelivered: true }])
+  expect(rest.text).toEqual([])
+})
+
+test('a read that fails after its claim gives back what it claimed', async () => {
+  let broken = false
+  grid = await testGrid({
+    inspect(sql, crossing) {
+      tripwire(sql, crossing)
+      if (broken && sql.startsWith('select "deliveries"."seq"')) throw new Error('the database went away')
+    },
+  })
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
+  broken = true
+  const failed = await callTool(grid, grid.bob.key, 'read_messages')
+  broken = false
+
+  expect(failed.code).toBe('internal')
+  expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{
+    message: 'hi',
+    redelivered: true,
+  }])
+})
+
+test('an answer that was taken is not given back when the connection ends later', async () => {
+  const client = new AbortController()
+  grid = await testGrid()
+  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
+
+  await grid.request(gridPath, { ...readRequest(grid.bob.key), signal: client.signal })
+  client.abort()
+
+  expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toEqual([])
+})
+
+test('Q2: over a socket, cut off after any number of bytes, each message comes again or was handed over', async () => {
+  let onClaim = () => {}
+  const live = await liveGrid(slowClaims(() => onClaim()))
+  grid = live
+  await callTool(live, live.alice.key, 'send_message', { to: 'bob', message: 'as long as the others' })
+  const length = await cutOff(live, Infinity)
+
+  const outcomes = new Map<number, string>()
+  for (let k = 0; k <= length; k += k < 8 ? 1 : 32) outcomes.set(k, await outcomeOfCut(k))
+
+  expect(outcomes.get(0)).toBe('redelivered')
+  expect([...outcomes.values()].filter((outcome) => !['redelivered', 'handed over'].includes(outcome))).toEqual([])
+
+  async function outcomeOfCut(bytes: number): Promise<string> {
+    const message = `cut after ${bytes}`
+    await callTool(live, live.alice.key, 'send_message', { to: 'bob', message })
+    const answered = live.logs.length
+    await cutOff(live, bytes)
+    // The client is gone before the server has come to its answer.
+    await vi.waitFor(() => expect(live.logs.length).toBeGreaterThan(answered), { interval: 5 })
+    const next = await callTool(live, live.bob.key, 'read_messages')
+    const last = await callTool(live, live.bob.key, 'read_messages', { since: 'last_batch' })
+    if (next.text.length === 0) return last.text[0]?.message === message ? 'handed over' : 'lost'
+    return next.text[0].message === message && next.text[0].redelivered ? 'redelivered' : 'wrong'
+  }
+
+  /** Read, and end the connection when that many bytes have come; with none, while the claim is carried out. */
+  function cutOff({ url, bob }: typeof live, bytes: number): Promise<number> {
+    const { headers, body } = readRequest(bob.key)
+    const lines = Object.entries({ ...headers, Host: new URL(url).host, 'Content-Length': `${body.length}` })
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+    return new Promise((ended) => {
+      let received = 0
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      onClaim = () => bytes === 0 && socket.destroy()
+      socket.write(
+        `POST ${gridPath} HTTP/1.1\r\n${lines.join('')}${bytes === Infinity ? 'Connection: close\r\n' : ''}\r\n${body}`,
+      )
+      socket.on('data', (chunk) => {
+        received += chunk.length
+        if (received >= bytes) socket.destroy()
+      })
+      socket.on('close', () => ended(received))
+    })
+  }
+})
+
+/** Do something at the moment a claim is carried out. */
+function atClaim(act: () => void): TestGridOptions {
+  return {
+    inspect(sql, crossing) {
+      tripwire(sql, crossing)
+      if (isClaim(sql)) act()
+    },
+  }
+}
+
+/** Commits of claims that take as long as those of a remote database; `act` is called at their beginning. */
+function slowClaims(act: () => void): TestGridOptions {
+  return {
+    connect(config) {
+      const client = createClient(config)
+      const batch = client.batch.bind(client)
+      client.batch = async (statements, mode) => {
+        if (statements.some((statement) => isClaim((statement as InStatement & { sql: string }).sql))) {
+          act()
+          await sleep(20)
+        }
+        return batch(statements, mode)
+      }
+      return client
+    },
+  }
+}
+
+function readRequest(key: string, era: Era = 'legacy') {
+  const { headers, body } = wireRequest(era, 'tools/call', { name: 'read_messages', arguments: {} })
+  return { method: 'POST', headers: { ...headers, Authorization: `Bearer ${key}` }, body: JSON.stringify(body) }
+}
