@@ -13,6 +13,7 @@ export const accountTables = Object.values(schema)
 export const allowedCrossings = [
   'credential by hash',
   'live alias',
+  'new deliveries',
   'owner of an alias',
   'public agent by alias',
   'public agents',

@@ -23,6 +23,8 @@ export function prepareMailbox(db: Db) {
   const preparedUnread = unread.prepare()
   const any = db.select({ seq: deliveries.seq }).from(deliveries).where(own(deliveries, mine, isUnread))
     .limit(1).prepare()
+  const newestUnread = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
+    .where(own(deliveries, mine, isUnread)).prepare()
   const lastRead = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
     .where(own(deliveries, mine, isRead)).prepare()
 
@@ -93,6 +95,8 @@ export function prepareMailbox(db: Db) {
       unread: async (agent: string) => (await scope.one(preparedUnread, { agent }))!.unread,
       /** Whether anything waits; cheaper than counting. */
       hasUnread: async (agent: string) => (await scope.one(any, { agent })) !== undefined,
+      /** The `seq` of the newest message that waits; 0 when none does. */
+      newestUnread: async (agent: string) => (await scope.one(newestUnread, { agent }))?.seq ?? 0,
       /** The `seq` of the newest message handed out; 0 before the first. */
       lastRead: async (agent: string) => (await scope.one(lastRead, { agent }))?.seq ?? 0,
       /** The messages of one hand-out, oldest first. */
