@@ -161,6 +161,8 @@ const probes: Probe[] = [
 /** Verbs that name nothing of others, whose answer may tell, or that the tools call with every form. */
 const withoutProbe: Record<string, string> = {
   readMessages: 'reads the own mailbox alone (tested below)',
+  awaitMessages: 'reads the own mailbox alone (tested in grid/waiting)',
+  listenForMail: 'looks into the own mailbox alone (tested in grid/waiting)',
   listChannels: 'lists the own channels alone (tested below)',
   setSkills: 'names skills by text, in the own account (tested below)',
   createAgent: 'says that an alias is taken, as signup does: aliases are unique over all accounts',

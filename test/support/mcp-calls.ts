@@ -52,7 +52,11 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
   send_message: fc.record({ to: text, message: fc.string(), idempotency_key: fc.constantFrom('a', 'b') }, {
     requiredKeys: ['to', 'message'],
   }),
-  read_messages: fc.record({ limit: fc.integer({ min: -1, max: 60 }) }, { requiredKeys: [] }),
+  read_messages: fc.record({
+    limit: fc.integer({ min: -1, max: 60 }),
+    // A wait in earnest takes its time.
+    wait_seconds: fc.constantFrom(0, -1, 51, 0.5, '5'),
+  }, { requiredKeys: [] }),
   message_status: fc.record({ message_id: text }),
   list_agents: fc.record({ search: text, public: fc.boolean() }, { requiredKeys: [] }),
   list_channels: fc.constant({}),
