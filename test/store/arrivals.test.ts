@@ -19,7 +19,7 @@ beforeAll(async () => {
   sibling = await openStore(deps, {
     inspect(sql, crossing) {
       tripwire(sql, crossing)
-      if (crossing === 'new deliveries') looks.push(sql)
+      if (crossing === 'new deliveries' || crossing === 'newest delivery') looks.push(sql)
     },
   })
 })

@@ -37,7 +37,14 @@ test.each([
   ['the claim of a repeated batch', /^update "deliveries" set "state"/, 'deliveries_batch'],
   ['the count of unread messages', /^select count\(\*\) as "unread"/, 'USING COVERING INDEX deliveries_unread'],
   ['whether anything waits', /^select "seq" from "deliveries"/, 'USING COVERING INDEX deliveries_unread'],
-  ['the newest message handed out', /^select max\("seq"\) from "deliveries"/, 'USING COVERING INDEX deliveries_read'],
+  [
+    'the newest message handed out',
+    /^select max\("seq"\) from "deliveries" .*'read'/,
+    'USING COVERING INDEX deliveries_read',
+  ],
+  ['the newest message that waits', /^select max\("seq"\) from "deliveries" .*'unread'/, 'deliveries_unread'],
+  ['the newest delivery of all', /^select max\("seq"\) from "deliveries"$/, 'SEARCH deliveries'],
+  ['deliveries after the newest', /^select "seq", "agent_id"/, 'USING INTEGER PRIMARY KEY (rowid>?)'],
   ['the messages of a batch', /^select "deliveries"\."seq", .*"deliveries"\."batch_id" = \?/, 'deliveries_batch'],
   ['a credential by hash', /from "credentials" left join/, 'USING INDEX credentials_hash'],
   [
@@ -106,6 +113,8 @@ async function statementsOfEveryVerb(): Promise<string[]> {
   const { id } = await sendMessage(alice, { to: 'bob', text: 'hi', idempotencyKey: 'k' })
   await sendMessage(alice, { to: 'desk', text: 'hi' })
   await sendMessage(alice, { to: '#general', text: 'hi' })
+  await bob.read.mailbox.newestUnread(grid.bob.id)
+  await grid.store.global.arrivals.after(await grid.store.global.arrivals.newest())
   await readMessages(bob, {})
   await readMessages(bob, {})
   await sendMessage(bob, { to: 'alice', text: 'hi', replyToMessageId: id })

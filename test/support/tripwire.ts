@@ -14,6 +14,7 @@ export const allowedCrossings = [
   'credential by hash',
   'live alias',
   'new deliveries',
+  'newest delivery',
   'owner of an alias',
   'public agent by alias',
   'public agents',

@@ -14,7 +14,7 @@ export function prepareArrivals(db: Db, crossings: Crossings) {
   const after = db.select({ seq: deliveries.seq, agentId: deliveries.agentId }).from(deliveries)
     .where(gt(deliveries.seq, p('seq'))).orderBy(deliveries.seq).limit(most).prepare()
 
-  crossings.set(newest.getQuery().sql, 'new deliveries')
+  crossings.set(newest.getQuery().sql, 'newest delivery')
   crossings.set(after.getQuery().sql, 'new deliveries')
 
   return {
