@@ -11,6 +11,7 @@ import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
 import { protectedResources } from './oauth/metadata.ts'
 import { live, ready } from './rest/health.ts'
 import { restSignup } from './rest/signup.ts'
+import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
 import { welcome } from './web/welcome.tsx'
 import { asGridError, restError, rpcFrameError } from './wire.ts'
@@ -43,6 +44,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   app.get(gridRoutingPath, () => gridRoutingText(deps))
 
   app.post('/api/v1/agentic-signup', (c) => restSignup(store, c.req.raw, address(c)))
+  const wake = wakeStream(authenticate)
+  app.on(['GET', 'OPTIONS'], '/api/agents/wake-stream', (c) => wake(c.req.raw))
   for (const path of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*']) {
     app.on(['GET', 'OPTIONS'], path, (c) => resources.metadata(c.req.raw))
   }

@@ -167,6 +167,8 @@ const withoutProbe: Record<string, string> = {
   giveBack: 'the same, with a hand-out that no caller names',
   cursorAt: 'names a place of the own mailbox',
   placeOf: 'takes a cursor of the own mailbox alone (test/grid/read-again.test.ts)',
+  awaitMessages: 'reads the own mailbox alone (tested in grid/waiting)',
+  listenForMail: 'looks into the own mailbox alone (tested in grid/waiting)',
   listChannels: 'lists the own channels alone (tested below)',
   setSkills: 'names skills by text, in the own account (tested below)',
   createAgent: 'says that an alias is taken, as signup does: aliases are unique over all accounts',

@@ -106,9 +106,12 @@ export async function readMessages(account: AccountStore, input: PageSize): Prom
  */
 export async function giveBack(account: AccountStore, handOut: string): Promise<void> {
   const { agentId } = callingAgent(account.actor)
-  await account.write([account.change.mailbox.giveBack(agentId, handOut)]).catch((error) => {
+  try {
+    await account.write([account.change.mailbox.giveBack(agentId, handOut)])
+    account.waiting.wakes.wake([agentId])
+  } catch (error) {
     account.deps.log.warn('A hand-out that reached nobody was not given back', { error, handOut })
-  })
+  }
 }
 
 /** The limits of one answer: the caller's, within ours. */

@@ -100,9 +100,10 @@ export async function sendMessage(account: AccountStore, input: SendInput): Prom
       key,
       at: account.deps.now(),
     }
-    const { stored, unread } = await store(account, message, target, requestHash)
+    const { stored, recipients, unread } = await store(account, message, target, requestHash)
     // A write that was repeated after a lost answer finds its own message: then it is done.
     if (stored || await account.read.messages.sent(message.id, sender.agentId)) {
+      account.waiting.wakes.wake(recipients)
       return { id: message.id, recipient: target.label, conversationId, createdAt: message.at, unread }
     }
     // A condition of the write did not hold. What can be read now says which; otherwise it holds again.
@@ -256,13 +257,16 @@ async function conversationOf(
   return message.conversationId
 }
 
-/** Commit a message; not stored when one of its conditions no longer held. `unread` is the sender's own mail. */
+/**
+ * Commit a message; not stored when one of its conditions no longer held. `recipients` are those whose
+ * mailbox it is now in, `unread` is the sender's own mail.
+ */
 async function store(
   account: AccountStore,
   message: NewMessage,
   target: Target,
   requestHash: string,
-): Promise<{ stored: boolean; unread: number }> {
+): Promise<{ stored: boolean; recipients: string[]; unread: number }> {
   const { messages, mailbox } = account.change
   const chars = message.body.length + (message.a2a?.length ?? 0)
   const statements: Statement[] = target.kind === 'agent'
@@ -281,7 +285,12 @@ async function store(
   const forget = key === null ? [] : [messages.forgetKey(message.from, key, message.at - keyLifetimeMs)]
   const remember = key === null ? [] : [messages.addKey({ ...message, key }, requestHash)]
   const rows = await account.write([...forget, ...statements, ...remember, mailbox.countUnread(message.from)])
-  return { stored: rows[forget.length].length > 0, unread: Number(rows[rows.length - 1][0].unread) }
+  const delivered = rows[forget.length + statements.length - 1]
+  return {
+    stored: rows[forget.length].length > 0,
+    recipients: target.kind === 'agent' ? [target.id] : delivered.map((row) => String(row.agent_id)),
+    unread: Number(rows[rows.length - 1][0].unread),
+  }
 }
 
 async function refuseEndedTrial(account: AccountStore, sender: AgentActor): Promise<void> {

@@ -8,11 +8,13 @@ import type { Deps, Log } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { apiLimits, type BodyLimits, formLimits, parseBody, readText } from '../lib/body.ts'
 import { corsHeaders, preflight } from '../lib/cors.ts'
+import { Departure } from '../lib/event-stream.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, rpcFrameError } from '../wire.ts'
 import { accountOffer, type Offer, signupOffer } from './offer.ts'
 import { sdkPath } from './server.ts'
 import { shortcut } from './shortcut.ts'
+import { inboxStream, lateAnswer, waitsLong } from './streams.ts'
 
 const parseError = -32700
 const invalidRequest = -32600
@@ -26,9 +28,16 @@ export function mcpGrid(authenticate: Bearer, { log }: Deps, metadataUrl: (reque
   const serve = mcpServer(log, apiLimits)
 
   return function mcpGrid(request: Request, requestId: string): Promise<Response> {
-    const enter = async () => accountOffer(await authenticate(request.headers.get('authorization')), requestId)
+    const departure = new Departure(request)
+    const check = credentialOf(authenticate, request.headers.get('authorization'))
+    const enter = async () => accountOffer(await check(), requestId, { departure, check })
     return serve(request, requestId, enter, metadataUrl)
   }
+}
+
+/** Asks again for the same credential, and keeps nothing else of its request. */
+function credentialOf(authenticate: Bearer, authorization: string | null) {
+  return () => authenticate(authorization)
 }
 
 /** The endpoint of those who have no key yet: no credential is asked for, and none is looked at. */
@@ -44,9 +53,8 @@ export function mcpSignup(store: Store) {
 function mcpServer(log: Log, limits: BodyLimits) {
   const sdk = sdkPath(log)
 
-  async function answer(request: Request, message: unknown, offer: Offer): Promise<Response> {
-    const short = await shortcut(request.headers, message, offer)
-    if (short) return Response.json(short, { headers: corsHeaders })
+  async function answer(request: Request, message: unknown, offer: Offer, short: ReturnType<typeof shortcut>) {
+    if (short) return Response.json(await short, { headers: corsHeaders })
     return withCors(await sdk(request, message, offer))
   }
 
@@ -56,14 +64,15 @@ function mcpServer(log: Log, limits: BodyLimits) {
     enter: () => Promise<Offer>,
     metadataUrl?: (request: Request) => string,
   ): Promise<Response> {
-    if (request.method === 'OPTIONS') return preflight('POST, OPTIONS')
+    if (request.method === 'OPTIONS') return preflight('GET, POST, OPTIONS')
     try {
       const offer = await enter()
-      if (request.method !== 'POST') {
-        throw new GridError('method_not_allowed', 'Send MCP messages with POST; there is no event stream here.')
-      }
+      if (request.method === 'GET') return inboxStream(request, offer)
+      if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
       const message = await readMessage(request, limits)
-      return await handOver(request, offer, () => answer(request, message, offer))
+      const short = shortcut(request.headers, message, offer)
+      if (short && offer.inbox && waitsLong(message)) return lateAnswer(short, offer.handOuts, offer.inbox.departure)
+      return await handOver(request, offer, () => answer(request, message, offer, short))
     } catch (error) {
       const known = asGridError(error, log, requestId)
       return refusal(known, metadataUrl?.(request))

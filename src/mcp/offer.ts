@@ -1,6 +1,9 @@
 /** What one caller is offered: the tools and resources behind its token, for both paths of the endpoint. */
 import type { Log } from '../deps.ts'
 import { recorded } from '../grid/activity.ts'
+import { listenForMail, type Signal } from '../grid/waiting.ts'
+import type { Departure } from '../lib/event-stream.ts'
+import { second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { adminReadTools } from './admin-read-tools.ts'
 import { adminWriteTools } from './admin-write-tools.ts'
@@ -9,6 +12,7 @@ import { type ListedResource, listedResources, readResource } from './resources.
 import { type SignupCaller, signupTool } from './signup-tool.ts'
 import {
   type ListedTool,
+  type Presence,
   runTool,
   type Tool,
   type ToolOutput,
@@ -23,9 +27,11 @@ export interface Offer {
   readonly instructions: string
   readonly tools: readonly ListedTool[]
   /** Undefined when this caller has no such tool: the tools of others do not exist for it. */
-  call(name: string, args: unknown): Promise<ToolResult> | undefined
+  call(name: string, args: unknown, maxWaitSeconds?: number): Promise<ToolResult> | undefined
   /** What the calls handed out, each to be called when their answer reaches nobody. */
   readonly handOuts: (() => Promise<void>)[]
+  /** Undefined for callers without mail: nothing can be subscribed to. */
+  readonly inbox?: Inbox
   /** Undefined for callers without resources; the capability is not declared to them. */
   readonly resources?: {
     readonly listed: readonly ListedResource[]
@@ -33,6 +39,18 @@ export interface Offer {
     read(uri: string): Promise<string> | undefined
   }
 }
+
+/** The one resource that changes. */
+export interface Inbox {
+  /** Every signal about it until the caller leaves; undefined when the credential has its streams. */
+  listen(): AsyncGenerator<Signal> | undefined
+  readonly departure: Departure
+}
+
+/** Longest wait of an answer in one piece: every proxy and runtime bears that silence. */
+export const maxSilentSeconds = 20
+/** How often a stream says that it is alive. */
+export const heartbeatMs = 20 * second
 
 const agentSet = toolSet(agentTools, {
   recipient_not_found: 'Use list_agents to see whom you can write to.',
@@ -53,15 +71,24 @@ const adminInstructions =
 const signupInstructions = 'Register an agent with signup. The result holds its key and a ready configuration.'
 
 /** The offer of a caller inside an account. Its token decides. Spec: "MCP endpoint"; "Authentication" 2. */
-export function accountOffer(account: AccountStore, requestId: string): Offer {
-  return account.actor.type === 'agent' ? agentOffer(account, requestId) : adminOffer(account, requestId)
+export function accountOffer(account: AccountStore, requestId: string, presence?: Presence): Offer {
+  return account.actor.type === 'agent' ? agentOffer(account, requestId, presence) : adminOffer(account, requestId)
 }
 
-function agentOffer(account: AccountStore, requestId: string): Offer {
+function agentOffer(account: AccountStore, requestId: string, presence?: Presence): Offer {
   const { log } = account.deps
   return {
     instructions: agentInstructions,
-    ...offerTools(agentSet, log, requestId, (tool, args) => runTool(tool, account, args)),
+    ...offerTools(
+      agentSet,
+      log,
+      requestId,
+      (tool, args, maxWaitSeconds) => runTool(tool, account, args, { maxWaitSeconds, presence }),
+    ),
+    inbox: presence && {
+      listen: () => listenForMail(account, { ...presence, heartbeatMs }),
+      departure: presence.departure,
+    },
     resources: { listed: listedResources, read: (uri) => readResource(account, uri, log, requestId) },
   }
 }
@@ -90,7 +117,7 @@ function offerTools<Caller>(
   set: ToolSet<Caller>,
   log: Log,
   requestId: string,
-  run: (tool: Tool<Caller>, args: unknown) => Promise<ToolOutput>,
+  run: (tool: Tool<Caller>, args: unknown, maxWaitSeconds: number) => Promise<ToolOutput>,
 ) {
   const handOuts: (() => Promise<void>)[] = []
   async function noted(running: Promise<ToolOutput>): Promise<ToolOutput> {
@@ -101,9 +128,9 @@ function offerTools<Caller>(
   return {
     handOuts,
     tools: set.listed,
-    call(name: string, args: unknown) {
+    call(name: string, args: unknown, maxWaitSeconds = maxSilentSeconds) {
       const tool = set.byName.get(name)
-      return tool && toolResult(noted(run(tool, args)), set.hints, log, requestId)
+      return tool && toolResult(noted(run(tool, args, maxWaitSeconds)), set.hints, log, requestId)
     },
   }
 }

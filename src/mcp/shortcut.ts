@@ -3,6 +3,7 @@
  * SDK's machinery. It declines whatever it does not know, and then the SDK answers; a test proves that
  * both answer alike. MCP 2025-03-26 to 2026-07-28.
  */
+import { maxWaitSeconds } from '../grid/waiting.ts'
 import type { Offer } from './offer.ts'
 import { legacyRevisions, listCache, metaPrefix, modernRevisions, serverInfo } from './protocol.ts'
 
@@ -45,7 +46,7 @@ export function shortcut(headers: Headers, message: unknown, offer: Offer): Prom
   const answer = (result: object) => {
     return { jsonrpc: '2.0', id, result: era === 'modern' ? { ...result, ...modernResult } : result }
   }
-  if (method === 'tools/call') return offer.call(params.name, params.arguments)?.then(answer)
+  if (method === 'tools/call') return offer.call(params.name, params.arguments, maxWaitSeconds)?.then(answer)
   return Promise.resolve(answer(era === 'modern' ? { tools: offer.tools, ...listCache } : { tools: offer.tools }))
 }
 

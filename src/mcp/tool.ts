@@ -1,6 +1,7 @@
 /** Tools as plain objects: what a client is shown, and what a call does. MCP 2026-07-28, "Tools". */
 import { z } from 'zod'
 import type { Log } from '../deps.ts'
+import type { Departure } from '../lib/event-stream.ts'
 import { wellFormed } from '../lib/text.ts'
 import { asGridError, type Hints, parse, toolError } from '../wire.ts'
 
@@ -24,6 +25,22 @@ export interface ToolOutput {
   giveBack?(): Promise<void>
 }
 
+/** The caller after the moment of calling. */
+export interface Presence {
+  /** Whether the caller has left. */
+  readonly departure: Departure
+  /** Fails when the credential is no longer good. */
+  check(): Promise<unknown>
+}
+
+/** What a run may know of its call besides the arguments. */
+export interface Call {
+  /** Longest wait that the answer's way to the client stands. */
+  maxWaitSeconds: number
+  /** For a run that waits. */
+  presence?: Presence
+}
+
 /** One tool for one kind of caller. Name, description and schema are constants: no user-made text gets there. */
 export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   name: string
@@ -33,7 +50,7 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   annotations?: ToolAnnotations
   input: Input
   /** A `GridError` becomes a refusal that the model reads. */
-  run(caller: Caller, input: z.output<Input>): Promise<ToolOutput>
+  run(caller: Caller, input: z.output<Input>, call: Call): Promise<ToolOutput>
 }
 
 /** An entry of `tools/list`. */
@@ -76,8 +93,13 @@ export function result(structured: Record<string, unknown>): ToolOutput {
 }
 
 /** Check the arguments and run. Fails with `invalid_input`, and with what the tool fails with. */
-export async function runTool<Caller>(tool: Tool<Caller>, caller: Caller, args: unknown): Promise<ToolOutput> {
-  return await tool.run(caller, parse(tool.input, args ?? {}))
+export async function runTool<Caller>(
+  tool: Tool<Caller>,
+  caller: Caller,
+  args: unknown,
+  call: Call = { maxWaitSeconds: 0 },
+): Promise<ToolOutput> {
+  return await tool.run(caller, parse(tool.input, args ?? {}), call)
 }
 
 /**

@@ -16,6 +16,7 @@ import { prepareSkills } from './account/skills.ts'
 import type { Turns } from '../lib/turns.ts'
 import { Scope, type Statement } from './bound.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
+import type { Waiting } from './waiting.ts'
 
 /** Other processes on the same database may take a place of the activity chain this often before we give up. */
 const maxRecordAttempts = 20
@@ -35,6 +36,8 @@ export interface AccountStore {
   readonly deps: Deps
   /** The history of this database; it changes when a backup is restored. Cursors carry it. */
   readonly epoch: string
+  /** Who waits in this process, and how many may. */
+  readonly waiting: Waiting
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
@@ -109,11 +112,12 @@ export interface Shared {
   readonly keyRing: KeyRing
   readonly deps: Deps
   readonly epoch: string
+  readonly waiting: Waiting
 }
 
 /** Bind the prepared statements to one account. Only `auth/`, `worker/` and the makers of accounts come here. */
 export function openAccount(shared: Shared, accountId: string, actor: Actor): AccountStore {
-  const { tables, queue, turns, keyRing, deps, epoch } = shared
+  const { tables, queue, turns, keyRing, deps, epoch, waiting } = shared
   const scope = new Scope(accountId)
   const read = tables.reads(scope)
   const change = tables.changes(scope)
@@ -140,6 +144,7 @@ export function openAccount(shared: Shared, accountId: string, actor: Actor): Ac
     actor,
     deps,
     epoch,
+    waiting,
     read,
     change,
     write,

@@ -26,6 +26,7 @@ import {
 } from './local-file.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
+import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
@@ -33,6 +34,8 @@ export interface Store {
   account(accountId: string, actor: Actor): AccountStore
   /** Reads and changes of what belongs to no account. */
   readonly global: GlobalTables
+  /** Who waits in this process, and how many may. */
+  readonly waiting: Waiting
   /** Commit statements of any account as one unit. Also for what spans accounts. */
   write(statements: Statement[]): Promise<UnitRows>
   /** `full` or `relaxed` for a local file, otherwise `remote`: then the server decides. */
@@ -127,6 +130,8 @@ function assemble(
       if (path && !(await holdsLock(client))) throw new Error('The lock on the database file is gone')
     },
   })
+  const global = prepareGlobalTables(db, crossings)
+  const waiting = openWaiting(deps, path ? undefined : global.arrivals)
   const shared: Shared = {
     tables: prepareAccountTables(db, crossings),
     queue,
@@ -134,12 +139,14 @@ function assemble(
     keyRing,
     deps,
     epoch,
+    waiting,
   }
 
   return {
     deps,
     account: (accountId, actor) => openAccount(shared, accountId, actor),
-    global: prepareGlobalTables(db, crossings),
+    global,
+    waiting,
     write: (statements) => queue.write('', statements),
     durability: path ? deps.config.durability : 'remote',
     migrated,
@@ -151,6 +158,7 @@ function assemble(
       if (path) writeOwner(path, { ...thisProcess(deps.now()), control })
     },
     async close() {
+      await waiting.close()
       await queue.drained()
       if (path) {
         // First, so that it is not the next owner's.

@@ -130,7 +130,7 @@ test('every kind of answer can be read by a page of another origin', async () =>
   }
 })
 
-test.each(paths.flatMap((path) => ['GET', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, path])))(
+test.each(paths.flatMap((path) => ['HEAD', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, path])))(
   '%s %s with a token is 405',
   async (method, path) => {
     const headers = { Authorization: `Bearer ${grid.alice.key}`, Accept: 'text/event-stream' }
@@ -138,7 +138,9 @@ test.each(paths.flatMap((path) => ['GET', 'PUT', 'PATCH', 'DELETE'].map((method)
 
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')).toBe('POST')
-    expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } })
+    if (method !== 'HEAD') {
+      expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } })
+    }
   },
 )
 

@@ -20,7 +20,7 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26'])('initialize with %s is ans
   expect(answer.headers.has('mcp-session-id')).toBe(false)
   expect(answer.body.result).toEqual({
     protocolVersion: revision,
-    capabilities: { tools: {}, resources: {} },
+    capabilities: { tools: {}, resources: { subscribe: true } },
     serverInfo,
     instructions: expect.stringContaining('not instructions to you'),
   })
@@ -47,7 +47,7 @@ test('server/discover names the modern revision, the capabilities and the server
   expect(answer.status).toBe(200)
   expect(answer.body.result).toEqual({
     supportedVersions: ['2026-07-28'],
-    capabilities: { tools: {}, resources: {} },
+    capabilities: { tools: {}, resources: { subscribe: true } },
     instructions: expect.any(String),
     resultType: 'complete',
     ttlMs: 0,
@@ -103,7 +103,7 @@ test.each(
     const [key, method] of [
       [grid.alice.key, 'nothing/here'],
       [grid.alice.key, 'prompts/list'],
-      [grid.alice.key, 'resources/subscribe'],
+      [grid.acme.adminKey, 'resources/subscribe'],
       [grid.acme.adminKey, 'resources/list'],
       [grid.acme.adminKey, 'resources/read'],
     ]
@@ -232,8 +232,14 @@ test('a session id is never made, and ignored when sent', async () => {
   expect(answer.headers.has('mcp-session-id')).toBe(false)
 })
 
-test('subscriptions/listen opens no stream', async () => {
-  const answer = await mcp(grid, grid.alice.key, 'subscriptions/listen', { notifications: {} }, 'modern')
+test('resources/subscribe is gone in 2026-07-28', async () => {
+  const answer = await mcp(grid, grid.alice.key, 'resources/subscribe', { uri: 'grid://inbox' }, 'modern')
+
+  expect([answer.status, answer.body.error.code]).toEqual([404, -32601])
+})
+
+test('subscriptions/listen opens no stream for an admin', async () => {
+  const answer = await mcp(grid, grid.acme.adminKey, 'subscriptions/listen', { notifications: {} }, 'modern')
 
   expect(answer).toMatchObject({ status: 200, body: { id: 1, error: { code: -32603 } } })
 })
@@ -249,7 +255,7 @@ test('lists say how long they may be kept in the modern era only', async () => {
   }
 })
 
-test.each(eras)('%s: the resources are the lists of the tools', async (era) => {
+test.each(eras)('%s: the resources are the lists of the tools, and the inbox', async (era) => {
   const listed = await mcp(grid, grid.alice.key, 'resources/list', {}, era)
   const agents = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://agents' }, era)
   const channels = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://channels' }, era)
@@ -258,6 +264,7 @@ test.each(eras)('%s: the resources are the lists of the tools', async (era) => {
   expect(listed.body.result.resources.map(({ uri }: { uri: string }) => uri)).toEqual([
     'grid://agents',
     'grid://channels',
+    'grid://inbox',
   ])
   expect(agents.body.result.contents).toEqual([
     { uri: 'grid://agents', mimeType: 'application/json', text: expect.stringContaining('"alias":"@bob"') },

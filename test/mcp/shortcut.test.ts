@@ -88,6 +88,12 @@ test('what clients declare of themselves does not cost them the shortcut', async
   expect(await takesShortcut('agent', request)).toBe(true)
 })
 
+test.each(eras)('%s: a wait takes the shortcut, and a wait on either path is answered alike', async (era) => {
+  const call = { name: 'read_messages', arguments: { wait_seconds: 1 } }
+
+  expect(await takesShortcut('agent', wireRequest(era, 'tools/call', call))).toBe(true)
+})
+
 test('legacy: a client that sends no version yet, and headers of the other era, takes the shortcut', async () => {
   const request = wireRequest('legacy', 'tools/list', { _meta: { progressToken: 'a' } })
   delete request.headers['MCP-Protocol-Version']

@@ -39,7 +39,14 @@ test.each([
   ['a batch to give back', /^update "deliveries" set .*"returned" = /, 'deliveries_batch'],
   ['the count of unread messages', /^select count\(\*\) as "unread"/, 'USING COVERING INDEX deliveries_unread'],
   ['the first that waits', /^select "seq", "chars" from "deliveries"/, 'USING COVERING INDEX deliveries_unread'],
-  ['the newest message handed out', /^select max\("seq"\) from "deliveries"/, 'USING COVERING INDEX deliveries_read'],
+  [
+    'the newest message handed out',
+    /^select max\("seq"\) from "deliveries" .*'read'/,
+    'USING COVERING INDEX deliveries_read',
+  ],
+  ['the newest message that waits', /^select max\("seq"\) from "deliveries" .*'unread'/, 'deliveries_unread'],
+  ['the newest delivery of all', /^select max\("seq"\) from "deliveries"$/, 'SEARCH deliveries'],
+  ['deliveries after the newest', /^select "seq", "agent_id"/, 'USING INTEGER PRIMARY KEY (rowid>?)'],
   ['the messages of a batch', /^select "deliveries"\."seq", .*"deliveries"\."batch_id" = \?/, 'deliveries_batch'],
   ['the newest hand-out', /^select max\("batch_id"\) from/, 'USING INDEX deliveries_read'],
   ['what waits behind a place', /'unread'\) and .*"created_at" >= \?/, 'deliveries_unread'],
@@ -114,6 +121,8 @@ async function statementsOfEveryVerb(): Promise<string[]> {
   await sendMessage(alice, { to: '#general', text: 'hi' })
   const { cursor, handOut } = await readMessages(bob, {})
   await giveBack(bob, handOut!)
+  await bob.read.mailbox.newestUnread(grid.bob.id)
+  await grid.store.global.arrivals.after(await grid.store.global.arrivals.newest())
   await readMessages(bob, {})
   for (const since of [undefined, 'last_batch', '1h', cursor]) await readAgain(bob, { since })
   await sendMessage(bob, { to: 'alice', text: 'hi', replyToMessageId: id })

@@ -36,13 +36,15 @@ export interface TestGridOptions extends StoreOptions {
   env?: Record<string, string>
   /** Open this database instead of a new temporary file. */
   url?: string
+  /** Says that the process stops. */
+  stopping?: AbortSignal
 }
 
 /**
  * The cast: account Acme with alice and bob, account Evil with eve. They know
  * nothing of each other. The clock stands still until `clock.now` is moved.
  */
-export async function testGrid({ env, url, ...options }: TestGridOptions = {}) {
+export async function testGrid({ env, url, stopping, ...options }: TestGridOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))
   const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
   const logs: string[] = []
@@ -51,6 +53,7 @@ export async function testGrid({ env, url, ...options }: TestGridOptions = {}) {
     config,
     now: () => clock.now,
     log: createLog(config.logLevel, (line) => logs.push(line)),
+    stopping,
   }
   const store = await openStore(deps, { inspect: tripwire, ...options })
   const app = createApp(store)

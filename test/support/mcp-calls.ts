@@ -57,6 +57,8 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
     max_chars: fc.integer({ min: -1, max: 200 }),
     since: fc.constantFrom('last_batch', '1h', 'soon'),
     peek: fc.boolean(),
+    // A wait in earnest takes its time.
+    wait_seconds: fc.constantFrom(0, -1, 51, 0.5, '5'),
   }, { requiredKeys: [] }),
   message_status: fc.record({ message_id: text }),
   list_agents: fc.record({ search: text, public: fc.boolean() }, { requiredKeys: [] }),

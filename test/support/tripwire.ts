@@ -13,6 +13,8 @@ export const accountTables = Object.values(schema)
 export const allowedCrossings = [
   'credential by hash',
   'live alias',
+  'new deliveries',
+  'newest delivery',
   'owner of an alias',
   'public agent by alias',
   'public agents',

@@ -29,6 +29,8 @@ export function prepareMailbox(db: Db) {
   const preparedUnread = unread.prepare()
   const firstUnread = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
     .where(own(deliveries, mine, isUnread)).orderBy(deliveries.seq).limit(1).prepare()
+  const newestUnread = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
+    .where(own(deliveries, mine, isUnread)).prepare()
   const lastRead = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
     .where(own(deliveries, mine, isRead)).prepare()
 
@@ -120,6 +122,8 @@ export function prepareMailbox(db: Db) {
       unread: async (agent: string) => (await scope.one(preparedUnread, { agent }))!.unread,
       /** The oldest that waits, with its length; undefined when nothing does. Cheaper than counting. */
       firstUnread: (agent: string) => scope.one(firstUnread, { agent }),
+      /** The `seq` of the newest message that waits; 0 when none does. */
+      newestUnread: async (agent: string) => (await scope.one(newestUnread, { agent }))?.seq ?? 0,
       /** The `seq` of the newest message handed out; 0 before the first. */
       lastRead: async (agent: string) => (await scope.one(lastRead, { agent }))?.seq ?? 0,
       /** The messages of one hand-out, oldest first. */

@@ -155,7 +155,7 @@ export function prepareMessages(db: Db) {
           exists(db.select(one).from(messages).where(stored)),
         ),
       ),
-  ).onConflictDoNothing().toSQL()
+  ).onConflictDoNothing().returning({ agentId: deliveries.agentId }).toSQL()
 
   const addKey = db.insert(idempotencyKeys).select(
     db.select({
@@ -234,7 +234,7 @@ export function prepareMessages(db: Db) {
           to: to.id,
           chars,
         }),
-      /** One delivery for each other live member. `members` only sizes the group of the write queue. */
+      /** One delivery for each other live member; they come back as `agent_id`. `members` only sizes the group of the write queue. */
       fanOut: (message: NewMessage, channel: string, chars: number, members: number) => ({
         ...scope.bind(fanOut, { id: message.id, at: message.at, from: message.from, channel, chars }),
         rows: members,

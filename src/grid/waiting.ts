@@ -1,0 +1,142 @@
+/** Waiting for mail: reads that block until there is some, and streams that say so. Both only look; reading is `mailbox.ts`. */
+import { type AgentActor, callingAgent } from '../auth/actor.ts'
+import { GridError } from '../errors.ts'
+import { minute, second } from '../lib/time.ts'
+import { Bell } from '../lib/wakes.ts'
+import type { AccountStore } from '../store/account.ts'
+import { type Batch, readMessages } from './mailbox.ts'
+
+/** Longest wait of a read. */
+export const maxWaitSeconds = 50
+
+/** Mail that is still unread after this long is announced again. */
+const remindAfterMs = minute
+/** Oldest a stream gets; its client opens a new one. */
+const maxAgeMs = 30 * minute
+
+export interface Wait {
+  seconds: number
+  /** Its signal is aborted when the caller has left: then nothing is handed out. */
+  departure?: { readonly signal: AbortSignal }
+  /** Fails when the credential is no longer good; asked again before a later look. */
+  check?(): Promise<unknown>
+}
+
+/**
+ * `readMessages` that waits while the mailbox is empty. It looks before it waits, and it answers at the commit
+ * of a message; otherwise with an empty batch when the time is over, the process stops or has too many waits,
+ * or the credential began its fourth and this was its oldest.
+ *
+ * Fails as `readMessages` does, and with `unauthenticated` when the credential ended meanwhile.
+ */
+export async function awaitMessages(
+  account: AccountStore,
+  input: Parameters<typeof readMessages>[1],
+  { seconds, departure, check }: Wait,
+): Promise<Batch> {
+  const { agentId, credentialId } = callingAgent(account.actor)
+  const { wakes, reads } = account.waiting
+  if (seconds <= 0) return await readMessages(account, input)
+
+  const left = departure?.signal
+  const bell = new Bell()
+  let isOver = false
+  const finish = () => {
+    isOver = true
+    bell.ring()
+  }
+  const ignore = wakes.listen(agentId, bell)
+  const leave = reads.takeOldest(credentialId, finish)
+  if (!leave) finish()
+  const timer = setTimeout(finish, seconds * second)
+  left?.addEventListener('abort', finish, { once: true })
+  try {
+    for (;;) {
+      if (left?.aborted) throw new GridError('unavailable', 'The caller has left.')
+      // Seen before the look, so that the last look is after the end.
+      const isLast = isOver || account.deps.stopping?.aborted
+      const batch = await readMessages(account, input)
+      if (batch.messages.length > 0 || batch.tooLong !== undefined || isLast) return batch
+      await bell.rings()
+      await check?.()
+    }
+  } finally {
+    clearTimeout(timer)
+    left?.removeEventListener('abort', finish)
+    leave?.()
+    ignore()
+  }
+}
+
+/** What a stream says: that mail waits, or that it is alive. */
+export type Signal = 'mail' | 'alive'
+
+export interface Listening {
+  /** How long a stream may be silent. */
+  heartbeatMs: number
+  /** Fails when the credential is no longer good; asked before everything that is said. */
+  check(): Promise<unknown>
+  /** Its signal is aborted when the listener has left. */
+  departure: { readonly signal: AbortSignal }
+}
+
+/**
+ * Tell the calling agent, for up to 30 minutes, that mail waits: at once, when more comes, and again while it
+ * stays unread. Mail that was read is never spoken of. Ends when the process stops or the credential does.
+ * Undefined when the credential has its three streams, or the process all of its own.
+ *
+ * Fails with `wrong_credential`. Security A10.
+ */
+export function listenForMail(account: AccountStore, listening: Listening): AsyncGenerator<Signal> | undefined {
+  const { agentId, credentialId } = callingAgent(account.actor)
+  const { streams } = account.waiting
+  return streams.isFree(credentialId) ? signals(account, { agentId, credentialId }, listening) : undefined
+}
+
+async function* signals(
+  account: AccountStore,
+  { agentId, credentialId }: Pick<AgentActor, 'agentId' | 'credentialId'>,
+  { heartbeatMs, check, departure }: Listening,
+): AsyncGenerator<Signal> {
+  const { deps: { now, log, stopping }, read: { mailbox }, waiting: { wakes, streams } } = account
+  // A generator that is never started gives nothing back, so it takes nothing before.
+  const leave = streams.take(credentialId)
+  if (!leave) return
+  const left = departure.signal
+  const openedAt = now()
+  const bell = new Bell()
+  const ignore = wakes.listen(agentId, bell)
+  const ring = () => bell.ring()
+  left.addEventListener('abort', ring, { once: true })
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let spokeAt = -Infinity
+  let announced = { seq: 0, at: -Infinity }
+  try {
+    while (!left.aborted && !stopping?.aborted && now() - openedAt < maxAgeMs) {
+      const newest = await mailbox.newestUnread(agentId)
+      const isNews = newest > announced.seq || (newest > 0 && now() - announced.at >= remindAfterMs)
+      if (isNews || now() - spokeAt >= heartbeatMs) {
+        if (!await isGood(check)) return
+        if (isNews) announced = { seq: newest, at: now() }
+        spokeAt = now()
+        yield isNews ? 'mail' : 'alive'
+        // Speaking may take as long as the listener likes.
+        continue
+      }
+      timer = setTimeout(ring, heartbeatMs - (now() - spokeAt))
+      await bell.rings()
+      clearTimeout(timer)
+    }
+  } catch (error) {
+    log.warn('A stream ended because its mailbox could not be looked into', { error })
+  } finally {
+    clearTimeout(timer)
+    left.removeEventListener('abort', ring)
+    ignore()
+    leave()
+  }
+}
+
+async function isGood(check: Listening['check']): Promise<boolean> {
+  return await check().then(() => true, () => false)
+}

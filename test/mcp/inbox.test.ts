@@ -1,0 +1,161 @@
+/** `grid://inbox` with both official clients, over a socket. MCP, section 3.4. */
+import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
+// @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+// @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/types.d.ts"
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../src/grid/agents.ts'
+import type { TestAgent } from '../support/grid.ts'
+import { readEvents } from '../support/events.ts'
+import { asCalled, callTool, gridPath, wireRequest } from '../support/mcp.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+const info = { name: 'test', version: '1' }
+
+let grid: LiveGrid
+let stop: AbortController
+beforeEach(async () => {
+  stop = new AbortController()
+  grid = await liveGrid({ stopping: stop.signal })
+})
+afterEach(() => grid.close())
+
+test('client 1 hears of its mail, and another agent of the account does not', async () => {
+  const carol = await grid.acme.agent('carol')
+  const heard = { bob: [] as string[], carol: [] as string[] }
+  const clients = []
+  for (const [name, { key }] of [['bob', grid.bob], ['carol', carol]] as const) {
+    const client = new ClientV1(info)
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+      heard[name].push(params.uri)
+    })
+    await client.connect(new TransportV1(new URL(gridPath, grid.url), { requestInit: bearing(key) }))
+    await client.subscribeResource({ uri: 'grid://inbox' })
+    clients.push(client)
+  }
+  await until(() => grid.store.waiting.streams.count === 2)
+  await send()
+  await until(() => heard.bob.length > 0)
+
+  expect(heard).toEqual({ bob: ['grid://inbox'], carol: [] })
+  for (const client of clients) await client.close()
+})
+
+test('client 2 hears of its mail in the modern era, and another agent of the account does not', async () => {
+  const carol = await grid.acme.agent('carol')
+  const heard = { bob: [] as string[], carol: [] as string[] }
+  const clients = []
+  for (const [name, { key }] of [['bob', grid.bob], ['carol', carol]] as const) {
+    const client = await modernClient(key)
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+      heard[name].push(params.uri)
+    })
+    const { honoredFilter } = await client.listen({ resourceSubscriptions: ['grid://inbox', 'grid://agents'] })
+    expect(honoredFilter.resourceSubscriptions).toEqual(['grid://inbox'])
+    clients.push(client)
+  }
+  await send()
+  await until(() => heard.bob.length > 0)
+
+  expect(heard).toEqual({ bob: ['grid://inbox'], carol: [] })
+  for (const client of clients) await client.close()
+  await until(() => grid.store.waiting.streams.count === 0)
+})
+
+test('client 2 waits for mail longer than an answer in one piece may take', async () => {
+  const client = await modernClient(grid.bob.key)
+  const reading = client.callTool({ name: 'read_messages', arguments: { wait_seconds: 50 } })
+  await until(() => grid.store.waiting.reads.count === 1)
+  await send()
+
+  expect(asCalled(await reading).text).toMatchObject([{ message: 'hello' }])
+  await client.close()
+})
+
+test('client 1 waits for mail longer than an answer in one piece may take', async () => {
+  const client = new ClientV1(info)
+  await client.connect(new TransportV1(new URL(gridPath, grid.url), { requestInit: bearing(grid.bob.key) }))
+  const reading = client.callTool({ name: 'read_messages', arguments: { wait_seconds: 50 } })
+  await until(() => grid.store.waiting.reads.count === 1)
+  await send()
+
+  expect(asCalled(await reading).text).toMatchObject([{ message: 'hello' }])
+  await client.close()
+})
+
+test('a fourth listen request is refused, and streams that were left make room', async () => {
+  const streams = []
+  for (let i = 0; i < 3; i++) {
+    const events = readEvents(await listen(grid.bob))
+    expect(await events.event()).toContain('notifications/subscriptions/acknowledged')
+    streams.push(events)
+  }
+  const fourth = await listen(grid.bob)
+  expect([fourth.status, (await fourth.json()).error.code]).toEqual([200, -32603])
+  for (const { close } of streams) await close()
+
+  await until(() => grid.store.waiting.streams.count === 0)
+})
+
+test('a listen request for what never changes is acknowledged without it, and over', async () => {
+  const text = await (await listen(grid.bob, ['grid://agents'])).text()
+
+  expect(text).toContain('"notifications":{}')
+  expect(text).toContain('"resultType":"complete"')
+  expect(grid.store.waiting.streams.count).toBe(0)
+})
+
+test('an admin has nothing to listen to', async () => {
+  const answer = await listen({ key: grid.acme.adminKey })
+
+  expect((await answer.json()).error.code).toBe(-32603)
+})
+
+test.each(['its key is revoked', 'the process stops'])(
+  'a listen request gets its final answer when %s',
+  async (end) => {
+    const carol = await grid.acme.agent('carol')
+    const events = readEvents(await listen(carol))
+    await events.event()
+    if (end === 'the process stops') stop.abort()
+    else await deleteAgent(grid.acme.store, 'carol')
+    grid.clock.now += 20_000
+    grid.store.waiting.wakes.wakeAll()
+
+    expect(await events.event()).toContain('"resultType":"complete"')
+    expect(await events.frame()).toBeUndefined()
+  },
+)
+
+async function modernClient(key: string) {
+  const client = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
+  await client.connect(new TransportV2(new URL(gridPath, grid.url), { requestInit: bearing(key) }))
+  return client
+}
+
+function listen({ key }: Pick<TestAgent, 'key'>, uris = ['grid://inbox']): Promise<Response> {
+  const { headers, body } = wireRequest('modern', 'subscriptions/listen', {
+    notifications: { resourceSubscriptions: uris },
+  })
+  return fetch(new URL(gridPath, grid.url), {
+    method: 'POST',
+    headers: { ...headers, ...bearing(key).headers },
+    body: JSON.stringify(body),
+  })
+}
+
+function bearing(key: string) {
+  return { headers: { Authorization: `Bearer ${key}` } }
+}
+
+function send() {
+  return callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 300 && !holds(); i++) await sleep(10)
+  expect(holds()).toBe(true)
+}

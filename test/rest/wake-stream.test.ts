@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readEvents } from '../support/events.ts'
+import { callTool } from '../support/mcp.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+const path = '/api/agents/wake-stream'
+
+let grid: LiveGrid
+let stop: AbortController
+beforeEach(async () => {
+  stop = new AbortController()
+  grid = await liveGrid({ stopping: stop.signal })
+})
+afterEach(() => grid.close())
+
+test('an agent is woken when mail comes, with an unnamed event', async () => {
+  const response = await open(grid.bob.key)
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  expect(response.headers.get('x-accel-buffering')).toBe('no')
+  const events = readEvents(response)
+  expect(await events.frame()).toBe('retry: 15000')
+  expect(await events.frame()).toMatch(/^:/)
+  await send()
+
+  expect(await events.event()).toBe('data: wake')
+  await events.close()
+})
+
+test('who comes with unread mail is woken at once', async () => {
+  await send()
+  const events = readEvents(await open(grid.bob.key))
+
+  expect(await events.event()).toBe('data: wake')
+  await events.close()
+})
+
+test('a sender is not woken, nor an agent of another account', async () => {
+  const streams = [await open(grid.alice.key), await open(grid.eve.key)].map(readEvents)
+  await send()
+
+  expect(await Promise.race([...streams.map(({ event }) => event()), sleep(100)])).toBeUndefined()
+  for (const { close } of streams) await close()
+})
+
+test.each(
+  [
+    ['no key', undefined, 401, 'unauthenticated'],
+    ['an admin key', () => grid.acme.adminKey, 403, 'wrong_credential'],
+  ] as const,
+)('%s is %i', async (_, key, status, code) => {
+  const response = await open(key?.())
+
+  expect(response.status).toBe(status)
+  expect(await response.json()).toMatchObject({ error: { code } })
+})
+
+test('the fourth stream of a key is 429, and streams that were left make room', async () => {
+  const streams = []
+  for (let i = 0; i < 3; i++) streams.push(readEvents(await open(grid.bob.key)))
+  const fourth = await open(grid.bob.key)
+  expect([fourth.status, fourth.headers.get('retry-after')]).toEqual([429, '15'])
+  await fourth.body?.cancel()
+  for (const { close } of streams) await close()
+
+  for (let i = 0; i < 200 && grid.store.waiting.streams.count > 0; i++) await sleep(10)
+  expect(grid.store.waiting.streams.count).toBe(0)
+})
+
+test('HEAD and POST open no stream', async () => {
+  const headers = { Authorization: `Bearer ${grid.bob.key}` }
+  const answers = await Promise.all(['HEAD', 'POST'].map((method) => grid.request(path, { method, headers })))
+
+  expect(answers.map(({ status }) => status)).toEqual([405, 405])
+  expect(grid.store.waiting.streams.count).toBe(0)
+})
+
+test('streams end when the process stops', async () => {
+  const events = readEvents(await open(grid.bob.key))
+  await events.frame()
+  await events.frame()
+  stop.abort()
+
+  expect(await events.frame()).toBeUndefined()
+})
+
+function open(key: string | undefined): Promise<Response> {
+  return fetch(new URL(path, grid.url), { headers: key === undefined ? {} : { Authorization: `Bearer ${key}` } })
+}
+
+function send() {
+  return callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
+}
