@@ -58,5 +58,23 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity\nWHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND n = NEW.n)\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;"
     ]
+  },
+  {
+    "name": "0002_tiny_marrow",
+    "hash": "d60cf183890289a775aa3edd158a93233e52ca9461077f3f0559ea18561ca010",
+    "createdAt": 1795288454770,
+    "statements": [
+      "CREATE TABLE `invitations` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`email` text NOT NULL,\n\t`role` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`invited_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`accepted_at` integer,\n\t`ended_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`invited_by`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `invitations_token` ON `invitations` (`token_hash`);",
+      "CREATE INDEX `invitations_expire` ON `invitations` (`expires_at`);",
+      "CREATE TABLE `links` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`user_id` text,\n\t`email` text,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`used_at` integer,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `links_token` ON `links` (`token_hash`);",
+      "CREATE INDEX `links_user` ON `links` (`user_id`,`kind`);",
+      "CREATE INDEX `links_expire` ON `links` (`expires_at`);",
+      "CREATE TABLE `sessions` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`user_id` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_seen_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`ended_at` integer,\n\t`user_agent` text DEFAULT '' NOT NULL,\n\t`address` text DEFAULT '' NOT NULL,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `sessions_token` ON `sessions` (`token_hash`);",
+      "CREATE INDEX `sessions_user` ON `sessions` (`user_id`);",
+      "CREATE INDEX `sessions_expire` ON `sessions` (`expires_at`);"
+    ]
   }
 ]

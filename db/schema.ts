@@ -44,6 +44,62 @@ export const memberships = sqliteTable('memberships', {
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.userId] }), index('memberships_user').on(t.userId)])
 
+/** Who is signed in, in which browser. The cookie holds the session's token; here is its SHA-256. */
+export const sessions = sqliteTable('sessions', {
+  id: text('id').primaryKey(),
+  userId: text('user_id').notNull().references(() => users.id),
+  tokenHash: text('token_hash').notNull(),
+  createdAt: integer('created_at').notNull(),
+  lastSeenAt: integer('last_seen_at').notNull(),
+  /** The absolute end; an idle session ends earlier. */
+  expiresAt: integer('expires_at').notNull(),
+  endedAt: integer('ended_at'),
+  /** What people recognise it by: the browser, as it names itself, and where it signed in from. */
+  userAgent: text('user_agent').notNull().default(''),
+  address: text('address').notNull().default(''),
+}, (t) => [
+  uniqueIndex('sessions_token').on(t.tokenHash),
+  index('sessions_user').on(t.userId),
+  index('sessions_expire').on(t.expiresAt),
+])
+
+/** One-time links. All but `set_up` prove the mailbox they were sent to. */
+export const links = sqliteTable('links', {
+  id: text('id').primaryKey(),
+  kind: text('kind', { enum: ['set_up', 'sign_in', 'verify', 'reset', 'change_email'] }).notNull(),
+  tokenHash: text('token_hash').notNull(),
+  /** Whose it is; null for `set_up`, which makes the first user. */
+  userId: text('user_id').references(() => users.id),
+  /** The mailbox it was sent to, normalised; null for `set_up`. */
+  email: text('email'),
+  createdAt: integer('created_at').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+  usedAt: integer('used_at'),
+}, (t) => [
+  uniqueIndex('links_token').on(t.tokenHash),
+  index('links_user').on(t.userId, t.kind),
+  index('links_expire').on(t.expiresAt),
+])
+
+/** People asked into an account. Only a user whose proved mailbox is `email` can accept. */
+export const invitations = sqliteTable('invitations', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  id: text('id').notNull(),
+  email: text('email').notNull(),
+  role: text('role', { enum: ['owner', 'admin', 'member', 'viewer'] }).notNull(),
+  tokenHash: text('token_hash').notNull(),
+  invitedBy: text('invited_by').notNull().references(() => users.id),
+  createdAt: integer('created_at').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+  acceptedAt: integer('accepted_at'),
+  /** Withdrawn, or replaced by a newer one for the same address. */
+  endedAt: integer('ended_at'),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  uniqueIndex('invitations_token').on(t.tokenHash),
+  index('invitations_expire').on(t.expiresAt),
+])
+
 /** Agents that registered themselves: when, from where, for whom, and the claim link they were given. */
 export const signups = sqliteTable('signups', {
   accountId: text('account_id').notNull().references(() => accounts.id),
@@ -289,11 +345,11 @@ export const activity = sqliteTable('activity', {
   n: integer('n').notNull(),
   id: text('id').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** `admin`, `user` or `system`. */
+  /** `admin`, `user`, `agent` or `system`. */
   actorType: text('actor_type').notNull(),
   userId: text('user_id'),
   credentialId: text('credential_id'),
-  /** `admin_key` or `oauth`; null when no credential was used. */
+  /** `admin_key`, `oauth` or, of a person on the web, `session`; otherwise null. */
   credentialKind: text('credential_kind'),
   tool: text('tool').notNull(),
   /** JSON, without secrets. */

@@ -4,6 +4,7 @@ import { agentCard, cardPaths } from './a2a/agent-card.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
 import { bearer } from './auth/bearer.ts'
+import { sessions } from './auth/session.ts'
 import { type AppEnv, edge, finish, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { clientAddress } from './lib/address.ts'
@@ -13,7 +14,7 @@ import { live, ready } from './rest/health.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
-import { welcome } from './web/welcome.tsx'
+import { web } from './web/web.ts'
 import { asGridError, restError, rpcFrameError } from './wire.ts'
 
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
@@ -30,7 +31,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   })
   app.use(edge(deps))
 
-  const resources = protectedResources(servedOrigins(deps.config))
+  const origins = servedOrigins(deps.config)
+  const resources = protectedResources(origins)
   const mcp = mcpGrid(authenticate, deps, resources.metadataUrl)
   const mcpForSignup = mcpSignup(store)
   app.all('/mcp/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
@@ -52,7 +54,7 @@ export function createApp(store: Store): Hono<AppEnv> {
 
   app.get('/healthz', () => live())
   app.get('/readyz', () => ready(store))
-  app.get('/', () => welcome(deps.config))
+  app.route('/', web({ store, sessions: sessions(store, origins), address }))
 
   app.notFound((c) => {
     const { method, path } = c.req

@@ -9,6 +9,7 @@ export const errorKinds = {
   invalid_email: 'invalid',
   invalid_input: 'invalid',
   invalid_request: 'invalid',
+  link_expired: 'invalid',
   malformed_json: 'invalid',
   message_too_long: 'invalid',
   no_text_content: 'invalid',
@@ -24,9 +25,12 @@ export const errorKinds = {
   unknown_host: 'misdirected',
   unsupported_media_type: 'unsupported_media',
 
+  sign_in_failed: 'unauthenticated',
   unauthenticated: 'unauthenticated',
 
+  forbidden_form: 'forbidden',
   forbidden_origin: 'forbidden',
+  not_allowed: 'forbidden',
   not_channel_member: 'forbidden',
   trial_expired: 'forbidden',
   wrong_credential: 'forbidden',
@@ -46,6 +50,7 @@ export const errorKinds = {
   channel_taken: 'conflict',
   database_in_use: 'conflict',
   guardrail_taken: 'conflict',
+  last_owner: 'conflict',
   idempotency_conflict: 'conflict',
   write_conflict: 'conflict',
 

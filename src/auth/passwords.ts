@@ -11,7 +11,25 @@ export async function hashPassword(password: string): Promise<string> {
       field: 'password',
     })
   }
+  return await (await argon2id()).hash(password)
+}
+
+/** Whether a password is the one of a PHC string. Null, for people without one, takes as long and is never right. */
+export async function checkPassword(phc: string | null, password: string): Promise<boolean> {
+  const hasher = await argon2id()
+  const isRight = await hasher.verify(phc ?? await nobodys(), password.slice(0, maxLength))
+  return isRight && phc !== null
+}
+
+async function argon2id() {
   // Loaded only here: the module brings native code that most processes never need.
   const { Argon2id } = await import('oslo/password')
-  return await new Argon2id({ memorySize: 19_456, iterations: 2, tagLength: 32, parallelism: 1 }).hash(password)
+  return new Argon2id({ memorySize: 19_456, iterations: 2, tagLength: 32, parallelism: 1 })
+}
+
+let nobodysHash: Promise<string> | undefined
+
+function nobodys(): Promise<string> {
+  nobodysHash ??= argon2id().then((hasher) => hasher.hash(crypto.randomUUID()))
+  return nobodysHash
 }

@@ -1,5 +1,6 @@
 import process from 'node:process'
 import type { Config } from '../config.ts'
+import { setUpLink } from '../grid/people.ts'
 import { localPath } from '../store/local-file.ts'
 import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
@@ -23,7 +24,8 @@ export const serve: ProcessCommand = {
     const server = await startServer(deps)
     // A remote database takes the commands itself.
     if (server.store.durability !== 'remote') server.listeners.push(await takeCommands(server.store, storeCommands))
-    console.log(json ? JSON.stringify(facts(server.store)) : await greeting(server.store))
+    const setUpUrl = await setUpLink(server.store)
+    console.log(json ? JSON.stringify(facts(server.store, setUpUrl)) : greeting(server.store, setUpUrl))
 
     await aborted(stopping)
     deps.log.info('Stopping')
@@ -33,11 +35,11 @@ export const serve: ProcessCommand = {
   },
 }
 
-function facts({ deps: { config }, durability }: Store) {
-  return { url: config.baseUrl, database: databaseName(config), durability }
+function facts({ deps: { config }, durability }: Store, setUpUrl: string | undefined) {
+  return { url: config.baseUrl, database: databaseName(config), durability, set_up_url: setUpUrl }
 }
 
-async function greeting(store: Store): Promise<string> {
+function greeting(store: Store, setUpUrl: string | undefined): string {
   const { config } = store.deps
   const lines = [
     `agent-grid is running at ${config.baseUrl}`,
@@ -55,12 +57,12 @@ async function greeting(store: Store): Promise<string> {
     `  curl ${config.appUrl}/api/v1/agentic-signup -H 'Content-Type: application/json' \\`,
     `    -d '{"owner_email":"you@example.com","alias":"my-agent"}'`,
   ]
-  if (await store.global.accounts.any()) return lines.join('\n')
+  if (setUpUrl === undefined) return lines.join('\n')
   return [
     ...lines,
     '',
-    'The grid is empty. To make an account, whose agents have no trial limits:',
-    '  npm run -s grid -- create-account --name Acme --owner-email you@example.com',
+    'Nobody owns this grid yet. To make the first account, open once within 24 hours:',
+    `  ${setUpUrl}`,
   ].join('\n')
 }
 

@@ -85,7 +85,8 @@ async function adminKey(account: AccountStore, name: string) {
   return { statement: account.change.keys.add(row, account.deps.now()), key, id: row.id }
 }
 
-function checkName(text: string, field: string): string {
+/** The name of an account, a person or a key. Fails with `invalid_input`, which names `field`. */
+export function checkName(text: string, field: string): string {
   const name = wellFormed(text)?.trim()
   if (!name || name.length > maxNameLength) {
     throw new GridError('invalid_input', `A name has 1 to ${maxNameLength} characters.`, { field })

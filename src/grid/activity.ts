@@ -70,11 +70,21 @@ function entry(account: AccountStore, call: Call, outcome: string): NewActivity 
 }
 
 function actorFields(actor: Actor): Pick<NewActivity, 'actorType' | 'userId' | 'credentialId' | 'credentialKind'> {
-  return {
-    actorType: actor.type,
-    userId: actor.type === 'admin' ? actor.userId : null,
-    credentialId: actor.type === 'system' ? null : actor.credentialId,
-    credentialKind: actor.type === 'admin' ? actor.credentialKind : null,
+  const actorType = actor.type
+  switch (actor.type) {
+    case 'user':
+      return { actorType, userId: actor.userId, credentialId: actor.sessionId, credentialKind: 'session' }
+    case 'admin':
+      return {
+        actorType,
+        userId: actor.userId,
+        credentialId: actor.credentialId,
+        credentialKind: actor.credentialKind,
+      }
+    case 'agent':
+      return { actorType, userId: null, credentialId: actor.credentialId, credentialKind: null }
+    case 'system':
+      return { actorType, userId: null, credentialId: null, credentialKind: null }
   }
 }
 

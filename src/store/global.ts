@@ -3,6 +3,8 @@ import type { Crossings, Db } from './account.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareArrivals } from './global/arrivals.ts'
 import { prepareCredentials } from './global/credentials.ts'
+import { prepareLinks } from './global/links.ts'
+import { prepareSessions } from './global/sessions.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareUsers } from './global/users.ts'
 
@@ -13,7 +15,9 @@ export function prepareGlobalTables(db: Db, crossings: Crossings) {
     accounts: prepareAccounts(db),
     arrivals: prepareArrivals(db, crossings),
     credentials: prepareCredentials(db, crossings),
+    links: prepareLinks(db),
+    sessions: prepareSessions(db),
     signups: prepareSignups(db, crossings),
-    users: prepareUsers(db),
+    users: prepareUsers(db, crossings),
   }
 }

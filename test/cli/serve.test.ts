@@ -21,7 +21,7 @@ test('a start says where the grid is, where its data are, and what to do next', 
   expect(stdout).toContain(`Data file   ${place.folder}/grid.db\n`)
   expect(stdout).toContain('Durability  relaxed: a power cut may lose the last messages\n')
   expect(stdout).toContain(`curl http://localhost:${server.port}/api/v1/agentic-signup`)
-  expect(stdout).toContain('create-account --name Acme')
+  expect(stdout).toMatch(/Nobody owns this grid yet.*\n  http:\/\/localhost:\d+\/set-up\/\w{43}/)
 })
 
 test('a start on a grid with accounts does not ask for one', async () => {
@@ -29,7 +29,7 @@ test('a start on a grid with accounts does not ask for one', async () => {
   const server = await startServe('bun', { DATABASE_URL: place.url })
   const { stdout } = await server.stop()
 
-  expect(stdout).not.toContain('create-account')
+  expect(stdout).not.toContain('set-up')
   expect(stdout).not.toContain('Durability')
 })
 
@@ -41,6 +41,7 @@ test('with --json a start prints one JSON object', async () => {
     url: `http://localhost:${server.port}`,
     database: `${place.folder}/grid.db`,
     durability: 'full',
+    set_up_url: expect.stringContaining(`:${server.port}/set-up/`),
   })
 })
 

@@ -6,6 +6,7 @@ import { createApp } from '../../src/app.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Deps } from '../../src/deps.ts'
+import { hashPassword } from '../../src/auth/passwords.ts'
 import { createAccount } from '../../src/grid/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents.ts'
 import { createLog } from '../../src/log.ts'
@@ -44,7 +45,23 @@ export interface TestGridOptions extends StoreOptions {
  * The cast: account Acme with alice and bob, account Evil with eve. They know
  * nothing of each other. The clock stands still until `clock.now` is moved.
  */
-export async function testGrid({ env, url, stopping, ...options }: TestGridOptions = {}) {
+export async function testGrid(options: TestGridOptions = {}) {
+  const grid = await emptyGrid(options)
+  const { store } = grid
+  const acme = await account(store, 'Acme', 'ann@acme.example')
+  const evil = await account(store, 'Evil', 'ed@evil.example')
+  return {
+    ...grid,
+    acme,
+    evil,
+    alice: await acme.agent('alice'),
+    bob: await acme.agent('bob'),
+    eve: await evil.agent('eve'),
+  }
+}
+
+/** A grid in which nobody is yet. */
+export async function emptyGrid({ env, url, stopping, ...options }: TestGridOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))
   const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
   const logs: string[] = []
@@ -60,8 +77,6 @@ export async function testGrid({ env, url, stopping, ...options }: TestGridOptio
   const request = (path: string, init: RequestInit = {}, remoteAddress = '203.0.113.7') =>
     Promise.resolve(app.request(new URL(path, config.baseUrl).href, init, { remoteAddress }))
 
-  const acme = await account(store, 'Acme', 'ann@acme.example')
-  const evil = await account(store, 'Evil', 'ed@evil.example')
   return {
     store,
     app,
@@ -69,11 +84,6 @@ export async function testGrid({ env, url, stopping, ...options }: TestGridOptio
     clock,
     logs,
     folder,
-    acme,
-    evil,
-    alice: await acme.agent('alice'),
-    bob: await acme.agent('bob'),
-    eve: await evil.agent('eve'),
     /** A request as the door gets it; `init.headers` as they are. */
     request,
     /** POST of a JSON body. */
@@ -83,6 +93,11 @@ export async function testGrid({ env, url, stopping, ...options }: TestGridOptio
         headers: { 'Content-Type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }, remoteAddress),
+    /** Give a person a password to sign in with. */
+    async setPassword(email: string, password: string) {
+      const user = await store.global.users.byEmail(email)
+      await store.write([store.global.users.setPassword(user!.id, await hashPassword(password))])
+    },
     async close() {
       await store.close()
       rmSync(folder, { recursive: true, force: true })

@@ -13,6 +13,7 @@ export const accountTables = Object.values(schema)
 export const allowedCrossings = [
   'credential by hash',
   'live alias',
+  'memberships of a user',
   'new deliveries',
   'newest delivery',
   'owner of an alias',

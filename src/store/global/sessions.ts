@@ -1,0 +1,73 @@
+import { and, desc, eq, gt, isNull, ne, sql } from 'drizzle-orm'
+import { sessions, users } from '../../../db/schema.ts'
+import type { Db } from '../account.ts'
+import { ask, bind, p, type Statement } from '../bound.ts'
+
+/** A browser session as stored. Times are milliseconds since the epoch. */
+export interface NewSession {
+  id: string
+  userId: string
+  tokenHash: string
+  /** The absolute end. */
+  expiresAt: number
+  userAgent: string
+  address: string
+}
+
+export function prepareSessions(db: Db) {
+  // Both ends: the absolute one is stored, the idle one depends on the last use.
+  const isLive = and(
+    isNull(sessions.endedAt),
+    gt(sessions.expiresAt, p('now')),
+    gt(sessions.lastSeenAt, p('idleSince')),
+  )
+  const byToken = db.select({
+    id: sessions.id,
+    lastSeenAt: sessions.lastSeenAt,
+    user: {
+      id: users.id,
+      email: users.email,
+      name: users.name,
+      emailVerifiedAt: users.emailVerifiedAt,
+    },
+  }).from(sessions).innerJoin(users, eq(users.id, sessions.userId))
+    .where(and(eq(sessions.tokenHash, p('hash')), isLive)).prepare()
+  const ofUser = db.select({
+    id: sessions.id,
+    createdAt: sessions.createdAt,
+    lastSeenAt: sessions.lastSeenAt,
+    expiresAt: sessions.expiresAt,
+    userAgent: sessions.userAgent,
+    address: sessions.address,
+  }).from(sessions).where(and(eq(sessions.userId, p('user')), isLive)).orderBy(desc(sessions.lastSeenAt)).prepare()
+
+  const add = db.insert(sessions).values({
+    id: p('id'),
+    userId: p('userId'),
+    tokenHash: p('tokenHash'),
+    createdAt: p('at'),
+    lastSeenAt: p('at'),
+    expiresAt: p('expiresAt'),
+    userAgent: p('userAgent'),
+    address: p('address'),
+  }).onConflictDoNothing().toSQL()
+  const seen = db.update(sessions).set({ lastSeenAt: sql`${p('at')}` }).where(eq(sessions.id, p('id'))).toSQL()
+  const end = db.update(sessions).set({ endedAt: sql`${p('at')}` })
+    .where(and(eq(sessions.id, p('id')), eq(sessions.userId, p('user')), isNull(sessions.endedAt)))
+    .returning({ id: sessions.id }).toSQL()
+  const endOthers = db.update(sessions).set({ endedAt: sql`${p('at')}` })
+    .where(and(eq(sessions.userId, p('user')), ne(sessions.id, p('except')), isNull(sessions.endedAt))).toSQL()
+
+  return {
+    /** The live session with this SHA-256, and its person. */
+    byToken: async (hash: string, now: number, idleSince: number) => (await ask(byToken, { hash, now, idleSince }))[0],
+    /** Live sessions of a person, the last used first. */
+    ofUser: (user: string, now: number, idleSince: number) => ask(ofUser, { user, now, idleSince }),
+    add: (session: NewSession, at: number): Statement => bind(add, { ...session, at }),
+    seen: (id: string, at: number): Statement => bind(seen, { id, at }),
+    /** No row when the person has no such session, or it had ended. */
+    end: (user: string, id: string, at: number): Statement => bind(end, { user, id, at }),
+    /** End every session of a person but one; `''` for all. */
+    endOthers: (user: string, except: string, at: number): Statement => bind(endOthers, { user, except, at }),
+  }
+}

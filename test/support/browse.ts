@@ -1,0 +1,96 @@
+/** A browser without a screen: keeps cookies, follows links and fills in the forms of a page. In process. */
+import { expect } from 'vitest'
+import type { TestGrid } from './grid.ts'
+
+/** A page as it came, with what tests look at. */
+export interface Page {
+  status: number
+  headers: Headers
+  /** Path and query of where it is. */
+  at: string
+  html: string
+  /** Its words, without tags. */
+  text: string
+}
+
+export type Browser = ReturnType<typeof browser>
+
+/** A new browser with nobody signed in. `address` is where its requests come from. */
+export function browser(grid: Pick<TestGrid, 'deps' | 'request'>, address = '203.0.113.9') {
+  const cookies = new Map<string, string>()
+  const origin = grid.deps.config.appUrl
+
+  async function request(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers)
+    if (cookies.size > 0) headers.set('Cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
+    const response = await grid.request(path, { ...init, headers }, address)
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name, value] = cookie.match(/^([^=]+)=([^;]*)/)!
+      if (/max-age=0/i.test(cookie)) cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return response
+  }
+
+  async function settle(response: Response, at: string): Promise<Page> {
+    for (let hops = 0; response.status === 303 && hops < 5; hops++) {
+      at = response.headers.get('location')!
+      response = await request(at)
+    }
+    const html = await response.text()
+    return { status: response.status, headers: response.headers, at, html, text: wordsOf(html) }
+  }
+
+  const open = async (path: string) => await settle(await request(path), path)
+
+  /** Post a form as the browser would: with its Origin, and what is named beside the fields. */
+  async function post(path: string, fields: Record<string, string> | [string, string][], headers = {}): Promise<Page> {
+    const response = await request(path, {
+      method: 'POST',
+      headers: { 'Origin': origin, 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams(fields).toString(),
+    })
+    return await settle(response, path)
+  }
+
+  return {
+    cookies,
+    request,
+    open,
+    post,
+    /** Open a page, fill in the form that posts to `action` (default: the page itself) and send it with its hidden fields. */
+    async submit(path: string, fields: Record<string, string> | [string, string][], action = path): Promise<Page> {
+      const page = await open(path)
+      const form = formOf(page.html, action)
+      expect(form, `${path} has no form that posts to ${action}: ${page.text}`).toBeDefined()
+      const given = Array.isArray(fields) ? fields : Object.entries(fields)
+      const names = new Set(given.map(([name]) => name))
+      return await post(action, [...hiddenFields(form!).filter(([name]) => !names.has(name)), ...given])
+    },
+    async signIn(email: string, password: string): Promise<Page> {
+      return await this.submit('/sign-in', { email, password })
+    },
+  }
+}
+
+function formOf(html: string, action: string): string | undefined {
+  const forms = html.match(/<form[\s\S]*?<\/form>/g) ?? []
+  return forms.find((form) => unescaped(form.match(/action="([^"]*)"/)?.[1] ?? '') === action)
+}
+
+function hiddenFields(form: string): [string, string][] {
+  return (form.match(/<input[^>]*type="hidden"[^>]*>/g) ?? []).map((input) => [
+    unescaped(input.match(/name="([^"]*)"/)![1]),
+    unescaped(input.match(/value="([^"]*)"/)?.[1] ?? ''),
+  ])
+}
+
+function wordsOf(html: string): string {
+  const body = html.replace(/<(style|script|title)[\s\S]*?<\/\1>/g, '')
+  return unescaped(body.replace(/<[^>]+>/g, ' ')).replace(/\s+/g, ' ').trim()
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+}
