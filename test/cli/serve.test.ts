@@ -21,7 +21,7 @@ test('a start says where the grid is, where its data are, and what to do next', 
   expect(stdout).toContain(`Data file   ${place.folder}/grid.db\n`)
   expect(stdout).toContain('Durability  relaxed: a power cut may lose the last messages\n')
   expect(stdout).toContain(`curl http://localhost:${server.port}/api/v1/agentic-signup`)
-  expect(stdout).toMatch(/Nobody owns this grid yet.*\n  http:\/\/localhost:\d+\/set-up\/\w{43}/)
+  expect(stdout).toMatch(/Nobody owns this grid yet.*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
 })
 
 test('a start on a grid with accounts does not ask for one', async () => {
