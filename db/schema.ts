@@ -16,11 +16,14 @@ export const storeFacts = sqliteTable('store_facts', {
   value: text('value').notNull(),
 })
 
-/** The tenants. A provisional account was opened by a signup and belongs to nobody yet. */
+/**
+ * The tenants. A provisional account was opened by a signup and belongs to nobody yet; of a merged one the agents
+ * went to another account of its owner.
+ */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
-  state: text('state', { enum: ['provisional', 'claimed'] }).notNull(),
+  state: text('state', { enum: ['provisional', 'claimed', 'merged'] }).notNull(),
   /** The normalised address whose further signups land here; null once closed to them. */
   joinEmail: text('join_email'),
   createdAt: integer('created_at').notNull(),
@@ -66,7 +69,7 @@ export const sessions = sqliteTable('sessions', {
 /** One-time links. All but `set_up` prove the mailbox they were sent to. */
 export const links = sqliteTable('links', {
   id: text('id').primaryKey(),
-  kind: text('kind', { enum: ['set_up', 'sign_in', 'verify', 'reset', 'change_email'] }).notNull(),
+  kind: text('kind', { enum: ['set_up', 'sign_in', 'verify', 'reset', 'change_email', 'claim'] }).notNull(),
   tokenHash: text('token_hash').notNull(),
   /** Whose it is; null for `set_up`, which makes the first user. */
   userId: text('user_id').references(() => users.id),

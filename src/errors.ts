@@ -48,6 +48,7 @@ export const errorKinds = {
   alias_reserved: 'conflict',
   alias_taken: 'conflict',
   channel_taken: 'conflict',
+  claim_changed: 'conflict',
   database_in_use: 'conflict',
   guardrail_taken: 'conflict',
   last_owner: 'conflict',

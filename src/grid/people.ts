@@ -16,6 +16,7 @@ export const linkLifetimeMs: Record<LinkKind, number> = {
   sign_in: 15 * minute,
   reset: 15 * minute,
   change_email: 15 * minute,
+  claim: 15 * minute,
 }
 
 /**

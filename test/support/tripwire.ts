@@ -19,6 +19,7 @@ export const allowedCrossings = [
   'owner of an alias',
   'public agent by alias',
   'public agents',
+  'signup by claim link',
   'signups from an address',
 ]
 
