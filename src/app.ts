@@ -13,6 +13,7 @@ import { live, ready } from './rest/health.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
+import { assets, serveAsset } from './web/assets.ts'
 import { welcome } from './web/welcome.tsx'
 import { asGridError, restError, rpcFrameError } from './wire.ts'
 
@@ -52,6 +53,7 @@ export function createApp(store: Store): Hono<AppEnv> {
 
   app.get('/healthz', () => live())
   app.get('/readyz', () => ready(store))
+  for (const asset of assets) app.get(asset.path, () => serveAsset(asset))
   app.get('/', () => welcome(deps.config))
 
   app.notFound((c) => {
