@@ -14,6 +14,7 @@ import { live, ready } from './rest/health.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
+import { assets, serveAsset } from './web/assets.ts'
 import { web } from './web/web.ts'
 import { asGridError, restError, rpcFrameError } from './wire.ts'
 
@@ -54,6 +55,7 @@ export function createApp(store: Store): Hono<AppEnv> {
 
   app.get('/healthz', () => live())
   app.get('/readyz', () => ready(store))
+  for (const asset of assets) app.get(asset.path, () => serveAsset(asset))
   app.route('/', web({ store, sessions: sessions(store, origins), address }))
 
   app.notFound((c) => {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Log } from './deps.ts'
 import { type ErrorCode, type ErrorKind, GridError } from './errors.ts'
+import { errorPage } from './html/error-page.tsx'
 
 /** HTTP status of each kind, for every door that speaks in statuses. */
 export const httpStatus = {
@@ -30,6 +31,13 @@ export function errorHeaders(error: GridError): Record<string, string> {
 export function restError(error: GridError): Response {
   const body = { error: { code: error.code, message: error.message } }
   return Response.json(body, { status: httpStatus[error.kind], headers: errorHeaders(error) })
+}
+
+/** HTML: a page that says it, for paths that people open in a browser. */
+export async function htmlError(error: GridError): Promise<Response> {
+  const answer = await errorPage(error, httpStatus[error.kind])
+  for (const [name, value] of Object.entries(errorHeaders(error))) answer.headers.set(name, value)
+  return answer
 }
 
 /** JSON-RPC over HTTP, for what fails before there is a request to answer: `id` is null. */

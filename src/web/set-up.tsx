@@ -2,7 +2,9 @@
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../errors.ts'
 import { isSetUpOpen, setUp } from '../grid/people.ts'
-import { page } from '../html/layout.tsx'
+import { Notice } from '../html/bits.tsx'
+import { Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
+import { barePage } from '../html/layout.tsx'
 import type { OpenVisit, Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -29,31 +31,30 @@ export function setUpPages({ get, post }: Pages<OpenVisit>, { store, sessions }:
 }
 
 function show({ csrf, form, fault, param }: OpenVisit) {
-  return page(
-    'Set up the grid',
+  const field = (name: string) => ({
+    name,
+    isRequired: true,
+    value: form.get(name) ?? '',
+    error: fault?.details.field === name ? fault.message : undefined,
+  })
+  return barePage(
+    { title: 'Set up the grid' },
     <>
       <h1>Set up the grid</h1>
-      {fault && <p role='alert'>{fault.message}</p>}
-      <form method='post' action={`/set-up/${encodeURIComponent(param('token'))}`}>
-        <input type='hidden' name='csrf' value={csrf} />
-        <label>
-          Name of the account
-          <input name='accountName' required maxlength={80} value={form.get('accountName') ?? ''} />
-        </label>
-        <label>
-          Your name
-          <input name='name' autocomplete='name' required maxlength={80} value={form.get('name') ?? ''} />
-        </label>
-        <label>
-          E-mail
-          <input name='email' type='email' autocomplete='username' required value={form.get('email') ?? ''} />
-        </label>
-        <label>
-          Password
-          <input name='password' type='password' autocomplete='new-password' required minlength={10} />
-        </label>
-        <button type='submit'>Make the account</button>
-      </form>
+      <p class='soft'>You make the first account and own it. Others come by invitation.</p>
+      {fault && !fault.details.field && <Notice kind='bad'>{fault.message}</Notice>}
+      <Form action={`/set-up/${encodeURIComponent(param('token'))}`} csrf={csrf}>
+        <TextInput {...field('accountName')} label='Account' hint='Your team or company.' maxLength={80} isFocused />
+        <TextInput {...field('name')} label='Your name' autocomplete='name' maxLength={80} />
+        <TextInput {...field('email')} label='E-mail' type='email' autocomplete='username' />
+        <PasswordInput
+          {...field('password')}
+          label='Password'
+          hint='10 characters or more.'
+          autocomplete='new-password'
+        />
+        <SubmitButton isWhole>Make the account</SubmitButton>
+      </Form>
     </>,
   )
 }

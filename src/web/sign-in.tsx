@@ -1,7 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { signIn } from '../grid/people.ts'
-import { page } from '../html/layout.tsx'
+import { Notice } from '../html/bits.tsx'
+import { Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
+import { barePage } from '../html/layout.tsx'
 import { type OpenVisit, ownPath, type Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -18,24 +20,25 @@ export function signInPages({ get, post }: Pages<OpenVisit>, { store, sessions }
 function show({ visitor, csrf, query, form, fault }: OpenVisit) {
   const next = ownPath(form.get('next') ?? query.get('next'))
   if (visitor) return { goTo: next }
-  return page(
-    'Sign in',
+  return barePage(
+    { title: 'Sign in' },
     <>
       <h1>Sign in</h1>
-      {fault && <p role='alert'>{fault.message}</p>}
-      <form method='post' action='/sign-in'>
-        <input type='hidden' name='csrf' value={csrf} />
+      {fault && <Notice kind='bad'>{fault.message}</Notice>}
+      <Form action='/sign-in' csrf={csrf}>
         <input type='hidden' name='next' value={next} />
-        <label>
-          E-mail
-          <input name='email' type='email' autocomplete='username' required value={form.get('email') ?? ''} />
-        </label>
-        <label>
-          Password
-          <input name='password' type='password' autocomplete='current-password' required />
-        </label>
-        <button type='submit'>Sign in</button>
-      </form>
+        <TextInput
+          name='email'
+          label='E-mail'
+          type='email'
+          autocomplete='username'
+          isRequired
+          isFocused
+          value={form.get('email') ?? ''}
+        />
+        <PasswordInput name='password' label='Password' autocomplete='current-password' isRequired />
+        <SubmitButton isWhole>Sign in</SubmitButton>
+      </Form>
     </>,
   )
 }

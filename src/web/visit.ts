@@ -5,9 +5,12 @@ import type { Visitor } from '../auth/session.ts'
 import type { AppEnv } from '../edge.ts'
 import { type ErrorKind, GridError } from '../errors.ts'
 import { recorded } from '../grid/activity.ts'
+import type { AppFrame } from '../html/layout.tsx'
+import type { NavItem } from '../html/paths.ts'
 import { readForm } from '../lib/form.ts'
 import type { AccountStore } from '../store/account.ts'
 import { httpStatus } from '../wire.ts'
+import { noticeOf } from './notices.ts'
 import type { Web } from './web.ts'
 
 /** A request to a page that needs no account. */
@@ -36,6 +39,8 @@ export interface Visit extends OpenVisit {
   /** The account's name and the person's role in it. */
   membership: Visitor['accounts'][number]
   may(permission: Permission): boolean
+  /** What stands around the page; `?done=CODE` says what was just done. */
+  frame(current: NavItem): AppFrame
   /** The address of a page of this account. */
   path(...parts: string[]): string
   /** Run a verb so that it leaves a row in the activity log. */
@@ -98,18 +103,22 @@ export function accountPages(app: Hono<AppEnv>, { sessions, address }: Web): Pag
     const id = c.req.param('account') ?? ''
     const account = sessions.enter(visitor, id)
     const actor = account.actor as UserActor
+    const membership = visitor.accounts.find((membership) => membership.id === id)!
+    const { user, accounts, csrf } = visitor
+    const query = new URL(request.url).searchParams
     return {
       request,
       address: address(c),
       visitor,
-      csrf: visitor.csrf,
-      query: new URL(request.url).searchParams,
+      csrf,
+      query,
       form: new URLSearchParams(),
       fault: undefined,
       param: (name) => c.req.param(name) ?? '',
       account,
       actor,
-      membership: visitor.accounts.find((membership) => membership.id === id)!,
+      membership,
+      frame: (current) => ({ account: membership, accounts, user, csrf, current, notice: noticeOf(query) }),
       may: (permission) => allows(actor.role, permission),
       path: (...parts) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/'),
       record: (tool, input, run) => recorded(account, { tool, arguments: input, requestId: c.get('requestId') }, run),

@@ -3,9 +3,8 @@ import { type Context, Hono } from 'hono'
 import type { Sessions } from '../auth/session.ts'
 import type { AppEnv } from '../edge.ts'
 import { GridError } from '../errors.ts'
-import { errorPage } from '../html/error-page.tsx'
 import type { Store } from '../store/store.ts'
-import { asGridError, httpStatus } from '../wire.ts'
+import { asGridError, htmlError } from '../wire.ts'
 import { overview } from './overview.tsx'
 import { setUpPages } from './set-up.tsx'
 import { signInPages } from './sign-in.tsx'
@@ -45,7 +44,7 @@ export function web(web: Web): Hono<AppEnv> {
     if (known.code === 'unauthenticated' && c.req.method === 'GET') {
       return c.redirect(signInPath(new URL(c.req.url)), 303)
     }
-    return errorPage(known, httpStatus[known.kind])
+    return htmlError(known)
   })
   return app
 }

@@ -1,0 +1,108 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+
+export interface Bar {
+  /** Start of the hour, in milliseconds. */
+  at: number
+  count: number
+}
+
+const plotHeight = 150
+const headroom = 16
+const foot = 22
+
+/**
+ * Messages per hour, oldest first. Widths are shares of whatever room there is, so letters keep their size on
+ * phones. Screen readers get a table instead of the picture.
+ */
+export function HourlyChart({ id, title, bars }: { id: string; title: string; bars: Bar[] }) {
+  const total = bars.reduce((sum, { count }) => sum + count, 0)
+  const top = niceTop(Math.max(1, ...bars.map(({ count }) => count)))
+  const slot = 100 / bars.length
+  const y = (count: number) => headroom + plotHeight * (1 - count / top)
+  const share = (value: number) => `${value.toFixed(3)}%`
+  return (
+    <figure class='chart'>
+      <svg role='img' aria-labelledby={`${id}-title ${id}-desc`} height={headroom + plotHeight + foot}>
+        <title id={`${id}-title`}>{title}</title>
+        <desc id={`${id}-desc`}>
+          {`${total} in all, at most ${Math.max(0, ...bars.map(({ count }) => count))} in one hour.`}
+        </desc>
+        {[0, top / 2, top].map((tick) => (
+          <>
+            <line class='rule' x1='0' x2='100%' y1={y(tick)} y2={y(tick)} />
+            {tick > 0 && <text x='0' y={y(tick) - 5}>{tick.toLocaleString('en')}</text>}
+          </>
+        ))}
+        {bars.map(({ at, count }, index) => (
+          <g>
+            <title>{`${hour(at)} UTC: ${count}`}</title>
+            <rect class='hit' x={share(index * slot)} width={share(slot)} y={headroom} height={plotHeight} />
+            {count > 0 && (
+              <rect
+                class='bar-of'
+                x={share((index + .16) * slot)}
+                width={share(slot * .68)}
+                y={Math.min(y(count), y(0) - 2)}
+                height={Math.max(2, y(0) - y(count))}
+                rx='2'
+              />
+            )}
+          </g>
+        ))}
+        {bars.map(({ at }, index) =>
+          index % 6 === 0 && <text x={share(index * slot)} y={headroom + plotHeight + 17}>{hour(at)}</text>
+        )}
+      </svg>
+      <table class='unseen'>
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <th scope='col'>Hour (UTC)</th>
+            <th scope='col'>Messages</th>
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map(({ at, count }) => (
+            <tr>
+              <th scope='row'>{hour(at)}</th>
+              <td>{count}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  )
+}
+
+/** The shape of a series at a glance; the figure beside it says how much. */
+export function Sparkline({ values, label }: { values: number[]; label: string }) {
+  const [width, height] = [88, 26]
+  const top = Math.max(1, ...values)
+  const points = values.map((value, index) => {
+    const x = 1 + index / Math.max(1, values.length - 1) * (width - 2)
+    return `${x.toFixed(1)},${(height - 2 - value / top * (height - 4)).toFixed(1)}`
+  })
+  return (
+    <svg class='spark' role='img' aria-label={label} width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
+      <polygon points={`1,${height} ${points.join(' ')} ${width - 1},${height}`} fill='currentColor' opacity='.14' />
+      <polyline
+        points={points.join(' ')}
+        fill='none'
+        stroke='currentColor'
+        stroke-width='1.5'
+        stroke-linejoin='round'
+      />
+    </svg>
+  )
+}
+
+/** The next of 2, 4, 10, 20, 40, 100 …, so that its half is a round number too. */
+function niceTop(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(most))
+  return [2, 4, 6, 10, 20].map((factor) => factor * power).find((top) => top >= most)!
+}
+
+function hour(at: number): string {
+  return `${new Date(at).toISOString().slice(11, 13)}:00`
+}

@@ -1,0 +1,287 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import { Icon } from './icons.tsx'
+
+/** The synchroniser token of the session. Security: section 6.1. */
+export function CsrfField({ token }: { token: string }) {
+  return <input type='hidden' name='csrf' value={token} />
+}
+
+/** A form that changes something: POST with the token of the session. `isLine` puts its fields beside its button. */
+export function Form(
+  { action, csrf, isLine, children }: { action: string; csrf: string; isLine?: boolean; children: Child },
+) {
+  return (
+    <form method='post' action={action} class={isLine ? 'line' : undefined}>
+      <CsrfField token={csrf} />
+      {children}
+    </form>
+  )
+}
+
+/** What every field has. `id` is the name unless the page has two fields of that name. */
+export interface FieldProps {
+  name: string
+  label: string
+  id?: string
+  /** What to write, said before it goes wrong. */
+  hint?: Child
+  /** What is wrong with the value; the page was answered again because of it. */
+  error?: string
+  isRequired?: boolean
+  /** Says "optional" beside the label. */
+  isOptional?: boolean
+}
+
+/** Label, hint and error around one control, which takes `described(field)` as its attributes. */
+export function Field({ field, children }: { field: FieldProps; children: Child }) {
+  const { label, hint, error, isOptional } = field
+  const id = idOf(field)
+  return (
+    <div class='field'>
+      <label for={id}>
+        {label}
+        {isOptional && <span class='optional'>(optional)</span>}
+      </label>
+      {hint && <p class='hint' id={`${id}-hint`}>{hint}</p>}
+      {children}
+      {error && <ErrorText id={`${id}-error`} text={error} />}
+    </div>
+  )
+}
+
+/** The attributes that tie a control to its label, its hint and its error. */
+export function described(field: FieldProps) {
+  const id = idOf(field)
+  const describedBy = [field.hint && `${id}-hint`, field.error && `${id}-error`].filter(Boolean).join(' ')
+  return {
+    id,
+    name: field.name,
+    required: field.isRequired,
+    'aria-describedby': describedBy || undefined,
+    'aria-invalid': field.error ? 'true' : undefined,
+  }
+}
+
+export interface TextInputProps extends FieldProps {
+  value?: string
+  type?: 'text' | 'email' | 'url' | 'search' | 'number'
+  placeholder?: string
+  /** A sign in front of the text, such as `@`. */
+  before?: string
+  /** A regular expression; `hint` says it in words. */
+  pattern?: string
+  maxLength?: number
+  autocomplete?: string
+  isMono?: boolean
+  isFocused?: boolean
+}
+
+export function TextInput(field: TextInputProps) {
+  const input = (
+    <input
+      {...described(field)}
+      class={field.isMono ? 'input mono' : 'input'}
+      type={field.type ?? 'text'}
+      value={field.value}
+      placeholder={field.placeholder}
+      pattern={field.pattern}
+      maxlength={field.maxLength}
+      autocomplete={field.autocomplete ?? 'off'}
+      spellcheck={!field.isMono}
+      autofocus={field.isFocused}
+    />
+  )
+  return (
+    <Field field={field}>
+      {field.before
+        ? (
+          <div class='affixed'>
+            <span class='before' aria-hidden='true'>{field.before}</span>
+            {input}
+          </div>
+        )
+        : input}
+    </Field>
+  )
+}
+
+/** `autocomplete` tells password managers which one is meant. The value is never sent back. */
+export function PasswordInput(field: FieldProps & { autocomplete: 'current-password' | 'new-password' }) {
+  const id = idOf(field)
+  return (
+    <Field field={field}>
+      <div class='affix'>
+        <input {...described(field)} class='input' type='password' autocomplete={field.autocomplete} />
+        <button
+          type='button'
+          class='button'
+          data-shows={id}
+          data-needs-script
+          aria-pressed='false'
+          aria-label={`Show ${field.label.toLowerCase()}`}
+        >
+          Show
+        </button>
+      </div>
+    </Field>
+  )
+}
+
+export function TextArea(
+  field: FieldProps & { value?: string; rows?: number; maxLength?: number; isMono?: boolean; placeholder?: string },
+) {
+  return (
+    <Field field={field}>
+      <textarea
+        {...described(field)}
+        class={field.isMono ? 'input mono' : 'input'}
+        rows={field.rows ?? 4}
+        maxlength={field.maxLength}
+        placeholder={field.placeholder}
+        spellcheck={!field.isMono}
+      >
+        {field.value}
+      </textarea>
+    </Field>
+  )
+}
+
+export interface Option {
+  value: string
+  title: string
+  hint?: Child
+}
+
+export function Select(field: FieldProps & { options: Option[]; value?: string }) {
+  return (
+    <Field field={field}>
+      <select {...described(field)} class='input'>
+        {field.options.map(({ value, title }) => <option value={value} selected={value === field.value}>{title}
+        </option>)}
+      </select>
+    </Field>
+  )
+}
+
+/** Sent as `value` (`on` unless given) when ticked, and not at all otherwise. */
+export function Checkbox(
+  { name, label, hint, value, isChecked, id = name }: {
+    name: string
+    label: Child
+    hint?: Child
+    value?: string
+    isChecked?: boolean
+    id?: string
+  },
+) {
+  return (
+    <label class='choice'>
+      <input
+        type='checkbox'
+        id={id}
+        name={name}
+        value={value}
+        checked={isChecked}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+      />
+      <span>{label}</span>
+      {hint && <span class='hint' id={`${id}-hint`}>{hint}</span>}
+    </label>
+  )
+}
+
+/** One of few, each with a word of explanation. `isMultiple` makes them checkboxes of one name. */
+export function ChoiceList(
+  field: FieldProps & { options: Option[]; values?: string[]; isMultiple?: boolean; isCards?: boolean },
+) {
+  const id = idOf(field)
+  const { values = [], isMultiple } = field
+  return (
+    <fieldset
+      class={field.isCards ? 'choices cards' : 'choices'}
+      aria-describedby={[field.hint && `${id}-hint`, field.error && `${id}-error`].filter(Boolean).join(' ') ||
+        undefined}
+    >
+      <legend>
+        {field.label}
+        {field.isOptional && <span class='optional'>(optional)</span>}
+      </legend>
+      {field.hint && <p class='hint' id={`${id}-hint`}>{field.hint}</p>}
+      {field.options.map(({ value, title, hint }) => (
+        <label class='choice'>
+          <input
+            type={isMultiple ? 'checkbox' : 'radio'}
+            name={field.name}
+            value={value}
+            checked={values.includes(value)}
+            required={!isMultiple && field.isRequired}
+          />
+          <span>{title}</span>
+          {hint && <span class='hint'>{hint}</span>}
+        </label>
+      ))}
+      {field.error && <ErrorText id={`${id}-error`} text={field.error} />}
+    </fieldset>
+  )
+}
+
+export interface ButtonProps {
+  children: Child
+  kind?: 'main-action' | 'plain' | 'danger' | 'quiet'
+  /** Sent with the form, where it has several buttons. */
+  name?: string
+  value?: string
+  isWhole?: boolean
+  isSmall?: boolean
+  /** Not to be pressed within 500 ms of the page's appearing: for consent (security O7). */
+  waits?: boolean
+}
+
+export function SubmitButton(
+  { children, kind = 'main-action', name, value, isWhole, isSmall, waits }: ButtonProps,
+) {
+  return (
+    <button
+      type='submit'
+      class={buttonClass(kind, { isWhole, isSmall })}
+      name={name}
+      value={value}
+      data-wait={waits ? '' : undefined}
+    >
+      {children}
+    </button>
+  )
+}
+
+/** A link that looks like a button, since it leads to the place of an action. `opens` names a dialog of this page. */
+export function ButtonLink(
+  { href, children, kind = 'plain', opens, isSmall }: {
+    href: string
+    children: Child
+    kind?: ButtonProps['kind']
+    opens?: string
+    isSmall?: boolean
+  },
+) {
+  return <a class={buttonClass(kind, { isSmall })} href={href} data-opens={opens}>{children}</a>
+}
+
+/** The classes of a button. */
+export function buttonClass(kind: string, { isWhole, isSmall }: { isWhole?: boolean; isSmall?: boolean } = {}) {
+  return ['button', kind === 'plain' ? '' : kind, isWhole && 'whole', isSmall && 'small'].filter(Boolean).join(' ')
+}
+
+function ErrorText({ id, text }: { id: string; text: string }) {
+  return (
+    <p class='error' id={id}>
+      <Icon name='warning' size={14} />
+      <span>{text}</span>
+    </p>
+  )
+}
+
+function idOf({ id, name }: FieldProps): string {
+  return id ?? name
+}

@@ -1,0 +1,70 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+
+/** Drawn on 20 by 20, in lines of the text's colour. */
+const icons = {
+  overview: 'M3.5 3.5h5.5v7H3.5zM11 3.5h5.5v4H11zM11 9.5h5.5v7H11zM3.5 12.5H9v4H3.5z',
+  agents:
+    'M5 7.5h10a1.5 1.5 0 0 1 1.5 1.5v5A1.5 1.5 0 0 1 15 15.500H5A1.5 1.5 0 0 1 3.5 14V9A1.5 1.5 0 0 1 5 7.500zM10 7.500V4M7.5 11v1.500M12.5 11v1.500M10 4h.01',
+  channels: 'M8 3.5 6.5 16.500M13.5 3.5 12 16.500M4 7.500h13M3 12.500h13',
+  skills: 'M11 2.5 4.5 11.500H9.500L9 17.5 15.5 8.500H10.500z',
+  guardrails: 'M10 2.5 16 5v4.500c0 3.7-2.5 6.7-6 8-3.5-1.3-6-4.3-6-8V5zM7.5 10l2 2 3.5-4',
+  activity: 'M2.5 10.500h3.500l2.5-6.5 3.5 12 2.5-5.500h3',
+  settings: 'M3 6h7M14 6h3M3 14h3M10 14h7M12 4v4M8 12v4',
+  inbox: 'M3 11.5 5.5 4h9L17 11.500V16H3zM3 11.500h4l1 2h4l1-2h4',
+  key: 'M11.3 8.7 17 3M14 6l2 2M12.5 11.500a4 4 0 1 1-8 0 4 4 0 0 1 8 0z',
+  plus: 'M10 4v12M4 10h12',
+  copy: 'M7.5 7.500h9v9h-9zM4.5 12.500h-1v-9h9v1',
+  check: 'm4 10.5 4 4 8-9',
+  chevron: 'm6 8 4 4 4-4',
+  back: 'm11.5 5-5 5 5 5',
+  next: 'm8.5 5 5 5-5 5',
+  search: 'M14 8.750a5.25 5.25 0 1 1-10.5 0 5.25 5.25 0 0 1 10.5 0zM12.5 12.5 17 17',
+  leave: 'M8 4H4v12h4M8 10h9M13.5 6.5 17 10l-3.5 3.5',
+  warning: 'M10 3 17.5 16.500h-15zM10 8v4M10 14.300v.01',
+  info: 'M17 10a7 7 0 1 1-14 0 7 7 0 0 1 14 0zM10 9.500v4M10 6.700v.01',
+  bin: 'M3.5 5.500h13M8 5.500v-2h4v2M5 5.500l.8 11h8.400l.8-11M8.5 9v4.500M11.5 9v4.5',
+  close: 'm5 5 10 10M15 5 5 15',
+  edit: 'M4 16l.7-3.500L13 4.200a1.6 1.6 0 0 1 2.3 0l.5.5a1.6 1.6 0 0 1 0 2.300L7.5 15.300z',
+  people:
+    'M10.5 7a3 3 0 1 1-6 0 3 3 0 0 1 6 0zM2.5 16.500c0-3 2-4.5 5-4.500s5 1.5 5 4.500M13 4.300a3 3 0 0 1 0 5.400M14.8 12.300c1.8.6 2.9 2 2.9 4.2',
+  globe: 'M17 10a7 7 0 1 1-14 0 7 7 0 0 1 14 0zM3 10h14M10 3c4.5 4.5 4.5 9.5 0 14-4.5-4.5-4.5-9.5 0-14z',
+} as const
+
+export type IconName = keyof typeof icons
+
+/** A picture beside words, or inside something that has a name: on its own it says nothing to a screen reader. */
+export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
+  return (
+    <svg
+      class={name === 'chevron' ? 'chevron' : undefined}
+      width={size}
+      height={size}
+      viewBox='0 0 20 20'
+      fill='none'
+      stroke='currentColor'
+      stroke-width='1.5'
+      stroke-linecap='round'
+      stroke-linejoin='round'
+      aria-hidden='true'
+    >
+      <path d={icons[name]} />
+    </svg>
+  )
+}
+
+/** The sign of the product: four nodes of a grid, and a message on its way. */
+export function Mark({ size = 24 }: { size?: number }) {
+  return (
+    <svg width={size} height={size} viewBox='0 0 24 24' fill='none' stroke='currentColor' aria-hidden='true'>
+      <path d='M6 6h12v12H6z' stroke-width='1.6' opacity='.45' />
+      <path d='M6 18 18 6' stroke-width='1.8' />
+      <g fill='currentColor' stroke='none'>
+        <circle cx='6' cy='6' r='2.6' opacity='.45' />
+        <circle cx='18' cy='18' r='2.6' opacity='.45' />
+        <circle cx='6' cy='18' r='3.4' />
+        <circle cx='18' cy='6' r='3.4' />
+      </g>
+    </svg>
+  )
+}

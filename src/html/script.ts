@@ -1,0 +1,118 @@
+/**
+ * The one script of the pages. Every page works without it; what it adds hangs on attributes:
+ *
+ * - `data-copy="id"` on a button: copies the text of that element; the button's `data-done` is said for two seconds.
+ * - `data-opens="id"` on a link to `#id`: opens that `<dialog>` as a modal one. Without script the link shows it.
+ * - `data-modal` on a `<dialog open>`: makes it modal. Without script it stands in the page.
+ * - `data-closes` on a link inside a dialog: closes it.
+ * - `data-menu` on `<details>`: a click elsewhere or Escape closes it.
+ * - `data-filters="id"` on a search field: hides rows of that table that lack the text; how many are left is
+ *   written into the element `id-count`.
+ * - `data-wait` on a button: disabled for 500 ms after the page appears or comes back (clickjacking, O7).
+ * - `data-shows="id"` on a button: shows and hides the password in that field.
+ * - `data-needs-script` on anything: not there without script (the style sheet does it).
+ * - A form is sent once: its button is busy until the next page comes.
+ */
+export const script = `'use strict'
+const on = (type, selector, run) => document.addEventListener(type, event => {
+  const found = event.target instanceof Element && event.target.closest(selector)
+  if (found) run(found, event)
+})
+const byId = id => document.getElementById(id)
+
+async function copy(button) {
+  const source = byId(button.dataset.copy)
+  const text = 'value' in source ? source.value : source.textContent
+  const label = button.querySelector('[data-label]') || button
+  const before = button.dataset.before || (button.dataset.before = label.textContent)
+  try {
+    await navigator.clipboard.writeText(text)
+    label.textContent = button.dataset.done || 'Copied'
+    button.classList.add('done')
+  } catch {
+    // Without HTTPS there is no clipboard: the text is selected, and the person copies it.
+    if ('select' in source) source.select()
+    else getSelection().selectAllChildren(source)
+    label.textContent = 'Press Ctrl C'
+  }
+  clearTimeout(button.timer)
+  button.timer = setTimeout(() => { label.textContent = before; button.classList.remove('done') }, 2000)
+}
+on('click', '[data-copy]', copy)
+
+function openModal(dialog) {
+  dialog.removeAttribute('open')
+  dialog.showModal()
+}
+on('click', '[data-opens]', (link, event) => {
+  event.preventDefault()
+  openModal(byId(link.dataset.opens))
+})
+on('click', '[data-closes]', (link, event) => {
+  const dialog = link.closest('dialog')
+  if (!dialog.open) return
+  event.preventDefault()
+  dialog.close()
+})
+for (const dialog of document.querySelectorAll('dialog[data-modal][open]')) openModal(dialog)
+if (location.hash) {
+  const target = byId(location.hash.slice(1))
+  if (target instanceof HTMLDialogElement) openModal(target)
+}
+
+const openMenus = () => document.querySelectorAll('details[data-menu][open]')
+document.addEventListener('click', event => {
+  for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false
+})
+document.addEventListener('keydown', event => {
+  if (event.key !== 'Escape') return
+  for (const menu of openMenus()) {
+    menu.open = false
+    menu.querySelector('summary').focus()
+  }
+})
+
+function filter(field) {
+  const words = field.value.toLowerCase().split(/\\s+/).filter(Boolean)
+  let left = 0
+  for (const row of byId(field.dataset.filters).tBodies[0].rows) {
+    const text = row.textContent.toLowerCase()
+    row.hidden = !words.every(word => text.includes(word))
+    if (!row.hidden) left++
+  }
+  const count = byId(field.dataset.filters + '-count')
+  if (count) count.textContent = words.length ? left + ' found' : ''
+}
+on('input', '[data-filters]', filter)
+for (const field of document.querySelectorAll('[data-filters]')) if (field.value) filter(field)
+
+function hold() {
+  for (const button of document.querySelectorAll('[data-wait]')) {
+    button.disabled = true
+    clearTimeout(button.timer)
+    button.timer = setTimeout(() => { button.disabled = false }, 500)
+  }
+}
+hold()
+addEventListener('focus', hold)
+document.addEventListener('visibilitychange', () => { if (!document.hidden) hold() })
+
+on('click', '[data-shows]', button => {
+  const field = byId(button.dataset.shows)
+  const isShown = field.type === 'text'
+  field.type = isShown ? 'password' : 'text'
+  button.setAttribute('aria-pressed', String(!isShown))
+})
+
+document.addEventListener('submit', event => {
+  const { submitter } = event
+  if (event.target.method !== 'post' || event.defaultPrevented) return
+  if (event.target.dataset.sent) return event.preventDefault()
+  event.target.dataset.sent = 'yes'
+  submitter?.setAttribute('aria-busy', 'true')
+})
+addEventListener('pageshow', () => {
+  for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
+  for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
+})
+`

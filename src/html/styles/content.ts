@@ -1,0 +1,104 @@
+/** What one looks at. */
+export const content = `
+.card { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-content: start; padding: var(--s4) 1.25rem 1.25rem;
+  background: var(--panel); border: 1px solid var(--line); border-radius: var(--round-l); box-shadow: var(--shadow) }
+.card.flush { padding: 0; gap: 0 }
+.card.flush > .card-head { padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
+.card.danger { border-color: color-mix(in srgb, var(--danger) 35%, var(--line)) }
+.card-head { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2) var(--s4) }
+.card-head > div:first-child { flex: 1 1 14rem }
+.card-head p { color: var(--soft); font-size: var(--text-s) }
+.stat { display: grid; gap: 0; padding: var(--s3) var(--s4) var(--s4); background: var(--panel); border: 1px solid var(--line);
+  border-radius: var(--round-l); box-shadow: var(--shadow); grid-template-columns: 1fr auto; align-items: end }
+.stat .label { grid-column: 1 / -1; color: var(--soft); font-size: var(--text-s); font-weight: 520 }
+.stat .value { font-size: 1.75rem; font-weight: 620; letter-spacing: -.03em; line-height: 1.2 }
+.stat .hint { grid-column: 1 / -1 }
+
+.badge { display: inline-flex; align-items: center; gap: .3rem; padding: 0 .5rem; border-radius: 1rem; background: var(--sunk); color: var(--soft);
+  font-size: var(--text-xs); font-weight: 560; line-height: 1.6; white-space: nowrap }
+.badge.dot::before { content: ''; width: .4rem; height: .4rem; border-radius: 50%; background: currentColor }
+.badge.good { background: var(--accent-wash); color: var(--accent) }
+.badge.warning { background: var(--warning-wash); color: var(--warning) }
+.badge.bad { background: var(--danger-wash); color: var(--danger) }
+.badge.info { background: var(--info-wash); color: var(--info) }
+
+.notice { display: grid; grid-template-columns: auto 1fr; gap: .1rem .625rem; padding: var(--s3) var(--s4); border-radius: var(--round-l);
+  background: var(--info-wash) }
+.notice > svg { margin-top: .2rem; color: var(--info) }
+.notice > div { display: grid; gap: var(--s1); min-width: 0 }
+.notice.good { background: var(--accent-wash) } .notice.good > svg { color: var(--accent) }
+.notice.warning { background: var(--warning-wash) } .notice.warning > svg { color: var(--warning) }
+.notice.bad { background: var(--danger-wash) } .notice.bad > svg { color: var(--danger) }
+
+.empty { display: grid; justify-items: center; gap: var(--s3); padding: var(--s7) var(--s4); text-align: center }
+.empty > .picture { display: grid; place-items: center; width: 3.25rem; height: 3.25rem; border-radius: 1rem; background: var(--accent-wash); color: var(--accent) }
+.empty p { color: var(--soft); max-width: 44ch }
+
+.table { overflow-x: auto; max-width: 100% }
+table { width: 100%; border-collapse: collapse; text-align: left }
+caption { text-align: left }
+th, td { padding: .5625rem var(--s3); vertical-align: middle; border-top: 1px solid var(--line) }
+th:first-child, td:first-child { padding-left: var(--s4) } th:last-child, td:last-child { padding-right: var(--s4) }
+thead th { border-top: 0; padding-block: .5rem; color: var(--soft); font-size: var(--text-s); font-weight: 520; white-space: nowrap }
+tbody th { font-weight: 560 }
+tbody tr:hover { background: var(--hover) }
+th.end, td.end { text-align: right } td.end .row { justify-content: flex-end }
+td.numb, th.numb { text-align: right; white-space: nowrap }
+.cut { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
+.who { display: inline-flex; align-items: center; gap: .625rem; min-width: 0; vertical-align: middle }
+.who > div { min-width: 0; line-height: 1.35 }
+.who a { color: inherit; font-weight: 560; text-decoration: none } .who a:hover { text-decoration: underline }
+.avatar { display: inline-grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
+  color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
+.face { border-radius: 27% }
+.bar { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s3); align-items: center; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
+.bar .affixed { flex: 0 1 20rem }
+
+.pages { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2); padding: var(--s2) var(--s4);
+  border-top: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
+.tabs { display: flex; gap: var(--s1); overflow-x: auto; border-bottom: 1px solid var(--line); scrollbar-width: none }
+.tabs a { display: inline-flex; align-items: center; gap: var(--s2); padding: var(--s2) var(--s3); border-bottom: 2px solid transparent; color: var(--soft);
+  font-weight: 540; text-decoration: none; white-space: nowrap }
+.tabs a:hover { color: var(--ink) }
+.tabs a:focus-visible { outline-offset: -2px }
+.tabs a[aria-current] { border-color: var(--accent); color: var(--ink) }
+
+.facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
+.facts dt { color: var(--soft) } .facts dd { margin: 0 }
+.copy { margin: 0; border: 1px solid var(--line); border-radius: var(--round); background: var(--sunk); overflow: hidden }
+.copy figcaption { display: flex; align-items: center; justify-content: space-between; gap: var(--s3); min-height: 2.25rem;
+  padding: .2rem .25rem .2rem var(--s3); border-bottom: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
+.copy pre { margin: 0; padding: var(--s3); overflow-x: auto; line-height: 1.6; overflow-wrap: normal; tab-size: 2 }
+.copy pre:focus-visible { outline-offset: -2px }
+.copy.wrap pre { white-space: pre-wrap; overflow-wrap: anywhere }
+.copy .done { color: var(--accent) }
+
+.chart { margin: 0; display: grid; gap: var(--s2) }
+.chart svg { display: block; width: 100%; overflow: visible }
+.chart text { fill: var(--soft); font: var(--text-xs)/1 var(--sans) }
+.chart .rule { stroke: var(--line) }
+.chart .bar-of { fill: var(--accent) }
+.chart .hit { fill: transparent }
+.chart g:hover .hit { fill: color-mix(in srgb, var(--ink) 6%, transparent) }
+.spark { color: var(--accent) }
+.timeline { display: grid; gap: 0; padding: 0; list-style: none }
+.timeline > li { display: flex; gap: var(--s3); padding: var(--s3) var(--s4); border-top: 1px solid var(--line) }
+.timeline > li:first-child { border-top: 0 }
+.timeline > li > div { min-width: 0; flex: 1 }
+.timeline time { color: var(--soft); font-size: var(--text-s); white-space: nowrap }
+
+@media (max-width: 48rem) {
+  .card { padding: var(--s3) var(--s4) var(--s4) }
+  .facts { grid-template-columns: minmax(0, 1fr); gap: 0 } .facts dd + dt { margin-top: var(--s3) }
+  .table.stacks thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
+  .table.stacks :is(table, tbody, tr, th, td) { display: block; width: auto }
+  .table.stacks tr { padding: var(--s3) var(--s4); border-top: 1px solid var(--line) }
+  .table.stacks tbody tr:first-child { border-top: 0 }
+  .table.stacks :is(th, td) { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: var(--s3); padding: .2rem 0; border: 0; text-align: left }
+  .table.stacks :is(th, td)::before { content: attr(data-label); color: var(--soft); font-size: var(--text-s); font-weight: 400 }
+  .table.stacks tbody :is(th, .first, .unlabelled) { grid-template-columns: minmax(0, 1fr) }
+  .table.stacks tbody :is(th, .first, .unlabelled)::before { content: none }
+  .table.stacks td.end .row { justify-content: flex-start }
+  .table.stacks td.empty-cell { display: none }
+}
+`

@@ -1,0 +1,72 @@
+/** What one can press or fill in. */
+export const controls = `
+.button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); min-height: var(--control);
+  padding: 0 var(--s3); border: 1px solid var(--edge); border-radius: var(--round); background: var(--panel); color: var(--ink);
+  font: 560 var(--text-m)/1.2 var(--sans); text-decoration: none; white-space: nowrap; cursor: pointer; transition: background .12s }
+.button:hover { background: var(--hover) }
+.button.main-action { border-color: transparent; background: var(--accent); color: var(--on-accent) }
+.button.main-action:hover { background: var(--accent-strong) }
+.button.danger { border-color: transparent; background: var(--danger); color: var(--on-danger) }
+.button.danger:hover { background: var(--danger-strong) }
+.button.quiet { border-color: transparent; background: none; color: var(--soft) }
+.button.quiet:hover { background: var(--hover); color: var(--ink) }
+.button.quiet.danger { color: var(--danger) }
+.button.quiet.danger:hover { background: var(--danger-wash); color: var(--danger) }
+.button.small { min-height: 1.75rem; padding: 0 var(--s2); font-size: var(--text-s) }
+.button.icon { width: var(--control); padding: 0 }
+.button.icon.small { width: 1.75rem }
+.button.whole { width: 100% }
+.button:disabled { opacity: .55; cursor: default }
+.button[aria-busy] { cursor: progress }
+/* Nothing under a pointer that was on its way before the page was there. */
+[data-wait] { animation: wait .5s step-end }
+@keyframes wait { from { pointer-events: none } }
+
+form { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); margin: 0 }
+form.line { display: flex; flex-wrap: wrap; align-items: flex-end; gap: var(--s3) }
+form.line .field { flex: 1 1 12rem }
+form .row { margin-top: var(--s1) }
+.field { display: grid; gap: var(--s1); min-width: 0 }
+.field > label, legend { font-weight: 560; padding: 0 }
+.optional { color: var(--soft); font-weight: 400 }
+.hint { color: var(--soft); font-size: var(--text-s) }
+.error { display: flex; gap: var(--s1); align-items: flex-start; color: var(--danger); font-size: var(--text-s); font-weight: 520 }
+.error svg { margin-top: .2rem }
+.input { width: 100%; min-height: var(--control); padding: .375rem .625rem; border: 1px solid var(--edge); border-radius: var(--round);
+  background: var(--panel); color: inherit; font: inherit; line-height: 1.4 }
+textarea.input { min-height: 6rem; resize: vertical; field-sizing: content; max-height: 24rem }
+.input.mono { font-family: var(--mono); font-size: .875rem }
+.input::placeholder { color: var(--soft); opacity: 1 }
+.input:focus-visible { outline-offset: 0; border-color: var(--focus) }
+.input[aria-invalid] { border-color: var(--danger) }
+.input:disabled, .input[readonly] { background: var(--sunk) }
+select.input { appearance: none; padding-right: 2rem; background-repeat: no-repeat; background-position: right .625rem center;
+  background-image: url("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='12' height='12' fill='none' stroke='%23808b86' stroke-width='1.75'%3E%3Cpath d='m2.5 4.5 3.5 3.5 3.5-3.5'/%3E%3C/svg%3E") }
+.affix { display: flex; gap: var(--s2) }
+.affixed { position: relative }
+.affixed > .before { position: absolute; left: .625rem; top: 0; bottom: 0; display: grid; place-items: center; color: var(--soft); pointer-events: none }
+.affixed > .before + .input { padding-left: 1.75rem }
+.affixed > .before:has(svg) + .input { padding-left: 2.125rem }
+fieldset { display: grid; gap: var(--s2); min-width: 0; margin: 0; padding: 0; border: 0 }
+legend { margin-bottom: var(--s2) }
+.choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; cursor: pointer }
+.choice input { width: 1.125rem; height: 1.125rem; margin: .15rem 0 0; accent-color: var(--accent) }
+.choice .hint { grid-column: 2 }
+.choices.cards { gap: var(--s2) }
+.choices.cards .choice { padding: var(--s3); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
+.choices.cards .choice:hover { background: var(--hover) }
+.choices.cards .choice:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent) }
+
+.confirm { display: inline-block; position: relative }
+.confirm > .list { display: grid; gap: var(--s3); margin-top: var(--s2); padding: var(--s4); max-width: 26rem; border: 1px solid var(--line);
+  border-left: 3px solid var(--danger); border-radius: var(--round); background: var(--panel); text-align: left; white-space: normal }
+.confirm[open] { display: block }
+td .confirm > .list { min-width: 15rem }
+
+dialog { width: min(34rem, calc(100vw - 2rem)); max-height: calc(100dvh - 2rem); margin: auto; padding: var(--s5); border: 1px solid var(--line);
+  border-radius: 1rem; background: var(--raised); color: inherit; box-shadow: var(--lift); overflow: auto }
+dialog[open] { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr) }
+dialog::backdrop { background: light-dark(rgb(20 32 27 / .4), rgb(0 0 0 / .65)) }
+dialog:not([open]):target { display: grid; gap: var(--s4); position: fixed; inset: 0; z-index: 15; height: fit-content }
+.dialog-head { display: flex; align-items: flex-start; justify-content: space-between; gap: var(--s3) }
+`

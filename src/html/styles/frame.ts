@@ -1,0 +1,69 @@
+/** Where things stand: the header, the navigation, the content; and the pages without an account around them. */
+export const frame = `
+.app { display: grid; grid-template: 'head head' auto 'side main' 1fr / var(--side) minmax(0, 1fr) }
+.head { grid-area: head; position: sticky; top: 0; z-index: 10; display: flex; align-items: center; gap: var(--s2);
+  min-height: var(--head); padding: 0 var(--s4); background: var(--panel); border-bottom: 1px solid var(--line) }
+.mark { display: inline-flex; align-items: center; gap: var(--s2); color: var(--ink); font-weight: 650; letter-spacing: -.015em;
+  text-decoration: none; border-radius: var(--round-s) }
+.mark svg { color: var(--accent) }
+.head .mark + * { position: relative; margin-left: var(--s3) }
+.head .mark + *::before { content: ''; position: absolute; left: calc(var(--s2) * -1 - 1px); top: .35rem; bottom: .35rem; border-left: 1px solid var(--line) }
+.head .spread { margin-left: auto }
+
+.menu { position: relative }
+.menu > summary { display: flex; align-items: center; gap: var(--s2); min-height: var(--control); padding: 0 var(--s2);
+  border-radius: var(--round); font-weight: 550 }
+.menu > summary:hover, .menu[open] > summary { background: var(--hover) }
+.menu > summary .name { max-width: 14rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+.menu > summary .chevron { color: var(--soft) }
+.menu > .list { position: absolute; z-index: 12; top: calc(100% + var(--s1)); left: 0; min-width: 15rem; max-width: min(22rem, 92vw);
+  padding: var(--s1); background: var(--raised); border: 1px solid var(--line); border-radius: var(--round-l); box-shadow: var(--lift) }
+.menu.end > .list { left: auto; right: 0 }
+.menu .list > p { padding: var(--s2) var(--s3) }
+.menu .list > hr { margin: var(--s1) 0 }
+.menu .item { display: flex; align-items: center; gap: var(--s2); width: 100%; min-height: var(--control); padding: var(--s1) var(--s3);
+  border: 0; border-radius: var(--round); background: none; color: inherit; font: inherit; text-align: left; text-decoration: none; cursor: pointer }
+.menu .item:hover { background: var(--hover) }
+.menu .item .badge { margin-left: auto }
+.menu .item[aria-current] { font-weight: 620 }
+
+.side { grid-area: side; position: sticky; top: var(--head); align-self: start; padding: var(--s4) var(--s3) }
+.side ul { display: grid; gap: 2px; padding: 0; list-style: none }
+.side a { display: flex; align-items: center; gap: .625rem; min-height: 2.125rem; padding: 0 var(--s3); border-radius: var(--round);
+  color: var(--soft); font-weight: 520; text-decoration: none; white-space: nowrap }
+.side a:hover { background: var(--hover); color: var(--ink) }
+.side a[aria-current] { background: var(--accent-wash); color: var(--ink); font-weight: 600 }
+.side a[aria-current] svg { color: var(--accent) }
+
+.main { grid-area: main; display: grid; gap: var(--s5); align-content: start; grid-template-columns: minmax(0, 1fr);
+  width: 100%; max-width: 74rem; padding: var(--s5) var(--s6) var(--s7) var(--s5) }
+.main:focus-visible { outline: none }
+.page-head { display: flex; flex-wrap: wrap; align-items: flex-start; justify-content: space-between; gap: var(--s3) var(--s5) }
+.page-head > div:first-child { flex: 1 1 18rem; display: grid; gap: var(--s1) }
+.page-head p { color: var(--soft) }
+.page-head .back { font-size: var(--text-s) }
+
+.bare { display: grid; grid-template-rows: auto 1fr; justify-items: center; padding: var(--s7) var(--s4); gap: var(--s5) }
+.bare main { display: grid; gap: var(--s4); align-self: start; width: 100%; max-width: 26rem; padding: var(--s6); background: var(--panel);
+  border: 1px solid var(--line); border-radius: 1rem; box-shadow: var(--shadow); grid-template-columns: minmax(0, 1fr) }
+.bare main > h1 + p { margin-top: calc(var(--s3) * -1); color: var(--soft) }
+.bare.wide { justify-items: start; max-width: 50rem; margin: 0 auto; align-content: start }
+.bare.wide main { max-width: none; padding: 0; background: none; border: 0; box-shadow: none; gap: var(--s5) }
+.bare.wide h1 { font-size: var(--text-xxl) }
+
+@media (max-width: 48rem) {
+  .app { grid-template: 'head' auto 'side' auto 'main' 1fr / minmax(0, 1fr) }
+  .head { padding: 0 var(--s3) }
+  .head .mark span, .head .user .name, .head .user .chevron { display: none }
+  .menu > summary .name { max-width: 9rem }
+  .side { position: static; padding: var(--s1) var(--s2); overflow-x: auto; background: var(--panel); border-bottom: 1px solid var(--line);
+    scrollbar-width: none }
+  .side ul { display: flex; width: max-content }
+  .side a { min-height: 2.5rem }
+  .main { padding: var(--s4) var(--s4) var(--s7) }
+  .bare { padding: var(--s5) var(--s3) }
+  .bare main { padding: var(--s5) var(--s4) }
+  .bare.wide { padding: var(--s5) var(--s4) }
+  input, select, textarea { font-size: 1rem !important }
+}
+`

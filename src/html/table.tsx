@@ -1,0 +1,111 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import { Icon } from './icons.tsx'
+
+export interface Column<Row> {
+  title: string
+  cell(row: Row): Child
+  /** Numbers and buttons stand at the end of their cell. */
+  align?: 'number' | 'end'
+  /** The title is only read aloud: a column of buttons. */
+  isUntitled?: boolean
+}
+
+/**
+ * Rows of one kind. The first column names the row. On phones each row becomes a small card;
+ * `scrolls` keeps the grid and scrolls sideways instead.
+ */
+export function Table<Row>(
+  { id, caption, columns, rows, scrolls }: {
+    id: string
+    /** What the table holds, for screen readers; the card's title says it to the eye. */
+    caption: string
+    columns: Column<Row>[]
+    rows: Row[]
+    scrolls?: boolean
+  },
+) {
+  return (
+    <div
+      class={scrolls ? 'table' : 'table stacks'}
+      role='region'
+      aria-label={caption}
+      tabindex={scrolls ? 0 : undefined}
+    >
+      <table id={id} role='table'>
+        <caption class='unseen'>{caption}</caption>
+        <thead role='rowgroup'>
+          <tr role='row'>
+            {columns.map(({ title, align, isUntitled }) => (
+              <th scope='col' role='columnheader' class={alignClass(align)}>
+                {isUntitled ? <span class='unseen'>{title}</span> : title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role='rowgroup'>
+          {rows.map((row) => (
+            <tr role='row'>
+              {columns.map(({ title, cell, align, isUntitled }, index) =>
+                index === 0 ? <th scope='row' role='rowheader' class='first'>{cell(row)}</th> : (
+                  <td
+                    role='cell'
+                    data-label={title}
+                    class={[alignClass(align), isUntitled && 'unlabelled'].filter(Boolean).join(' ') || undefined}
+                  >
+                    {cell(row)}
+                  </td>
+                )
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Narrows a table while one types. Needs the script; long lists also have a search that is sent. */
+export function TableFilter({ table, label }: { table: string; label: string }) {
+  return (
+    <div class='bar' data-needs-script>
+      <div class='affixed'>
+        <span class='before' aria-hidden='true'>
+          <Icon name='search' size={16} />
+        </span>
+        <input class='input' type='search' data-filters={table} placeholder={label} aria-label={label} />
+      </div>
+      <span class='soft small' id={`${table}-count`} role='status'></span>
+    </div>
+  )
+}
+
+/** Links to the neighbouring pages, and where we are. */
+export function Pagination(
+  { label, where, previous, next }: { label: string; where?: Child; previous?: string; next?: string },
+) {
+  return (
+    <nav class='pages' aria-label={label}>
+      <span>{where}</span>
+      <div class='row'>
+        {previous && (
+          <a class='button small' href={previous} rel='prev'>
+            <Icon name='back' size={14} />
+            Newer
+          </a>
+        )}
+        {next && (
+          <a class='button small' href={next} rel='next'>
+            Older
+            <Icon name='next' size={14} />
+          </a>
+        )}
+      </div>
+    </nav>
+  )
+}
+
+function alignClass(align?: 'number' | 'end'): string | undefined {
+  return align === 'number' ? 'numb' : align
+}

@@ -1,0 +1,101 @@
+/** Debian's Chromium for tests of pages. Where there is none, those tests are skipped. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type ConsoleMessage, type Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
+
+const executablePath = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
+  .find((path) => path && existsSync(path))
+
+/** For `describe.skipIf(!hasBrowser)`. */
+export const hasBrowser = executablePath !== undefined
+
+export const viewports = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
+
+export interface Visit {
+  scheme?: 'light' | 'dark'
+  viewport?: keyof typeof viewports
+  /** Without JavaScript every page still works. */
+  withScript?: boolean
+}
+
+export interface Visitor {
+  page: Page
+  context: BrowserContext
+  /** Errors of the console, uncaught exceptions and refusals by the Content-Security-Policy. Expect it to be empty. */
+  faults: string[]
+  close(): Promise<void>
+}
+
+/** One Chromium for the file that calls this at its top; each visit has cookies and cache of its own. */
+export function useBrowser(): (visit?: Visit) => Promise<Visitor> {
+  let browser: Browser
+  beforeAll(async () => {
+    if (!hasBrowser) return
+    browser = await chromium.launch({
+      executablePath,
+      args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'].concat(
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ),
+    })
+  }, 60_000)
+  afterAll(() => browser?.close())
+
+  return async ({ scheme = 'light', viewport = 'desktop', withScript = true } = {}) => {
+    const context = await browser.newContext({
+      colorScheme: scheme,
+      viewport: viewports[viewport],
+      hasTouch: viewport === 'phone',
+      javaScriptEnabled: withScript,
+      // Our checks are evaluated in the page; its own policy stays in force for what it loads.
+      reducedMotion: 'reduce',
+    })
+    const page = await context.newPage()
+    const faults: string[] = []
+    page.on('console', (message) => {
+      if (isFault(message)) faults.push(message.text())
+    })
+    page.on('pageerror', (error) => faults.push(error.message))
+    return { page, context, faults, close: () => context.close() }
+  }
+}
+
+/** Chromium also complains when a page is answered 404, which may be just right. */
+function isFault(message: ConsoleMessage): boolean {
+  if (message.text().startsWith('Failed to load resource') && !message.location().url.includes('/assets/')) return false
+  return message.type() === 'error' || message.type() === 'warning'
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe finds against WCAG 2.2 A and AA and good practice: each as `rule: selector`, worst first. */
+export async function accessibilityFaults(page: Page, within?: string): Promise<string[]> {
+  await page.evaluate(axeSource)
+  return await page.evaluate(async (within) => {
+    interface Found {
+      violations: { id: string; help: string; impact: string; nodes: { target: string[]; failureSummary: string }[] }[]
+    }
+    const { axe } = globalThis as unknown as {
+      axe: { run(where: unknown, options: unknown): Promise<Found> }
+    }
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+    const { violations } = await axe.run(within ?? { exclude: [] }, { runOnly: { type: 'tag', values: tags } })
+    return violations.flatMap(({ id, impact, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${impact} ${id}: ${target.join(' ')}: ${failureSummary}`)
+    )
+  }, within)
+}
+
+/** Writes `screenshots/<name>.png` of the whole page when `SCREENSHOTS` is set: for looking at. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  if (!process.env.SCREENSHOTS) return
+  mkdirSync('screenshots', { recursive: true })
+  await page.screenshot({ path: `screenshots/${name}.png`, fullPage: true })
+}
