@@ -16,6 +16,7 @@ import type { Web } from './web.ts'
 /** A request to a page that needs no account. */
 export interface OpenVisit {
   request: Request
+  requestId: string
   /** The client, as limits count it. */
   address: string
   /** Undefined when nobody is signed in. */
@@ -65,6 +66,7 @@ export function openPages(app: Hono<AppEnv>, { sessions, address }: Web): Pages<
     const stranger = visitor ? undefined : await sessions.stranger(request)
     const visit = {
       request,
+      requestId: c.get('requestId'),
       address: address(c),
       visitor,
       csrf: visitor?.csrf ?? stranger!.csrf,
@@ -108,6 +110,7 @@ export function accountPages(app: Hono<AppEnv>, { sessions, address }: Web): Pag
     const query = new URL(request.url).searchParams
     return {
       request,
+      requestId: c.get('requestId'),
       address: address(c),
       visitor,
       csrf,

@@ -5,6 +5,8 @@ import type { AppEnv } from '../edge.ts'
 import { GridError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, htmlError } from '../wire.ts'
+import { claimPages } from './claim.tsx'
+import { claimProofPages } from './claim-proof.tsx'
 import { overview } from './overview.tsx'
 import { setUpPages } from './set-up.tsx'
 import { signInPages } from './sign-in.tsx'
@@ -37,6 +39,8 @@ export function web(web: Web): Hono<AppEnv> {
   })
   signInPages(open, web)
   setUpPages(open, web)
+  claimPages(open, web)
+  claimProofPages(open, web)
   get('', overview)
 
   app.onError((error, c) => {

@@ -1,0 +1,78 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { claimProofLink, openProof, useProof } from '../grid/claim.ts'
+import { Notice } from '../html/bits.tsx'
+import { Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
+import { barePage } from '../html/layout.tsx'
+import type { OpenVisit, Pages } from './visit.ts'
+import type { Web } from './web.ts'
+
+/** Proving the mailbox that a claim names: a mailed link, which also makes the person when there is none yet. */
+export function claimProofPages({ get, post }: Pages<OpenVisit>, { store, sessions }: Web): void {
+  const { config } = store.deps
+
+  post('/claim/:token/proof', async ({ param }) => {
+    const { email } = await claimProofLink(store, param('token'))
+    return sent(email)
+  })
+  get('/claim/:token/:proof', show)
+  // A scanner of mails opens links; it does not press buttons (security O15).
+  post('/claim/:token/:proof', async ({ request, address, form, param }) => {
+    const input = { name: form.get('name') ?? '', password: form.get('password') ?? '' }
+    const userId = await useProof(store, param('proof'), input)
+    return {
+      goTo: `/claim/${encodeURIComponent(param('token'))}`,
+      cookie: await sessions.begin(request, userId, address),
+    }
+  }, show)
+
+  async function show({ csrf, form, fault, param }: OpenVisit): Promise<Response> {
+    const { email, isKnown } = await openProof(store, param('proof'))
+    const field = (name: string) => ({ name, error: fault?.details.field === name ? fault.message : undefined })
+    return await barePage(
+      { title: 'Your mailbox' },
+      <>
+        <h1>This mailbox is yours</h1>
+        <p class='soft'>
+          {isKnown ? <>Go on as</> : <>You are new on {new URL(config.appUrl).host}. You sign in with</>}{' '}
+          <strong>{email}</strong>.
+        </p>
+        {fault && !fault.details.field && <Notice kind='bad'>{fault.message}</Notice>}
+        <Form action={`/claim/${encodeURIComponent(param('token'))}/${encodeURIComponent(param('proof'))}`} csrf={csrf}>
+          {!isKnown && (
+            <>
+              <TextInput
+                {...field('name')}
+                label='Your name'
+                autocomplete='name'
+                maxLength={80}
+                isRequired
+                value={form.get('name') ?? ''}
+              />
+              <PasswordInput
+                {...field('password')}
+                label='Password'
+                hint='10 characters or more. Without one you sign in by mailed links.'
+                autocomplete='new-password'
+                isOptional
+              />
+            </>
+          )}
+          <SubmitButton isWhole>Continue</SubmitButton>
+        </Form>
+      </>,
+    )
+  }
+}
+
+function sent(email: string) {
+  return barePage(
+    { title: 'Look into your mailbox' },
+    <>
+      <h1>Look into your mailbox</h1>
+      <p>
+        A link is on its way to <strong>{email}</strong>. It works for 15 minutes, once.
+      </p>
+    </>,
+  )
+}
