@@ -54,23 +54,25 @@ export function HourlyChart({ id, title, bars }: { id: string; title: string; ba
           index % 6 === 0 && <text x={share(index * slot)} y={headroom + plotHeight + 17}>{hour(at)}</text>
         )}
       </svg>
-      <table class='unseen'>
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope='col'>Hour (UTC)</th>
-            <th scope='col'>Messages</th>
-          </tr>
-        </thead>
-        <tbody>
-          {bars.map(({ at, count }) => (
+      <div class='unseen'>
+        <table>
+          <caption>{title}</caption>
+          <thead>
             <tr>
-              <th scope='row'>{hour(at)}</th>
-              <td>{count}</td>
+              <th scope='col'>Hour (UTC)</th>
+              <th scope='col'>Messages</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {bars.map(({ at, count }) => (
+              <tr>
+                <th scope='row'>{hour(at)}</th>
+                <td>{count}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   )
 }
@@ -97,10 +99,11 @@ export function Sparkline({ values, label }: { values: number[]; label: string }
   )
 }
 
-/** The next of 2, 4, 10, 20, 40, 100 …, so that its half is a round number too. */
+/** The next number above whose half is a round number too. */
 function niceTop(most: number): number {
+  if (most <= 10) return Math.max(2, Math.ceil(most / 2) * 2)
   const power = 10 ** Math.floor(Math.log10(most))
-  return [2, 4, 6, 10, 20].map((factor) => factor * power).find((top) => top >= most)!
+  return [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10].map((factor) => Math.round(factor * power)).find((top) => top >= most)!
 }
 
 function hour(at: number): string {

@@ -86,7 +86,11 @@ export function SideNavigation({ current }: { current: NavItem }) {
       <ul>
         {navItems.map((item) => (
           <li>
-            <a href={paths[item]} aria-current={item === current ? 'page' : undefined}>
+            <a
+              href={paths[item]}
+              aria-current={item === current ? 'page' : undefined}
+              data-in-view={item === current ? '' : undefined}
+            >
               <Icon name={item} />
               {titles[item]}
             </a>

@@ -86,7 +86,7 @@ export function ConfirmDelete(
 ) {
   return (
     <details class='confirm' data-menu>
-      <summary class={isSmall ? 'button quiet danger small' : 'button quiet danger'}>
+      <summary class={isSmall ? 'button quiet danger small' : 'button plain danger'}>
         <Icon name='bin' size={16} />
         {label}…
       </summary>

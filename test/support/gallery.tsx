@@ -58,10 +58,14 @@ const agents = [
   },
 ]
 
-const bars = Array.from({ length: 24 }, (_, index) => ({
-  at: now - (24 - index) * 60 * minute,
-  count: [3, 0, 0, 1, 0, 2, 9, 24, 61, 88, 74, 92, 55, 70, 118, 96, 81, 44, 30, 12, 9, 16, 7, 4][index],
-}))
+const perHour = [3, 0, 0, 1, 0, 2, 9, 24, 61, 88, 74, 92, 55, 70, 118, 96, 81, 44, 30, 12, 9, 16, 7, 4]
+const bars = Array.from({ length: 24 }, (_, index) => {
+  const at = Date.parse('2026-11-20T16:00:00Z') + index * 60 * minute
+  return { at, count: perHour[new Date(at).getUTCHours()] }
+})
+
+const connectCommand = `claude mcp add --transport http grid \\
+  https://grid.example/mcp/v1/grid --header "Authorization: Bearer KEY"`
 
 function Who({ alias, description }: { alias: string; description?: string }) {
   return (
@@ -142,7 +146,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
             <CopyBlock
               id='connect'
               label='Claude Code'
-              text={'claude mcp add --transport http grid \\\n  https://grid.example/mcp/v1/grid --header "Authorization: Bearer KEY"'}
+              text={connectCommand}
             />
             <Facts
               items={[['MCP', <code>https://grid.example/mcp/v1/grid</code>], [
