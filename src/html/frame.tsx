@@ -23,7 +23,7 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
         </summary>
         <div class='list'>
           <p class='soft small'>{accounts.length > 1 ? 'Switch to another account' : 'Your only account'}</p>
-          <form method='post' action={paths.switchAccount} class='stack tight'>
+          <form method='post' action={paths.switchAccount}>
             <CsrfField token={csrf} />
             {accounts.map(({ id, name, role }) => (
               <button

@@ -112,7 +112,7 @@ export function ConfirmDelete(
   )
 }
 
-/** As a pattern of HTML, which is anchored by itself. */
+/** As a pattern of HTML, which is anchored by itself and refuses needless escapes. */
 function literally(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/&!#%,:;<=>@`~-]/g, '\\$&')
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Every component with believable content, on the kinds of pages there are. For looking at, and for axe. */
+import { readConfig } from '../../src/config.ts'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
 import { Avatar, Badge, Card, EmptyState, Facts, Notice, Stat, Tabs, Time } from '../../src/html/bits.tsx'
@@ -20,6 +21,7 @@ import {
 import { Icon } from '../../src/html/icons.tsx'
 import { type AppFrame, appPage, barePage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock, Dialog, Secret } from '../../src/html/secrets.tsx'
+import { welcome } from '../../src/web/welcome.tsx'
 import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
 
 const now = Date.parse('2026-11-21T15:24:00Z')
@@ -81,6 +83,8 @@ function Who({ alias, description }: { alias: string; description?: string }) {
 
 /** Pages of the gallery by path. */
 export const gallery: Record<string, () => Promise<Response>> = {
+  '/': () => welcome(readConfig({})),
+
   '/overview': () =>
     appPage(
       frame,
@@ -421,7 +425,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
 
   '/consent': () =>
     barePage(
-      { title: 'Allow access', formOrigin: 'http://localhost:33418/callback' },
+      { title: 'Allow access', formTarget: 'http://localhost:33418/callback' },
       <>
         <h1>Allow localhost access?</h1>
         <p>An application that calls itself “Claude Code” wants to act in your account.</p>

@@ -52,8 +52,8 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .avatar { display: inline-grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
   color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
 .face { border-radius: 27% }
-.bar { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s3); align-items: center; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
-.bar .affixed { flex: 0 1 20rem }
+.bar { display: flex; gap: var(--s3); align-items: center; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
+.bar .affixed { flex: 1 1 auto; max-width: 20rem }
 
 .pages { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2); padding: var(--s2) var(--s4);
   border-top: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
@@ -76,7 +76,8 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .copy .done { color: var(--accent) }
 
 .chart { margin: 0; display: grid; gap: var(--s2) }
-.chart svg { display: block; width: 100%; overflow: visible }
+.chart .plot { display: grid; grid-template-columns: auto minmax(0, 1fr) }
+.chart svg { display: block; overflow: visible }
 .chart text { fill: var(--soft); font: var(--text-xs)/1 var(--sans) }
 .chart .rule { stroke: var(--line) }
 .chart .bar-of { fill: var(--accent) }
