@@ -6,7 +6,7 @@ import { pageScript, styleSheet } from './assets.ts'
 
 export interface AnswerOptions {
   status?: number
-  /** A URI that forms of this page may lead to besides this origin: the consent page's redirect URI. Security: section 6.1. */
+  /** Where forms of this page may lead besides this origin: the consent page's redirect URI. Security: section 6.1. */
   formTarget?: string
 }
 

@@ -1,7 +1,8 @@
 /**
  * The one script of the pages. Every page works without it; what it adds hangs on attributes:
  *
- * - `data-copy="id"` on a button: copies the text of that element, and says so for two seconds in the button's `data-label`.
+ * - `data-copy="id"` on a button: copies the text of that element and says so for two seconds in the `data-label`
+ *   inside the button.
  * - `data-opens="id"` on a link to `#id`: opens that `<dialog>` as a modal one. Without script the link shows it.
  * - `data-modal` on a `<dialog open>`: makes it modal. Without script it stands in the page.
  * - `data-closes` on a link inside a dialog: closes it.
@@ -111,7 +112,7 @@ on('click', '[data-shows]', button => {
 
 document.addEventListener('submit', event => {
   const { submitter } = event
-  if (event.target.method !== 'post' || event.defaultPrevented) return
+  if (event.target.getAttribute('method') !== 'post' || event.defaultPrevented) return
   if (event.target.dataset.sent) return event.preventDefault()
   event.target.dataset.sent = 'yes'
   submitter?.setAttribute('aria-busy', 'true')

@@ -96,11 +96,11 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 60_000 }, () => {
     test('does not let anybody consent in the first half second, nor in the first after coming back', async () => {
       const page = await open('/consent')
       const allow = page.getByRole('button', { name: 'Allow' })
-      await page.waitForFunction("!document.querySelector('[data-wait]').disabled")
+      await expect.poll(() => allow.isEnabled()).toBe(true)
 
-      await page.evaluate(() => dispatchEvent(new Event('focus')))
+      const comeBack = "dispatchEvent(new Event('focus')); document.querySelector('[data-wait]').disabled"
+      expect(await page.evaluate(comeBack)).toBe(true)
 
-      expect(await allow.isDisabled()).toBe(true)
       await allow.click()
       await page.waitForURL('**/channels')
       expect(server.posted).toMatchObject([{ path: '/consent', fields: { entry: 'admin', decision: 'allow' } }])
