@@ -16,7 +16,7 @@ import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
 import { assets, serveAsset } from './web/assets.ts'
 import { web } from './web/web.ts'
-import { asGridError, restError, rpcFrameError } from './wire.ts'
+import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
 
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
@@ -63,7 +63,11 @@ export function createApp(store: Store): Hono<AppEnv> {
     const allowed = app.routes.filter((route) => route.path === path && route.method !== 'ALL').map(({ method }) =>
       method
     )
-    if (allowed.length === 0) return restError(new GridError('not_found', `There is nothing at ${method} ${path}.`))
+    if (allowed.length === 0) {
+      const error = new GridError('not_found', `There is nothing at ${method} ${path}.`)
+      // Somebody in a browser, by a link or a slip: programs do not ask for HTML.
+      return c.req.header('accept')?.includes('text/html') ? htmlError(error) : restError(error)
+    }
     const answer = restError(new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`))
     answer.headers.set('Allow', allowed.join(', '))
     return answer

@@ -222,6 +222,13 @@ describe('a request that fits nothing', () => {
     if (status === 405) expect(response.headers.get('allow')).toMatch(/^(GET|POST)$/)
   })
 
+  test('is a page for whoever asks for one, with what was asked for escaped', async () => {
+    const response = await grid.request('/<b>nowhere</b>', { headers: { Accept: 'text/html,*/*;q=0.8' } })
+
+    expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(await response.text()).toMatch(/<h1>Nothing is here<\/h1><p>There is nothing at GET \/[^<]*nowhere/)
+  })
+
   test('HEAD is answered as GET without a body', async () => {
     const response = await grid.request('/healthz', { method: 'HEAD' })
 

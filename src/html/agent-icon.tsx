@@ -41,17 +41,18 @@ export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }
     <svg class='face' width={size} height={size} viewBox='0 0 24 24' aria-hidden='true'>
       <rect width='24' height='24' fill={ground} />
       {cells.filter(({ shape }) => shape).map(({ shape, colour, place }) => (
-        <path d={shape} fill={colour} transform={place} />
+        <path d={shape} fill={colour} stroke={colour} stroke-width='.12' transform={place} />
       ))}
     </svg>
   )
 }
 
-/** Whole numbers below a bound, decided by a text: FNV-1a stirred by an xorshift. Not for secrets. */
+/** Whole numbers below a bound, decided by a text: FNV-1a, stirred, then an xorshift. Not for secrets. */
 function numbers(text: string): (below: number) => number {
   let state = 0x811c9dc5
   for (const char of text) state = Math.imul(state ^ char.codePointAt(0)!, 0x01000193)
-  state ||= 1
+  state = Math.imul(state ^ (state >>> 16), 0x85ebca6b)
+  state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35) || 1
   return (below) => {
     state ^= state << 13
     state ^= state >>> 17

@@ -6,13 +6,13 @@ import { pageScript, styleSheet } from './assets.ts'
 
 export interface AnswerOptions {
   status?: number
-  /** The one other origin that forms of this page may lead to: the consent page's redirect. Security: section 6.1. */
-  formOrigin?: string
+  /** Where forms of this page may lead besides this origin: the consent page's redirect URI. Security: section 6.1. */
+  formTarget?: string
 }
 
 /** A whole HTML document as a response; `title` is what tabs and screen readers say. */
 export async function answer(
-  { title, bodyClass, status = 200, formOrigin }: AnswerOptions & { title: string; bodyClass: string },
+  { title, bodyClass, status = 200, formTarget }: AnswerOptions & { title: string; bodyClass: string },
   content: Child,
 ): Promise<Response> {
   const document = await (
@@ -32,7 +32,7 @@ export async function answer(
       </body>
     </html>
   )
-  return new Response(html`<!doctype html>${document}`.toString(), { status, headers: headers(formOrigin) })
+  return new Response(html`<!doctype html>${document}`.toString(), { status, headers: headers(formTarget) })
 }
 
 /**
@@ -41,8 +41,8 @@ export async function answer(
  * The referrer stays on this origin. With `no-referrer`, browsers send `Origin: null` with our own forms.
  * @see Fetch, "append a request Origin header"
  */
-function headers(formOrigin?: string): Record<string, string> {
-  const formAction = formOrigin === undefined ? "'self'" : `'self' ${new URL(formOrigin).origin}`
+function headers(formTarget?: string): Record<string, string> {
+  const formAction = formTarget === undefined ? "'self'" : `'self' ${policySource(formTarget)}`
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
@@ -58,6 +58,12 @@ function headers(formOrigin?: string): Record<string, string> {
     'X-Frame-Options': 'DENY',
     'Referrer-Policy': 'same-origin',
   }
+}
+
+/** The origin of a redirect URI; an application's own scheme, as in `cursor://…`, has none and is named itself. */
+function policySource(uri: string): string {
+  const { origin, protocol } = new URL(uri)
+  return origin === 'null' ? protocol : origin
 }
 
 const favicon = `data:image/svg+xml,${

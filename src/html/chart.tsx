@@ -8,8 +8,9 @@ export interface Bar {
 }
 
 const plotHeight = 150
-const headroom = 16
+const headroom = 8
 const foot = 22
+const height = headroom + plotHeight + foot
 
 /**
  * Messages per hour, oldest first. Widths are shares of whatever room there is, so letters keep their size on
@@ -17,60 +18,62 @@ const foot = 22
  */
 export function HourlyChart({ id, title, bars }: { id: string; title: string; bars: Bar[] }) {
   const total = bars.reduce((sum, { count }) => sum + count, 0)
-  const top = niceTop(Math.max(1, ...bars.map(({ count }) => count)))
+  const most = Math.max(0, ...bars.map(({ count }) => count))
+  const top = niceTop(most)
+  const ticks = [0, top / 2, top]
   const slot = 100 / bars.length
   const y = (count: number) => headroom + plotHeight * (1 - count / top)
   const share = (value: number) => `${value.toFixed(3)}%`
   return (
     <figure class='chart'>
-      <svg role='img' aria-labelledby={`${id}-title ${id}-desc`} height={headroom + plotHeight + foot}>
-        <title id={`${id}-title`}>{title}</title>
-        <desc id={`${id}-desc`}>
-          {`${total} in all, at most ${Math.max(0, ...bars.map(({ count }) => count))} in one hour.`}
-        </desc>
-        {[0, top / 2, top].map((tick) => (
-          <>
-            <line class='rule' x1='0' x2='100%' y1={y(tick)} y2={y(tick)} />
-            {tick > 0 && <text x='0' y={y(tick) - 5}>{tick.toLocaleString('en')}</text>}
-          </>
-        ))}
-        {bars.map(({ at, count }, index) => (
-          <g>
-            <title>{`${hour(at)} UTC: ${count}`}</title>
-            <rect class='hit' x={share(index * slot)} width={share(slot)} y={headroom} height={plotHeight} />
-            {count > 0 && (
-              <rect
-                class='bar-of'
-                x={share((index + .16) * slot)}
-                width={share(slot * .68)}
-                y={Math.min(y(count), y(0) - 2)}
-                height={Math.max(2, y(0) - y(count))}
-                rx='2'
-              />
-            )}
-          </g>
-        ))}
-        {bars.map(({ at }, index) =>
-          index % 6 === 0 && <text x={share(index * slot)} y={headroom + plotHeight + 17}>{hour(at)}</text>
-        )}
-      </svg>
-      <table class='unseen'>
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope='col'>Hour (UTC)</th>
-            <th scope='col'>Messages</th>
-          </tr>
-        </thead>
-        <tbody>
-          {bars.map(({ at, count }) => (
-            <tr>
-              <th scope='row'>{hour(at)}</th>
-              <td>{count}</td>
-            </tr>
+      <div class='plot'>
+        <svg class='ticks' width='44' height={height} aria-hidden='true'>
+          {ticks.map((tick) => <text x='34' y={y(tick) + 4} text-anchor='end'>{tick.toLocaleString('en')}</text>)}
+        </svg>
+        <svg role='img' aria-labelledby={`${id}-title ${id}-desc`} width='100%' height={height}>
+          <title id={`${id}-title`}>{title}</title>
+          <desc id={`${id}-desc`}>{`${total} in all, at most ${most} in one hour.`}</desc>
+          {ticks.map((tick) => <line class='rule' x1='0' x2='100%' y1={y(tick)} y2={y(tick)} />)}
+          {bars.map(({ at, count }, index) => (
+            <g>
+              <title>{`${hour(at)} UTC: ${count}`}</title>
+              <rect class='hit' x={share(index * slot)} width={share(slot)} y={headroom} height={plotHeight} />
+              {count > 0 && (
+                <rect
+                  class='bar-of'
+                  x={share((index + .16) * slot)}
+                  width={share(slot * .68)}
+                  y={Math.min(y(count), y(0) - 2)}
+                  height={Math.max(2, y(0) - y(count))}
+                  rx='2'
+                />
+              )}
+            </g>
           ))}
-        </tbody>
-      </table>
+          {bars.map(({ at }, index) =>
+            index % 6 === 0 && <text x={share(index * slot)} y={headroom + plotHeight + 17}>{hour(at)}</text>
+          )}
+        </svg>
+      </div>
+      <div class='unseen'>
+        <table>
+          <caption>{title}</caption>
+          <thead>
+            <tr>
+              <th scope='col'>Hour (UTC)</th>
+              <th scope='col'>Messages</th>
+            </tr>
+          </thead>
+          <tbody>
+            {bars.map(({ at, count }) => (
+              <tr>
+                <th scope='row'>{hour(at)}</th>
+                <td>{count}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   )
 }
@@ -97,10 +100,11 @@ export function Sparkline({ values, label }: { values: number[]; label: string }
   )
 }
 
-/** The next of 2, 4, 10, 20, 40, 100 …, so that its half is a round number too. */
+/** The next number above whose half is a round number too. */
 function niceTop(most: number): number {
+  if (most <= 10) return Math.max(2, Math.ceil(most / 2) * 2)
   const power = 10 ** Math.floor(Math.log10(most))
-  return [2, 4, 6, 10, 20].map((factor) => factor * power).find((top) => top >= most)!
+  return [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10].map((factor) => Math.round(factor * power)).find((top) => top >= most)!
 }
 
 function hour(at: number): string {

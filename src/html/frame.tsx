@@ -81,7 +81,11 @@ export function SideNavigation({ frame: { account, current } }: { frame: AppFram
       <ul>
         {navItems.map((item) => (
           <li>
-            <a href={sectionPath(account.id, item)} aria-current={item === current ? 'page' : undefined}>
+            <a
+              href={sectionPath(account.id, item)}
+              aria-current={item === current ? 'page' : undefined}
+              data-in-view={item === current ? '' : undefined}
+            >
               <Icon name={item} />
               {titles[item]}
             </a>

@@ -1,7 +1,8 @@
 /**
  * The one script of the pages. Every page works without it; what it adds hangs on attributes:
  *
- * - `data-copy="id"` on a button: copies the text of that element; the button's `data-done` is said for two seconds.
+ * - `data-copy="id"` on a button: copies the text of that element and says so for two seconds in the `data-label`
+ *   inside the button.
  * - `data-opens="id"` on a link to `#id`: opens that `<dialog>` as a modal one. Without script the link shows it.
  * - `data-modal` on a `<dialog open>`: makes it modal. Without script it stands in the page.
  * - `data-closes` on a link inside a dialog: closes it.
@@ -11,6 +12,7 @@
  * - `data-wait` on a button: disabled for 500 ms after the page appears or comes back (clickjacking, O7).
  * - `data-shows="id"` on a button: shows and hides the password in that field.
  * - `data-needs-script` on anything: not there without script (the style sheet does it).
+ * - `data-in-view` on anything in a strip that scrolls sideways: scrolled to where it is seen.
  * - A form is sent once: its button is busy until the next page comes.
  */
 export const script = `'use strict'
@@ -23,11 +25,10 @@ const byId = id => document.getElementById(id)
 async function copy(button) {
   const source = byId(button.dataset.copy)
   const text = 'value' in source ? source.value : source.textContent
-  const label = button.querySelector('[data-label]') || button
-  const before = button.dataset.before || (button.dataset.before = label.textContent)
+  const label = button.querySelector('[data-label]')
   try {
     await navigator.clipboard.writeText(text)
-    label.textContent = button.dataset.done || 'Copied'
+    label.textContent = 'Copied'
     button.classList.add('done')
   } catch {
     // Without HTTPS there is no clipboard: the text is selected, and the person copies it.
@@ -36,7 +37,7 @@ async function copy(button) {
     label.textContent = 'Press Ctrl C'
   }
   clearTimeout(button.timer)
-  button.timer = setTimeout(() => { label.textContent = before; button.classList.remove('done') }, 2000)
+  button.timer = setTimeout(() => { label.textContent = 'Copy'; button.classList.remove('done') }, 2000)
 }
 on('click', '[data-copy]', copy)
 
@@ -72,6 +73,11 @@ document.addEventListener('keydown', event => {
   }
 })
 
+for (const found of document.querySelectorAll('[data-in-view]')) {
+  const strip = found.closest('nav')
+  strip.scrollLeft = found.offsetLeft - (strip.clientWidth - found.clientWidth) / 2
+}
+
 function filter(field) {
   const words = field.value.toLowerCase().split(/\\s+/).filter(Boolean)
   let left = 0
@@ -106,7 +112,7 @@ on('click', '[data-shows]', button => {
 
 document.addEventListener('submit', event => {
   const { submitter } = event
-  if (event.target.method !== 'post' || event.defaultPrevented) return
+  if (event.target.getAttribute('method') !== 'post' || event.defaultPrevented) return
   if (event.target.dataset.sent) return event.preventDefault()
   event.target.dataset.sent = 'yes'
   submitter?.setAttribute('aria-busy', 'true')

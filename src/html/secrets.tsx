@@ -86,7 +86,7 @@ export function ConfirmDelete(
 ) {
   return (
     <details class='confirm' data-menu>
-      <summary class={isSmall ? 'button quiet danger small' : 'button quiet danger'}>
+      <summary class={isSmall ? 'button quiet danger small' : 'button plain danger'}>
         <Icon name='bin' size={16} />
         {label}…
       </summary>
@@ -112,7 +112,7 @@ export function ConfirmDelete(
   )
 }
 
-/** As a pattern of HTML, which is anchored by itself. */
+/** As a pattern of HTML, which is anchored by itself and refuses needless escapes. */
 function literally(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/&!#%,:;<=>@`~-]/g, '\\$&')
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }

@@ -54,7 +54,6 @@ export function useBrowser(): (visit?: Visit) => Promise<Visitor> {
       viewport: viewports[viewport],
       hasTouch: viewport === 'phone',
       javaScriptEnabled: withScript,
-      // Our checks are evaluated in the page; its own policy stays in force for what it loads.
       reducedMotion: 'reduce',
     })
     const page = await context.newPage()
@@ -86,7 +85,7 @@ export async function accessibilityFaults(page: Page, within?: string): Promise<
       axe: { run(where: unknown, options: unknown): Promise<Found> }
     }
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-    const { violations } = await axe.run(within ?? { exclude: [] }, { runOnly: { type: 'tag', values: tags } })
+    const { violations } = await axe.run(within ?? 'html', { runOnly: { type: 'tag', values: tags } })
     return violations.flatMap(({ id, impact, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${impact} ${id}: ${target.join(' ')}: ${failureSummary}`)
     )

@@ -39,8 +39,8 @@ summary::-webkit-details-marker { display: none }
 .grid.halves { grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)) }
 .unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 .skip { position: fixed; z-index: 20; top: var(--s2); left: var(--s2); padding: var(--s2) var(--s4); background: var(--raised);
-  color: var(--ink); border-radius: var(--round); box-shadow: var(--lift); transform: translateY(-200%) }
-.skip:focus { transform: none }
+  color: var(--ink); border-radius: var(--round); transform: translateY(-200%) }
+.skip:focus { transform: none; box-shadow: var(--lift) }
 
 /* What only works with the script is not offered without it. */
 @media (scripting: none) { [data-needs-script] { display: none !important } }

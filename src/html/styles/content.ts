@@ -12,7 +12,7 @@ export const content = `
   border-radius: var(--round-l); box-shadow: var(--shadow); grid-template-columns: 1fr auto; align-items: end }
 .stat .label { grid-column: 1 / -1; color: var(--soft); font-size: var(--text-s); font-weight: 520 }
 .stat .value { font-size: 1.75rem; font-weight: 620; letter-spacing: -.03em; line-height: 1.2 }
-.stat .hint { grid-column: 1 / -1 }
+.stat .hint { grid-column: 1 / -1; min-height: 1.5rem }
 
 .badge { display: inline-flex; align-items: center; gap: .3rem; padding: 0 .5rem; border-radius: 1rem; background: var(--sunk); color: var(--soft);
   font-size: var(--text-xs); font-weight: 560; line-height: 1.6; white-space: nowrap }
@@ -40,7 +40,8 @@ caption { text-align: left }
 th, td { padding: .5625rem var(--s3); vertical-align: middle; border-top: 1px solid var(--line) }
 th:first-child, td:first-child { padding-left: var(--s4) } th:last-child, td:last-child { padding-right: var(--s4) }
 thead th { border-top: 0; padding-block: .5rem; color: var(--soft); font-size: var(--text-s); font-weight: 520; white-space: nowrap }
-tbody th { font-weight: 560 }
+tbody th { font-weight: 560 } tbody th .soft { font-weight: 400 }
+.card:not(.flush) :is(th, td):first-child { padding-left: 0 } .card:not(.flush) :is(th, td):last-child { padding-right: 0 }
 tbody tr:hover { background: var(--hover) }
 th.end, td.end { text-align: right } td.end .row { justify-content: flex-end }
 td.numb, th.numb { text-align: right; white-space: nowrap }
@@ -51,8 +52,8 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .avatar { display: inline-grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
   color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
 .face { border-radius: 27% }
-.bar { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s3); align-items: center; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
-.bar .affixed { flex: 0 1 20rem }
+.bar { display: flex; gap: var(--s3); align-items: center; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
+.bar .affixed { flex: 1 1 auto; max-width: 20rem }
 
 .pages { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2); padding: var(--s2) var(--s4);
   border-top: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
@@ -71,10 +72,12 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .copy pre { margin: 0; padding: var(--s3); overflow-x: auto; line-height: 1.6; overflow-wrap: normal; tab-size: 2 }
 .copy pre:focus-visible { outline-offset: -2px }
 .copy.wrap pre { white-space: pre-wrap; overflow-wrap: anywhere }
+.copy .button:focus-visible { outline-offset: -2px }
 .copy .done { color: var(--accent) }
 
 .chart { margin: 0; display: grid; gap: var(--s2) }
-.chart svg { display: block; width: 100%; overflow: visible }
+.chart .plot { display: grid; grid-template-columns: auto minmax(0, 1fr) }
+.chart svg { display: block; overflow: visible }
 .chart text { fill: var(--soft); font: var(--text-xs)/1 var(--sans) }
 .chart .rule { stroke: var(--line) }
 .chart .bar-of { fill: var(--accent) }
@@ -94,11 +97,13 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
   .table.stacks :is(table, tbody, tr, th, td) { display: block; width: auto }
   .table.stacks tr { padding: var(--s3) var(--s4); border-top: 1px solid var(--line) }
   .table.stacks tbody tr:first-child { border-top: 0 }
-  .table.stacks :is(th, td) { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: var(--s3); padding: .2rem 0; border: 0; text-align: left }
+  .table.stacks :is(th, td) { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: var(--s3); padding: .2rem 0;
+    border: 0; text-align: left; justify-items: start }
   .table.stacks :is(th, td)::before { content: attr(data-label); color: var(--soft); font-size: var(--text-s); font-weight: 400 }
   .table.stacks tbody :is(th, .first, .unlabelled) { grid-template-columns: minmax(0, 1fr) }
   .table.stacks tbody :is(th, .first, .unlabelled)::before { content: none }
-  .table.stacks td.end .row { justify-content: flex-start }
+  .table.stacks td .row { justify-content: flex-start }
+  .table.stacks .confirm:not([open]) { margin-left: calc(var(--s2) * -1) }
   .table.stacks td.empty-cell { display: none }
 }
 `

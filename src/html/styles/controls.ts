@@ -10,6 +10,8 @@ export const controls = `
 .button.danger:hover { background: var(--danger-strong) }
 .button.quiet { border-color: transparent; background: none; color: var(--soft) }
 .button.quiet:hover { background: var(--hover); color: var(--ink) }
+.button.plain.danger { border-color: var(--edge); background: var(--panel); color: var(--danger) }
+.button.plain.danger:hover { background: var(--danger-wash) }
 .button.quiet.danger { color: var(--danger) }
 .button.quiet.danger:hover { background: var(--danger-wash); color: var(--danger) }
 .button.small { min-height: 1.75rem; padding: 0 var(--s2); font-size: var(--text-s) }
@@ -28,7 +30,7 @@ form.line .field { flex: 1 1 12rem }
 form .row { margin-top: var(--s1) }
 .field { display: grid; gap: var(--s1); min-width: 0 }
 .field > label, legend { font-weight: 560; padding: 0 }
-.optional { color: var(--soft); font-weight: 400 }
+.optional { margin-left: .35em; color: var(--soft); font-weight: 400 }
 .hint { color: var(--soft); font-size: var(--text-s) }
 .error { display: flex; gap: var(--s1); align-items: flex-start; color: var(--danger); font-size: var(--text-s); font-weight: 520 }
 .error svg { margin-top: .2rem }
@@ -46,6 +48,7 @@ select.input { appearance: none; padding-right: 2rem; background-repeat: no-repe
 .affixed { position: relative }
 .affixed > .before { position: absolute; left: .625rem; top: 0; bottom: 0; display: grid; place-items: center; color: var(--soft); pointer-events: none }
 .affixed > .before + .input { padding-left: 1.75rem }
+.affixed:has(.mono) > .before { font: .875rem/1.4 var(--mono) }
 .affixed > .before:has(svg) + .input { padding-left: 2.125rem }
 fieldset { display: grid; gap: var(--s2); min-width: 0; margin: 0; padding: 0; border: 0 }
 legend { margin-bottom: var(--s2) }

@@ -19,6 +19,7 @@ export const frame = `
 .menu > .list { position: absolute; z-index: 12; top: calc(100% + var(--s1)); left: 0; min-width: 15rem; max-width: min(22rem, 92vw);
   padding: var(--s1); background: var(--raised); border: 1px solid var(--line); border-radius: var(--round-l); box-shadow: var(--lift) }
 .menu.end > .list { left: auto; right: 0 }
+.menu .list form { gap: 0 }
 .menu .list > p { padding: var(--s2) var(--s3) }
 .menu .list > hr { margin: var(--s1) 0 }
 .menu .item { display: flex; align-items: center; gap: var(--s2); width: 100%; min-height: var(--control); padding: var(--s1) var(--s3);
@@ -41,7 +42,7 @@ export const frame = `
 .page-head { display: flex; flex-wrap: wrap; align-items: flex-start; justify-content: space-between; gap: var(--s3) var(--s5) }
 .page-head > div:first-child { flex: 1 1 18rem; display: grid; gap: var(--s1) }
 .page-head p { color: var(--soft) }
-.page-head .back { font-size: var(--text-s) }
+.page-head .back { gap: var(--s1); width: max-content; font-size: var(--text-s) }
 
 .bare { display: grid; grid-template-rows: auto 1fr; justify-items: center; padding: var(--s7) var(--s4); gap: var(--s5) }
 .bare main { display: grid; gap: var(--s4); align-self: start; width: 100%; max-width: 26rem; padding: var(--s6); background: var(--panel);

@@ -1,0 +1,110 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { describe, expect, test } from 'vitest'
+import { GridError } from '../../src/errors.ts'
+import { AgentIcon } from '../../src/html/agent-icon.tsx'
+import { Badge, timeInWords } from '../../src/html/bits.tsx'
+import { HourlyChart } from '../../src/html/chart.tsx'
+import { TextInput } from '../../src/html/form.tsx'
+import { barePage } from '../../src/html/layout.tsx'
+import { ConfirmDelete, CopyBlock } from '../../src/html/secrets.tsx'
+import { htmlError } from '../../src/wire.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+const now = Date.parse('2026-11-21T15:24:00Z')
+
+test.each([
+  [0, 'just now'],
+  [59_999, 'just now'],
+  [minute, '1 min ago'],
+  [59.9 * minute, '59 min ago'],
+  [60 * minute, '1 h ago'],
+  [23.9 * 60 * minute, '23 h ago'],
+  [day, '1 d ago'],
+  [6.9 * day, '6 d ago'],
+  [7 * day, '14 Nov 2026'],
+  [320 * day, '5 Jan 2026'],
+  [-1, 'in a moment'],
+  [-90 * minute, 'in 1 h'],
+])('what was %i ms before now is "%s"', (distance, words) => {
+  expect(timeInWords(now - distance, now)).toBe(words)
+})
+
+test('an agent has the same face everywhere, and its own', () => {
+  const face = (alias: string) => String(<AgentIcon alias={alias} />)
+  const aliases = Array.from({ length: 200 }, (_, index) => `agent-${index}`)
+
+  expect(face('alice')).toBe(face('alice'))
+  expect(new Set(aliases.map(face)).size).toBe(200)
+})
+
+test('a field is tied to its label, its hint and its error', () => {
+  const field = String(<TextInput name='alias' label='Alias' hint='3 to 32' error='Taken' isRequired isMono />)
+
+  expect(field).toContain('<label for="alias">Alias</label>')
+  expect(field).toMatch(/<input id="alias" name="alias" required="" aria-describedby="alias-hint alias-error" aria-inv/)
+  expect(field).toContain('spellcheck="false"')
+  expect(field).toMatch(/id="alias-hint">3 to 32<.*id="alias-error".*Taken/)
+})
+
+test.each(['release-manager', 'a.b', 'C:\\[x]', 'a|b', '(1+1)*2?', '50% & more', 'ü'])(
+  'the word %j can be written to confirm, and no other',
+  (typed) => {
+    const form = String(<ConfirmDelete action='/x' csrf='t' typed={typed} question='Sure?' />)
+    const pattern = new RegExp(`^(?:${decoded(form.match(/ pattern="([^"]*)"/)![1])})$`, 'v')
+
+    expect(pattern.test(typed)).toBe(true)
+    for (const other of ['', 'x', typed + typed, typed.slice(1), `${typed} `]) expect(pattern.test(other)).toBe(false)
+  },
+)
+
+describe('text of others', () => {
+  const hostile = `"><script>alert(1)</script><img src=x onerror='x'>`
+
+  test('is text wherever a component puts it', () => {
+    const rendered = String(
+      <>
+        <Badge>{hostile}</Badge>
+        <AgentIcon alias={hostile} />
+        <CopyBlock id='x' label={hostile} text={hostile} />
+        <TextInput name='x' label={hostile} value={hostile} hint={hostile} error={hostile} placeholder={hostile} />
+        <ConfirmDelete action='/x' csrf={hostile} question={hostile} typed={hostile} fields={{ x: hostile }} />
+        <HourlyChart id='x' title={hostile} bars={[]} />
+      </>,
+    )
+
+    expect(rendered).not.toMatch(/<script|<img/)
+    expect(rendered).toContain('&lt;script&gt;')
+  })
+})
+
+test('no component sets a style or an event in the page, as the policy forbids both', async () => {
+  const { gallery } = await import('../support/gallery.tsx')
+
+  for (const page of Object.values(gallery)) {
+    expect(await (await page()).text()).not.toMatch(/\sstyle=|<style|\son\w+=|<script(?! src=)|javascript:/)
+  }
+})
+
+test('only the consent page may lead a form elsewhere, and only to the origin it names', async () => {
+  const formAction = async (formTarget?: string) => {
+    const { headers } = await barePage({ title: 'x', formTarget }, 'x')
+    return headers.get('content-security-policy')!.match(/form-action ([^;]*)/)![1]
+  }
+
+  expect(await formAction()).toBe("'self'")
+  expect(await formAction('http://localhost:33418/callback?x=;script-src *')).toBe("'self' http://localhost:33418")
+  expect(await formAction('cursor://anysphere.cursor/callback')).toBe("'self' cursor:")
+})
+
+test('an error is a page with its status and the headers that go with it', async () => {
+  const response = await htmlError(new GridError('rate_limit_exceeded', 'Too many.', { retryAfterSeconds: 7 }))
+
+  expect([response.status, response.headers.get('retry-after')]).toEqual([429, '7'])
+  expect(await response.text()).toContain('<p>Too many.</p>')
+})
+
+function decoded(attribute: string): string {
+  return attribute.replaceAll('&amp;', '&').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"')
+}

@@ -1,0 +1,235 @@
+/** What the script adds, and that everything works without it. */
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import {
+  accessibilityFaults,
+  hasBrowser,
+  screenshot,
+  useBrowser,
+  type Visit,
+  type Visitor,
+} from '../support/browser.ts'
+import { serveGallery } from '../support/gallery-server.ts'
+
+describe.skipIf(!hasBrowser)('a page', { timeout: 60_000 }, () => {
+  const visit = useBrowser()
+  let server: Awaited<ReturnType<typeof serveGallery>>
+  let visitor: Visitor
+  beforeAll(async () => {
+    server = await serveGallery()
+  })
+  afterAll(() => server?.close())
+  afterEach(async () => {
+    const { faults } = visitor
+    await visitor.close()
+    server.posted.length = 0
+    expect(faults).toEqual([])
+  })
+
+  async function open(path: string, options?: Visit): Promise<Page> {
+    visitor = await visit(options)
+    await visitor.page.goto(server.url + path)
+    return visitor.page
+  }
+  const hasFocus = 'document.activeElement.textContent'
+
+  describe('with script', () => {
+    test('copies text and says so', async () => {
+      const page = await open('/secret')
+      await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+
+      await page.getByRole('button', { name: 'Copy Admin key' }).click()
+
+      await page.getByText('Copied', { exact: true }).waitFor()
+      expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^agadm_7Qm3/)
+    })
+
+    test('shows a secret in a modal dialog that is closed by hand', async () => {
+      const page = await open('/secret')
+      expect(await page.locator('dialog').evaluate((dialog) => dialog.matches(':modal'))).toBe(true)
+
+      await page.getByRole('button', { name: 'I have copied it' }).click()
+
+      expect(await page.locator('dialog').isVisible()).toBe(false)
+    })
+
+    test('opens a dialog from its link and gives the focus back', async () => {
+      const page = await open('/agents/new')
+      await page.getByRole('link', { name: 'Replace key' }).click()
+      await screenshot(page, 'open-dialog')
+      expect(await accessibilityFaults(page)).toEqual([])
+
+      await page.keyboard.press('Escape')
+
+      expect(await page.locator('dialog').isVisible()).toBe(false)
+      expect(await page.evaluate(hasFocus)).toBe('Replace key')
+    })
+
+    test('opens the menus by keyboard; Escape and a click elsewhere close them', async () => {
+      const page = await open('/overview')
+      const menu = page.locator('details.menu').first()
+      await menu.locator('summary').focus()
+      await page.keyboard.press('Enter')
+      await screenshot(page, 'open-menu')
+      expect(await accessibilityFaults(page)).toEqual([])
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate(hasFocus)).toContain('Acme Robotics')
+
+      await page.keyboard.press('Escape')
+      expect(await menu.getAttribute('open')).toBeNull()
+      expect(await page.evaluate('document.activeElement.tagName')).toBe('SUMMARY')
+
+      await menu.locator('summary').click()
+      await page.locator('h1').click()
+      expect(await menu.getAttribute('open')).toBeNull()
+    })
+
+    test('narrows a table while one types', async () => {
+      const page = await open('/agents')
+
+      await page.getByRole('searchbox').fill('review BOB')
+
+      expect(await page.locator('tbody tr:visible').count()).toBe(1)
+      expect(await page.locator('#agents-count').textContent()).toBe('1 found')
+    })
+
+    test('does not let anybody consent in the first half second, nor in the first after coming back', async () => {
+      const page = await open('/consent')
+      const allow = page.getByRole('button', { name: 'Allow' })
+      await expect.poll(() => allow.isEnabled()).toBe(true)
+
+      const comeBack = "dispatchEvent(new Event('focus')); document.querySelector('[data-wait]').disabled"
+      expect(await page.evaluate(comeBack)).toBe(true)
+
+      await allow.click()
+      await page.waitForURL('**/channels')
+      expect(server.posted).toMatchObject([{ path: '/consent', fields: { entry: 'admin', decision: 'allow' } }])
+    })
+
+    test('shows a password and hides it again', async () => {
+      const page = await open('/sign-in')
+      const field = page.locator('#password')
+
+      await page.getByRole('button', { name: 'Show password' }).click()
+      expect(await field.getAttribute('type')).toBe('text')
+
+      await page.getByRole('button', { name: 'Show password' }).click()
+      expect(await field.getAttribute('type')).toBe('password')
+    })
+
+    test('sends a form once', async () => {
+      const page = await open('/sign-in')
+      await page.locator('#password').fill('correct horse')
+
+      await page.evaluate("const form = document.querySelector('form'); form.requestSubmit(); form.requestSubmit()")
+
+      await page.waitForURL('**/channels')
+      expect(server.posted).toHaveLength(1)
+    })
+
+    test('has its current section in view on a phone', async () => {
+      const page = await open('/secret', { viewport: 'phone' })
+
+      expect(await page.locator('.side').evaluate((strip) => strip.scrollLeft)).toBeGreaterThan(100)
+    })
+  })
+
+  describe.each([true, false])('with or without script: %s', (withScript) => {
+    test('sends forms with our own Origin and the token', async () => {
+      const page = await open('/sign-in', { withScript })
+      await page.locator('#password').fill('correct horse')
+
+      await page.getByRole('button', { name: 'Sign in' }).click()
+
+      await page.waitForURL('**/channels')
+      expect(server.posted).toEqual([{
+        path: '/sign-in',
+        origin: server.url,
+        fields: { csrf: 'token-of-the-session', email: 'ann@acme.example', password: 'correct horse' },
+      }])
+    })
+
+    test('deletes in two steps', async () => {
+      const page = await open('/agents', { withScript })
+      const row = page.locator('tbody tr').nth(1)
+      await row.locator('summary').click()
+      await screenshot(page, `open-confirm-${withScript}`)
+      expect(server.posted).toEqual([])
+
+      await row.getByRole('button', { name: 'Delete' }).click()
+
+      await page.waitForURL('**/channels')
+      expect(server.posted).toMatchObject([{ path: '/agents/bob/delete' }])
+    })
+
+    test('deletes what matters only after its name was written', async () => {
+      const page = await open('/agents/new', { withScript })
+      await page.locator('summary', { hasText: 'Delete agent' }).click()
+      await page.getByLabel('Write bob to confirm').fill('bobby')
+      await page.getByRole('button', { name: 'Delete agent' }).click()
+      expect(server.posted).toEqual([])
+
+      await page.getByLabel('Write bob to confirm').fill('bob')
+      await page.getByRole('button', { name: 'Delete agent' }).click()
+
+      await page.waitForURL('**/channels')
+      expect(server.posted).toMatchObject([{ path: '/agents/bob/delete', fields: { confirmation: 'bob' } }])
+    })
+
+    test('switches the account and signs out from its menus', async () => {
+      const page = await open('/overview', { withScript })
+      await page.locator('details.menu').first().locator('summary').click()
+      await page.getByRole('button', { name: 'Ann at home' }).click()
+      await page.waitForURL('**/channels')
+
+      await page.locator('details.user summary').click()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await expect.poll(() => server.posted.length).toBe(2)
+
+      expect(server.posted).toMatchObject([
+        { path: '/switch-account', fields: { account: 'a2' } },
+        { path: '/sign-out', fields: { csrf: 'token-of-the-session' } },
+      ])
+    })
+
+    test('leads from the skip link to the content', async () => {
+      const page = await open('/overview', { withScript })
+
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+
+      expect(page.url()).toMatch(/#content$/)
+    })
+  })
+
+  describe('without script', () => {
+    test('shows the secret in the page and closes it', async () => {
+      const page = await open('/secret', { withScript: false })
+      await screenshot(page, 'no-script-secret')
+      expect(await page.getByText('agadm_7Qm3').isVisible()).toBe(true)
+
+      await page.getByRole('button', { name: 'I have copied it' }).click()
+
+      expect(await page.locator('dialog').isVisible()).toBe(false)
+    })
+
+    test('opens a dialog by its link, and closes it', async () => {
+      const page = await open('/agents/new', { withScript: false })
+      await page.getByRole('link', { name: 'Replace key' }).click()
+      await screenshot(page, 'no-script-dialog')
+      expect(await page.locator('#replace').isVisible()).toBe(true)
+
+      await page.getByRole('link', { name: 'Close' }).click()
+
+      expect(await page.locator('#replace').isVisible()).toBe(false)
+    })
+
+    test('offers nothing that needs it', async () => {
+      const page = await open('/agents', { withScript: false })
+      expect(await page.locator('[data-needs-script]').first().isVisible()).toBe(false)
+
+      await page.goto(`${server.url}/sign-in`)
+      expect(await page.getByRole('button', { name: 'Show password' }).isVisible()).toBe(false)
+    })
+  })
+})
