@@ -58,5 +58,15 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity\nWHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND n = NEW.n)\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;"
     ]
+  },
+  {
+    "name": "0002_eager_karen_page",
+    "hash": "46bfbe724e9e3811191c2991648745a81b730a205567fe92997a5e2e2c6eaec7",
+    "createdAt": 1795289704993,
+    "statements": [
+      "CREATE TABLE `attempts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE INDEX `attempts_subject` ON `attempts` (`kind`,`subject`,`created_at`);",
+      "CREATE INDEX `attempts_created` ON `attempts` (`created_at`);"
+    ]
   }
 ]

@@ -61,8 +61,10 @@ const rules: Record<string, Rule> = {
   'grid/signup.ts': grid(['store/store.ts']),
   'grid/accounts.ts': grid(['store/store.ts']),
   // Limits count in a table of no account.
-  'grid/throttle.ts': grid(['store/store.ts']),
-  'grid/send-mail.ts': grid(['store/store.ts']),
+  'grid/throttle.ts': grid(['store/store.ts', 'store/global/attempts.ts']),
+  'grid/send-mail.ts': grid(['store/store.ts', 'deps.ts']),
+  // A mail is what deps.mail takes.
+  'grid/mails.ts': grid(['deps.ts']),
   'auth/': { ours: ['errors.ts', 'lib/'], types: ['store/', 'deps.ts'], packages: ['hono', 'oslo', 'hash-wasm'] },
   'wire.ts': { ours: ['errors.ts', 'lib/', 'html/error-page.tsx'], types: ['deps.ts'], packages: ['hono', 'zod'] },
   'html/': { ours: ['errors.ts', 'lib/'], packages: ['hono'] },

@@ -10,6 +10,8 @@ import type { Store } from '../store/store.ts'
 import { checkDescription, newAgentStatements, refuseTakenAlias } from './agents.ts'
 import { checkNewAlias } from './alias.ts'
 import { normalEmail } from './email.ts'
+import { claimMail } from './mails.ts'
+import { sendMail } from './send-mail.ts'
 import { attachSkills, checkSkills, refuseTooManySkills } from './skills.ts'
 
 /** Spec: "Limits", trial. */
@@ -92,7 +94,9 @@ export async function signUp(store: Store, input: SignupInput, address: string):
         ...attachSkills(account, agent.id, skills),
         store.global.accounts.closeToJoins(home, maxProvisionalAgents),
       ])
-      return asResult(config, alias, key.key, claim.token)
+      const result = asResult(config, alias, key.key, claim.token)
+      if (!joined) mailClaim(store, ownerEmail, result, address)
+      return result
     } catch (error) {
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
       // Repeated after a lost answer, the write met its own agent: then it is done.
@@ -101,6 +105,15 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     }
   }
   throw new GridError('unavailable', 'Many agents are signing up for this owner. Try again.', { retryAfterSeconds: 1 })
+}
+
+/**
+ * One mail for each provisional account, with the link of the signup that opened it. Nobody waits for it:
+ * the time of the answer must not tell who has an account, and a mail must not fail a signup. Security A1.
+ */
+function mailClaim(store: Store, to: string, { alias, trial }: SignupResult, address: string): void {
+  const mail = { to, ...claimMail(store.deps.config, trial.claim_url, alias.slice(1)) }
+  sendMail(store, mail, address).catch((error) => store.deps.log.warn('A claim mail was not sent', { error }))
 }
 
 function asResult(config: Config, alias: string, apiKey: string, claimToken: string): SignupResult {

@@ -2,6 +2,7 @@
 import type { Crossings, Db } from './account.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareArrivals } from './global/arrivals.ts'
+import { prepareAttempts } from './global/attempts.ts'
 import { prepareCredentials } from './global/credentials.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareUsers } from './global/users.ts'
@@ -12,6 +13,7 @@ export function prepareGlobalTables(db: Db, crossings: Crossings) {
   return {
     accounts: prepareAccounts(db),
     arrivals: prepareArrivals(db, crossings),
+    attempts: prepareAttempts(db),
     credentials: prepareCredentials(db, crossings),
     signups: prepareSignups(db, crossings),
     users: prepareUsers(db),
