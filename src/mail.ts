@@ -82,7 +82,11 @@ function sentMail({ config, log, retryAfterMs = [5 * second, minute] }: MailOpti
   }
 
   function start(): void {
-    sending ??= drain().finally(() => sending = undefined)
+    sending ??= drain().finally(() => {
+      sending = undefined
+      // One may have come just after the loop looked for it.
+      if (ready.length > 0) start()
+    })
   }
 
   return {
