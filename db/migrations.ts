@@ -60,10 +60,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     ]
   },
   {
-    "name": "0002_tiny_marrow",
-    "hash": "d60cf183890289a775aa3edd158a93233e52ca9461077f3f0559ea18561ca010",
-    "createdAt": 1795288454770,
+    "name": "0002_people",
+    "hash": "5a3ed286a02fb42b86d034c5c0a4d037d02d805b73a85be0920be5142abc64ac",
+    "createdAt": 1795291285280,
     "statements": [
+      "CREATE TABLE `attempts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE INDEX `attempts_subject` ON `attempts` (`kind`,`subject`,`created_at`);",
+      "CREATE INDEX `attempts_created` ON `attempts` (`created_at`);",
       "CREATE TABLE `invitations` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`email` text NOT NULL,\n\t`role` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`invited_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`accepted_at` integer,\n\t`ended_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`invited_by`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `invitations_token` ON `invitations` (`token_hash`);",
       "CREATE INDEX `invitations_expire` ON `invitations` (`expires_at`);",

@@ -119,6 +119,17 @@ export const signups = sqliteTable('signups', {
   index('signups_address').on(t.address, t.createdAt),
 ])
 
+/** What limits count, such as sign-ins and mails: rows of the last day. Who and from where is a SHA-256. */
+export const attempts = sqliteTable('attempts', {
+  id: text('id').primaryKey(),
+  kind: text('kind').notNull(),
+  subject: text('subject').notNull(),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  index('attempts_subject').on(t.kind, t.subject, t.createdAt),
+  index('attempts_created').on(t.createdAt),
+])
+
 export const agents = sqliteTable('agents', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),

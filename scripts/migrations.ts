@@ -1,4 +1,8 @@
-/** Write `db/migrations.ts` from the generated SQL, so that nothing reads files at run time. Run by `npm run migration`. */
+/**
+ * `npm run migration -- NAME`: the SQL that brings the last schema to `db/schema.ts`, and `db/migrations.ts`, which
+ * carries all SQL, so that nothing reads files at run time.
+ */
+import { execFileSync } from 'node:child_process'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { readdirSync, writeFileSync } from 'node:fs'
 
@@ -18,4 +22,9 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
 `
 }
 
-if (process.argv[1]?.endsWith('migrations.ts')) writeFileSync('db/migrations.ts', migrationsModule())
+if (process.argv[1]?.endsWith('migrations.ts')) {
+  const [name = 'change'] = process.argv.slice(2)
+  const options = ['--dialect', 'turso', '--schema', 'db/schema.ts', '--out', 'db/migrations', '--name', name]
+  execFileSync('drizzle-kit', ['generate', ...options], { stdio: 'inherit' })
+  writeFileSync('db/migrations.ts', migrationsModule())
+}

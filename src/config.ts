@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import ipaddr from 'ipaddr.js'
 import { isKeyRing } from './lib/key-ring.ts'
+import { isPlainAddress } from './lib/mail-address.ts'
 
 interface Setting<T> {
   /** One sentence for people; printed when the value is wrong. */
@@ -31,6 +32,8 @@ const origin = z.string().transform((text, context) => {
   context.addIssue('not an origin')
   return z.NEVER
 })
+
+const mailAddress = z.string().transform((text) => text.trim().toLowerCase()).refine(isPlainAddress)
 
 // A file has a path and nothing else: no host, no query, and memory is no database.
 const databaseUrl = /^(file:(\/\/(?=\/))?(?!\/\/|:)(%[0-9a-fA-F]{2}|[^%?#])+|(libsql|https?|wss?):\/\/.+)$/
@@ -105,6 +108,28 @@ const settings = {
     'ID:BASE64 of 32 bytes, comma-separated',
     z.string().refine(isKeyRing).optional(),
   ),
+  SMTP_URL: setting(
+    'Mail server. Without it no mail is sent, and links for people are printed in the log.',
+    'smtp://HOST:PORT or smtps://HOST:PORT, also with USER:PASSWORD@',
+    z.string().refine(isMailServer).optional(),
+  ),
+  MAIL_FROM: setting('Sender of mails. Needed with SMTP_URL.', 'a plain mail address', mailAddress.optional()),
+  MAILS_PER_HOUR: setting('Mails per hour, all together.', 'a number from 1 to 100000', wholeNumber(1, 100_000, 500)),
+  ALLOW_PRIVATE_TARGETS: setting(
+    '1: agents, guardrails and clients may have addresses in private networks, and http. For tests and closed networks.',
+    '0 or 1',
+    onOff,
+  ),
+  BLOCKED_TARGETS: setting(
+    'Addresses that the grid never connects to for others, besides private ones.',
+    'comma-separated addresses or CIDR ranges',
+    words('').refine((list) => list.every(isCidr)),
+  ),
+  EGRESS_PROXY: setting(
+    'Proxy with CONNECT through which the grid reaches remote servers.',
+    'http://HOST:PORT or https://HOST:PORT, also with USER:PASSWORD@',
+    z.string().refine(isProxy).optional(),
+  ),
   LOG_LEVEL: setting(
     'How much is logged, as JSON lines on standard error.',
     'debug, info, warn or error',
@@ -113,7 +138,7 @@ const settings = {
 } as const
 
 /** Never printed, also when wrong. */
-const secretSettings: string[] = ['DATABASE_AUTH_TOKEN', 'GRID_KEYS']
+const secretSettings: string[] = ['DATABASE_AUTH_TOKEN', 'GRID_KEYS', 'SMTP_URL', 'EGRESS_PROXY']
 
 /** Everything the environment decides. Addresses are origins without a trailing slash. */
 export interface Config {
@@ -133,6 +158,15 @@ export interface Config {
   readonly a2aPlainReceipts: boolean
   /** Key ring in the form of `GRID_KEYS`; undefined: the one in the data folder. */
   readonly gridKeys: string | undefined
+  /** May hold a password. */
+  readonly smtpUrl: string | undefined
+  /** There whenever `smtpUrl` is. */
+  readonly mailFrom: string | undefined
+  readonly mailsPerHour: number
+  readonly allowPrivateTargets: boolean
+  readonly blockedTargets: readonly string[]
+  /** May hold a password. */
+  readonly egressProxy: string | undefined
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -172,8 +206,15 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     allowedOrigins: read('ALLOWED_ORIGINS', settings.ALLOWED_ORIGINS),
     a2aPlainReceipts: read('A2A_PLAIN_RECEIPTS', settings.A2A_PLAIN_RECEIPTS),
     gridKeys: read('GRID_KEYS', settings.GRID_KEYS),
+    smtpUrl: read('SMTP_URL', settings.SMTP_URL),
+    mailFrom: read('MAIL_FROM', settings.MAIL_FROM),
+    mailsPerHour: read('MAILS_PER_HOUR', settings.MAILS_PER_HOUR),
+    allowPrivateTargets: read('ALLOW_PRIVATE_TARGETS', settings.ALLOW_PRIVATE_TARGETS),
+    blockedTargets: read('BLOCKED_TARGETS', settings.BLOCKED_TARGETS),
+    egressProxy: read('EGRESS_PROXY', settings.EGRESS_PROXY),
     logLevel: read('LOG_LEVEL', settings.LOG_LEVEL),
   }
+  if (config.smtpUrl && !env.MAIL_FROM) faults.push(`MAIL_FROM is missing. ${settings.MAIL_FROM.doc}`)
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return Object.freeze(config)
 }
@@ -185,4 +226,20 @@ export function describeSettings(): { name: string; doc: string; takes: string }
 
 function isCidr(text: string): boolean {
   return ipaddr.isValidCIDR(text) || ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
+}
+
+function isProxy(text: string): boolean {
+  return isServer(text, /^https?:$/)
+}
+
+/** Queries are refused too: the mail library would take them for its own options. */
+function isMailServer(text: string): boolean {
+  return isServer(text, /^smtps?:$/)
+}
+
+/** A scheme, a host, perhaps a user and a port, and nothing else. */
+function isServer(text: string, protocols: RegExp): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, pathname, search, hash } = new URL(text)
+  return protocols.test(protocol) && hostname !== '' && /^\/?$/.test(`${pathname}${search}${hash}`)
 }

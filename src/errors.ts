@@ -60,6 +60,7 @@ export const errorKinds = {
 
   guardrail_blocked: 'refused',
 
+  remote_unreachable: 'unavailable',
   unavailable: 'unavailable',
   internal: 'internal',
 } as const satisfies Record<string, string>

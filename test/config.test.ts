@@ -21,6 +21,26 @@ test('without an environment the grid runs at home, durable, on a file', () => {
   })
 })
 
+test('a mail server needs a sender', () => {
+  const env = { SMTP_URL: 'smtps://ann:hush@mail.example:465', MAIL_FROM: 'grid@grid.example' }
+
+  expect(readConfig(env)).toMatchObject({ smtpUrl: env.SMTP_URL, mailFrom: env.MAIL_FROM })
+  expect(() => readConfig({ SMTP_URL: env.SMTP_URL })).toThrow(/^MAIL_FROM is missing/)
+})
+
+test.each([
+  ['SMTP_URL', 'mail.example:25'],
+  ['SMTP_URL', 'https://mail.example'],
+  ['SMTP_URL', 'smtp://ann:hush@mail.example?requireTLS=false'],
+  ['EGRESS_PROXY', 'socks5://ann:hush@proxy.example'],
+  ['EGRESS_PROXY', 'http://ann:hush@proxy.example/x'],
+  ['MAIL_FROM', 'Grid <grid@grid.example>'],
+  ['BLOCKED_TARGETS', 'example.com'],
+])('%s=%s is refused, and what it hides is not said', (name, value) => {
+  expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} takes`))
+  expect(() => readConfig({ [name]: value })).not.toThrow(/hush/)
+})
+
 test('the configuration does not change', () => {
   const config = readConfig({}) as { port: number }
 
@@ -53,6 +73,11 @@ test.each<[string, string, string, unknown]>([
     'http://b.example:3000',
   ]],
   ['A2A_PLAIN_RECEIPTS', '1', 'a2aPlainReceipts', true],
+  ['ALLOW_PRIVATE_TARGETS', '1', 'allowPrivateTargets', true],
+  ['BLOCKED_TARGETS', '192.0.2.0/24,2001:db8::1', 'blockedTargets', ['192.0.2.0/24', '2001:db8::1']],
+  ['EGRESS_PROXY', 'http://ann:hush@proxy.example:3128', 'egressProxy', 'http://ann:hush@proxy.example:3128'],
+  ['MAIL_FROM', ' Grid@Grid.example ', 'mailFrom', 'grid@grid.example'],
+  ['MAILS_PER_HOUR', '1', 'mailsPerHour', 1],
   ['LOG_LEVEL', 'debug', 'logLevel', 'debug'],
 ])('%s=%s is %s: %j', (name, value, key, expected) => {
   expect(readConfig({ [name]: value })).toHaveProperty(key, expected)

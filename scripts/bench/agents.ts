@@ -1,8 +1,8 @@
 /** Put an account with agents into the database that the environment names, and print them as JSON. */
+import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { createAccount, enterAccount } from '../../src/grid/accounts.ts'
 import { createAgent } from '../../src/grid/agents.ts'
-import { createLog } from '../../src/log.ts'
 import { openStore } from '../../src/store/store.ts'
 
 export interface BenchAgent {
@@ -19,7 +19,7 @@ export interface BenchAgents {
 }
 
 async function addAgents(senderCount: number, readerCount: number): Promise<BenchAgents> {
-  const store = await openStore({ config: readConfig(process.env), now: Date.now, log: createLog('warn') })
+  const store = await openStore(processDeps(readConfig({ LOG_LEVEL: 'warn', ...process.env })))
   const system = { type: 'system', job: 'bench' } as const
   const { id } = await createAccount(store, { name: 'Bench', ownerEmail: 'bench@example.com' }, system)
   const account = await enterAccount(store, id, system)

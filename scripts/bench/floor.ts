@@ -5,10 +5,9 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { Hono } from 'hono'
 import { createApp } from '../../src/app.ts'
+import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Deps } from '../../src/deps.ts'
 import { listen } from '../../src/listen.ts'
-import { createLog } from '../../src/log.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
 import { runTool, toolResult } from '../../src/mcp/tool.ts'
 import type { AccountStore } from '../../src/store/account.ts'
@@ -16,7 +15,7 @@ import type { Credential } from '../../src/store/global/credentials.ts'
 import type { Store } from '../../src/store/store.ts'
 
 const config = readConfig(process.env)
-const deps: Deps = { config, now: Date.now, log: createLog(config.logLevel) }
+const deps = processDeps(config)
 
 const caller: Credential = {
   accountId: 'account',

@@ -22,6 +22,7 @@ const path = '/commands'
 export async function takeCommands(store: Store, commands: readonly StoreCommand[]): Promise<Listener> {
   const { token } = await mintLinkToken()
   const listener = await listen((request) => answer(store, commands, token, request), { port: 0, host })
+  store.deps.ownPorts.add(listener.port)
   store.announce({ url: `http://${host}:${listener.port}${path}`, token })
   return listener
 }

@@ -4,8 +4,10 @@ import { setTimeout } from 'node:timers'
 import { type Config, readConfig } from '../config.ts'
 import type { Deps, Log } from '../deps.ts'
 import { freePort } from '../lib/free-port.ts'
+import { createSafeFetch } from '../lib/safe-fetch.ts'
 import { second } from '../lib/time.ts'
-import { createLog } from '../log.ts'
+import { createLinkLog, createLog } from '../log.ts'
+import { createMail } from '../mail.ts'
 
 /** A stop that takes longer ends the process; that is as safe as a crash. Reliability 8. */
 const stopLimit = 15 * second
@@ -21,9 +23,19 @@ export async function serverConfig(env: Record<string, string | undefined>): Pro
   return readConfig({ ...env, PORT: String(await freePort(config.host)) })
 }
 
-/** The real clock and the log of this process. */
+/** The real clock, the log of this process, and its ways out. Whoever lets it send mail closes `mail` in the end. */
 export function processDeps(config: Config, stopping?: AbortSignal): Deps {
-  return { config, now: Date.now, log: createLog(config.logLevel), stopping }
+  const log = createLog(config.logLevel)
+  const ownPorts = new Set([config.port])
+  return {
+    config,
+    now: Date.now,
+    log,
+    ownPorts,
+    safeFetch: createSafeFetch({ config, log, ownPorts }),
+    mail: createMail({ config, log, printLink: createLinkLog(config.logLevel) }),
+    stopping,
+  }
 }
 
 /** Aborts on SIGTERM or SIGINT; a second one, or 15 s, ends the process at once. */

@@ -7,6 +7,8 @@ import { CommandError } from './command.ts'
 
 /** How long running requests may take to finish when the process stops. Reliability 8. */
 const grace = 10 * second
+/** How long mails may take that wait then. */
+const mailGrace = 3 * second
 
 export interface Server {
   readonly store: Store
@@ -26,9 +28,10 @@ export async function startServer(deps: Deps): Promise<Server> {
   return { store, listeners: [listener] }
 }
 
-/** Take nothing new, answer what runs, commit what waits, release the database. */
+/** Take nothing new, answer what runs, send mails that wait, commit what waits, release the database. */
 export async function stopServer({ store, listeners }: Server): Promise<void> {
   await Promise.all(listeners.map((listener) => listener.stop(grace)))
+  await store.deps.mail.close(mailGrace)
   await store.close()
 }
 

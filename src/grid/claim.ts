@@ -1,9 +1,7 @@
 /** Claiming: the owner of a mailbox takes the agents that signed up for it, or some of them. Security: section 4. */
 import { requirePermission } from '../auth/actor.ts'
-import { hashPassword } from '../auth/passwords.ts'
-import { hashForLookup, mintLinkToken } from '../auth/secrets.ts'
+import { hashForLookup } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
-import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Claimable } from '../store/global/claims.ts'
 import type { Statement } from '../store/bound.ts'
@@ -11,7 +9,6 @@ import type { Store } from '../store/store.ts'
 import { checkName } from './accounts.ts'
 import { recorded } from './activity.ts'
 import { againOnConflict } from './conflict.ts'
-import { linkLifetimeMs } from './people.ts'
 
 /** What a claim link opens. */
 export interface OpenClaim {
@@ -146,52 +143,4 @@ function discarded({ change }: AccountStore, ids: string[], at: number): Stateme
 function byAlias(agents: Claimable[], { keep, discard }: Decision) {
   const aliases = (ids: string[]) => agents.filter(({ id }) => ids.includes(id)).map(({ alias }) => `@${alias}`)
   return { kept: aliases(keep), discarded: aliases(discard) }
-}
-
-/**
- * A one-time link that proves the mailbox a claim names, to be mailed there. Who opens it is, or becomes, the
- * person of that mailbox. Fails with `link_expired`.
- */
-export async function claimProofLink(store: Store, token: string): Promise<{ email: string; url: string }> {
-  const { ownerEmail } = await openClaim(store, token)
-  const { global, deps: { config, now } } = store
-  const proof = await mintLinkToken()
-  const at = now()
-  const link = { id: newId(), kind: 'claim' as const, tokenHash: proof.hash, userId: null, email: ownerEmail }
-  await store.write([global.links.add({ ...link, expiresAt: at + linkLifetimeMs.claim }, at)])
-  return { email: ownerEmail, url: `${config.appUrl}/claim/${token}/${proof.token}` }
-}
-
-/** The mailbox that a proof link stands for, and its person if there is one. Fails with `link_expired`. */
-export async function openProof(store: Store, token: string): Promise<{ email: string; isKnown: boolean }> {
-  const link = await store.global.links.byToken('claim', hashForLookup(token), store.deps.now())
-  if (!link?.email) throw new GridError('link_expired', 'This link was used already or has expired. Ask for a new one.')
-  return { email: link.email, isKnown: (await store.global.users.byEmail(link.email)) !== undefined }
-}
-
-/**
- * Use a proof link up: the person of its mailbox, made with `name` and, if one was chosen, a password when there is
- * none yet. Resolves to the user's id. Fails with `link_expired` or `invalid_input`.
- */
-export async function useProof(
-  store: Store,
-  token: string,
-  input: { name: string; password: string },
-): Promise<string> {
-  const { global, deps: { now } } = store
-  return await againOnConflict(async () => {
-    const { email } = await openProof(store, token)
-    const at = now()
-    const use = global.links.use('claim', hashForLookup(token), at)
-    const known = await global.users.byEmail(email)
-    if (known) {
-      await store.write([...use, global.users.proveEmail(known.id, email, at)])
-      return known.id
-    }
-    const name = checkName(input.name, 'name')
-    const passwordHash = input.password === '' ? null : await hashPassword(input.password)
-    const id = newId()
-    await store.write([...use, global.users.add({ id, email, name, passwordHash, verifiedAt: at }, at)])
-    return id
-  })
 }

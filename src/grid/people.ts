@@ -1,5 +1,5 @@
 /** People: how the first of them comes to the grid, and how they sign in. */
-import { checkPassword, hashPassword } from '../auth/passwords.ts'
+import { hashPassword, verifyPassword } from '../auth/passwords.ts'
 import { hashForLookup, mintLinkToken } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
@@ -16,7 +16,7 @@ export const linkLifetimeMs: Record<LinkKind, number> = {
   sign_in: 15 * minute,
   reset: 15 * minute,
   change_email: 15 * minute,
-  claim: 15 * minute,
+  claim: day,
 }
 
 /**
@@ -85,7 +85,7 @@ export async function setUp(store: Store, token: string, input: SetUp): Promise<
  */
 export async function signIn(store: Store, input: { email: string; password: string }): Promise<string> {
   const user = await store.global.users.byEmail(signInEmail(input.email))
-  const isRight = await checkPassword(user?.passwordHash ?? null, input.password)
+  const isRight = await verifyPassword(user?.passwordHash, input.password)
   if (!user || !isRight) throw new GridError('sign_in_failed', 'The address or the password is wrong.')
   return user.id
 }

@@ -9,6 +9,7 @@ import type { Config } from '../config.ts'
 import type { Store } from '../store/store.ts'
 import { checkDescription, newAgentStatements, refuseTakenAlias } from './agents.ts'
 import { checkNewAlias } from './alias.ts'
+import { mailClaim } from './claim-proof.ts'
 import { normalEmail } from './email.ts'
 import { attachSkills, checkSkills, refuseTooManySkills } from './skills.ts'
 
@@ -92,7 +93,14 @@ export async function signUp(store: Store, input: SignupInput, address: string):
         ...attachSkills(account, agent.id, skills),
         store.global.accounts.closeToJoins(home, maxProvisionalAgents),
       ])
-      return asResult(config, alias, key.key, claim.token)
+      const result = asResult(config, alias, key.key, claim.token)
+      // One mail for each provisional account. Nobody waits for it: the time of the answer must not tell who has an
+      // account, and a mail must not fail a signup. Security A1.
+      if (!joined) {
+        mailClaim(store, claim.token, address, alias)
+          .catch((error) => store.deps.log.warn('A claim mail was not sent', { error }))
+      }
+      return result
     } catch (error) {
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
       // Repeated after a lost answer, the write met its own agent: then it is done.

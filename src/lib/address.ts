@@ -28,6 +28,12 @@ function bucket(address: Address): string {
   return `${parts.map((part) => part.toString(16)).join(':')}::/64`
 }
 
+/** The /48 around an IPv6 unit of `clientAddress`; undefined for IPv4, where an address is all there is. */
+export function wideAddress(unit: string): string | undefined {
+  if (!unit.endsWith('::/64')) return undefined
+  return `${unit.split(':').slice(0, 3).join(':')}::/48`
+}
+
 function parse(text: string): Address | undefined {
   if (!ipaddr.isValid(text)) return undefined
   // Four-part decimal only: `0x7f.1` and `2130706433` are addresses to some readers and not to others.

@@ -13,12 +13,15 @@ const queryOfAddress = /(https?:\/\/[^\s"?#\\]{1,2000})\?[^\s"#\\]+/g
 // The name and password of `https://name:password@host`.
 const userInAddress = /:\/\/[^\s/@"]+@/g
 
+// A segment of a path that is the token of a link: of 256 bits, in base62.
+const linkToken = /\/[0-9A-Za-z]{43}(?![0-9A-Za-z])/g
+
 const secretFields = /^(authorization|cookie|set-cookie|password|token|secret|api_?key|.*(token|secret|password))$/i
 
-/** Replace every credential in a text by its kind and last four characters; claim tokens, and users in addresses, by `…`. */
+/** Replace every credential in a text by its kind and last four characters; tokens of links, and users in addresses, by `…`. */
 export function redact(text: string): string {
   return text.replace(credentialInText, 'grid_$1_…$2').replace(/\/claim\/[\w-]+/g, '/claim/…')
-    .replace(userInAddress, '://…@').replace(queryOfAddress, '$1?…')
+    .replace(linkToken, '/…').replace(userInAddress, '://…@').replace(queryOfAddress, '$1?…')
 }
 
 /** JSON without the values of fields that hold secrets, by their names, and without credentials anywhere. */

@@ -2,6 +2,7 @@
 import type { Crossings, Db } from './account.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareArrivals } from './global/arrivals.ts'
+import { prepareAttempts } from './global/attempts.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareCredentials } from './global/credentials.ts'
 import { prepareLinks } from './global/links.ts'
@@ -15,6 +16,7 @@ export function prepareGlobalTables(db: Db, crossings: Crossings) {
   return {
     accounts: prepareAccounts(db),
     arrivals: prepareArrivals(db, crossings),
+    attempts: prepareAttempts(db),
     claims: prepareClaims(db, crossings),
     credentials: prepareCredentials(db, crossings),
     links: prepareLinks(db),

@@ -51,6 +51,7 @@ export class WriteQueue {
   #waiting = 0
   #running = false
   #broken = false
+  #ended = false
   #idle: (() => void)[] = []
 
   constructor(options: QueueOptions) {
@@ -61,6 +62,7 @@ export class WriteQueue {
   write(lane: string, statements: Statement[]): Promise<UnitRows> {
     for (const statement of statements) this.#options.inspect(statement.sql)
     if (this.#broken) return Promise.reject(storageFailed())
+    if (this.#ended) return Promise.reject(stopped())
     if (this.#waiting >= maxWaiting) return Promise.reject(overloaded())
 
     return new Promise((resolve, reject) => {
@@ -72,6 +74,12 @@ export class WriteQueue {
       this.#waiting++
       this.#schedule()
     })
+  }
+
+  /** Take nothing more: work that nobody waits for may still come. Resolves as `drained` does. */
+  end(): Promise<void> {
+    this.#ended = true
+    return this.drained()
   }
 
   /** Resolves when nothing waits and nothing runs. */
@@ -191,6 +199,10 @@ export class WriteQueue {
 
 function overloaded(): GridError {
   return new GridError('unavailable', 'The grid is busy. Repeat the call in a moment.', { retryAfterSeconds: 1 })
+}
+
+function stopped(): GridError {
+  return new GridError('unavailable', 'The grid is stopping.', { retryAfterSeconds: 5 })
 }
 
 function storageFailed(): GridError {

@@ -159,7 +159,7 @@ function assemble(
     },
     async close() {
       await waiting.close()
-      await queue.drained()
+      await queue.end()
       if (path) {
         // First, so that it is not the next owner's.
         removeOwner(path)

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { claimProofLink, openProof, useProof } from '../grid/claim.ts'
+import { openClaim } from '../grid/claim.ts'
+import { mailClaim, openProof, useProof } from '../grid/claim-proof.ts'
 import { Notice } from '../html/bits.tsx'
 import { Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
@@ -9,11 +10,12 @@ import type { Web } from './web.ts'
 
 /** Proving the mailbox that a claim names: a mailed link, which also makes the person when there is none yet. */
 export function claimProofPages({ get, post }: Pages<OpenVisit>, { store, sessions }: Web): void {
-  const { config } = store.deps
+  const { config, mail } = store.deps
 
-  post('/claim/:token/proof', async ({ param }) => {
-    const { email } = await claimProofLink(store, param('token'))
-    return sent(email)
+  post('/claim/:token/proof', async ({ param, address }) => {
+    const { ownerEmail } = await openClaim(store, param('token'))
+    await mailClaim(store, param('token'), address)
+    return sent(ownerEmail, mail.isConfigured)
   })
   get('/claim/:token/:proof', show)
   // A scanner of mails opens links; it does not press buttons (security O15).
@@ -65,13 +67,23 @@ export function claimProofPages({ get, post }: Pages<OpenVisit>, { store, sessio
   }
 }
 
-function sent(email: string) {
+function sent(email: string, isMailed: boolean) {
   return barePage(
     { title: 'Look into your mailbox' },
     <>
-      <h1>Look into your mailbox</h1>
+      <h1>{isMailed ? 'Look into your mailbox' : 'Ask whoever runs this grid'}</h1>
       <p>
-        A link is on its way to <strong>{email}</strong>. It works for 15 minutes, once.
+        {isMailed
+          ? (
+            <>
+              A link is on its way to <strong>{email}</strong>, unless one was sent in the last minutes.
+            </>
+          )
+          : (
+            <>
+              This grid sends no mail. The link for <strong>{email}</strong> stands in the server’s log.
+            </>
+          )} It works for 24 hours, once.
       </p>
     </>,
   )

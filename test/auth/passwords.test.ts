@@ -1,21 +1,119 @@
+/** Passwords of people (security 3.2, K2, E1). */
 import { Argon2id } from 'oslo/password'
 import { expect, test } from 'vitest'
-import { hashPassword } from '../../src/auth/passwords.ts'
+import { nativeArgon2, wasmArgon2 } from '../../src/auth/argon2.ts'
+import { isCommonPassword } from '../../src/auth/common-passwords.ts'
+import { hashPassword, verifyPassword } from '../../src/auth/passwords.ts'
 
 test('a password is stored as Argon2id with 19 MiB, two passes and one lane', async () => {
   const hash = await hashPassword('correct horse')
 
   expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   expect(await new Argon2id().verify(hash, 'correct horse')).toBe(true)
-  expect(await new Argon2id().verify(hash, 'correct house')).toBe(false)
+  expect(await verifyPassword(hash, 'correct horse')).toBe(true)
+  expect(await verifyPassword(hash, 'correct house')).toBe(false)
   expect(await hashPassword('correct horse')).not.toBe(hash)
 })
 
 test.each([[9, false], [10, true], [200, true], [201, false]])(
   'a password of %i characters is accepted: %s',
   async (length, ok) => {
-    const result = await hashPassword('x'.repeat(length)).then(() => true, (error) => error.code)
+    const result = await hashPassword(letters(length)).then(() => true, (error) => error.code)
 
     expect(result).toBe(ok ? true : 'invalid_input')
   },
 )
+
+test('characters are counted as people count them, after NFKC', async () => {
+  expect(await codeOf(hashPassword('🦊🐻🐼🐨🐯🦁🐮🐷🐸'))).toBe('invalid_input')
+  expect(await codeOf(hashPassword('🦊🐻🐼🐨🐯🦁🐮🐷🐸🐵'))).toBe('ok')
+  // One character that becomes eighteen.
+  expect(await codeOf(hashPassword(`${'ﷺ'.repeat(12)}x`))).toBe('invalid_input')
+})
+
+test('the same letters in another form are the same password', async () => {
+  const hash = await hashPassword('Gr\u00fc\u00dfe aus Ｋöln')
+
+  expect(await verifyPassword(hash, 'Gru\u0308\u00dfe aus K\u00f6ln')).toBe(true)
+})
+
+test.each<[string, string | null | undefined]>([
+  ['no hash', null],
+  ['no user', undefined],
+])('with %s every password is wrong', async (_, hash) => {
+  expect(await verifyPassword(hash, 'correct horse')).toBe(false)
+  expect(await verifyPassword(hash, '')).toBe(false)
+  expect(await verifyPassword(hash, 'x'.repeat(1_000_000))).toBe(false)
+})
+
+test('a password that is far too long is wrong, though its hash would be compared', async () => {
+  const hash = await new Argon2id().hash('')
+
+  expect(await verifyPassword(hash, 'x'.repeat(1_000_000))).toBe(false)
+})
+
+test.each([
+  'password123',
+  'Passw0rd2024!',
+  'P@ssw0rd!!',
+  'qwertyuiop',
+  'Qwertyuiop1',
+  '1234567890',
+  '123456789012345',
+  'aaaaaaaaaaaa',
+  'abcabcabcabc',
+  'iloveyou1234',
+  'letmein12345',
+  'Welcome2026!',
+  'Summer2025!!',
+  'administrator',
+  'changeme1234',
+  'superman1999',
+  '1q2w3e4r5t6y',
+  'qwerty123456',
+  'Liverpool2024',
+  'agent-grid-2026',
+  'football football',
+  'correcthorsebatterystaple',
+])('%s is refused', async (password) => {
+  expect(await codeOf(hashPassword(password))).toBe('invalid_input')
+})
+
+test.each(['correct horse', 'vjQ8-mm2x-Kp', 'violet stapler hums', 'tiger rose autumn london', 'passwort für Ümläute'])(
+  '%s is not among those tried first',
+  (password) => {
+    expect(isCommonPassword(password)).toBe(false)
+  },
+)
+
+test('two hashes run at once, sixteen wait, and the rest is turned away at once', async () => {
+  const attempts = Array.from({ length: 25 }, () => codeOf(verifyPassword(null, 'correct horse')))
+
+  const results = await Promise.all(attempts)
+
+  expect(results.filter((result) => result === 'ok')).toHaveLength(18)
+  expect(results.slice(18)).toEqual(Array(7).fill('rate_limit_exceeded'))
+  expect(await codeOf(verifyPassword(null, 'correct horse'))).toBe('ok')
+})
+
+test('the native and the WebAssembly implementation verify each other', async () => {
+  const [native, wasm] = await Promise.all([nativeArgon2(), wasmArgon2()])
+  const hashes = [await native.hash('correct hörse'), await wasm.hash('correct hörse')]
+
+  for (const hash of hashes) {
+    expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    for (const { verify } of [native, wasm]) {
+      expect([await verify(hash, 'correct hörse'), await verify(hash, 'correct horse')]).toEqual([true, false])
+      expect(await verify('nonsense', 'correct horse')).toBe(false)
+    }
+  }
+})
+
+/** Different letters, as many as asked. */
+function letters(length: number): string {
+  return Array.from({ length }, (_, i) => String.fromCharCode(97 + (i * i * 7 + i * 3) % 26)).join('')
+}
+
+function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(() => 'ok', (error) => error.code)
+}

@@ -1,12 +1,12 @@
 /** A process that opens the database of its first argument, says how that went, and holds it until its input ends. */
+import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
-import { createLog } from '../../src/log.ts'
 import { openStore } from '../../src/store/store.ts'
 
 const [, , url, lockWait = '0'] = process.argv
-const config = readConfig({ DATABASE_URL: url, LOCK_WAIT: lockWait })
+const config = readConfig({ DATABASE_URL: url, LOCK_WAIT: lockWait, LOG_LEVEL: 'error' })
 
-openStore({ config, now: () => Date.now(), log: createLog('error') }).then(async (store) => {
+openStore(processDeps(config)).then(async (store) => {
   await store.write([{
     sql: "INSERT INTO store_facts (key, value) VALUES (?, 'held')",
     args: [`held by ${process.pid}`],

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
 import { connect } from '../../src/store/client.ts'
@@ -213,7 +214,7 @@ test('a path with spaces is the path the driver opens', async () => {
 async function open(env: Record<string, string> = {}, onStorageFault?: (error: unknown) => void) {
   let client!: Client
   const config = readConfig({ DATABASE_URL: `file:${path}`, ...env })
-  const store = await openStore({ config, now: () => Date.now(), log: createLog('error', () => {}) }, {
+  const store = await openStore({ ...processDeps(config), log: createLog('error', () => {}) }, {
     connect: (options) => client = connect(options),
     onStorageFault,
   })

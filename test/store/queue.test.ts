@@ -273,6 +273,17 @@ test('drained() resolves when nothing waits and nothing runs', async () => {
   expect(done).toBe(true)
 })
 
+test('after its end a queue takes nothing more, and no disk is blamed', async () => {
+  const { queue, commits } = testQueue()
+
+  const last = queue.write('a', [unit('last')])
+  await queue.end()
+  await last
+
+  await expect(queue.write('a', [unit('late')])).rejects.toMatchObject({ code: 'unavailable' })
+  expect(commits).toEqual([['last']])
+})
+
 test('a statement that the inspector refuses never waits', () => {
   const { queue, commits } = testQueue({
     options: {

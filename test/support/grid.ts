@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Deps } from '../../src/deps.ts'
+import type { Deps, OutgoingMail } from '../../src/deps.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import { createAccount } from '../../src/grid/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents.ts'
+import { createSafeFetch } from '../../src/lib/safe-fetch.ts'
 import { createLog } from '../../src/log.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
 import { tripwire } from './tripwire.ts'
@@ -66,10 +67,20 @@ export async function emptyGrid({ env, url, stopping, ...options }: TestGridOpti
   const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
   const logs: string[] = []
   const config = readConfig({ LOG_LEVEL: 'debug', DATABASE_URL: url ?? `file:${join(folder, 'grid.db')}`, ...env })
+  const log = createLog(config.logLevel, (line) => logs.push(line))
+  const mails: OutgoingMail[] = []
+  const ownPorts = new Set([config.port])
   const deps: Deps = {
     config,
     now: () => clock.now,
-    log: createLog(config.logLevel, (line) => logs.push(line)),
+    log,
+    safeFetch: createSafeFetch({ config, log, ownPorts }),
+    mail: {
+      isConfigured: true,
+      send: (mail) => void mails.push(mail),
+      close: () => Promise.resolve(),
+    },
+    ownPorts,
     stopping,
   }
   const store = await openStore(deps, { inspect: tripwire, ...options })
@@ -83,6 +94,8 @@ export async function emptyGrid({ env, url, stopping, ...options }: TestGridOpti
     deps,
     clock,
     logs,
+    /** Mails that would have been queued, the oldest first. */
+    mails,
     folder,
     /** A request as the door gets it; `init.headers` as they are. */
     request,

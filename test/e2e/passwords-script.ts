@@ -1,0 +1,20 @@
+/** Hashes of both implementations, verified by both, on whatever runtime runs this; and which one is chosen. */
+import { type Argon2, argon2, nativeArgon2, wasmArgon2 } from '../../src/auth/argon2.ts'
+
+async function main(): Promise<void> {
+  const wasm = await wasmArgon2()
+  const native = await nativeArgon2().catch(() => undefined)
+  const all = [wasm, ...(native ? [native] : [])]
+  const verified: boolean[] = []
+  for (const { hash } of all) {
+    const phc = await hash('correct hörse')
+    for (const { verify } of all) {
+      verified.push(await verify(phc, 'correct hörse') && !(await verify(phc, 'correct horse')))
+    }
+  }
+  const chosen: Argon2 = await argon2()
+  const works = await chosen.verify(await chosen.hash('correct hörse'), 'correct hörse')
+  console.log(JSON.stringify({ native: native !== undefined, verified, works }))
+}
+
+main()
