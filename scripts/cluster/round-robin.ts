@@ -28,8 +28,8 @@ const host = '127.0.0.1'
 const checkEveryMs = 500
 
 /**
- * Pass requests on as they come, event streams and long waits included. An instance that is not ready is left
- * out, and where a connection is refused the next one is tried. What was sent is never sent again: an instance
+ * Pass requests on as they come, event streams and long waits included. An instance that is not ready is the
+ * last to be asked, and where a connection is refused the next one is tried. What was sent is never sent again: an instance
  * that dies under a request is a 502, whose outcome only the client's idempotency key can settle.
  */
 export async function startRoundRobin({ port, instances }: RoundRobinOptions): Promise<RoundRobin> {
@@ -40,7 +40,8 @@ export async function startRoundRobin({ port, instances }: RoundRobinOptions): P
   const server = createServer((incoming, answer) => {
     const first = turn++ % targets.length
     const inTurn = [...targets.slice(first), ...targets.slice(0, first)]
-    pass(incoming, answer, inTurn.filter(({ isReady }) => isReady), answered)
+    // Those that were not ready come last: all may only have been slow to say so.
+    pass(incoming, answer, inTurn.sort((a, b) => Number(b.isReady) - Number(a.isReady)), answered)
   })
   await new Promise<void>((ready, failed) => {
     server.once('error', failed)
