@@ -21,13 +21,15 @@ export interface LibsqlServerOptions {
   adminPort: number
   /** A file for what it says; without one nothing is kept. */
   log?: string
+  /** `strong`, the default, is set at each start: an acknowledged commit is on disk. */
+  durability?: 'strong' | 'as it is'
   /** Out of the reach of the terminal's Ctrl-C: whoever started it ends it, after its clients. */
   detached?: boolean
 }
 
-/** Start a libsql-server that fsyncs each commit, and wait until it answers. */
+/** Start a libsql-server and wait until it answers. */
 export async function startLibsqlServer(options: LibsqlServerOptions): Promise<LibsqlServer> {
-  const { folder, port, adminPort, log, detached = false } = options
+  const { folder, port, adminPort, log, durability = 'strong', detached = false } = options
   const output = log === undefined ? 'ignore' : openSync(log, 'a')
   const server = spawn(sqldBinary(), [
     ...['-d', folder],
@@ -49,7 +51,7 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
 
   try {
     await answers(`http://127.0.0.1:${port}/health`, () => server.exitCode !== null)
-    await fsyncEachCommit(adminPort)
+    if (durability === 'strong') await fsyncEachCommit(adminPort)
   } catch (error) {
     signal('SIGKILL')
     await ended

@@ -7,6 +7,8 @@ export interface RoundRobin {
   port: number
   /** How many requests each instance answered, by its port. */
   answered: Map<number, number>
+  /** Whether the instance on a port was ready when it was last asked. */
+  isReady(port: number): boolean
   /** Ask every instance now whether it is ready; how many are. */
   check(): Promise<number>
   stop(): Promise<void>
@@ -50,7 +52,7 @@ export async function startRoundRobin({ port, instances }: RoundRobinOptions): P
   const ownPort = (server.address() as AddressInfo).port
 
   async function check(): Promise<number> {
-    await Promise.all(targets.map(async (target) => target.isReady = await isReady(target.port, ownPort)))
+    await Promise.all(targets.map(async (target) => target.isReady = await saysReady(target.port, ownPort)))
     return targets.filter(({ isReady }) => isReady).length
   }
   const checks = setInterval(() => void check(), checkEveryMs)
@@ -58,6 +60,7 @@ export async function startRoundRobin({ port, instances }: RoundRobinOptions): P
   return {
     port: ownPort,
     answered,
+    isReady: (port) => targets.some((target) => target.port === port && target.isReady),
     check,
     stop() {
       clearInterval(checks)
@@ -126,7 +129,7 @@ function refuse(answer: ServerResponse, status: number, message: string): void {
 }
 
 /** As the grid knows itself: it answers to no other host. */
-async function isReady(port: number, ownPort: number): Promise<boolean> {
+async function saysReady(port: number, ownPort: number): Promise<boolean> {
   const question = { headers: { Host: `localhost:${ownPort}` }, timeoutMs: 2_000 }
   return await ask(`http://${host}:${port}/readyz`, question).then(({ status }) => status === 200, () => false)
 }

@@ -12,11 +12,11 @@ const chosen = CHAOS_RUNTIMES === undefined ? runtimes : CHAOS_RUNTIMES.split(',
 const patience = 120_000 + (seconds ?? 0) * 3_000
 
 test('three processes, killed at random: nothing lost, nothing twice, in order', async () => {
-  await holds({ seconds: seconds ?? 7, killDatabase: false })
+  await holds({ seconds: seconds ?? 6, killDatabase: false })
 }, patience)
 
 test('and the libsql-server too, once in the middle', async () => {
-  await holds({ seconds: seconds ?? 5, killDatabase: true })
+  await holds({ seconds: seconds ?? 4, killDatabase: true })
 }, patience)
 
 async function holds(options: Pick<ChaosOptions, 'seconds' | 'killDatabase'>): Promise<void> {
@@ -27,6 +27,6 @@ async function holds(options: Pick<ChaosOptions, 'seconds' | 'killDatabase'>): P
   expect(faults).toEqual(noFaults)
   expect(trials).toEqual(fullTrials)
   expect(database).toEqual(soundDatabase)
-  expect(figures.kills).toBeGreaterThan(options.seconds / 4)
-  expect(figures.acknowledged).toBeGreaterThan(100)
+  expect(figures.kills).toBeGreaterThan(0)
+  expect(figures.acknowledged).toBeGreaterThan(20)
 }

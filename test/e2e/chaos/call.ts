@@ -1,10 +1,13 @@
 /** One call of a client that knows that its answer may get lost. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { bearer, mcp, post } from '../client.ts'
 
 /** `unknown`: no answer, or one that says to repeat the call. */
 // deno-lint-ignore no-explicit-any -- whatever a tool or a method answers
 export type Outcome = { done: any } | { refused: string } | 'unknown'
 
+/** Before a call is repeated. */
+export const pauseMs = 50
 /** Codes that ask for the call to be repeated. */
 const passing = ['unavailable', 'write_conflict']
 
@@ -36,4 +39,17 @@ export async function messageSend(
   if (!answer || answer.status >= 500) return 'unknown'
   if (answer.body?.result) return { done: { message_id: answer.body.result.messageId } }
   return { refused: `${answer.status} ${JSON.stringify(answer.body)}` }
+}
+
+/** Repeat a call that had no answer until it has one. For calls that are safe to repeat. */
+export async function settled(
+  attempt: () => Promise<Outcome>,
+  onUnknown: () => void = () => {},
+): Promise<Exclude<Outcome, 'unknown'>> {
+  for (;;) {
+    const outcome = await attempt()
+    if (outcome !== 'unknown') return outcome
+    onUnknown()
+    await sleep(pauseMs)
+  }
 }

@@ -132,8 +132,10 @@ async function underLoad(
     send(load, agent('poster'), post, { door: 'mcp', hasKey: true }),
   ]
   const target = [{ to: trialReader, mailboxes: [trialReader] }]
+  // However slow the machine, they try more than a trial allows.
+  const untilDone = new AbortController().signal
   const tried = triallists.map((alias) =>
-    send(load, agent(alias), target, { door: 'mcp', hasKey: true }, trialMessages + 5)
+    send({ ...load, ended: untilDone }, agent(alias), target, { door: 'mcp', hasKey: true }, trialMessages + 5)
   )
   const read_ = [...readers, shared, trialReader].map((alias) => read({ ...load, ended: reading.signal }, agent(alias)))
 
@@ -149,7 +151,7 @@ async function underLoad(
   return killed
 }
 
-/** Counts the kills that met a running process. */
+/** Counts the kills. One that is not ready is spared: on a slow machine nothing would ever be. */
 async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promise<number> {
   const startedAt = performance.now()
   let killed = 0
@@ -158,10 +160,9 @@ async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promi
     if (what === 'database') {
       cluster.killDatabase(downMs)
       killed++
-    } else {
-      const instance = cluster.instances[what]
-      if (instance.pid() !== undefined) killed++
-      instance.kill(downMs)
+    } else if (cluster.proxy.isReady(cluster.instances[what].port)) {
+      cluster.instances[what].kill(downMs)
+      killed++
     }
   }
   return killed

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadedAgent } from '../load.ts'
-import { messageSend, type Outcome, tool } from './call.ts'
+import { messageSend, type Outcome, pauseMs, settled, tool } from './call.ts'
 import type { Ledger, Shown } from './ledger.ts'
 
 /** How a sender sends. With a key it repeats what had no answer; without one it goes on to its next message. */
@@ -18,7 +18,6 @@ export interface Load {
   ended: AbortSignal
 }
 
-const pauseMs = 50
 /** One acknowledged send in so many is repeated, which must change nothing. */
 const repeatEvery = 10
 
@@ -41,7 +40,7 @@ export async function send(
         ? messageSend(base, sender.key, { messageId, to, text: sent.text }, key)
         : tool(base, sender.key, 'send_message', { to, message: sent.text, ...(key && { idempotency_key: key }) })
 
-    const outcome = hasKey ? await settled(attempt, ledger) : await attempt()
+    const outcome = hasKey ? await settled(attempt, () => ledger.unknown++) : await attempt()
     if (outcome === 'unknown') {
       ledger.unknown++
       await sleep(pauseMs)
@@ -51,7 +50,7 @@ export async function send(
       refusals.push(outcome.refused)
     }
     if (sent.id === undefined || !hasKey || n % repeatEvery !== 0) continue
-    const again = await settled(attempt, ledger)
+    const again = await settled(attempt, () => ledger.unknown++)
     if (!('done' in again) || again.done.message_id !== sent.id) {
       ledger.surprises.push(`${sent.text} repeated: ${JSON.stringify(again)}`)
     }
@@ -93,18 +92,8 @@ export async function historyOf(base: string, ledger: Ledger, reader: LoadedAgen
   }
 }
 
-/** Repeat what had no answer until there is one. */
-async function settled(attempt: () => Promise<Outcome>, ledger: Ledger): Promise<Exclude<Outcome, 'unknown'>> {
-  for (;;) {
-    const outcome = await attempt()
-    if (outcome !== 'unknown') return outcome
-    ledger.unknown++
-    await sleep(pauseMs)
-  }
-}
-
 async function answered(attempt: () => Promise<Outcome>, ledger: Ledger) {
-  const outcome = await settled(attempt, ledger)
+  const outcome = await settled(attempt, () => ledger.unknown++)
   if ('done' in outcome) return outcome.done
   throw new Error(outcome.refused)
 }

@@ -8,12 +8,12 @@ export interface Kill {
   downMs: number
 }
 
-/** Kills of instances 0.3 to 1.5 s apart, each down for up to 1 s; the database, if at all, once in the middle. */
+/** Kills of instances 0.5 to 2.5 s apart, each down for up to 1 s; the database, if at all, once in the middle. */
 export function planOf(options: { seed: number; seconds: number; instances: number; killDatabase: boolean }): Kill[] {
   const random = generator(options.seed)
   const endMs = options.seconds * 1_000
   const kills: Kill[] = []
-  for (let atMs = 500; atMs < endMs; atMs += 300 + random() * 1_200) {
+  for (let atMs = 500; atMs < endMs; atMs += 500 + random() * 2_000) {
     kills.push({ atMs, what: Math.floor(random() * options.instances), downMs: random() * 1_000 })
   }
   if (options.killDatabase) kills.push({ atMs: endMs / 2, what: 'database', downMs: random() * 1_000 })
