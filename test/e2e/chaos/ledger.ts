@@ -35,7 +35,9 @@ export class Ledger {
   }
 
   handOut(mailbox: string, messages: Shown[]): void {
-    this.handedOut.set(mailbox, [...this.handedOut.get(mailbox) ?? [], ...messages])
+    const list = this.handedOut.get(mailbox) ?? []
+    list.push(...messages)
+    this.handedOut.set(mailbox, list)
   }
 
   acknowledged(): Sent[] {
