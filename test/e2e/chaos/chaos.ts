@@ -137,7 +137,7 @@ async function underLoad(
   const tried = triallists.map((alias) =>
     send({ ...load, ended: untilDone }, agent(alias), target, { door: 'mcp', hasKey: true }, trialMessages + 5)
   )
-  const read_ = [...readers, shared, trialReader].map((alias) => read({ ...load, ended: reading.signal }, agent(alias)))
+  const reads = [...readers, shared, trialReader].map((alias) => read({ ...load, ended: reading.signal }, agent(alias)))
 
   const killed = await execute(plan, cluster)
   while (await cluster.proxy.check() < cluster.instances.length) await sleep(50)
@@ -147,7 +147,7 @@ async function underLoad(
     ledger.surprises.push(...refusals.filter((text) => !text.startsWith('trial_expired')))
   }
   reading.abort()
-  await Promise.all(read_)
+  await Promise.all(reads)
   return killed
 }
 
