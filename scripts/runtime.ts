@@ -1,5 +1,5 @@
 /**
- * Run a program on Deno or Bun: `tsx scripts/runtime.ts bun src/main.ts serve`.
+ * The three runtimes, and running a program on Deno or Bun: `tsx scripts/runtime.ts bun src/main.ts serve`.
  *
  * With install scripts off, as `.npmrc` says, the binaries stay in the packages of
  * the platform, and `.bin/bun` only prints an error.
@@ -12,6 +12,8 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 export type OtherRuntime = 'deno' | 'bun'
+export type Runtime = 'node' | OtherRuntime
+export const runtimes: readonly Runtime[] = ['node', 'deno', 'bun']
 
 /** The path of a runtime's binary: from npm, or from PATH. Throws when there is none. */
 export function runtimeBinary(name: OtherRuntime): string {
@@ -28,6 +30,27 @@ export function runtimeBinary(name: OtherRuntime): string {
   const found = [...fromNpm, ...onPath].find(isBinary)
   if (!found) throw new Error(`${name} was not found. Run npm ci, or install it and put it on PATH.`)
   return found
+}
+
+/**
+ * The words that start a TypeScript program of ours, whose path and arguments follow. On Deno it gets the
+ * least permissions that the grid needs: writing only in the folder of `databaseUrl`, if that is a file.
+ */
+export function commandLine(runtime: Runtime, databaseUrl = ''): string[] {
+  if (runtime === 'node') return [process.execPath, '--import', 'tsx']
+  if (runtime === 'bun') return [runtimeBinary('bun')]
+  const folder = databaseUrl.startsWith('file:') ? join(databaseUrl.slice('file:'.length), '..') : undefined
+  return [
+    runtimeBinary('deno'),
+    'run',
+    '--no-prompt',
+    '--allow-net',
+    '--allow-read',
+    ...(folder ? [`--allow-write=${folder}`] : []),
+    '--allow-env',
+    '--allow-ffi=./node_modules',
+    '--allow-sys=cpus,networkInterfaces,hostname',
+  ]
 }
 
 /** The stubs that npm leaves where a binary should be are small scripts. */

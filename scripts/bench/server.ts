@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../src/lib/free-port.ts'
-import { runtimeBinary } from '../runtime.ts'
+import { type Runtime, runtimeBinary, runtimes } from '../runtime.ts'
 
-export const runtimes = ['node', 'deno', 'bun'] as const
-export type Runtime = (typeof runtimes)[number]
+export { type Runtime, runtimes }
 
 export interface Server {
   readonly port: number

@@ -59,7 +59,7 @@ export function a2a(base: string, key: string | undefined, method: string, messa
   return post(base, '/a2a/v1/grid', { jsonrpc: '2.0', id: 'a-1', method, params: { message } }, bearer(key))
 }
 
-function bearer(key: string | undefined): Record<string, string> {
+export function bearer(key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { Authorization: `Bearer ${key}` }
 }
 

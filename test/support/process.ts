@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, vi } from 'vitest'
-import { runtimeBinary } from '../../scripts/runtime.ts'
+import { commandLine, type Runtime, runtimes } from '../../scripts/runtime.ts'
 
 // A process takes a second to start, and several on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -15,8 +15,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 const started: ChildProcess[] = []
 afterAll(() => started.forEach((child) => child.kill('SIGKILL')))
 
-export type Runtime = 'node' | 'deno' | 'bun'
-export const runtimes: readonly Runtime[] = ['node', 'deno', 'bun']
+export { type Runtime, runtimes }
 
 /** A folder for one test's files, and a database in it. */
 export interface Place {
@@ -111,23 +110,6 @@ function start(runtime: Runtime, script: string, words: string[], env: Record<st
   })
   started.push(child)
   return child
-}
-
-function commandLine(runtime: Runtime, databaseUrl = ''): string[] {
-  if (runtime === 'node') return [process.execPath, '--import', 'tsx']
-  if (runtime === 'bun') return [runtimeBinary('bun')]
-  const folder = databaseUrl.startsWith('file:') ? join(databaseUrl.slice('file:'.length), '..') : undefined
-  return [
-    runtimeBinary('deno'),
-    'run',
-    '--no-prompt',
-    '--allow-net',
-    '--allow-read',
-    ...(folder ? [`--allow-write=${folder}`] : []),
-    '--allow-env',
-    '--allow-ffi=./node_modules',
-    '--allow-sys=cpus,networkInterfaces,hostname',
-  ]
 }
 
 function watch(child: ChildProcess): { said(): { stdout: string; stderr: string }; ended: Promise<Ended> } {

@@ -31,7 +31,7 @@ export async function startProxy(url: string): Promise<Proxy> {
 
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://localhost:${(server.address() as AddressInfo).port}`,
     become(next) {
       state = next
       for (const socket of sockets) socket.destroy()

@@ -1,0 +1,96 @@
+/** `npm run cluster`: three processes of the grid on one libsql-server behind one address, until Ctrl-C. */
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { type Cluster, startCluster } from './cluster/cluster.ts'
+import { type Runtime, runtimes } from './runtime.ts'
+
+const usage = `npm run cluster -- [--folder ./data/cluster] [--port 8787] [--instances 3] [--runtime node]
+
+  --folder     data, keys and logs; they stay when the cluster stops
+  --port       the one address of all instances
+  --instances  1 to 4: a libsql-server stalls under more
+  --runtime    node, deno or bun, or several with commas: the instances take them in turn`
+
+interface Options {
+  folder: string
+  port: number
+  runtimes: Runtime[]
+}
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: {
+      folder: { type: 'string', default: './data/cluster' },
+      port: { type: 'string', default: '8787' },
+      instances: { type: 'string', default: '3' },
+      runtime: { type: 'string', default: 'node' },
+    },
+  })
+  const [port, count] = [Number(values.port), Number(values.instances)]
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error('--port takes a number from 0 to 65535')
+  if (!Number.isInteger(count) || count < 1 || count > 4) throw new Error('--instances takes a number from 1 to 4')
+  const names = values.runtime.split(',').map((text) => {
+    const name = runtimes.find((name) => name === text)
+    if (!name) throw new Error(`"${text}" is none of ${runtimes.join(', ')}`)
+    return name
+  })
+  return { folder: values.folder, port, runtimes: Array.from({ length: count }, (_, i) => names[i % names.length]) }
+}
+
+function greeting({ url, databaseUrl, instances }: Cluster, folder: string): string {
+  return [
+    `${instances.length} processes of agent-grid behind ${url}`,
+    '',
+    ...instances.map(({ name, runtime, pid, port }) => `  ${name}  ${runtime}, process ${pid()}, port ${port}`),
+    `  Database    ${databaseUrl}, data and logs in ${folder}`,
+    '',
+    'End one with kill -9 and go on using the address: it is started again, and nothing that was acknowledged is lost.',
+    '',
+    'Put an agent on the grid:',
+    `  curl ${url}/api/v1/agentic-signup -H 'Content-Type: application/json' \\`,
+    `    -d '{"owner_email":"you@example.com","alias":"my-agent"}'`,
+    'Make an account, whose agents have no trial limits:',
+    `  DATABASE_URL=${databaseUrl} BASE_URL=${url} \\`,
+    '    npm run -s grid -- create-account --name Acme --owner-email you@example.com',
+    '',
+    'Stop with Ctrl-C.',
+  ].join('\n')
+}
+
+async function main(): Promise<void> {
+  let options: Options
+  try {
+    options = readOptions()
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`)
+    process.exit(2)
+  }
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve())
+  })
+  try {
+    const cluster = await startCluster({
+      ...options,
+      // What the operator sets holds for all; what makes them a cluster is ours.
+      env: settingsOf(process.env),
+      onEvent: (text) => console.log(text),
+      detached: true,
+    })
+    console.log(greeting(cluster, options.folder))
+    await stopped
+    console.log('Stopping')
+    await cluster.stop()
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exitCode = 1
+  }
+  process.exit()
+}
+
+/** Settings of the grid that have nothing to do with where it runs. */
+function settingsOf(env: NodeJS.ProcessEnv): Record<string, string | undefined> {
+  const names = ['GRID_KEYS', 'SIGNUP_PER_HOUR', 'SIGNUP_JOIN', 'RESERVED_ALIASES', 'ALLOWED_ORIGINS', 'LOG_LEVEL']
+  return Object.fromEntries(names.flatMap((name) => env[name] === undefined ? [] : [[name, env[name]]]))
+}
+
+void main()

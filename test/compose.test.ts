@@ -1,0 +1,79 @@
+/** What can be tried of `compose.yaml` without an engine: its settings, and the program that sets durability. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { startLibsqlServer } from '../scripts/cluster/libsql-server.ts'
+import { describeSettings, readConfig } from '../src/config.ts'
+import { freePort } from '../src/lib/free-port.ts'
+import { newKeyRing } from '../src/lib/key-ring.ts'
+
+const compose = parse(readFileSync('compose.yaml', 'utf8'), { merge: true })
+const { services } = compose
+const instances = ['grid-1', 'grid-2', 'grid-3']
+
+test('all instances have the same settings, which the grid knows, and need a key ring', () => {
+  const { environment } = services['grid-1']
+  const env = filled(environment, { GRID_KEYS: newKeyRing() })
+
+  for (const name of instances) expect(services[name]).toEqual(services['grid-1'])
+  expect(describeSettings().map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(environment)))
+  expect(readConfig(env)).toMatchObject({
+    databaseUrl: 'http://database:8080',
+    baseUrl: 'http://localhost:8787',
+    trustedProxies: [compose.networks.front.ipam.config[0].subnet],
+  })
+  expect(environment.GRID_KEYS).toMatch(/^\$\{GRID_KEYS:\?/)
+})
+
+test('an instance starts when durability is set, and the proxy when all instances are ready', () => {
+  for (const name of instances) {
+    expect(services[name].depends_on).toEqual({ durability: { condition: 'service_completed_successfully' } })
+  }
+  expect(Object.keys(services.proxy.depends_on)).toEqual(instances)
+})
+
+test('the proxy knows every instance and asks each for its readiness under the public host', () => {
+  const [caddyfile] = Object.values(filled({ caddyfile: compose.configs.caddyfile.content }))
+
+  expect(caddyfile).toContain(`reverse_proxy ${instances.map((name) => `${name}:8787`).join(' ')} {`)
+  expect(caddyfile).toContain('Host localhost:8787')
+  expect(caddyfile).toContain('\n:8787 {')
+  expect(caddyfile).not.toContain('$')
+})
+
+test(
+  'the program of the durability service makes libsql-server fsync each commit, and a restart keeps that',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'agent-grid-compose-'))
+    const [port, adminPort] = [await freePort(), await freePort()]
+    const address = `http://127.0.0.1:${adminPort}/v1/namespaces/default/config`
+    const durability = async () => (await (await fetch(address)).json()).durability_mode
+    const program = services.durability.command[0].replace('http://database:9090', `http://127.0.0.1:${adminPort}`)
+
+    const first = await startLibsqlServer({ folder, port, adminPort, durability: 'as it is' })
+    expect(await durability()).toBe('relaxed')
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', program])
+    expect(stdout).toBe('durability strong\n')
+    first.signal('SIGKILL')
+    await first.ended
+    const second = await startLibsqlServer({ folder, port, adminPort, durability: 'as it is' })
+    expect(await durability()).toBe('strong')
+
+    second.signal('SIGKILL')
+    await second.ended
+    rmSync(folder, { recursive: true, force: true })
+  },
+  60_000,
+)
+
+/** What Compose makes of a setting: what it is given, or the default that is written there. */
+function filled(values: Record<string, string>, given: Record<string, string> = {}): Record<string, string> {
+  const fill = (text: string) =>
+    text.replace(/\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}/g, (_, name, fallback) => given[name] ?? fallback)
+  return Object.fromEntries(Object.entries(values).map(([name, text]) => [name, fill(text)]))
+}

@@ -1,0 +1,32 @@
+import process from 'node:process'
+import { expect, test } from 'vitest'
+import { runtimes } from '../support/process.ts'
+import { chaos, type ChaosOptions, fullTrials, soundDatabase } from './chaos/chaos.ts'
+import { noFaults } from './chaos/ledger.ts'
+
+// `npm run chaos` asks for more than a test run has time for.
+const { CHAOS_SECONDS, CHAOS_SEED, CHAOS_RUNTIMES } = process.env
+const seconds = CHAOS_SECONDS === undefined ? undefined : Number(CHAOS_SECONDS)
+const seed = Number(CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 32))
+const chosen = CHAOS_RUNTIMES === undefined ? runtimes : CHAOS_RUNTIMES.split(',') as typeof runtimes
+const patience = 120_000 + (seconds ?? 0) * 3_000
+
+test('three processes, killed at random: nothing lost, nothing twice, in order', async () => {
+  await holds({ seconds: seconds ?? 6, killDatabase: false })
+}, patience)
+
+test('and the libsql-server too, once in the middle', async () => {
+  await holds({ seconds: seconds ?? 4, killDatabase: true })
+}, patience)
+
+async function holds(options: Pick<ChaosOptions, 'seconds' | 'killDatabase'>): Promise<void> {
+  console.log(`Seed ${seed}: npm run chaos -- --seconds ${options.seconds} --seed ${seed}`)
+  const { faults, trials, database, figures } = await chaos({ ...options, seed, runtimes: chosen })
+  console.log(JSON.stringify(figures))
+
+  expect(faults).toEqual(noFaults)
+  expect(trials).toEqual(fullTrials)
+  expect(database).toEqual(soundDatabase)
+  expect(figures.kills).toBeGreaterThan(0)
+  expect(figures.acknowledged).toBeGreaterThan(20)
+}
