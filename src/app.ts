@@ -5,9 +5,10 @@ import { a2aGrid } from './a2a/endpoint.ts'
 import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
 import { bearer } from './auth/bearer.ts'
 import { sessions } from './auth/session.ts'
-import { type AppEnv, edge, finish, servedOrigins } from './edge.ts'
+import { type AppEnv, edge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { clientAddress } from './lib/address.ts'
+import { Answers } from './lib/answers.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
 import { protectedResources } from './oauth/metadata.ts'
 import { live, ready } from './rest/health.ts'
@@ -26,16 +27,13 @@ export function createApp(store: Store): Hono<AppEnv> {
   const address = (c: Context<AppEnv>) =>
     clientAddress(c.env.remoteAddress, c.req.header('x-forwarded-for') ?? null, deps.config.trustedProxies)
 
-  app.use(async (c, next) => {
-    await next()
-    finish(c.res, c.get('requestId'))
-  })
-  app.use(edge(deps))
-
   const origins = servedOrigins(deps.config)
+  const answers = new Answers(origins.every((origin) => origin.startsWith('https:')))
+  app.use(edge(deps, answers))
+
   const resources = protectedResources(origins)
-  const mcp = mcpGrid(authenticate, deps, resources.metadataUrl)
-  const mcpForSignup = mcpSignup(store)
+  const mcp = mcpGrid(authenticate, answers, deps, resources.metadataUrl)
+  const mcpForSignup = mcpSignup(store, answers)
   app.all('/mcp/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
   app.all('/api/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
   app.all('/mcp/v1/signup', (c) => mcpForSignup(c.req.raw, c.get('requestId'), address(c)))
@@ -76,7 +74,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     const requestId = c.get('requestId')
     const known = asGridError(error, deps.log, requestId)
     const answer = isRpcPath(c.req.path) ? rpcFrameError(known, -32600) : restError(known)
-    return finish(answer, requestId)
+    return answers.refuse(answer, requestId)
   })
   return app
 }

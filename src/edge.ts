@@ -1,9 +1,10 @@
-/** What every request passes before its door: a known Host, an allowed Origin, an id, security headers, the log. */
+/** What every request passes before its door: a known Host, an allowed Origin, an id, the headers of its answer, the log. */
 import type { MiddlewareHandler } from 'hono'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
 import type { Connection } from './listen.ts'
+import type { Answers } from './lib/answers.ts'
 import { newId } from './lib/id.ts'
 
 /** What a handler finds in Hono's context. */
@@ -26,14 +27,12 @@ export function servedOrigins(config: Config): string[] {
 }
 
 /**
- * Refuses an unknown Host (421) and a foreign Origin (403); gives every answer an
- * id, `no-store` and the headers that keep browsers from guessing, or from HTTP where all is HTTPS.
+ * Refuses an unknown Host (421) and a foreign Origin (403); gives every answer an id and its headers.
  * Security: section 6.1, O16, O19.
  */
-export function edge({ config, log, now }: Deps): MiddlewareHandler<AppEnv> {
+export function edge({ config, log, now }: Deps, answers: Answers): MiddlewareHandler<AppEnv> {
   const hosts = new Set(servedOrigins(config).flatMap(hostSpellings))
   const allowsOrigin = originRule(config)
-  const isSecure = servedOrigins(config).every((origin) => origin.startsWith('https:'))
 
   return async function edge(c, next) {
     const startedAt = now()
@@ -55,7 +54,7 @@ export function edge({ config, log, now }: Deps): MiddlewareHandler<AppEnv> {
       )
     }
     await next()
-    if (isSecure) c.res.headers.set('Strict-Transport-Security', 'max-age=31536000')
+    answers.finish(c.res, requestId)
     log.debug('request', {
       requestId,
       method: c.req.method,
@@ -64,16 +63,6 @@ export function edge({ config, log, now }: Deps): MiddlewareHandler<AppEnv> {
       ms: now() - startedAt,
     })
   }
-}
-
-/** The headers of every answer, also of a refused one. */
-export function finish(response: Response, requestId: string): Response {
-  const { headers } = response
-  headers.set('X-Request-Id', requestId)
-  headers.set('X-Content-Type-Options', 'nosniff')
-  if (!headers.has('Referrer-Policy')) headers.set('Referrer-Policy', 'no-referrer')
-  if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store')
-  return response
 }
 
 /** A host with and, where it is the scheme's own, also without its port. @see RFC 9110 §7.2 */

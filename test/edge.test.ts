@@ -161,9 +161,41 @@ describe('every answer', () => {
   test('asks browsers to stay on HTTPS where all is HTTPS, and only there', async () => {
     expect((await grid.request('/')).headers.get('strict-transport-security')).toBe('max-age=31536000')
 
+    const foreign = await grid.request('/', { headers: { Host: 'evil.example' } })
+    expect(foreign.headers.get('strict-transport-security')).toBeNull()
+
     await open({})
 
     expect((await grid.request('/')).headers.get('strict-transport-security')).toBeNull()
+  })
+
+  test('of a tool carries the headers of all others', async () => {
+    const list = () =>
+      grid.request('/mcp/v1/signup', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      })
+    const namesAndValues = async () => {
+      const { status, headers } = await list()
+      expect(status).toBe(200)
+      const { 'x-request-id': id, 'content-length': _, ...others } = Object.fromEntries(headers)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
+      return others
+    }
+    const everywhere = {
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'WWW-Authenticate, ETag, A2A-Version',
+      'cache-control': 'no-store',
+      'content-type': 'application/json',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    }
+    expect(await namesAndValues()).toEqual({ ...everywhere, 'strict-transport-security': 'max-age=31536000' })
+
+    await open({})
+
+    expect(await namesAndValues()).toEqual(everywhere)
   })
 
   test('that is a page allows only our own style sheet and script, and no frame', async () => {

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Bearer } from '../auth/bearer.ts'
 import type { Deps, Log } from '../deps.ts'
 import { GridError } from '../errors.ts'
+import type { Answers } from '../lib/answers.ts'
 import { apiLimits, type BodyLimits, formLimits, parseBody, readText } from '../lib/body.ts'
 import { corsHeaders, preflight } from '../lib/cors.ts'
 import { Departure } from '../lib/event-stream.ts'
@@ -24,8 +25,13 @@ const internalError = -32603
  * The endpoint of agents and admins; `metadataUrl` is where a client learns how to sign in.
  * Spec: "MCP endpoint".
  */
-export function mcpGrid(authenticate: Bearer, { log }: Deps, metadataUrl: (request: Request) => string) {
-  const serve = mcpServer(log, apiLimits)
+export function mcpGrid(
+  authenticate: Bearer,
+  answers: Answers,
+  { log }: Deps,
+  metadataUrl: (request: Request) => string,
+) {
+  const serve = mcpServer(log, answers, apiLimits)
 
   return function mcpGrid(request: Request, requestId: string): Promise<Response> {
     const departure = new Departure(request)
@@ -41,8 +47,8 @@ function credentialOf(authenticate: Bearer, authorization: string | null) {
 }
 
 /** The endpoint of those who have no key yet: no credential is asked for, and none is looked at. */
-export function mcpSignup(store: Store) {
-  const serve = mcpServer(store.deps.log, { ...apiLimits, maxBytes: formLimits.maxBytes })
+export function mcpSignup(store: Store, answers: Answers) {
+  const serve = mcpServer(store.deps.log, answers, { ...apiLimits, maxBytes: formLimits.maxBytes })
 
   return function mcpSignup(request: Request, requestId: string, address: string): Promise<Response> {
     return serve(request, requestId, () => Promise.resolve(signupOffer({ store, address }, requestId)))
@@ -50,11 +56,17 @@ export function mcpSignup(store: Store) {
 }
 
 /** The order of checks: who is calling comes before all that a request says, its method included. */
-function mcpServer(log: Log, limits: BodyLimits) {
+function mcpServer(log: Log, answers: Answers, limits: BodyLimits) {
   const sdk = sdkPath(log)
 
-  async function answer(request: Request, message: unknown, offer: Offer, short: ReturnType<typeof shortcut>) {
-    if (short) return Response.json(await short, { headers: corsHeaders })
+  async function answer(
+    request: Request,
+    requestId: string,
+    message: unknown,
+    offer: Offer,
+    short: ReturnType<typeof shortcut>,
+  ) {
+    if (short) return answers.json(await short, requestId, corsHeaders)
     return withCors(await sdk(request, message, offer))
   }
 
@@ -72,7 +84,7 @@ function mcpServer(log: Log, limits: BodyLimits) {
       const message = await readMessage(request, limits)
       const short = shortcut(request.headers, message, offer)
       if (short && offer.inbox && waitsLong(message)) return lateAnswer(short, offer.handOuts, offer.inbox.departure)
-      return await handOver(request, offer, () => answer(request, message, offer, short))
+      return await handOver(request, offer, () => answer(request, requestId, message, offer, short))
     } catch (error) {
       const known = asGridError(error, log, requestId)
       return refusal(known, metadataUrl?.(request))

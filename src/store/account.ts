@@ -51,18 +51,31 @@ type Nouns = ReturnType<typeof prepareNouns>
 export type Reads = { readonly [Noun in keyof Nouns]: ReturnType<Nouns[Noun]['reads']> }
 export type Changes = { readonly [Noun in keyof Nouns]: ReturnType<Nouns[Noun]['changes']> }
 
-/** What accounts can ask and change, once each is bound to one of them. */
-export interface AccountTables {
-  reads(scope: Scope): Reads
-  changes(scope: Scope): Changes
+/** What one account can ask and change. Nothing in it depends on the caller. */
+interface AccountTables {
+  read: Reads
+  change: Changes
 }
 
-/** Prepare every statement on account tables, once per store. */
-export function prepareAccountTables(db: Db, crossings: Crossings): AccountTables {
+/** How many accounts of late keep their tables: making those costs as much as a query, and some 6 KiB. */
+const maxBound = 1_000
+
+/** Prepare every statement on account tables, once per store; the answer binds them to an account. */
+export function prepareAccountTables(db: Db, crossings: Crossings): (accountId: string) => AccountTables {
   const nouns = prepareNouns(db, crossings)
-  return {
-    reads: binder<Reads>(nouns, (noun, scope) => noun.reads(scope)),
-    changes: binder<Changes>(nouns, (noun, scope) => noun.changes(scope)),
+  const bound = new Map<string, AccountTables>()
+
+  return function tablesOf(accountId) {
+    const known = bound.get(accountId)
+    if (known) return known
+    if (bound.size === maxBound) bound.clear()
+    const scope = new Scope(accountId)
+    const tables = {
+      read: bindAll<Reads>(nouns, (noun) => noun.reads(scope)),
+      change: bindAll<Changes>(nouns, (noun) => noun.changes(scope)),
+    }
+    bound.set(accountId, tables)
+    return tables
   }
 }
 
@@ -87,25 +100,13 @@ interface Noun {
   changes(scope: Scope): any
 }
 
-/**
- * Binds a noun to an account when the noun is asked for: a request uses two or three of them. The getters
- * are made once, because making them for each request costs as much as a query.
- */
-function binder<T>(nouns: Nouns, bind: (noun: Noun, scope: Scope) => unknown): (scope: Scope) => T {
-  const prototype = {}
-  for (const [name, noun] of Object.entries(nouns)) {
-    Object.defineProperty(prototype, name, {
-      get(this: { scope: Scope }) {
-        return bind(noun, this.scope)
-      },
-    })
-  }
-  return (scope) => Object.assign(Object.create(prototype), { scope })
+function bindAll<T>(nouns: Nouns, bind: (noun: Noun) => unknown): T {
+  return Object.fromEntries(Object.entries(nouns).map(([name, noun]) => [name, bind(noun)])) as T
 }
 
 /** What all accounts of one open store share. */
 export interface Shared {
-  readonly tables: AccountTables
+  readonly tablesOf: ReturnType<typeof prepareAccountTables>
   readonly queue: WriteQueue
   /** Rows of one account's activity log are chained one after the other. */
   readonly turns: Turns
@@ -117,10 +118,8 @@ export interface Shared {
 
 /** Bind the prepared statements to one account. Only `auth/`, `worker/` and the makers of accounts come here. */
 export function openAccount(shared: Shared, accountId: string, actor: Actor): AccountStore {
-  const { tables, queue, turns, keyRing, deps, epoch, waiting } = shared
-  const scope = new Scope(accountId)
-  const read = tables.reads(scope)
-  const change = tables.changes(scope)
+  const { tablesOf, queue, turns, keyRing, deps, epoch, waiting } = shared
+  const { read, change } = tablesOf(accountId)
   const write = (statements: Statement[]) => queue.write(accountId, statements)
 
   /** The row takes the next place of the chain; when another process was faster, the one after it. */

@@ -18,6 +18,9 @@ const maxKept = 500
  */
 const isPlain = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
 
+/** With 1 as its last value, such a text has one row at most. */
+const endsInLimit = /\slimit \?$/i
+
 /** What the store asks for; a local file takes `url` and `intMode` alone. */
 type Settings = Pick<Config, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch'>
 
@@ -62,7 +65,7 @@ function keepStatements(connection: Connection): void {
     const known = kept.get(sql)
     if (known) return known
     if (!isPlain(sql) || kept.size === maxKept) kept.clear()
-    const statement = repeatable(forgetOnError(() => prepare(sql)), forgetOnError)
+    const statement = repeatable(() => forgetOnError(() => prepare(sql)), forgetOnError, endsInLimit.test(sql))
     if (isPlain(sql)) kept.set(sql, statement)
     return statement
   }
@@ -72,11 +75,10 @@ function keepStatements(connection: Connection): void {
 type Guard = <Result>(work: () => Result) => Result
 
 /** What the driver asks of a statement each time and never changes is asked once. */
-function repeatable(statement: PreparedStatement, guard: Guard): PreparedStatement {
+function repeatable(prepare: () => PreparedStatement, guard: Guard, endsInLimit: boolean): PreparedStatement {
+  const statement = configured(prepare())
   const { reader } = statement
   const columns = reader ? statement.columns() : []
-  statement.safeIntegers(true)
-  if (reader) statement.raw(true)
 
   let expected: number | undefined
   // A value that is missing would be the one of the call before, perhaps of another account.
@@ -87,6 +89,16 @@ function repeatable(statement: PreparedStatement, guard: Guard): PreparedStateme
   }
   const [all, run] = [statement.all.bind(statement), statement.run.bind(statement)]
 
+  // To fetch all rows the driver opens a cursor, which costs more than most of our queries; one row it just gives.
+  // A statement of its own does that: `get` resets it behind a call and not before, so behind `all` it would
+  // answer for the values of the call before.
+  let single: PreparedStatement | undefined
+  const fetch = (args: object) => {
+    if (!endsInLimit || !Array.isArray(args) || args[args.length - 1] !== 1) return all(args)
+    const row: unknown = (single ??= configured(prepare())).get(args)
+    return row === undefined ? [] : [row]
+  }
+
   return Object.assign(statement, {
     safeIntegers: () => statement,
     raw() {
@@ -94,9 +106,15 @@ function repeatable(statement: PreparedStatement, guard: Guard): PreparedStateme
       return statement
     },
     columns: () => columns,
-    all: (args: object) => guard(() => (check(args), all(args))),
+    all: (args: object) => guard(() => (check(args), fetch(args))),
     run: (args: object) => guard(() => (check(args), run(args))),
   })
+}
+
+function configured(statement: PreparedStatement): PreparedStatement {
+  statement.safeIntegers(true)
+  if (statement.reader) statement.raw(true)
+  return statement
 }
 
 /** How the driver finds out that a statement has no rows. */

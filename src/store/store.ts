@@ -133,7 +133,7 @@ function assemble(
   const global = prepareGlobalTables(db, crossings)
   const waiting = openWaiting(deps, path ? undefined : global.arrivals)
   const shared: Shared = {
-    tables: prepareAccountTables(db, crossings),
+    tablesOf: prepareAccountTables(db, crossings),
     queue,
     turns: new Turns(maxRecording),
     keyRing,

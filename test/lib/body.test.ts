@@ -52,7 +52,12 @@ test('an endless body is left as soon as it is too long', async () => {
 test('a body that is not UTF-8 is refused, an empty one is empty', async () => {
   const invalid = new Request('http://localhost', { method: 'POST', body: new Uint8Array([0x61, 0xc3, 0x28]) })
 
+  const cut = new Request('http://localhost', { method: 'POST', body: new Uint8Array([0x61, 0xe2, 0x82]) })
+  const good = new Request('http://localhost', { method: 'POST', body: '€' })
+
   await expect(readText(invalid, limits)).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(readText(cut, limits)).rejects.toMatchObject({ code: 'invalid_request' })
+  expect(await readText(good, limits)).toBe('€')
   expect(await readText(new Request('http://localhost', { method: 'POST' }), limits)).toBe('')
 })
 

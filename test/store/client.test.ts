@@ -134,6 +134,29 @@ test('result sets of every size come whole, again and again, from a read and fro
   expect(await witnessed()).toHaveLength(sizes.reduce((sum, size) => sum + size))
 })
 
+test('a query for one row gives what it gives for all, and leaves nothing open', async () => {
+  const some = 'SELECT n, key, NULL AS gap FROM facts ORDER BY n LIMIT ?'
+  const rows = [{ n: 1, key: 'a', gap: null }, { n: 2, key: 'b', gap: null }]
+  await batch([insert, 'b', 2], [insert, 'a', 1])
+
+  for (const limit of [1, 2, 1, 0, 1]) expect((await execute(some, limit)).rows).toEqual(rows.slice(0, limit))
+  expect((await execute('SELECT n FROM facts WHERE key = ? LIMIT ?', 'nobody', 1)).rows).toEqual([])
+  expect((await batch([insert, 'c', 3], [some, 1], ['SELECT changes() AS n LIMIT ?', 1]))[2].rows).toEqual([{ n: 1 }])
+
+  await client.execute('DROP TABLE children')
+  expect(await witnessed()).toEqual(['a', 'b', 'c'])
+})
+
+test('a query for one row fails as one for all', async () => {
+  await expect(execute('SELECT abs(-9223372036854775807 - CAST(? AS INTEGER)) AS n LIMIT ?', 1, 1)).rejects.toThrow(
+    'integer overflow',
+  )
+  await expect(execute('SELECT 9007199254740993 AS n LIMIT ?', 1)).rejects.toThrow(RangeError)
+
+  await execute(insert, 'after', 1)
+  expect(await witnessed()).toEqual(['after'])
+})
+
 test('a statement gives the rows of now, with the names of its columns', async () => {
   const all = 'SELECT * FROM facts ORDER BY key'
   await execute(insert, 'a', 1)
@@ -193,7 +216,8 @@ test("answers, errors and what is committed are those of the driver's own client
     fc.tuple(fc.integer({ max: 9 })).map((args) => ({ sql: 'UPDATE facts SET n = n + 1 WHERE n > ?', args })),
     fc.tuple(fc.nat(3)).map((args) => ({ sql: 'INSERT INTO children VALUES (?)', args })),
     fc.tuple(fc.nat(1)).map((args) => ({ sql: 'INSERT OR IGNORE INTO parents VALUES (?)', args })),
-    fc.constantFrom(90, 100, 160).map((rows) => ({ sql: breaksOff, args: [rows] })),
+    fc.constantFrom(1, 90, 100, 160).map((rows) => ({ sql: breaksOff, args: [rows] })),
+    fc.nat(2).map((rows) => ({ sql: 'SELECT * FROM facts LIMIT ?', args: [rows] })),
     fc.constantFrom('SELECT * FROM facts', 'SELECT count(*) FROM facts', 'SELECT changes()', 'nonsense'),
     // Views, because a table is not dropped while the collector has a failed statement of the driver still to free.
     fc.constantFrom('key', 'n, key').map((columns) =>

@@ -86,7 +86,8 @@ export function skillsAsJson(db: Db) {
 
 export function prepareAgents(db: Db) {
   const live = isNull(agents.deletedAt)
-  const byAlias = db.select(agentFields).from(agents).where(own(agents, eq(agents.alias, p('alias')), live)).prepare()
+  const byAlias = db.select(agentFields).from(agents).where(own(agents, eq(agents.alias, p('alias')), live)).limit(1)
+    .prepare()
   const byId = db.select(agentFields).from(agents).where(own(agents, eq(agents.id, p('id')), live)).prepare()
   const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
     .where(own(agents, live, ne(agents.id, p('except')), matchesSearch(db)))

@@ -24,7 +24,7 @@ export function prepareMailbox(db: Db) {
 
   const unread = db.select({ unread: sql<number>`count(*)`.as('unread') }).from(deliveries).where(
     own(deliveries, mine, isUnread),
-  )
+  ).limit(1)
   const countUnread = unread.toSQL()
   const preparedUnread = unread.prepare()
   const firstUnread = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)

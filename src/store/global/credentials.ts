@@ -39,7 +39,7 @@ export function prepareCredentials(db: Db, crossings: Crossings) {
         and(eq(credentials.kind, 'agent_key'), isNotNull(agents.id)),
         and(eq(credentials.kind, 'admin_key'), or(isNull(credentials.userId), isNotNull(memberships.userId))),
       ),
-    )).prepare()
+    )).limit(1).prepare()
   crossings.set(byHash.getQuery().sql, 'credential by hash')
 
   return {
