@@ -21,15 +21,16 @@ export class Connection {
   readonly #port: number
   #socket: Socket | undefined
   #received: Buffer = empty
-  #waiting: { resolve(answer: Answer): void; reject(error: Error): void } | undefined
+  #waiting: { resolve(answer: Answer): void; reject(error: Error): void; onBegin?: () => void } | undefined
 
   constructor(port: number) {
     this.#port = port
   }
 
-  send(request: Buffer): Promise<Answer> {
+  /** `onBegin` is called at the first bytes of the answer: of one that comes late, the server begins at once. */
+  send(request: Buffer, onBegin?: () => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject }
+      this.#waiting = { resolve, reject, onBegin }
       this.#socket ??= this.#open()
       this.#socket.write(request)
     })
@@ -56,6 +57,7 @@ export class Connection {
   }
 
   #receive(bytes: Buffer): void {
+    this.#waiting?.onBegin?.()
     this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes])
     const answer = readAnswer(this.#received)
     if (!answer) return
