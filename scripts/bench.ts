@@ -53,6 +53,7 @@ async function bench({ scenarios: chosen, runtimes, database, sizes, markdown }:
 }
 
 async function main(): Promise<void> {
+  if (process.argv.includes('--help')) return console.log(usage)
   let options
   try {
     options = readOptions(process.argv.slice(2), names, usual)

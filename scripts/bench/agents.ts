@@ -26,8 +26,8 @@ export interface Population {
 
 export type BenchAgents = Record<string, BenchAgent[]>
 
-/** Fewer than the write queue takes, and enough to share its commits. */
-const atOnce = 128
+/** Enough to share commits, and few enough that none waits longer than the write queue lets it, on slow disks too. */
+const atOnce = 32
 
 async function populate({ agents: counts, channels, history }: Population): Promise<BenchAgents> {
   const config = readConfig(process.env)

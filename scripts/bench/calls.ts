@@ -1,4 +1,5 @@
 /** The calls of an MCP client, as bytes made beforehand, and what their answers must be. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
 import { type Answer, type Connection, post } from './connection.ts'
 import type { Step } from './load.ts'
@@ -64,6 +65,20 @@ export function good(answer: Answer, text = ''): Answer {
   throw new Error(`The server answered ${status}${wanted}: ${body.slice(0, 500)}`)
 }
 
+/** Whether the grid did nothing because it is busy, and says that the call may be repeated. */
+export function isBusy({ body }: Answer): boolean {
+  return body.includes('"isError":true') && body.includes('The grid is busy')
+}
+
+/** `ask` of what is not measured: whom the grid refuses because it is busy asks again, as it is told. */
+export async function askPatiently(connection: Connection, request: Buffer, text?: string): Promise<Answer> {
+  for (let refused = 0;; refused++) {
+    const answer = await connection.send(request)
+    if (!isBusy(answer) || refused === mostRefusals) return good(answer, text)
+    await sleep(againMs)
+  }
+}
+
 /** The same request again and again. */
 export function step(connection: Connection, request: Buffer, text?: string): Step {
   return async () => {
@@ -83,9 +98,9 @@ export function holdsOnly(answer: Answer, id: string): void {
   if (ids.length !== 1 || ids[0] !== id) throw new Error(`Read [${ids.join(', ')}] where ${id} was sent`)
 }
 
-/** Send, and answer the id of the message. */
-export async function send(connection: Connection, request: Buffer): Promise<string> {
-  const [id] = messageIds(await ask(connection, request, '"message_id"'))
+/** Send, and answer the id of the message. `by` is `askPatiently` where it is not measured. */
+export async function send(connection: Connection, request: Buffer, by = ask): Promise<string> {
+  const [id] = messageIds(await by(connection, request, '"message_id"'))
   return id
 }
 
@@ -97,7 +112,7 @@ export async function drain(port: number, agents: BenchAgent[], connect: () => C
     Array.from({ length: Math.min(drainConnections, agents.length) }, connect).map(async (connection) => {
       for (let next = waiting.pop(); next; next = waiting.pop()) {
         for (let more = true; more;) {
-          const count = messageIds(await ask(connection, next.request)).length
+          const count = messageIds(await askPatiently(connection, next.request)).length
           counts[next.i] += count
           more = count > 0
         }
@@ -108,3 +123,8 @@ export async function drain(port: number, agents: BenchAgent[], connect: () => C
 }
 
 const drainConnections = 32
+
+/** After how long who was refused asks again. */
+export const againMs = 250
+/** How often in a row, before it is a failure. */
+export const mostRefusals = 100

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startSqld } from '../../test/support/sqld.ts'
 import type { BenchAgents, Population } from './agents.ts'
-import { atEnd, endWithBench, type Runtime, type Server, startScript, temporaryFolder } from './server.ts'
+import { atEnd, bareEnv, endWithBench, type Runtime, type Server, startScript, temporaryFolder } from './server.ts'
 
 export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
@@ -52,7 +52,7 @@ async function newDatabase(database: Database): Promise<string> {
 async function populate(env: Record<string, string>, population: Population): Promise<BenchAgents> {
   const script = ['--import', 'tsx', 'scripts/bench/agents.ts', JSON.stringify(population)]
   const running = promisify(execFile)(process.execPath, script, {
-    env: { ...process.env, ...env },
+    env: { ...bareEnv, ...env },
     maxBuffer: 64 * 2 ** 20,
   })
   endWithBench(running.child)

@@ -1,6 +1,6 @@
 /** Sending, reading, and both in turn, on the real service. */
 import type { BenchAgent } from './agents.ts'
-import { drain, holdsOnly, reading, send, sending } from './calls.ts'
+import { askPatiently, drain, holdsOnly, reading, send, sending } from './calls.ts'
 import { type BenchGrid, newPlace, startGrid } from './grid.ts'
 import type { Step, Work } from './load.ts'
 import type { Connect, Row, Stage } from './scenario.ts'
@@ -95,7 +95,7 @@ function readWork({ server, agents: { sender, reader } }: BenchGrid, clients: nu
     const empty = reader.filter((agent) => !waiting.has(agent))
     await Promise.all(refillers.map(async (connection) => {
       for (let agent = empty.pop(); agent; agent = empty.pop()) {
-        waiting.set(agent, await send(connection, sending(port, sender[0], `@${agent.alias}`)))
+        waiting.set(agent, await send(connection, sending(port, sender[0], `@${agent.alias}`), askPatiently))
       }
     }))
   }

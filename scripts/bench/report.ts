@@ -6,6 +6,8 @@ import { type Runtime, versionOf } from './server.ts'
 /** A line with its ratio to the floor. */
 export interface Line extends Figures {
   ratio?: number
+  /** Of the processor time for one request to that of the floor. */
+  cpuRatio?: number
 }
 
 export interface Table {
@@ -60,12 +62,24 @@ export function titleOf(runtime: Runtime): string {
   return `${titles[runtime]} ${versionOf(runtime)}`
 }
 
-const heads = ['', 'clients', 'per second', 'p50 ms', 'p99 ms', 'of hello', 'CPU us', 'caller', 'others', 'remark']
-const widths = [26, 8, 12, 9, 9, 10, 9, 8, 8]
+const heads = [
+  '',
+  'clients',
+  'per second',
+  'p50 ms',
+  'p99 ms',
+  'of hello',
+  'CPU us',
+  'x hello',
+  'caller',
+  'others',
+  'remark',
+]
+const widths = [30, 8, 12, 9, 9, 10, 9, 9, 8, 8]
 
 /** What a line looks like in the table, cell by cell; what does not apply is empty. */
 export function cellsOf(line: Line): string[] {
-  const { name, clients, perSecond, p50Ms, p99Ms, ratio, cpuUs, cpu } = line
+  const { name, clients, perSecond, p50Ms, p99Ms, ratio, cpuUs, cpuRatio, cpu } = line
   return [
     name,
     count(clients),
@@ -74,6 +88,7 @@ export function cellsOf(line: Line): string[] {
     known(p99Ms, ms),
     known(ratio, (value) => value.toPrecision(2)),
     known(cpuUs, count),
+    known(cpuRatio, (value) => value.toPrecision(2)),
     known(cpu?.caller, percent),
     known(cpu?.others, percent),
     [line.remark, heldUpBy(line)].filter(Boolean).join('; '),
@@ -102,7 +117,8 @@ const databaseText: Record<Database, string> = {
 const legend = `
 "of hello" compares with the hello row of as many clients (or of the number that the row names): requests per second
 by requests per second, and where only a time was measured, median by median; 1 is as good. "CPU us" is the processor
-time of the server for one request in microseconds, user and system: other programs hardly change it. "caller" and
+time of the server for one request in microseconds, user and system, and "x hello" how many times that of the hello row:
+other programs change both less than all else. "caller" and
 "others" are the processor time of the load generator and of everything else on this machine (a database server too),
 in percent of one core; where others take a core, times and rates say little.
 `

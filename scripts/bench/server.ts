@@ -31,6 +31,9 @@ const commands: Record<Runtime, () => string[]> = {
   bun: () => [runtimeBinary('bun')],
 }
 
+/** Nothing else of ours must reach the settings of the service. The deno of npm finds its cache by HOME. */
+export const bareEnv = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR }
+
 const children = new Set<ChildProcess>()
 const cleanups: (() => unknown)[] = []
 // The last net, for whatever way this process ends; only synchronous work is done there.
@@ -91,8 +94,7 @@ export async function start([program, ...args]: string[], { port, isReady, env, 
   const startedAt = performance.now()
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // The deno of npm finds its cache by HOME; nothing else of ours must reach the server's settings.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...env },
+    env: { ...bareEnv, ...env },
     ...user,
   })
   const ended = new Promise<void>((done) => child.once('exit', () => done()))

@@ -2,9 +2,8 @@
 import { callTool, reading, step } from './calls.ts'
 import { loadServer } from './connections.ts'
 import { type BenchGrid, filledPlace, startGrid } from './grid.ts'
-import type { Work } from './load.ts'
+import type { Measured, Work } from './load.ts'
 import { pairRow, readRow, sendRow } from './pairs.ts'
-import { ms } from './report.ts'
 import type { Connect, Row, Scenario, Stage } from './scenario.ts'
 
 /** Few, so that each is an agent with a long history; all of them are counted among the account's agents. */
@@ -43,16 +42,16 @@ export const size: Scenario = {
   rows: rows.map(({ name, measures, limit }) => ({
     name: `${name}, AGENTS/MESSAGES`,
     measures:
-      `${measures}. With so many agents in the account and messages stored and read before; compared with the smallest of both`,
+      `${measures}. With so many agents in the account and messages stored and read before; the remark compares with the fewest of both`,
     limit,
   })),
   async run(stage) {
-    const medians = new Map<string, number>()
+    const smallest = new Map<string, Measured>()
     for (const agents of stage.agents) {
       for (const messages of stage.messages) {
         const place = await filledPlace(stage.database, filledWith({ agents, messages }))
         const grid = await startGrid(stage.runtime, place)
-        for (const row of rows) await measure(stage, row, grid, `${short(agents)}/${short(messages)}`, medians)
+        for (const row of rows) await measure(stage, row, grid, `${short(agents)}/${short(messages)}`, smallest)
         await grid.server.stop()
       }
     }
@@ -75,13 +74,14 @@ async function measure(
   row: Row<BenchGrid>,
   grid: BenchGrid,
   filled: string,
-  medians: Map<string, number>,
+  smallest: Map<string, Measured>,
 ): Promise<void> {
   const name = `${row.name}, ${filled}`
   const measured = await loadServer(name, grid.server, stage.seconds, (connect) => row.work(grid, 1, connect))
-  const smallest = medians.get(row.name)
-  if (smallest === undefined) medians.set(row.name, measured.p50Ms)
-  const remark = smallest === undefined ? undefined : `${(measured.p50Ms / smallest).toFixed(2)} x ${ms(smallest)} ms`
+  const base = smallest.get(row.name)
+  if (!base) smallest.set(row.name, measured)
+  const times = (what: 'p50Ms' | 'cpuUs') => (measured[what] / base![what]).toFixed(2)
+  const remark = base && `p50 x ${times('p50Ms')}, CPU x ${times('cpuUs')}`
   await stage.report({ name, clients: 1, ...measured, usesDatabase: true, remark })
 }
 

@@ -24,7 +24,7 @@ export async function openStage(runtime: Runtime, database: Database, sizes: Siz
       return hello.work(floor, clients, connect)
     })
     floors.set(clients, measured)
-    table.line({ name: hello.name, clients, ...measured, ratio: 1 })
+    table.line({ name: hello.name, clients, ...measured, ratio: 1, cpuRatio: 1 })
     return measured
   }
 
@@ -37,8 +37,10 @@ export async function openStage(runtime: Runtime, database: Database, sizes: Siz
     hello: async (clients) => void await floorOf(clients),
     async report(figures) {
       const { clients, floorClients = clients } = figures
-      const ratio = floorClients === null ? undefined : ofFloor(figures, await floorOf(floorClients))
-      table.line({ ...figures, ratio })
+      if (floorClients === null) return table.line(figures)
+      const floor = await floorOf(floorClients)
+      const cpuRatio = figures.cpuUs === undefined ? undefined : figures.cpuUs / floor.cpuUs
+      table.line({ ...figures, ratio: ofFloor(figures, floor), cpuRatio })
     },
   }
 }

@@ -1,9 +1,11 @@
 /** How long somebody who waits for mail hears nothing of it. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchAgent } from './agents.ts'
 import { holdsOnly, reading, send, sending } from './calls.ts'
+import type { Answer, Connection } from './connection.ts'
 import { loadServer, withConnections } from './connections.ts'
 import { type BenchGrid, newPlace, startGrid } from './grid.ts'
-import type { Step } from './load.ts'
+import type { Step, Work } from './load.ts'
 import type { Connect, Scenario, Stage } from './scenario.ts'
 import { openWakeStream } from './stream.ts'
 
@@ -33,7 +35,8 @@ export const waking: Scenario = {
     },
     {
       name: 'wake across, waiting read',
-      measures: 'The same with two processes on one libsql-server: one waits at the first, one sends at the second',
+      measures:
+        'The same with two processes on one libsql-server: one waits at the first, one sends at the second. The processor time is that of the first',
       limit: limitAcross,
     },
     { name: 'wake across, stream', measures: 'The same for a stream', limit: limitAcross },
@@ -42,10 +45,12 @@ export const waking: Scenario = {
     const agents = { sender: pairsAcross, reader: pairsAcross }
     const place = await newPlace(stage.database, { agents })
     const first = await startGrid(stage.runtime, place)
-    for (const how of [readWaits, streamWaits]) await measure(stage, 'wake', how, first, first)
+    await measure(stage, 'wake, waiting read', readThatWaits, first, first)
+    await measure(stage, 'wake, stream', wakeStream, first, first)
     if (stage.database === 'libsql') {
       const second = await startGrid(stage.runtime, place)
-      for (const how of [readWaits, streamWaits]) await measure(stage, 'wake across', how, first, second)
+      await measure(stage, 'wake across, waiting read', readThatWaits, first, second)
+      await measure(stage, 'wake across, stream', wakeStream, first, second)
       await second.server.stop()
     } else {
       stage.say('wake across processes: a local file has one process; see --database libsql')
@@ -54,74 +59,65 @@ export const waking: Scenario = {
   },
 }
 
-/** A step of one pair: answers the milliseconds until the reader heard. */
-type How = (pair: Pair) => Promise<{ step: Step; close?(): void }>
-
-interface Pair {
-  reader: BenchGrid['agents'][string][number]
-  waitPort: number
-  connect: Connect
-  /** Sends, and answers the id of the message. */
-  send(): Promise<string>
-  settle(): Promise<unknown>
+/** Somebody who waits for mail. */
+interface Waiter {
+  /** Begins to listen. Resolves when there is mail: with the read that has it, or with nothing. */
+  hear(): Promise<Answer | void>
+  /** What is read after hearing only that there is mail. */
+  read(): Promise<Answer>
+  close(): void
 }
 
-async function measure(stage: Stage, kind: string, how: How, waiting: BenchGrid, from: BenchGrid): Promise<void> {
-  const name = `${kind}, ${how === readWaits ? 'waiting read' : 'stream'}`
-  const isAcross = waiting !== from
+type OpenWaiter = (port: number, agent: BenchAgent, connection: Connection) => Promise<Waiter>
+
+async function measure(
+  stage: Stage,
+  name: string,
+  open: OpenWaiter,
+  { server, agents: { reader, sender } }: BenchGrid,
+  { server: { port } }: BenchGrid,
+): Promise<void> {
+  const isAcross = port !== server.port
   const clients = isAcross ? pairsAcross : 1
   // The pause is no part of the figure, and of all lengths that the interval has.
   const settle = () => sleep(settleMs + (isAcross ? Math.random() * pollMs : 0))
-  await withConnections(waiting.server.port, async (connect) => {
-    const { sender, reader } = from.agents
-    const all: Awaited<ReturnType<How>>[] = []
-    const measured = await loadServer(name, waiting.server, stage.seconds, (connectSender) => {
-      const steps = sender.slice(0, clients).map((agent, i): Step => {
-        const connection = connectSender()
-        const request = sending(from.server.port, agent, `@${reader[i].alias}`)
-        const pair = {
-          reader: reader[i],
-          waitPort: waiting.server.port,
-          connect,
-          settle,
-          send: () => send(connection, request),
-        }
-        const made = how(pair)
-        void made.then((each) => all.push(each), () => {})
-        return async () => await (await made).step()
+  await withConnections(server.port, async (connect) => {
+    const waiters = await Promise.all(reader.slice(0, clients).map((agent) => open(server.port, agent, connect())))
+    try {
+      const work = (connectSender: Connect): Work => ({
+        steps: waiters.map((waiter, i) => {
+          const connection = connectSender()
+          const request = sending(port, sender[i], `@${reader[i].alias}`)
+          return stepOf(waiter, settle, () => send(connection, request))
+        }),
       })
-      return { steps }
-    }, from.server.port).finally(() => all.forEach(({ close }) => close?.()))
-    await stage.report({ name, clients, ...measured, perSecond: undefined, floorClients: 1, usesDatabase: true })
+      const measured = await loadServer(name, server, stage.seconds, work, port)
+      await stage.report({ name, clients, ...measured, perSecond: undefined, floorClients: 1, usesDatabase: true })
+    } finally {
+      for (const waiter of waiters) waiter.close()
+    }
   })
 }
 
-function readWaits({ reader, waitPort, connect, send, settle }: Pair) {
-  const connection = connect()
-  const request = reading(waitPort, reader, { wait_seconds: 20 })
-  const step = async () => {
-    let heardAt = 0
-    const read = connection.send(request).finally(() => heardAt = performance.now())
+function stepOf(waiter: Waiter, settle: () => Promise<unknown>, send: () => Promise<string>): Step {
+  return async () => {
+    const hearing = waiter.hear().then((answer) => ({ answer, at: performance.now() }))
     await settle()
     const sentAt = performance.now()
-    const [answer, id] = await Promise.all([read, send()])
-    holdsOnly(answer, id)
-    return heardAt - sentAt
+    const [heard, id] = await Promise.all([hearing, send()])
+    if (heard.at < sentAt) throw new Error('The waiter was woken before anything was sent')
+    holdsOnly(heard.answer ?? await waiter.read(), id)
+    return heard.at - sentAt
   }
-  return Promise.resolve({ step })
 }
 
-async function streamWaits({ reader, waitPort, connect, send, settle }: Pair) {
-  const connection = connect()
-  const stream = await openWakeStream(waitPort, reader)
-  const step = async () => {
-    let heardAt = 0
-    const wake = stream.next().then(() => heardAt = performance.now())
-    await settle()
-    const sentAt = performance.now()
-    const [id] = await Promise.all([send(), wake])
-    holdsOnly(await connection.send(reading(waitPort, reader)), id)
-    return heardAt - sentAt
-  }
-  return { step, close: stream.close }
+function readThatWaits(port: number, agent: BenchAgent, connection: Connection): Promise<Waiter> {
+  const request = reading(port, agent, { wait_seconds: 20 })
+  const read = () => connection.send(request)
+  return Promise.resolve({ hear: read, read, close() {} })
+}
+
+async function wakeStream(port: number, agent: BenchAgent, connection: Connection): Promise<Waiter> {
+  const { next, close } = await openWakeStream(port, agent)
+  return { hear: next, read: () => connection.send(reading(port, agent)), close }
 }
