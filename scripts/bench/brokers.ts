@@ -39,7 +39,7 @@ async function measureBroker(stage: Stage, { name }: Broker, { server, durabilit
     const queues = await Promise.all(Array.from({ length: clients }, (_, i) => open(`queue-${clients}-${i}`)))
     try {
       const measured = await load({ steps: queues.map(pairOf) }, server, stage.seconds)
-      await stage.report({ name: `${name}, pair`, clients, ...measured, usesDatabase: true })
+      await stage.report({ name: `${name}, pair`, clients, ...measured })
     } catch (error) {
       throw new Error(`${name}: ${(error as Error).message}\n${server.lastWords()}`, { cause: error })
     } finally {

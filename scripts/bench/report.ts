@@ -8,6 +8,8 @@ export interface Line extends Figures {
   ratio?: number
   /** Of the processor time for one request to that of the floor. */
   cpuRatio?: number
+  /** A database server does part of the work. */
+  sharesWork?: boolean
 }
 
 export interface Table {
@@ -118,17 +120,17 @@ const legend = `
 "of hello" compares with the hello row of as many clients (or of the number that the row names): requests per second
 by requests per second, and where only a time was measured, median by median; 1 is as good. "CPU us" is the processor
 time of the server for one request in microseconds, user and system, and "x hello" how many times that of the hello row:
-other programs change both less than all else. "caller" and
-"others" are the processor time of the load generator and of everything else on this machine (a database server too),
-in percent of one core; where others take a core, times and rates say little.
+other programs change both less than all else. "caller" and "others" are the processor time of the load generator and of
+everything else on this machine (a database server too), in percent of one core; where others take a core, times and
+rates say little.
 `
 
 const busy = 0.85
 
 /** What the processor times say: who has nothing left. */
-function heldUpBy({ cpu, reopens, usesDatabase }: Line): string {
+function heldUpBy({ cpu, reopens, sharesWork }: Line): string {
   if (!cpu) return ''
-  if (!usesDatabase && cpu.others > 0.3) return 'other programs'
+  if (!sharesWork && cpu.others > 0.3) return 'other programs'
   if (cpu.caller > busy && cpu.caller > cpu.server) return 'load generator busy'
   if (cpu.server > busy) return 'server busy'
   return reopens ? 'a new connection each time' : ''

@@ -60,7 +60,7 @@ export interface Figures extends Partial<Measured> {
   clients: number
   /** Whose hello row it is compared with, where that is not `clients`; `null`: with none. */
   floorClients?: number | null
-  /** Waits for the database. */
+  /** Reads or writes the database. */
   usesDatabase?: boolean
   /** The server closed connections that it could have kept. */
   reopens?: boolean

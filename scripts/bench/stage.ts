@@ -36,11 +36,12 @@ export async function openStage(runtime: Runtime, database: Database, sizes: Siz
     say: table.text,
     hello: async (clients) => void await floorOf(clients),
     async report(figures) {
-      const { clients, floorClients = clients } = figures
+      const { clients, floorClients = clients, usesDatabase } = figures
+      const sharesWork = usesDatabase && database === 'libsql'
       if (floorClients === null) return table.line(figures)
       const floor = await floorOf(floorClients)
       const cpuRatio = figures.cpuUs === undefined ? undefined : figures.cpuUs / floor.cpuUs
-      table.line({ ...figures, ratio: ofFloor(figures, floor), cpuRatio })
+      table.line({ ...figures, ratio: ofFloor(figures, floor), cpuRatio, sharesWork })
     },
   }
 }
