@@ -14,13 +14,17 @@ export interface Answer {
 const headEnd = Buffer.from('\r\n\r\n')
 const empty = Buffer.alloc(0)
 
-/** Opens again when the server has closed it, as a keep-alive client does. */
+/** How long an unused connection is trusted: Node closes it after 5 s, and a request on its way then is lost. */
+const trustMs = 3_000
+
+/** Opens again when the server has closed it, or is about to, as a keep-alive client does. */
 export class Connection {
   /** How often it was opened. */
   opened = 0
   readonly #port: number
   #socket: Socket | undefined
   #received: Buffer = empty
+  #answeredAt = 0
   #waiting: { resolve(answer: Answer): void; reject(error: Error): void; onBegin?: () => void } | undefined
 
   constructor(port: number) {
@@ -31,6 +35,7 @@ export class Connection {
   send(request: Buffer, onBegin?: () => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject, onBegin }
+      if (performance.now() - this.#answeredAt > trustMs) this.#drop()
       this.#socket ??= this.#open()
       this.#socket.write(request)
     })
@@ -38,8 +43,13 @@ export class Connection {
 
   close(): void {
     this.#waiting = undefined
+    this.#drop()
+  }
+
+  #drop(): void {
     this.#socket?.destroy()
     this.#socket = undefined
+    this.#received = empty
   }
 
   #open(): Socket {
@@ -62,6 +72,7 @@ export class Connection {
     const answer = readAnswer(this.#received)
     if (!answer) return
     this.#received = empty
+    this.#answeredAt = performance.now()
     const waiting = this.#waiting
     if (answer.isLast) this.close()
     this.#waiting = undefined
