@@ -21,18 +21,19 @@ export async function fill(
   if (isLocal) await client.executeMultiple('PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY')
   const { rows: [{ n: living }] } = await client.execute('SELECT count(*) AS n FROM agents')
   const day = 24 * 3_600_000
-  const times = { account, until: Date.now() - day, from: Date.now() - 30 * day }
+  const from = Date.now() - 30 * day
+  const until = Date.now() - day
 
   await inChunks(
     client,
     Number(living),
     agents,
-    (first, end) => [{ sql: insertAgents, args: { ...times, first, end } }],
+    (first, end) => [{ sql: insertAgents, args: { account, from, first, end } }],
   )
   await client.execute('CREATE TABLE bench_places (n INTEGER PRIMARY KEY, id TEXT NOT NULL, alias TEXT NOT NULL)')
   await client.execute(insertPlaces)
   await inChunks(client, 0, messages, (first, end) => {
-    const args = { ...times, first, end, messages, agents }
+    const args = { account, from, until, first, end, messages, agents }
     return [{ sql: insertMessages, args }, { sql: insertDeliveries, args }]
   })
   await client.execute('DROP TABLE bench_places')
