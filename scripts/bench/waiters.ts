@@ -23,6 +23,8 @@ import type { Connect, Scenario } from './scenario.ts'
 const channelSize = 500
 /** How many begin to wait at the same time; more would only stand in the queue of the listening socket. */
 const opening = 64
+/** Each asks again after 50 s: where that keeps the server busy, no more are coming. */
+const openingMs = 120_000
 /** Sockets and files besides those of the waiters. */
 const otherDescriptors = 200
 
@@ -98,10 +100,12 @@ async function warmUp(port: number, agents: BenchAgent[], connect: Connect): Pro
 /** Resolves when the server has begun to answer each; each then resolves with what it was answered, and when. */
 async function waitAll(port: number, agents: BenchAgent[], connect: Connect, isPosted: (i: number) => boolean) {
   const woken: ReturnType<typeof wait>[] = []
+  const until = performance.now() + openingMs
   let next = 0
   await Promise.all(Array.from({ length: opening }, async () => {
     while (next < agents.length) {
       const i = next++
+      if (performance.now() > until) throw new Error(`only ${i} wait after two minutes: this machine is too slow`)
       await new Promise<void>((begun, failed) => {
         woken[i] = wait(connect(), reading(port, agents[i], { wait_seconds: 50 }), begun, () => isPosted(i))
         woken[i].catch(failed)
