@@ -1,41 +1,78 @@
-/** Put an account with agents into the database that the environment names, and print them as JSON. */
+/** Put an account with what `Population` says into the database that the environment names, and print the agents as JSON. */
+import { createClient } from '@libsql/client'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { createAccount, enterAccount } from '../../src/grid/accounts.ts'
 import { createAgent } from '../../src/grid/agents.ts'
+import { createChannel } from '../../src/grid/channels.ts'
+import type { AccountStore } from '../../src/store/account.ts'
 import { openStore } from '../../src/store/store.ts'
+import { fill } from './fill.ts'
 
 export interface BenchAgent {
   alias: string
   key: string
 }
 
-export interface BenchAgents {
-  /** One for each client. */
-  senders: BenchAgent[]
-  /** One for each sender; nobody reads what they get. */
-  sinks: BenchAgent[]
-  readers: BenchAgent[]
+/** What a scenario needs in its database. */
+export interface Population {
+  /** Agents with keys, by name: three of `sender` have the aliases sender-0, sender-1 and sender-2. */
+  agents: Record<string, number>
+  /** Channels channel-0, channel-1 … so that each agent named `of` is in one, at most `size` in each. */
+  channels?: { of: string; size: number; /** Name of those who are in all of them. */ also?: string }
+  /** So many agents in all, and read messages spread over their mailboxes. */
+  history?: { agents: number; messages: number }
 }
 
-async function addAgents(senderCount: number, readerCount: number): Promise<BenchAgents> {
-  const store = await openStore(processDeps(readConfig({ LOG_LEVEL: 'warn', ...process.env })))
+export type BenchAgents = Record<string, BenchAgent[]>
+
+/** Enough to share commits, and few enough that none waits longer than the write queue lets it, on slow disks too. */
+const atOnce = 32
+
+async function populate({ agents: counts, channels, history }: Population): Promise<BenchAgents> {
+  const config = readConfig({ LOG_LEVEL: 'warn', ...process.env })
+  const store = await openStore(processDeps(config))
   const system = { type: 'system', job: 'bench' } as const
   const { id } = await createAccount(store, { name: 'Bench', ownerEmail: 'bench@example.com' }, system)
   const account = await enterAccount(store, id, system)
-  const add = (name: string, count: number) =>
-    Promise.all(Array.from({ length: count }, async (_, i) => {
-      const { agent, apiKey } = await createAgent(account, { alias: `${name}-${i}` })
-      return { alias: agent.alias, key: apiKey }
-    }))
-  const agents = {
-    senders: await add('sender', senderCount),
-    sinks: await add('sink', senderCount),
-    readers: await add('reader', readerCount),
-  }
+  const agents: BenchAgents = {}
+  for (const [name, count] of Object.entries(counts)) agents[name] = await addAgents(account, name, count)
+  if (channels) await addChannels(account, agents, channels)
   await store.close()
+  if (history) {
+    const client = createClient({ url: config.databaseUrl, concurrency: 1, intMode: 'number' })
+    await fill(client, id, { ...history, isLocal: config.databaseUrl.startsWith('file:') })
+    client.close()
+  }
   return agents
 }
 
-const [senderCount, readerCount] = process.argv.slice(2).map(Number)
-addAgents(senderCount, readerCount).then((agents) => console.log(JSON.stringify(agents)))
+async function addAgents(account: AccountStore, name: string, count: number): Promise<BenchAgent[]> {
+  const added: BenchAgent[] = []
+  while (added.length < count) {
+    const numbers = Array.from({ length: Math.min(atOnce, count - added.length) }, (_, i) => added.length + i)
+    added.push(
+      ...await Promise.all(numbers.map(async (n) => {
+        const { agent, apiKey } = await createAgent(account, { alias: `${name}-${n}` })
+        return { alias: agent.alias, key: apiKey }
+      })),
+    )
+  }
+  return added
+}
+
+async function addChannels(
+  account: AccountStore,
+  agents: BenchAgents,
+  { of, size, also }: NonNullable<Population['channels']>,
+): Promise<void> {
+  const everywhere = (also === undefined ? [] : agents[also]).map(({ alias }) => alias)
+  const aliases = agents[of].map(({ alias }) => alias)
+  const share = size - everywhere.length
+  for (let n = 0; n * share < aliases.length; n++) {
+    const members = [...everywhere, ...aliases.slice(n * share, (n + 1) * share)]
+    await createChannel(account, { name: `channel-${n}`, members })
+  }
+}
+
+populate(JSON.parse(process.argv[2])).then((agents) => console.log(JSON.stringify(agents)))

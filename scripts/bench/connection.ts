@@ -14,22 +14,28 @@ export interface Answer {
 const headEnd = Buffer.from('\r\n\r\n')
 const empty = Buffer.alloc(0)
 
-/** Opens again when the server has closed it, as a keep-alive client does. */
+/** How long an unused connection is trusted: Node closes it after 5 s, and a request on its way then is lost. */
+const trustMs = 3_000
+
+/** Opens again when the server has closed it, or is about to, as a keep-alive client does. */
 export class Connection {
   /** How often it was opened. */
   opened = 0
   readonly #port: number
   #socket: Socket | undefined
   #received: Buffer = empty
-  #waiting: { resolve(answer: Answer): void; reject(error: Error): void } | undefined
+  #answeredAt = 0
+  #waiting: { resolve(answer: Answer): void; reject(error: Error): void; onBegin?: () => void } | undefined
 
   constructor(port: number) {
     this.#port = port
   }
 
-  send(request: Buffer): Promise<Answer> {
+  /** `onBegin` is called at the first bytes of the answer: of one that comes late, the server begins at once. */
+  send(request: Buffer, onBegin?: () => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject }
+      this.#waiting = { resolve, reject, onBegin }
+      if (performance.now() - this.#answeredAt > trustMs) this.#drop()
       this.#socket ??= this.#open()
       this.#socket.write(request)
     })
@@ -37,8 +43,13 @@ export class Connection {
 
   close(): void {
     this.#waiting = undefined
+    this.#drop()
+  }
+
+  #drop(): void {
     this.#socket?.destroy()
     this.#socket = undefined
+    this.#received = empty
   }
 
   #open(): Socket {
@@ -56,10 +67,12 @@ export class Connection {
   }
 
   #receive(bytes: Buffer): void {
+    this.#waiting?.onBegin?.()
     this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes])
     const answer = readAnswer(this.#received)
     if (!answer) return
     this.#received = empty
+    this.#answeredAt = performance.now()
     const waiting = this.#waiting
     if (answer.isLast) this.close()
     this.#waiting = undefined

@@ -1,21 +1,36 @@
 /** Closed-loop load: each client begins its next request when the answer to the last one is there. */
 import { cpus } from 'node:os'
-import type { Server } from './server.ts'
+import { spread } from './numbers.ts'
 
-/** One request of one client, or whatever else counts as one. Throws when the answer is not what was asked for. */
-export type Step = () => Promise<void>
+/**
+ * One request of one client, or whatever else counts as one. Throws when the answer is not what was asked for.
+ * It may answer how many milliseconds of it count; otherwise all do.
+ */
+export type Step = () => Promise<number | void>
 
 export interface Work {
   /** One for each client. */
   steps: Step[]
+  /** Done once before; not measured. */
+  prepare?(): Promise<void>
   /** What `steps` use up is filled again after so many steps of each client; not measured. */
   refill?: { every: number; run(): Promise<void> }
+  /** Throws when what the steps left behind is not what they were told. Done once afterwards; not measured. */
+  verify?(): Promise<void>
+}
+
+/** Whose processor time is looked at. */
+export interface Process {
+  /** So far, all its threads. */
+  cpuMs(): number
 }
 
 export interface Measured {
   perSecond: number
   p50Ms: number
   p99Ms: number
+  /** Processor time of the server for one request, in microseconds. */
+  cpuUs: number
   /** Processor time per time measured, so 1 is one core. */
   cpu: Cpu
 }
@@ -33,20 +48,21 @@ interface Totals {
   cpuMs: Cpu
 }
 
-/** Warm up, then run `work` for `seconds` (refilling does not count). */
-export async function load(work: Work, server: Server, seconds: number): Promise<Measured> {
+/** Warm up, then run `work` for `seconds` (preparing, refilling and verifying do not count). */
+export async function load(work: Work, server: Process, seconds: number): Promise<Measured> {
+  await work.prepare?.()
   await run(work, server, Math.min(1_500, seconds * 500))
   const { times, ms, cpuMs } = await run(work, server, seconds * 1_000)
-  times.sort((a, b) => a - b)
+  await work.verify?.()
   return {
     perSecond: times.length / ms * 1_000,
-    p50Ms: percentile(times, 0.5),
-    p99Ms: percentile(times, 0.99),
+    ...spread(times),
+    cpuUs: cpuMs.server / times.length * 1_000,
     cpu: { server: cpuMs.server / ms, caller: cpuMs.caller / ms, others: Math.max(0, cpuMs.others / ms) },
   }
 }
 
-async function run({ steps, refill }: Work, server: Server, forMs: number): Promise<Totals> {
+async function run({ steps, refill }: Work, server: Process, forMs: number): Promise<Totals> {
   const totals: Totals = { times: [], ms: 0, cpuMs: { server: 0, caller: 0, others: 0 } }
   while (totals.ms < forMs) {
     await refill?.run()
@@ -64,20 +80,16 @@ async function run({ steps, refill }: Work, server: Server, forMs: number): Prom
 async function repeat(step: Step, most: number, until: number, times: number[]): Promise<void> {
   let at = performance.now()
   for (let n = 0; n < most && at < until; n++) {
-    await step()
+    const counts = await step()
     const now = performance.now()
-    times.push(now - at)
+    times.push(counts ?? now - at)
     at = now
   }
 }
 
-function cpuMs(server: Server): Cpu {
+function cpuMs(server: Process): Cpu {
   const { user, system } = process.cpuUsage()
   const used = { server: server.cpuMs(), caller: (user + system) / 1_000 }
   const all = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys, 0)
   return { ...used, others: all - used.server - used.caller }
-}
-
-function percentile(sorted: number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
 }

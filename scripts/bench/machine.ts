@@ -2,6 +2,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { spread } from './numbers.ts'
 
 /** Cores, their name and memory, and what else they are doing. */
 export function machine(): string {
@@ -12,7 +13,7 @@ export function machine(): string {
 }
 
 /** Milliseconds to append a page to a file of `folder` and have it on disk: what a commit waits for. */
-export function fsyncMs(folder: string): { p50: number; p99: number } {
+export function fsyncMs(folder: string): ReturnType<typeof spread> {
   const file = openSync(join(folder, 'fsync'), 'w')
   const page = Buffer.alloc(4_096)
   const times: number[] = []
@@ -23,6 +24,5 @@ export function fsyncMs(folder: string): { p50: number; p99: number } {
     times.push(performance.now() - at)
   }
   closeSync(file)
-  times.sort((a, b) => a - b)
-  return { p50: times[150], p99: times[297] }
+  return spread(times)
 }

@@ -1,72 +1,112 @@
-/** The table and the text beside it. */
-import { type Database, readerCount } from './grid.ts'
-import type { Measured } from './load.ts'
-import type { Row } from './rows.ts'
+/** The tables and the text beside them, for a terminal or as Markdown. */
+import type { Database } from './grid.ts'
+import type { Figures, RowText, Sizes } from './scenario.ts'
 import { type Runtime, versionOf } from './server.ts'
 
-/** A measured row. */
-export interface Line extends Measured {
-  // deno-lint-ignore no-explicit-any -- of either server
-  row: Row<any>
-  clients: number
-  /** To the requests per second of the hello row with as many clients. */
-  ratio: number
-  /** The server closed connections that it could have kept. */
-  reopens: boolean
+/** A line with its ratio to the floor. */
+export interface Line extends Figures {
+  ratio?: number
+  /** Of the processor time for one request to that of the floor. */
+  cpuRatio?: number
+  /** A database server does part of the work. */
+  sharesWork?: boolean
+}
+
+export interface Table {
+  line(line: Line): void
+  text(text: string): void
+}
+
+export interface Report {
+  facts(facts: Facts): void
+  table(title: string): Table
+  /** What the rows are; not in Markdown, where it stands beside the table. */
+  legend(rows: RowText[]): void
 }
 
 export interface Facts {
   machine: string
-  fsync: { p50: number; p99: number }
-  runtimes: Runtime[]
-  clients: number[]
-  seconds: number
+  fsync: { p50Ms: number; p99Ms: number }
   database: Database
+  sizes: Sizes
+  /** The arguments of this run. */
+  args: string[]
 }
 
-export function printFacts({ machine, fsync, seconds, database }: Facts): void {
-  print(`Machine    ${machine}; server and load generator share the cores
-Disk       page appended and fsynced in ${ms(fsync.p50)} ms (median), ${ms(fsync.p99)} ms (p99)
-Database   ${databaseText[database]}
-Method     one process serves, this one calls: HTTP/1.1 keep-alive, each client has its own key and waits for its
-           answer before the next request; ${seconds} s for each figure after a warm-up; Node ${process.versions.node} calls`)
+/** `print` gets a line at a time. */
+export function createReport(form: 'text' | 'markdown', print: (line: string) => void): Report {
+  const isMarkdown = form === 'markdown'
+  const row = isMarkdown ? (cells: string[]) => `| ${cells.join(' | ')} |` : inColumns
+  return {
+    facts(facts) {
+      for (const [name, text] of Object.entries(textOf(facts))) {
+        print(isMarkdown ? `* **${name}**: ${text}` : `${name.padEnd(10)} ${text}`)
+      }
+    },
+    table(title) {
+      print(isMarkdown ? `\n### ${title}\n` : `\n${title}\n`)
+      print(row(heads))
+      if (isMarkdown) print(row(heads.map((_, i) => isText(i) ? '---' : '---:')))
+      return {
+        line: (line) => print(row(cellsOf(line))),
+        text: (text) => print(isMarkdown ? row([text, ...heads.slice(1).map(() => '')]) : text),
+      }
+    },
+    legend(rows) {
+      if (isMarkdown) return
+      print(legend)
+      for (const { name, measures, limit } of rows) print(`${name}\n  ${measures}.\n  Limit: ${limit}.`)
+    },
+  }
 }
 
-export function printTitle(runtime: Runtime): void {
-  print(`\n${titles[runtime]} ${versionOf(runtime)}\n`)
-  print(
-    columns(['', 'clients', 'requests/s', 'p50 ms', 'p99 ms', 'of hello', 'server', 'caller', 'others', 'held up by']),
-  )
+export function titleOf(runtime: Runtime): string {
+  return `${titles[runtime]} ${versionOf(runtime)}`
 }
 
-export function printLine(line: Line, database: Database): void {
-  print(columns([
-    line.row.name,
-    String(line.clients),
-    Math.round(line.perSecond).toLocaleString('en'),
-    ms(line.p50Ms),
-    ms(line.p99Ms),
-    line.ratio.toPrecision(2),
-    percent(line.cpu.server),
-    percent(line.cpu.caller),
-    percent(line.cpu.others),
-    heldUpBy(line, database),
-  ]))
+const heads = [
+  '',
+  'clients',
+  'per second',
+  'p50 ms',
+  'p99 ms',
+  'of hello',
+  'CPU us',
+  'x hello',
+  'caller',
+  'others',
+  'remark',
+]
+const widths = [30, 8, 12, 9, 9, 10, 9, 9, 8, 8]
+
+/** What a line looks like in the table, cell by cell; what does not apply is empty. */
+export function cellsOf(line: Line): string[] {
+  const { name, clients, perSecond, p50Ms, p99Ms, ratio, cpuUs, cpuRatio, cpu } = line
+  return [
+    name,
+    count(clients),
+    known(perSecond, count),
+    known(p50Ms, ms),
+    known(p99Ms, ms),
+    known(ratio, (value) => value.toPrecision(2)),
+    known(cpuUs, count),
+    known(cpuRatio, (value) => value.toPrecision(2)),
+    known(cpu?.caller, percent),
+    known(cpu?.others, percent),
+    [line.remark, heldUpBy(line)].filter(Boolean).join('; '),
+  ]
 }
 
-// deno-lint-ignore no-explicit-any
-export function printLegend(rows: Row<any>[]): void {
-  print(`
-"of hello" is the ratio of the requests per second to those of the hello row with as many clients. "server", "caller"
-and "others" are the processor time of the two processes and of everything else on this machine, in percent of one
-core; where others take a core (and are not the database server), the figures say little. "read" is measured in rounds: ${readerCount} mailboxes get one
-message each, which is not counted, and are then read once each.
-`)
-  for (const { name, measures, limit } of rows) print(`${name}\n  ${measures}.\n  Limit: ${limit}.`)
-  print(`
-Deno 2.8.3 to 2.9.5 closes the connection after each request of more than about 500 bytes (denoland/deno#36657), as all
-requests of the 2026 era are.`)
-  print('\nRepeat with: npm run bench -- --runtime node,deno,bun --clients 1,32 --seconds 3 --database file')
+function textOf({ machine, fsync, database, sizes, args }: Facts): Record<string, string> {
+  return {
+    Machine: `${machine}; servers and load generator share the cores`,
+    Disk: `a page appended and fsynced in ${ms(fsync.p50Ms)} ms (median), ${ms(fsync.p99Ms)} ms (p99)`,
+    Database: databaseText[database],
+    Method:
+      `one process serves, this one (Node ${process.versions.node}) calls over HTTP/1.1 keep-alive; each client ` +
+      `has its own key and waits for its answer; ${sizes.seconds} s for each figure after a warm-up`,
+    Run: `${new Date().toISOString().slice(0, 10)}: npm run bench -- ${args.join(' ')}`,
+  }
 }
 
 const titles: Record<Runtime, string> = { node: 'Node', deno: 'Deno', bun: 'Bun' }
@@ -76,37 +116,50 @@ const databaseText: Record<Database, string> = {
   libsql: 'libsql-server on this machine over http, durability_mode strong',
 }
 
+const legend = `
+"of hello" compares with the hello row of as many clients (or of the number that the row names): requests per second
+by requests per second, and where only a time was measured, median by median; 1 is as good. "CPU us" is the processor
+time of the server for one request in microseconds, user and system, and "x hello" how many times that of the hello row:
+other programs change both less than all else. "caller" and "others" are the processor time of the load generator and of
+everything else on this machine (a database server too), in percent of one core; where others take a core, times and
+rates say little.
+`
+
 const busy = 0.85
 
-/** What the processor times say: who has nothing left, or what everybody waits for. */
-function heldUpBy({ row, cpu, clients, reopens }: Line, database: Database): string {
-  const remote = row.usesDatabase && database === 'libsql'
-  if (cpu.others > 0.3 && !remote) return 'other programs'
-  if (cpu.caller > busy && cpu.caller > cpu.server) return 'the load generator'
-  if (cpu.server > busy) return 'processor of the server'
-  if (reopens) return 'a new connection each time'
-  if (remote) return 'the database server'
-  if (row.usesDatabase) return 'the disk'
-  return clients === 1 ? 'one request at a time' : 'both processes in turn'
+/** What the processor times say: who has nothing left. */
+function heldUpBy({ cpu, reopens, sharesWork }: Line): string {
+  if (!cpu) return ''
+  if (!sharesWork && cpu.others > 0.3) return 'other programs'
+  if (cpu.caller > busy && cpu.caller > cpu.server) return 'load generator busy'
+  if (cpu.server > busy) return 'server busy'
+  return reopens ? 'a new connection each time' : ''
 }
 
-const widths = [22, 8, 12, 9, 9, 10, 8, 8, 8]
+function isText(column: number): boolean {
+  return column === 0 || column === heads.length - 1
+}
 
-function columns(cells: string[]): string {
+function inColumns(cells: string[]): string {
   return cells.map((cell, i) => {
     if (i === 0) return cell.padEnd(widths[0])
     return i < widths.length ? cell.padStart(widths[i]) : `  ${cell}`
-  }).join('')
+  }).join('').trimEnd()
 }
 
-function ms(value: number): string {
-  return value < 10 ? value.toFixed(2) : value.toFixed(1)
+function known(value: number | undefined, format: (value: number) => string): string {
+  return value === undefined || Number.isNaN(value) ? '' : format(value)
+}
+
+function count(value: number): string {
+  return Math.round(value).toLocaleString('en')
+}
+
+/** Milliseconds with as many digits as mean something. */
+export function ms(value: number): string {
+  return value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : count(value)
 }
 
 function percent(share: number): string {
-  return Number.isNaN(share) ? '?' : `${Math.round(share * 100)} %`
-}
-
-function print(text: string): void {
-  console.log(text)
+  return `${Math.round(share * 100)} %`
 }

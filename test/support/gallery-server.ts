@@ -1,7 +1,7 @@
 /** The gallery behind a listening server. */
 import { Hono } from 'hono'
-import { finish } from '../../src/edge.ts'
 import { freePort } from '../../src/lib/free-port.ts'
+import { Answers } from '../../src/lib/answers.ts'
 import { listen } from '../../src/listen.ts'
 import { assets, serveAsset } from '../../src/web/assets.ts'
 import { gallery } from './gallery.tsx'
@@ -16,8 +16,9 @@ export interface Posted {
 export async function serveGallery() {
   const posted: Posted[] = []
   const app = new Hono()
+  const answers = new Answers(false)
   for (const asset of assets) app.get(asset.path, () => serveAsset(asset))
-  for (const [path, page] of Object.entries(gallery)) app.get(path, async () => finish(await page(), 'test'))
+  for (const [path, page] of Object.entries(gallery)) app.get(path, async () => answers.finish(await page(), 'test'))
   app.post('*', async (c) => {
     const fields = await c.req.parseBody() as Record<string, string>
     posted.push({ path: c.req.path, origin: c.req.header('origin') ?? null, fields })

@@ -1,0 +1,77 @@
+/** NATS JetStream with one stream on disk and a consumer for each queue. */
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { AckPolicy, connect, RetentionPolicy, StorageType } from 'nats'
+import { freePort } from '../../../src/lib/free-port.ts'
+import { start } from '../server.ts'
+import { type Broker, folderOf } from './broker.ts'
+
+const stream = 'bench'
+
+export const nats: Broker = {
+  name: 'NATS JetStream',
+  pair: 'publish to a subject of a stream on disk; the next message of a pull consumer, and an acknowledged ack',
+  find: () => folderOf('nats-server'),
+  async start(folder, found) {
+    const program = join(found, 'nats-server')
+    const port = await freePort()
+    const { config, syncs } = configure(program, folder, port)
+    const open = () => connect({ port, reconnect: false })
+    const isReady = () => open().then((client) => client.close()).then(() => true, () => false)
+    const server = await start([program, '-c', config], { port, isReady })
+    const admin = await open()
+    const manager = await admin.jetstreamManager()
+    const version = admin.info?.version
+    await manager.streams.add({
+      name: stream,
+      subjects: [`${stream}.*`],
+      storage: StorageType.File,
+      retention: RetentionPolicy.Workqueue,
+    })
+    await admin.close()
+
+    return {
+      server,
+      durability: syncs
+        ? `NATS ${version}, sync_interval always: fsynced before it is acknowledged`
+        : `NATS ${version} knows no sync_interval: fsynced every 2 minutes, so a power cut loses what was acknowledged`,
+      async open(queue) {
+        const client = await open()
+        const subject = `${stream}.${queue}`
+        await (await client.jetstreamManager()).consumers.add(stream, {
+          durable_name: queue,
+          filter_subject: subject,
+          ack_policy: AckPolicy.Explicit,
+        })
+        const jetstream = client.jetstream()
+        const consumer = await jetstream.consumers.get(stream, queue)
+        return {
+          publish: (text) => jetstream.publish(subject, new TextEncoder().encode(text)),
+          async take() {
+            const message = await consumer.next({ expires: 1_000 })
+            await message?.ackAck()
+            return message?.string()
+          },
+          close: () => client.close(),
+        }
+      },
+    }
+  },
+}
+
+/** Its strictest durability: versions before 2.10 refuse the setting. */
+function configure(program: string, folder: string, port: number): { config: string; syncs: boolean } {
+  const config = join(folder, 'nats.conf')
+  for (const syncs of [true, false]) {
+    const sync = syncs ? 'sync_interval: always' : ''
+    writeFileSync(config, `host: "127.0.0.1"\nport: ${port}\njetstream { store_dir: "${folder}/data"\n${sync} }\n`)
+    try {
+      execFileSync(program, ['-t', '-c', config], { stdio: 'ignore' })
+      return { config, syncs }
+    } catch {
+      // Tried without the setting; what is wrong then shows at the start.
+    }
+  }
+  return { config, syncs: false }
+}

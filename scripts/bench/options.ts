@@ -1,0 +1,76 @@
+/** The command line. */
+import { parseArgs } from 'node:util'
+import { type Database, databases } from './grid.ts'
+import type { Sizes } from './scenario.ts'
+import { type Runtime, runtimes } from './server.ts'
+
+/** One connection each, and the waits that one process takes. */
+const maxClients = 256
+const maxWaiters = 10_000
+
+export interface Options<Name extends string> {
+  scenarios: Name[]
+  runtimes: Runtime[]
+  database: Database
+  sizes: Sizes
+  markdown: boolean
+}
+
+/** Throws what is wrong with `args`. `usual` is run where none is chosen, `all` is every one. */
+export function readOptions<Name extends string>(
+  args: string[],
+  scenarios: readonly Name[],
+  usual: Name[],
+): Options<Name> {
+  const text = (value: string) => ({ type: 'string' as const, default: value })
+  const { values } = parseArgs({
+    args,
+    options: {
+      scenario: text(usual.join(',')),
+      runtime: text('node'),
+      database: text('file'),
+      clients: text('1,32,256'),
+      seconds: text('3'),
+      mailboxes: text('512'),
+      waiters: text('1000,10000'),
+      messages: text('10000,1000000'),
+      agents: text('10,10000'),
+      members: text('500'),
+      starts: text('5'),
+      markdown: { type: 'boolean', default: false },
+    },
+  })
+  const number = (name: 'members' | 'seconds' | 'starts' | 'mailboxes', least: number, most = Infinity) =>
+    numbers(name, values[name], least, most)[0]
+  return {
+    scenarios: values.scenario === 'all'
+      ? [...scenarios]
+      : values.scenario.split(',').map((name) => oneOf(scenarios, name)),
+    runtimes: values.runtime.split(',').map((name) => oneOf(runtimes, name)),
+    database: oneOf(databases, values.database),
+    markdown: values.markdown,
+    sizes: {
+      clients: numbers('clients', values.clients, 1, maxClients),
+      seconds: number('seconds', 0.01),
+      mailboxes: number('mailboxes', 1),
+      waiters: numbers('waiters', values.waiters, 1, maxWaiters),
+      messages: numbers('messages', values.messages, 1),
+      agents: numbers('agents', values.agents, 10),
+      members: number('members', 2, 500),
+      starts: number('starts', 1),
+    },
+  }
+}
+
+function oneOf<Name extends string>(names: readonly Name[], text: string): Name {
+  const name = names.find((name) => name === text)
+  if (!name) throw new Error(`"${text}" is none of ${names.join(', ')}`)
+  return name
+}
+
+/** Whole but for the seconds. */
+function numbers(name: string, text: string, least: number, most = Infinity): number[] {
+  const list = text.split(',').map(Number)
+  if (list.every((n) => n >= least && n <= most && (name === 'seconds' || Number.isInteger(n)))) return list
+  throw new Error(`--${name} takes numbers from ${least}${most === Infinity ? '' : ` to ${most}`}`)
+}
