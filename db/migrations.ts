@@ -58,5 +58,18 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity\nWHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND n = NEW.n)\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;"
     ]
+  },
+  {
+    "name": "0002_delivery",
+    "hash": "9f125ae99eec6c353645f4cd6c703af20a91ad55a3ce9da291e18ff075580cce",
+    "createdAt": 1795288857119,
+    "statements": [
+      "CREATE TABLE `given_back` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`read_at` integer NOT NULL,\n\t`returned_at` integer NOT NULL,\n\tPRIMARY KEY(`message_id`, `sender_account_id`, `account_id`, `agent_id`, `n`),\n\tFOREIGN KEY (`message_id`,`sender_account_id`,`account_id`,`agent_id`) REFERENCES `deliveries`(`message_id`,`sender_account_id`,`account_id`,`agent_id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `instances` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`beats` integer NOT NULL,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE TABLE `open_reads` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`batch_id` text NOT NULL,\n\t`instance_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `batch_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "ALTER TABLE `deliveries` ADD `woken_at` integer;",
+      "ALTER TABLE `idempotency_keys` ADD `answer` text;",
+      "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;"
+    ]
   }
 ]

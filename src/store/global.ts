@@ -3,6 +3,8 @@ import type { Crossings, Db } from './account.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareArrivals } from './global/arrivals.ts'
 import { prepareCredentials } from './global/credentials.ts'
+import { prepareInstances } from './global/instances.ts'
+import { prepareRetention } from './global/retention.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareUsers } from './global/users.ts'
 
@@ -13,6 +15,8 @@ export function prepareGlobalTables(db: Db, crossings: Crossings) {
     accounts: prepareAccounts(db),
     arrivals: prepareArrivals(db, crossings),
     credentials: prepareCredentials(db, crossings),
+    instances: prepareInstances(db, crossings),
+    retention: prepareRetention(db, crossings),
     signups: prepareSignups(db, crossings),
     users: prepareUsers(db),
   }

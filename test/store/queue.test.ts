@@ -49,8 +49,10 @@ test('a unit that breaks a constraint fails alone', async () => {
   expect(commits).toEqual([['good 1', 'bad', 'good 2'], ['good 1'], ['bad'], ['good 2']])
 })
 
-test('a statement that the database does not understand fails alone, with its own error', async () => {
-  const bad = new LibsqlBatchError('SQLITE_UNKNOWN: no such table', 0, 'SQLITE_UNKNOWN')
+test.each([
+  ['the database does not understand', new LibsqlBatchError('SQLITE_UNKNOWN: no such table', 0, 'SQLITE_UNKNOWN')],
+  ['reads a number that cannot be represented', new RangeError('too large')],
+])('a statement that %s fails alone, with its own error', async (_, bad) => {
   const { queue } = testQueue({ batch: (sqls) => failOn('bad', bad, sqls) })
 
   const answers = await Promise.allSettled([queue.write('a', [unit('good')]), queue.write('b', [unit('bad')])])
