@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { createAccount, enterAccount } from '../../src/grid/accounts.ts'
-import { createAgent } from '../../src/grid/agents.ts'
-import { createChannel } from '../../src/grid/channels.ts'
 import { createLog } from '../../src/log.ts'
 import { openStore } from '../../src/store/store.ts'
+import { castBefore } from '../support/cast.ts'
 import { startServe, temporaryPlace } from '../support/process.ts'
 import { Ledger, sendUntilGone } from './load.ts'
 
@@ -16,7 +14,8 @@ const recipients = 499
 test('Q14: kill -9 during a fan-out to a channel of 500: all or none', async () => {
   const place = temporaryPlace()
   const deps = { config: readConfig({ DATABASE_URL: place.url }), now: Date.now, log: createLog('warn') }
-  const senders = await fill()
+  const aliases = Array.from({ length: recipients + 1 }, (_, n) => `member-${n}`)
+  const senders = (await castBefore(place.url, aliases, 'general')).slice(0, 2)
   const ledger = new Ledger()
 
   for (let round = 0; round < rounds; round++) {
@@ -43,19 +42,4 @@ test('Q14: kill -9 during a fan-out to a channel of 500: all or none', async () 
   expect(new Set(posts.map((post) => Number(post.recipients)))).toEqual(new Set([recipients]))
   expect([...ledger.acknowledged].filter((text) => !stored.includes(text))).toEqual([])
   expect(stored).toHaveLength(new Set(stored).size)
-
-  /** A channel of 500 agents, and two of them. */
-  async function fill() {
-    const system = { type: 'system', job: 'test' } as const
-    const store = await openStore(deps)
-    const { id } = await createAccount(store, { name: 'Acme', ownerEmail: 'ann@acme.example' }, system)
-    const account = await enterAccount(store, id, system)
-    const made = await Promise.all(
-      Array.from({ length: recipients + 1 }, (_, n) => createAgent(account, { alias: `member-${n}` })),
-    )
-    const agents = made.map(({ agent, apiKey }) => ({ alias: agent.alias, key: apiKey }))
-    await createChannel(account, { name: 'general', members: agents.map(({ alias }) => alias) })
-    await store.close()
-    return agents.slice(0, 2)
-  }
 }, 180_000)
