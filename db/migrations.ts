@@ -60,13 +60,15 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     ]
   },
   {
-    "name": "0002_people",
-    "hash": "5a3ed286a02fb42b86d034c5c0a4d037d02d805b73a85be0920be5142abc64ac",
-    "createdAt": 1795291285280,
+    "name": "0002_people_and_delivery",
+    "hash": "60263bf93e7b580fc0cd935dc103b880ade809818a8fbd6e166540ae83ed10e1",
+    "createdAt": 1795292529577,
     "statements": [
       "CREATE TABLE `attempts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`created_at` integer NOT NULL\n);",
       "CREATE INDEX `attempts_subject` ON `attempts` (`kind`,`subject`,`created_at`);",
       "CREATE INDEX `attempts_created` ON `attempts` (`created_at`);",
+      "CREATE TABLE `given_back` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`read_at` integer NOT NULL,\n\t`returned_at` integer NOT NULL,\n\tPRIMARY KEY(`message_id`, `sender_account_id`, `account_id`, `agent_id`, `n`),\n\tFOREIGN KEY (`message_id`,`sender_account_id`,`account_id`,`agent_id`) REFERENCES `deliveries`(`message_id`,`sender_account_id`,`account_id`,`agent_id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `instances` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`beats` integer NOT NULL,\n\t`created_at` integer NOT NULL\n);",
       "CREATE TABLE `invitations` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`email` text NOT NULL,\n\t`role` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`invited_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`accepted_at` integer,\n\t`ended_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`invited_by`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `invitations_token` ON `invitations` (`token_hash`);",
       "CREATE INDEX `invitations_expire` ON `invitations` (`expires_at`);",
@@ -74,10 +76,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE UNIQUE INDEX `links_token` ON `links` (`token_hash`);",
       "CREATE INDEX `links_user` ON `links` (`user_id`,`kind`);",
       "CREATE INDEX `links_expire` ON `links` (`expires_at`);",
+      "CREATE TABLE `open_reads` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`batch_id` text NOT NULL,\n\t`instance_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `batch_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE TABLE `sessions` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`user_id` text NOT NULL,\n\t`token_hash` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_seen_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`ended_at` integer,\n\t`user_agent` text DEFAULT '' NOT NULL,\n\t`address` text DEFAULT '' NOT NULL,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `sessions_token` ON `sessions` (`token_hash`);",
       "CREATE INDEX `sessions_user` ON `sessions` (`user_id`);",
-      "CREATE INDEX `sessions_expire` ON `sessions` (`expires_at`);"
+      "CREATE INDEX `sessions_expire` ON `sessions` (`expires_at`);",
+      "ALTER TABLE `deliveries` ADD `woken_at` integer;",
+      "ALTER TABLE `idempotency_keys` ADD `answer` text;",
+      "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;"
     ]
   }
 ]

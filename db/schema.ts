@@ -302,6 +302,8 @@ export const messages = sqliteTable('messages', {
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.fromAgentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
+  // An answer may come from another account, so the id stands alone.
+  index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
 ])
 
 /**
@@ -319,11 +321,14 @@ export const deliveries = sqliteTable('deliveries', {
   /** Length of what a reader gets (text and A2A parts), so that a batch can be cut to a budget without reading it. */
   chars: integer('chars').notNull(),
   createdAt: integer('created_at').notNull(),
+  /** When it left `unread`: handed out, or parked. */
   readAt: integer('read_at'),
   /** The `read_messages` call that handed it out. */
   batchId: text('batch_id'),
   /** How often it was handed out and given back. */
   returned: integer('returned').notNull().default(0),
+  /** When a read or a stream that waited was told of it. Null: nobody waited, or it was found before. */
+  wokenAt: integer('woken_at'),
 }, (t) => [
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
@@ -334,6 +339,45 @@ export const deliveries = sqliteTable('deliveries', {
   index('deliveries_batch').on(t.accountId, t.batchId).where(sql`batch_id IS NOT NULL`),
 ])
 
+/** Hand-outs whose answer is under way. What a process leaves here when it dies is given back. Few rows at any time. */
+export const openReads = sqliteTable('open_reads', {
+  accountId: text('account_id').notNull(),
+  agentId: text('agent_id').notNull(),
+  batchId: text('batch_id').notNull(),
+  /** The process that answers. */
+  instanceId: text('instance_id').notNull(),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.batchId] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+])
+
+/** Processes that serve one remote database. `beats` rises while a process lives; others watch that it does. */
+export const instances = sqliteTable('instances', {
+  id: text('id').primaryKey(),
+  beats: integer('beats').notNull(),
+  createdAt: integer('created_at').notNull(),
+})
+
+/** Hand-outs of one delivery that reached nobody, for the timeline of the message. The last one is in `deliveries`. */
+export const givenBack = sqliteTable('given_back', {
+  accountId: text('account_id').notNull(),
+  agentId: text('agent_id').notNull(),
+  senderAccountId: text('sender_account_id').notNull(),
+  messageId: text('message_id').notNull(),
+  /** 1 for the first. */
+  n: integer('n').notNull(),
+  /** When it was handed out. */
+  readAt: integer('read_at').notNull(),
+  returnedAt: integer('returned_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.messageId, t.senderAccountId, t.accountId, t.agentId, t.n] }),
+  foreignKey({
+    columns: [t.messageId, t.senderAccountId, t.accountId, t.agentId],
+    foreignColumns: [deliveries.messageId, deliveries.senderAccountId, deliveries.accountId, deliveries.agentId],
+  }),
+])
+
 /** Sends that may be repeated: the same key of the same agent is the same send. Kept 7 days. */
 export const idempotencyKeys = sqliteTable('idempotency_keys', {
   accountId: text('account_id').notNull(),
@@ -342,6 +386,8 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
   requestHash: text('request_hash').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
+  /** JSON: what the send told beyond the message, and every repeat tells again. */
+  answer: text('answer'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.key] }),
   foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),

@@ -71,6 +71,11 @@ const settings = {
     'a number from 0 to 60',
     wholeNumber(0, 60, 0),
   ),
+  RETENTION_DAYS: setting(
+    'How long messages are kept, read or not, in days.',
+    'a number from 7 to 36500',
+    wholeNumber(7, 36_500, 90),
+  ),
   TRUSTED_PROXIES: setting(
     'Proxies whose X-Forwarded-For is believed.',
     'comma-separated addresses or CIDR ranges',
@@ -150,6 +155,7 @@ export interface Config {
   readonly databaseAuthToken: string | undefined
   readonly durability: 'full' | 'relaxed'
   readonly lockWaitSeconds: number
+  readonly retentionDays: number
   readonly trustedProxies: readonly string[]
   readonly signupPerHour: number
   readonly signupJoin: 'email' | 'never'
@@ -199,6 +205,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseAuthToken: read('DATABASE_AUTH_TOKEN', settings.DATABASE_AUTH_TOKEN),
     durability: read('DURABILITY', settings.DURABILITY),
     lockWaitSeconds: read('LOCK_WAIT', settings.LOCK_WAIT),
+    retentionDays: read('RETENTION_DAYS', settings.RETENTION_DAYS),
     trustedProxies: read('TRUSTED_PROXIES', settings.TRUSTED_PROXIES),
     signupPerHour: read('SIGNUP_PER_HOUR', settings.SIGNUP_PER_HOUR),
     signupJoin: read('SIGNUP_JOIN', settings.SIGNUP_JOIN),

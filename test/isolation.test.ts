@@ -10,7 +10,8 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts.ts'
 import { createAgent, listAgents } from '../src/grid/agents.ts'
 import { createChannel, listChannels } from '../src/grid/channels.ts'
-import { checkRecipient, messageStatus, sendMessage } from '../src/grid/messages.ts'
+import { messageStatus } from '../src/grid/message-status.ts'
+import { checkRecipient, sendMessage } from '../src/grid/messages.ts'
 import { cursorAt } from '../src/grid/cursor.ts'
 import { readMessages } from '../src/grid/mailbox.ts'
 import { readAgain } from '../src/grid/read-again.ts'
@@ -165,6 +166,9 @@ const withoutProbe: Record<string, string> = {
   readMessages: 'reads the own mailbox alone (tested below)',
   readAgain: 'the same',
   giveBack: 'the same, with a hand-out that no caller names',
+  handedOver: 'the same',
+  giveBackOf: 'the same, for the process itself',
+  park: 'the same, with messages of that hand-out',
   cursorAt: 'names a place of the own mailbox',
   placeOf: 'takes a cursor of the own mailbox alone (test/grid/read-again.test.ts)',
   awaitMessages: 'reads the own mailbox alone (tested in grid/waiting)',

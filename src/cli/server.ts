@@ -2,7 +2,8 @@ import { createApp } from '../app.ts'
 import type { Deps } from '../deps.ts'
 import { second } from '../lib/time.ts'
 import { listen, type Listener } from '../listen.ts'
-import { openStore, type Store } from '../store/store.ts'
+import { openStore, type Store, type StoreOptions } from '../store/store.ts'
+import { startWorker, type Worker } from '../worker/worker.ts'
 import { CommandError } from './command.ts'
 
 /** How long running requests may take to finish when the process stops. Reliability 8. */
@@ -12,25 +13,32 @@ const mailGrace = 3 * second
 
 export interface Server {
   readonly store: Store
+  readonly worker: Worker
   /** All that brings work to the store; one may be added. */
   readonly listeners: Listener[]
 }
 
 /** Open the database and serve the grid. Fails with `database_in_use` or `cannot_listen`. */
-export async function startServer(deps: Deps): Promise<Server> {
-  const store = await openStore(deps)
-  const app = createApp(store)
-  const listener = await listenOrExplain((request, connection) => app.fetch(request, connection), deps)
-    .catch(async (error) => {
-      await store.close()
-      throw error
-    })
-  return { store, listeners: [listener] }
+export async function startServer(deps: Deps, options?: StoreOptions): Promise<Server> {
+  const store = await openStore(deps, options)
+  let worker: Worker | undefined
+  try {
+    // Before anybody is answered: what a dead process handed out comes first.
+    worker = await startWorker(store)
+    const app = createApp(store)
+    const listener = await listenOrExplain((request, connection) => app.fetch(request, connection), deps)
+    return { store, worker, listeners: [listener] }
+  } catch (error) {
+    await worker?.stop()
+    await store.close()
+    throw error
+  }
 }
 
 /** Take nothing new, answer what runs, send mails that wait, commit what waits, release the database. */
-export async function stopServer({ store, listeners }: Server): Promise<void> {
+export async function stopServer({ store, worker, listeners }: Server): Promise<void> {
   await Promise.all(listeners.map((listener) => listener.stop(grace)))
+  await worker.stop()
   await store.deps.mail.close(mailGrace)
   await store.close()
 }

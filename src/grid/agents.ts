@@ -91,12 +91,12 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
   return await againOnConflict(async () => {
     const { id } = await findAgent(account, ref)
     const at = account.deps.now()
-    const { agents, channels, keys, mailbox } = account.change
+    const { agents, channels, handOuts, keys } = account.change
     await account.write([
       agents.requireLive([id]),
       keys.revokeOfAgent(id, at),
       channels.removeAgent(id),
-      mailbox.park(id),
+      handOuts.park(id, at),
       agents.softDelete(id, at),
     ])
     return { id }

@@ -135,7 +135,7 @@ async function withOpenClaim(
 function discarded({ change }: AccountStore, ids: string[], at: number): Statement[] {
   return ids.flatMap((id) => [
     change.keys.revokeOfAgent(id, at),
-    change.mailbox.park(id),
+    change.handOuts.park(id, at),
     change.agents.softDelete(id, at),
   ])
 }

@@ -2,8 +2,10 @@
 import { callingAgent } from '../auth/actor.ts'
 import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { Budget, Mail } from '../store/account/mailbox.ts'
+import type { Budget } from '../store/account/hand-outs.ts'
+import type { Mail } from '../store/account/mail.ts'
 import { cursorAt } from './cursor.ts'
+import { type Damaged, handedOver, park } from './hand-outs.ts'
 
 /** Most messages of one hand-out. */
 export const maxBatch = 50
@@ -46,7 +48,7 @@ export interface Batch {
   cursor: string
   /** The length of the message that is next, when it alone is longer than `maxChars`. */
   tooLong?: number
-  /** Names what was handed out, for `giveBack`; undefined when nothing was. */
+  /** Names what was handed out, for `handedOver` or `giveBack`; undefined when nothing was. */
   handOut?: string
 }
 
@@ -61,57 +63,71 @@ export interface PageSize {
 /**
  * Hand out the oldest unread messages of the calling agent and mark them read, in
  * the order of storing: at most `limit`, and not more than fit into one answer or
- * into `maxChars`. An empty mailbox writes nothing. Who cannot pass the batch on
- * gives it back; what fails here after the commit has been given back.
+ * into `maxChars`. An empty mailbox writes nothing. Who passes the batch on says
+ * `handedOver`, who cannot says `giveBack`; when the process dies before, it is given back.
+ * `wokenAt` is when a wait for it ended.
+ *
+ * A message that cannot be shown is parked, and the rest is handed out.
  *
  * Spec: "Grid message". Fails with `wrong_credential`.
  */
-export async function readMessages(account: AccountStore, input: PageSize): Promise<Batch> {
+export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)
-  const { mailbox } = account.read
-  const first = await mailbox.firstUnread(agentId)
+  const { mailbox, handOuts } = account.read
   const budget = budgetOf(input)
-  if (!first || first.chars > budget.maxOne) {
-    return {
-      messages: [],
-      remaining: first ? await mailbox.unread(agentId) : 0,
-      cursor: cursorAt(account, agentId, await mailbox.lastRead(agentId)),
-      ...(first && { tooLong: first.chars }),
+  for (;;) {
+    const first = await mailbox.firstUnread(agentId)
+    if (!first || first.chars > budget.maxOne) {
+      return {
+        messages: [],
+        remaining: first ? await mailbox.unread(agentId) : 0,
+        cursor: cursorAt(account, agentId, await mailbox.lastRead(agentId)),
+        ...(first && { tooLong: first.chars }),
+      }
     }
-  }
 
-  const batch = newId()
-  const [, counted] = await account.write([
-    account.change.mailbox.claim(agentId, batch, budget, account.deps.now()),
-    account.change.mailbox.countUnread(agentId),
-  ])
-  try {
-    const mail = await mailbox.batch(agentId, batch)
-    const last = mail.length > 0 ? mail[mail.length - 1].seq : await mailbox.lastRead(agentId)
-    return {
-      messages: mail.map(asGridMessage),
-      remaining: Number(counted[0].unread),
-      cursor: cursorAt(account, agentId, last),
-      ...(mail.length > 0 && { handOut: batch }),
+    const [batch, at] = [newId(), account.deps.now()]
+    const { change } = account
+    const [, , counted, claimed] = await account.write([
+      change.handOuts.claim(agentId, batch, budget, at, wokenAt ?? null),
+      change.handOuts.open(agentId, batch, account.instanceId, at),
+      change.mailbox.countUnread(agentId),
+      change.handOuts.batch(agentId, batch),
+    ])
+    const mail = handOuts.mail(claimed)
+    const { messages, damaged } = rendered(mail)
+    if (damaged.length > 0) await park(account, batch, damaged)
+    const remaining = Number(counted[0].unread)
+    const isHandOut = messages.length > 0
+    if (mail.length > 0 && !isHandOut) {
+      handedOver(account, batch)
+      // What was set aside does not make a mailbox empty.
+      if (remaining > 0) continue
     }
-  } catch (error) {
-    await giveBack(account, batch)
-    throw error
+    return {
+      messages,
+      remaining,
+      cursor: cursorAt(account, agentId, mail.at(-1)?.seq ?? await mailbox.lastRead(agentId)),
+      ...(isHandOut && { handOut: batch }),
+    }
   }
 }
 
-/**
- * Put a hand-out back that reached nobody: its messages are unread again and come flagged `redelivered`.
- * Never fails; what could not be put back is in the log, and `since` still finds it. Reliability 2.2.3.
- */
-export async function giveBack(account: AccountStore, handOut: string): Promise<void> {
-  const { agentId } = callingAgent(account.actor)
-  try {
-    await account.write([account.change.mailbox.giveBack(agentId, handOut)])
-    account.waiting.wakes.wake([agentId])
-  } catch (error) {
-    account.deps.log.warn('A hand-out that reached nobody was not given back', { error, handOut })
+/** Each message by itself: what cannot be shown of one does not keep the others back. */
+export function rendered(
+  mail: Mail[],
+  show: (one: Mail) => GridMessage = asGridMessage,
+): { messages: GridMessage[]; damaged: Damaged[] } {
+  const messages: GridMessage[] = []
+  const damaged: Damaged[] = []
+  for (const one of mail) {
+    try {
+      messages.push(show(one))
+    } catch (error) {
+      damaged.push({ mail: one, error })
+    }
   }
+  return { messages, damaged }
 }
 
 /** The limits of one answer: the caller's, within ours. */
@@ -123,8 +139,9 @@ export function budgetOf({ limit = maxBatch, maxChars }: PageSize): Budget {
   }
 }
 
-/** A message as its recipient sees it. */
+/** A message as its recipient sees it. Throws when its row is damaged. */
 export function asGridMessage(mail: Mail): GridMessage {
+  if (typeof mail.body !== 'string') throw new TypeError('The body is not text')
   const isPost = mail.recipient.startsWith('#')
   const user = `@${mail.fromAlias}`
   const skills = (JSON.parse(mail.senderSkills) as { name: string }[]).map((skill) => skill.name)
@@ -143,7 +160,7 @@ export function asGridMessage(mail: Mail): GridMessage {
     ...(skills.length > 0 && { senderSkills: skills }),
     ...(mail.senderState === 'provisional' && { unverified: true as const }),
     ...(mail.returned > 0 && { redelivered: true as const }),
-    ...(mail.flagged && { flagged: true as const }),
-    ...(mail.a2a !== null && { a2a: mail.a2a }),
+    ...(mail.flagged !== 0 && { flagged: true as const }),
+    ...(mail.a2a !== null && { a2a: JSON.parse(mail.a2a) }),
   }
 }

@@ -1,11 +1,12 @@
-/** Sending: one message to an agent or to a channel, and what became of it. */
+/** Sending: one message to an agent or to a channel. What became of it is `message-status.ts`. */
 import { type AgentActor, callingAgent } from '../auth/actor.ts'
 import { hashForLookup } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { characters, wellFormed } from '../lib/text.ts'
-import { day } from '../lib/time.ts'
+import { day, minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { Answer } from '../store/account/answers.ts'
 import type { NewMessage } from '../store/account/messages.ts'
 import type { Statement } from '../store/bound.ts'
 import { aliasPattern, bareAlias, bareChannelName } from './alias.ts'
@@ -15,6 +16,8 @@ export const maxMessageLength = 10_000
 /** How long an idempotency key is remembered. */
 export const keyLifetimeMs = 7 * day
 const maxKeyLength = 200
+/** Who was seen within this time counts as active. */
+const activeMs = 10 * minute
 /** Attempts of a send whose conditions changed between reading and writing. */
 const maxAttempts = 3
 
@@ -44,8 +47,8 @@ export interface SendInput {
   toSelf?: boolean
 }
 
-/** A message that is on disk. */
-export interface SentMessage {
+/** A message that is on disk, and whom its sender writes to. A repeat under the same key is told the same. */
+export interface SentMessage extends Answer {
   /** What callers see as `message_id`. */
   id: string
   /** As addressed: `@alias` or `#name`. */
@@ -53,13 +56,12 @@ export interface SentMessage {
   conversationId: string | null
   /** Milliseconds since the epoch. */
   createdAt: number
-  /** How many messages wait for the sender itself. */
-  unread: number
 }
 
 /** Where one message is to go, as found by reading. */
 type Target =
-  | { kind: 'agent'; label: string; id: string; home?: string }
+  | { kind: 'agent'; label: string; id: string; seenAt: number | null }
+  | { kind: 'stranger'; label: string; id: string; home: string }
   | { kind: 'channel'; label: string; id: string; members: number }
 
 /**
@@ -100,11 +102,11 @@ export async function sendMessage(account: AccountStore, input: SendInput): Prom
       key,
       at: account.deps.now(),
     }
-    const { stored, recipients, unread } = await store(account, message, target, requestHash)
+    const { stored, recipients, answer } = await store(account, message, target, requestHash)
     // A write that was repeated after a lost answer finds its own message: then it is done.
     if (stored || await account.read.messages.sent(message.id, sender.agentId)) {
       account.waiting.wakes.wake(recipients)
-      return { id: message.id, recipient: target.label, conversationId, createdAt: message.at, unread }
+      return { id: message.id, recipient: target.label, conversationId, createdAt: message.at, ...answer }
     }
     // A condition of the write did not hold. What can be read now says which; otherwise it holds again.
     await refuseEndedTrial(account, sender)
@@ -120,44 +122,6 @@ export async function sendMessage(account: AccountStore, input: SendInput): Prom
  */
 export async function checkRecipient(account: AccountStore, alias: string): Promise<void> {
   await findAgent(account, callingAgent(account.actor), bareAlias(alias), true)
-}
-
-/** What became of a message of the calling agent. */
-export interface MessageStatus {
-  id: string
-  recipient: string
-  /** Milliseconds since the epoch. */
-  sentAt: number
-  readBy: { alias: string; readAt: number }[]
-  /**
-   * `read` when every recipient has it, `pending` while a remote agent's delivery is due, `failed` when all
-   * recipients were deleted before they read it.
-   */
-  delivery: 'queued' | 'read' | 'pending' | 'failed'
-}
-
-/** Fails with `message_not_found`: unknown, or not sent by the caller. */
-export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
-  const sender = callingAgent(account.actor)
-  const message = await account.read.messages.sent(messageId, sender.agentId)
-  if (!message) throw new GridError('message_not_found', 'No message of yours has this id.')
-
-  const receipts = await account.read.messages.receipts(messageId)
-  return {
-    id: message.id,
-    recipient: message.recipient,
-    sentAt: message.createdAt,
-    readBy: receipts.flatMap(({ alias, readAt }) => readAt === null ? [] : [{ alias, readAt }]),
-    delivery: deliveryOf(receipts),
-  }
-}
-
-/** A post to a channel without other members waits for nobody, and nobody has read it. */
-function deliveryOf(receipts: { state: string; type: string }[]): MessageStatus['delivery'] {
-  const waiting = receipts.filter((receipt) => receipt.state === 'unread')
-  if (waiting.some((receipt) => receipt.type === 'a2a')) return 'pending'
-  if (waiting.length > 0 || receipts.length === 0) return 'queued'
-  return receipts.some((receipt) => receipt.state === 'read') ? 'read' : 'failed'
 }
 
 function checkText(text: string): string {
@@ -209,7 +173,8 @@ async function findRepeat(
       'This idempotency key was used for another message. Use a new key for new content.',
     )
   }
-  return { ...earlier, unread: await account.read.mailbox.unread(sender.agentId) }
+  const { id, recipient, conversationId, createdAt, answer } = earlier
+  return { id, recipient, conversationId, createdAt, ...await answerOf(account, sender.agentId, answer) }
 }
 
 async function findTarget(account: AccountStore, sender: AgentActor, input: SendInput): Promise<Target> {
@@ -225,12 +190,12 @@ async function findAgent(account: AccountStore, sender: AgentActor, alias: strin
   if (own?.id === sender.agentId && !toSelf) {
     throw new GridError('self_message', 'This is your own alias. A message goes to another agent.')
   }
-  if (own) return { kind: 'agent', label, id: own.id }
+  if (own) return { kind: 'agent', label, id: own.id, seenAt: own.lastSeenAt }
 
   const foreign = await account.read.directory.byAlias(alias, sender.alias)
   // Private, refusing and missing agents of other accounts look alike.
   if (!foreign) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
-  return { kind: 'agent', label, id: foreign.id, home: foreign.home }
+  return { kind: 'stranger', label, id: foreign.id, home: foreign.home }
 }
 
 async function findChannel(account: AccountStore, sender: AgentActor, name: string): Promise<Target> {
@@ -259,38 +224,50 @@ async function conversationOf(
 
 /**
  * Commit a message; not stored when one of its conditions no longer held. `recipients` are those whose
- * mailbox it is now in, `unread` is the sender's own mail.
+ * mailbox it is now in.
  */
 async function store(
   account: AccountStore,
   message: NewMessage,
   target: Target,
   requestHash: string,
-): Promise<{ stored: boolean; recipients: string[]; unread: number }> {
-  const { messages, mailbox } = account.change
+): Promise<{ stored: boolean; recipients: string[]; answer: Answer }> {
+  const { messages } = account.change
   const chars = message.body.length + (message.a2a?.length ?? 0)
-  const statements: Statement[] = target.kind === 'agent'
+  const statements: Statement[] = target.kind === 'channel'
     ? [
-      messages.addDirect(message, target),
-      messages.countTrial(message.from),
-      messages.deliver(message, target, chars),
-    ]
-    : [
       messages.addPost(message, target.id),
       messages.countTrial(message.from),
       messages.fanOut(message, target.id, chars, target.members),
+    ]
+    : [
+      messages.addDirect(message, target),
+      messages.countTrial(message.from),
+      messages.deliver(message, target, chars),
     ]
   const { key } = message
   // A key past its time is free again, so it goes before the insert that asks for it.
   const forget = key === null ? [] : [messages.forgetKey(message.from, key, message.at - keyLifetimeMs)]
   const remember = key === null ? [] : [messages.addKey({ ...message, key }, requestHash)]
-  const rows = await account.write([...forget, ...statements, ...remember, mailbox.countUnread(message.from)])
+  const rows = await account.write([...forget, ...statements, ...remember, answering(account, message, target)])
   const delivered = rows[forget.length + statements.length - 1]
+  const told = rows[rows.length - 1][0]?.answer
   return {
     stored: rows[forget.length].length > 0,
-    recipients: target.kind === 'agent' ? [target.id] : delivered.map((row) => String(row.agent_id)),
-    unread: Number(rows[rows.length - 1][0].unread),
+    recipients: target.kind === 'channel' ? delivered.map((row) => String(row.agent_id)) : [target.id],
+    answer: await answerOf(account, message.from, told === undefined ? null : String(told)),
   }
+}
+
+function answering({ change: { answers } }: AccountStore, message: NewMessage, target: Target): Statement {
+  if (target.kind === 'agent') return answers.ofAgent(message, target.id, target.seenAt)
+  if (target.kind === 'stranger') return answers.ofStranger(message)
+  return answers.ofChannel(message, message.at - activeMs)
+}
+
+/** Nothing is kept of sends that were not stored, or before answers were. */
+async function answerOf(account: AccountStore, agentId: string, kept: string | null): Promise<Answer> {
+  return kept === null ? { unread: await account.read.mailbox.unread(agentId) } : JSON.parse(kept)
 }
 
 async function refuseEndedTrial(account: AccountStore, sender: AgentActor): Promise<void> {

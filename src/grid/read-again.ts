@@ -2,9 +2,10 @@
 import { callingAgent } from '../auth/actor.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { Budget, Mail } from '../store/account/mailbox.ts'
+import type { Budget } from '../store/account/hand-outs.ts'
+import type { Mail } from '../store/account/mail.ts'
 import { cursorAt, placeOf } from './cursor.ts'
-import { asGridMessage, budgetOf, type GridMessage, type PageSize } from './mailbox.ts'
+import { asGridMessage, budgetOf, type GridMessage, type PageSize, rendered } from './mailbox.ts'
 
 /** How far the clocks of two processes, or of one before and after a correction, may differ. */
 const clockSlackMs = 5 * minute
@@ -39,7 +40,8 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
   // A page without messages ends before the one that did not fit.
   const end = page.at(-1)?.seq ?? (next ? next.seq - 1 : from)
   return {
-    messages: page.map(asShown),
+    // What is damaged is left out: a read parks it, a look changes nothing.
+    messages: rendered(page, asShown).messages,
     hasMore: next !== undefined,
     cursor: cursorAt(account, agentId, end),
     ...(page.length === 0 && next && { tooLong: next.chars }),

@@ -41,6 +41,7 @@ export async function awaitMessages(
   const left = departure?.signal
   const bell = new Bell()
   let isOver = false
+  let wokenAt: number | undefined
   const finish = () => {
     isOver = true
     bell.ring()
@@ -55,9 +56,10 @@ export async function awaitMessages(
       if (left?.aborted) throw new GridError('unavailable', 'The caller has left.')
       // Seen before the look, so that the last look is after the end.
       const isLast = isOver || account.deps.stopping?.aborted
-      const batch = await readMessages(account, input)
+      const batch = await readMessages(account, input, wokenAt)
       if (batch.messages.length > 0 || batch.tooLong !== undefined || isLast) return batch
       await bell.rings()
+      if (!isOver) wokenAt = account.deps.now()
       await check?.()
     }
   } finally {
@@ -98,7 +100,7 @@ async function* signals(
   { agentId, credentialId }: Pick<AgentActor, 'agentId' | 'credentialId'>,
   { heartbeatMs, check, departure }: Listening,
 ): AsyncGenerator<Signal> {
-  const { deps: { now, log, stopping }, read: { mailbox }, waiting: { wakes, streams } } = account
+  const { change, deps: { now, log, stopping }, read: { mailbox }, waiting: { wakes, streams } } = account
   // A generator that is never started gives nothing back, so it takes nothing before.
   const leave = streams.take(credentialId)
   if (!leave) return
@@ -117,7 +119,10 @@ async function* signals(
       const isNews = newest > announced.seq || (newest > 0 && now() - announced.at >= remindAfterMs)
       if (isNews || now() - spokeAt >= heartbeatMs) {
         if (!await isGood(check)) return
-        if (isNews) announced = { seq: newest, at: now() }
+        if (isNews) {
+          if (newest > announced.seq) account.later([change.handOuts.woken(agentId, announced.seq, newest, now())])
+          announced = { seq: newest, at: now() }
+        }
         spokeAt = now()
         yield isNews ? 'mail' : 'alive'
         // Speaking may take as long as the listener likes.

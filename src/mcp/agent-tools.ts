@@ -2,9 +2,11 @@
 import { z } from 'zod'
 import { listAgents } from '../grid/agents.ts'
 import { listChannels } from '../grid/channels.ts'
-import { giveBack, maxBatch, type PageSize } from '../grid/mailbox.ts'
+import { giveBack, handedOver } from '../grid/hand-outs.ts'
+import { maxBatch, type PageSize } from '../grid/mailbox.ts'
 import { readAgain } from '../grid/read-again.ts'
-import { maxMessageLength, messageStatus, sendMessage } from '../grid/messages.ts'
+import { messageStatus } from '../grid/message-status.ts'
+import { maxMessageLength, sendMessage } from '../grid/messages.ts'
 import { listSkills, setSkills } from '../grid/skills.ts'
 import { awaitMessages, maxWaitSeconds, type Wait } from '../grid/waiting.ts'
 import { isoTime } from '../lib/time.ts'
@@ -34,6 +36,14 @@ const sendMessageTool = tool({
       timestamp: isoTime(sent.createdAt),
       recipient: sent.recipient,
       unread: sent.unread,
+      ...(sent.recipientUnread !== undefined && {
+        recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
+        recipient_unread: sent.recipientUnread,
+      }),
+      ...(sent.recipients !== undefined && {
+        recipients: sent.recipients,
+        recipients_active: sent.recipientsActive,
+      }),
     })
   },
 })
@@ -63,8 +73,11 @@ async function handedOut(account: AccountStore, input: PageSize, wait: Wait) {
   const { messages, remaining, cursor, tooLong, handOut } = await awaitMessages(account, input, wait)
   const more = remaining === 0 ? undefined : `${remaining} more unread. Call read_messages again.`
   const note = tooLong === undefined ? more : `${remaining} unread. ${advice(tooLong)}`
-  const back = handOut === undefined ? undefined : () => giveBack(account, handOut)
-  return { messages, hasMore: remaining > 0, cursor, note, giveBack: back }
+  const underWay = handOut === undefined ? undefined : {
+    handedOver: () => handedOver(account, handOut),
+    giveBack: () => giveBack(account, handOut),
+  }
+  return { messages, hasMore: remaining > 0, cursor, note, handOut: underWay }
 }
 
 async function shownAgain(account: AccountStore, input: PageSize & { since?: string }) {
@@ -80,7 +93,7 @@ function advice(tooLong: number): string {
 
 const messageStatusTool = tool({
   name: 'message_status',
-  description: 'See whether a message you sent was read, and by whom.',
+  description: 'See who read a message you sent, and what happened to it when.',
   annotations: { readOnlyHint: true },
   input: z.object({ message_id: word }),
   async run(account: AccountStore, { message_id }) {
@@ -91,6 +104,8 @@ const messageStatusTool = tool({
       recipient: status.recipient,
       read_by: status.readBy.map(({ alias, readAt }) => ({ alias: `@${alias}`, read_at: isoTime(readAt) })),
       delivery: status.delivery,
+      timeline: status.timeline.map(({ alias, event, at }) => ({ alias: `@${alias}`, event, at: isoTime(at) })),
+      ...(status.leftOut > 0 && { timeline_left_out: status.leftOut }),
     })
   },
 })

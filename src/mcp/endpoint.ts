@@ -103,11 +103,11 @@ async function handOver(request: Request, { handOuts }: Offer, answer: () => Pro
     if (handOuts.length === 0) return response
     // A local commit takes no turn of the event loop, and a closed connection shows only in one.
     await setImmediate()
-    if (!request.signal.aborted) return response
-    await Promise.all(handOuts.map((giveBack) => giveBack()))
+    if (request.signal.aborted) await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
+    else handOuts.forEach((handOut) => handOut.handedOver())
     return response
   } catch (error) {
-    await Promise.all(handOuts.map((giveBack) => giveBack()))
+    await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
     throw error
   }
 }

@@ -11,6 +11,7 @@ import { agentTools } from './agent-tools.ts'
 import { type ListedResource, listedResources, readResource } from './resources.ts'
 import { type SignupCaller, signupTool } from './signup-tool.ts'
 import {
+  type HandOut,
   type ListedTool,
   type Presence,
   runTool,
@@ -28,8 +29,8 @@ export interface Offer {
   readonly tools: readonly ListedTool[]
   /** Undefined when this caller has no such tool: the tools of others do not exist for it. */
   call(name: string, args: unknown, maxWaitSeconds?: number): Promise<ToolResult> | undefined
-  /** What the calls handed out, each to be called when their answer reaches nobody. */
-  readonly handOuts: (() => Promise<void>)[]
+  /** What the calls handed out. */
+  readonly handOuts: HandOut[]
   /** Undefined for callers without mail: nothing can be subscribed to. */
   readonly inbox?: Inbox
   /** Undefined for callers without resources; the capability is not declared to them. */
@@ -119,10 +120,10 @@ function offerTools<Caller>(
   requestId: string,
   run: (tool: Tool<Caller>, args: unknown, maxWaitSeconds: number) => Promise<ToolOutput>,
 ) {
-  const handOuts: (() => Promise<void>)[] = []
+  const handOuts: HandOut[] = []
   async function noted(running: Promise<ToolOutput>): Promise<ToolOutput> {
     const output = await running
-    if (output.giveBack) handOuts.push(output.giveBack)
+    if (output.handOut) handOuts.push(output.handOut)
     return output
   }
   return {

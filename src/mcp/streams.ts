@@ -61,9 +61,13 @@ async function* lateFrames(
   yield heartbeat
   while (!await comesWithin(heartbeatMs, answer)) yield heartbeat
   const message = event(JSON.stringify(await answer), 'message')
-  // Handed out to somebody who has left meanwhile.
-  if (departure.signal.aborted) await Promise.all(handOuts.map((giveBack) => giveBack()))
-  else yield message
+  if (departure.signal.aborted) {
+    // Handed out to somebody who has left meanwhile.
+    await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
+    return
+  }
+  for (const handOut of handOuts) handOut.handedOver()
+  yield message
 }
 
 async function comesWithin(ms: number, coming: Promise<unknown>): Promise<boolean> {

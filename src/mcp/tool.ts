@@ -21,8 +21,14 @@ export interface ToolOutput {
   structured: Record<string, unknown>
   /** A second text part. */
   note?: string
-  /** Put back what the run handed out, because its answer reaches nobody. Never fails. */
-  giveBack?(): Promise<void>
+  /** What the run handed out. */
+  handOut?: HandOut
+}
+
+/** Mail on its way: one of the two is called, once it is known whether the answer reaches anybody. Neither fails. */
+export interface HandOut {
+  handedOver(): void
+  giveBack(): Promise<void>
 }
 
 /** The caller after the moment of calling. */

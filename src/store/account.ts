@@ -6,12 +6,16 @@ import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { chained, type NewActivity, prepareActivity } from './account/activity.ts'
 import { prepareAgents } from './account/agents.ts'
+import { prepareAnswers } from './account/answers.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareDirectory } from './account/directory.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
+import { prepareHandOuts } from './account/hand-outs.ts'
 import { prepareKeys } from './account/keys.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareMailbox } from './account/mailbox.ts'
+import { prepareReceipts } from './account/receipts.ts'
+import { prepareRetention } from './account/retention.ts'
 import { prepareSkills } from './account/skills.ts'
 import type { Turns } from '../lib/turns.ts'
 import { Scope, type Statement } from './bound.ts'
@@ -36,11 +40,18 @@ export interface AccountStore {
   readonly deps: Deps
   /** The history of this database; it changes when a backup is restored. Cursors carry it. */
   readonly epoch: string
+  /** This process: hand-outs whose answer is under way are noted for it. */
+  readonly instanceId: string
   /** Who waits in this process, and how many may. */
   readonly waiting: Waiting
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
+  /**
+   * Carry out statements as one unit with whatever is committed next. Nobody waits for it, it must bear being
+   * repeated, and a crash may lose it.
+   */
+  later(statements: Statement[]): void
   /** `write`, with a row of the activity log in the same unit: neither is stored without the other. */
   record(entry: NewActivity, statements: Statement[]): Promise<void>
   /** Seal a token for one row of one table of this account: it opens nowhere else. */
@@ -83,12 +94,16 @@ function prepareNouns(db: Db, crossings: Crossings) {
   return {
     activity: prepareActivity(db),
     agents: prepareAgents(db),
+    answers: prepareAnswers(db),
     channels: prepareChannels(db),
     directory: prepareDirectory(db, crossings),
     guardrails: prepareGuardrails(db),
+    handOuts: prepareHandOuts(db),
     keys: prepareKeys(db),
     mailbox: prepareMailbox(db),
     messages: prepareMessages(db),
+    receipts: prepareReceipts(db),
+    retention: prepareRetention(db),
     skills: prepareSkills(db),
   }
 }
@@ -113,12 +128,13 @@ export interface Shared {
   readonly keyRing: KeyRing
   readonly deps: Deps
   readonly epoch: string
+  readonly instanceId: string
   readonly waiting: Waiting
 }
 
 /** Bind the prepared statements to one account. Only `auth/`, `worker/` and the makers of accounts come here. */
 export function openAccount(shared: Shared, accountId: string, actor: Actor): AccountStore {
-  const { tablesOf, queue, turns, keyRing, deps, epoch, waiting } = shared
+  const { tablesOf, queue, turns, keyRing, deps, epoch, instanceId, waiting } = shared
   const { read, change } = tablesOf(accountId)
   const write = (statements: Statement[]) => queue.write(accountId, statements)
 
@@ -143,10 +159,12 @@ export function openAccount(shared: Shared, accountId: string, actor: Actor): Ac
     actor,
     deps,
     epoch,
+    instanceId,
     waiting,
     read,
     change,
     write,
+    later: (statements) => queue.later(statements),
     record: (entry, statements) => turns.run(accountId, () => record(entry, statements)),
     seal: (table, rowId, token) => keyRing.seal(token, `${table}:${accountId}:${rowId}:token`),
   }

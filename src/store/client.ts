@@ -93,7 +93,7 @@ function repeatable(prepare: () => PreparedStatement, guard: Guard, endsInLimit:
   // A statement of its own does that: `get` resets it behind a call and not before, so behind `all` it would
   // answer for the values of the call before.
   let single: PreparedStatement | undefined
-  const fetch = (args: object) => {
+  const rows = (args: object) => {
     if (!endsInLimit || !Array.isArray(args) || args[args.length - 1] !== 1) return all(args)
     const row: unknown = (single ??= configured(prepare())).get(args)
     return row === undefined ? [] : [row]
@@ -106,7 +106,7 @@ function repeatable(prepare: () => PreparedStatement, guard: Guard, endsInLimit:
       return statement
     },
     columns: () => columns,
-    all: (args: object) => guard(() => (check(args), fetch(args))),
+    all: (args: object) => guard(() => (check(args), rows(args))),
     run: (args: object) => guard(() => (check(args), run(args))),
   })
 }

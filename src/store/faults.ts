@@ -30,6 +30,8 @@ export function isRemoteLoss(error: unknown): boolean {
 /** A statement of the group is bad, and the group was rolled back: its units can be run one by one. */
 export function isOneUnitsFault(error: unknown): boolean {
   if (isConstraint(error)) return true
+  // The driver cannot represent an integer of a damaged row that a unit reads.
+  if (error instanceof RangeError) return true
   const code = errorCode(error)
   return error instanceof LibsqlBatchError && !/^SQLITE_(IOERR|FULL|BUSY|CORRUPT|NOTADB|NOMEM)/.test(code)
 }

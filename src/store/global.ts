@@ -5,7 +5,9 @@ import { prepareArrivals } from './global/arrivals.ts'
 import { prepareAttempts } from './global/attempts.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareCredentials } from './global/credentials.ts'
+import { prepareInstances } from './global/instances.ts'
 import { prepareLinks } from './global/links.ts'
+import { prepareRetention } from './global/retention.ts'
 import { prepareSessions } from './global/sessions.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareUsers } from './global/users.ts'
@@ -19,7 +21,9 @@ export function prepareGlobalTables(db: Db, crossings: Crossings) {
     attempts: prepareAttempts(db),
     claims: prepareClaims(db, crossings),
     credentials: prepareCredentials(db, crossings),
+    instances: prepareInstances(db, crossings),
     links: prepareLinks(db),
+    retention: prepareRetention(db, crossings),
     sessions: prepareSessions(db),
     signups: prepareSignups(db, crossings),
     users: prepareUsers(db, crossings),

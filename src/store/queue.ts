@@ -4,6 +4,9 @@
  * A unit is a list of statements and is atomic. Units of one moment share one
  * `batch(…, 'write')`; a promise settles only after that commit returned, so
  * what a caller is told is on disk. One commit is in flight per process.
+ *
+ * What nobody waits for may be written `later`: it joins the next group, or is
+ * committed alone a moment after. A crash may lose it; nothing else does.
  */
 import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
 import { setImmediate } from 'node:timers'
@@ -21,6 +24,8 @@ interface Unit {
   since: number
   resolve(rows: UnitRows): void
   reject(error: unknown): void
+  /** Nobody waits for it. */
+  isLate?: true
 }
 
 export interface QueueOptions {
@@ -43,12 +48,21 @@ const maxWaiting = 1_000
 const maxWaitMs = 2_000
 /** How often what waits is looked through while a commit hangs. */
 const sweepMs = 250
+/** Units written later: how many may wait, how many join one group, and how long they wait for one. */
+const maxLate = 10_000
+const maxLateInGroup = 256
+const lateMs = 200
+/** How long they wait after a commit of theirs was not accepted. */
+const lateRetryMs = 1_000
 
 export class WriteQueue {
   readonly #options: QueueOptions
   /** Waiting units by account, so that one busy account does not starve the others. */
   readonly #lanes = new Map<string, Unit[]>()
   #waiting = 0
+  #late: Unit[] = []
+  #lateTimer: ReturnType<typeof setTimeout> | undefined
+  #lateIsDue = false
   #running = false
   #broken = false
   #ended = false
@@ -82,10 +96,56 @@ export class WriteQueue {
     return this.drained()
   }
 
-  /** Resolves when nothing waits and nothing runs. */
+  /**
+   * Commit `statements` as one unit that costs no commit of its own where others write, and that nobody waits
+   * for. Refused by the database it is logged; not accepted, it is tried again. Statements must bear being
+   * repeated, and being lost in a crash.
+   */
+  later(statements: Statement[]): void {
+    for (const statement of statements) this.#options.inspect(statement.sql)
+    if (this.#broken || this.#ended) return
+    const rows = statements.reduce((sum, statement) => sum + (statement.rows ?? 1), 0)
+    const unit: Unit = {
+      statements,
+      rows,
+      since: 0,
+      isLate: true,
+      resolve: () => {},
+      reject: (error) => this.#failLate(unit, error),
+    }
+    this.#addLate(unit, lateMs)
+  }
+
+  /** Resolves when nothing waits, also for later, and nothing runs. */
   drained(): Promise<void> {
+    this.#flushLate()
     if (!this.#running && this.#waiting === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #addLate(unit: Unit, ms: number): void {
+    if (this.#late.length >= maxLate) {
+      this.#options.log.warn('Too much waits to be written later; the oldest of it is dropped')
+      this.#late.shift()
+    }
+    this.#late.push(unit)
+    this.#lateTimer ??= setTimeout(() => this.#flushLate(), ms)
+  }
+
+  #flushLate(): void {
+    clearTimeout(this.#lateTimer)
+    this.#lateTimer = undefined
+    if (this.#late.length === 0) return
+    this.#lateIsDue = true
+    this.#schedule()
+  }
+
+  /** A refusal is final; a database that did not accept anything is asked again, but not by who waits for the end. */
+  #failLate(unit: Unit, error: unknown): void {
+    if (this.#broken) return
+    const isRefused = !(error instanceof GridError) || error.code !== 'unavailable'
+    if (!isRefused && this.#idle.length === 0) return this.#addLate(unit, lateRetryMs)
+    this.#options.log.warn('What was to be written later was not', { error })
   }
 
   /** A turn of the event loop, not a delay: whoever arrived in the same turn shares the commit. */
@@ -97,10 +157,11 @@ export class WriteQueue {
 
   async #run(): Promise<void> {
     // A remote commit may hang; who waits behind it is told so in time all the same.
-    const sweep = setInterval(() => this.#dropLate(), sweepMs)
-    while (this.#waiting > 0) {
-      this.#dropLate()
-      const group = this.#take()
+    const sweep = setInterval(() => this.#refuseOverdue(), sweepMs)
+    while (this.#waiting > 0 || this.#lateIsDue || (this.#idle.length > 0 && this.#late.length > 0)) {
+      this.#refuseOverdue()
+      // In front: what was asked for first is done first.
+      const group = [...this.#takeLate(), ...this.#take()]
       if (group.length > 0) await this.#commit(group)
     }
     clearInterval(sweep)
@@ -109,7 +170,7 @@ export class WriteQueue {
   }
 
   /** Refuse what has waited too long. Each lane is in order of arrival. */
-  #dropLate(): void {
+  #refuseOverdue(): void {
     const since = this.#options.now() - maxWaitMs
     for (const [lane, units] of this.#lanes) {
       while (units.length > 0 && units[0].since < since) {
@@ -136,6 +197,16 @@ export class WriteQueue {
     return group
   }
 
+  #takeLate(): Unit[] {
+    const units = this.#late.splice(0, maxLateInGroup)
+    if (this.#late.length === 0) {
+      clearTimeout(this.#lateTimer)
+      this.#lateTimer = undefined
+      this.#lateIsDue = false
+    }
+    return units
+  }
+
   async #commit(group: Unit[]): Promise<void> {
     if (this.#broken) {
       for (const unit of group) unit.reject(storageFailed())
@@ -150,7 +221,7 @@ export class WriteQueue {
       }
     } catch (error) {
       if (isOneUnitsFault(error) && group.length > 1) {
-        for (const unit of group) await this.#commit([unit])
+        for (const part of alone(group)) await this.#commit(part)
         return
       }
       const failure = await this.#failure(error)
@@ -195,6 +266,14 @@ export class WriteQueue {
     this.#options.onStorageFault(error)
     return storageFailed()
   }
+}
+
+/** Each unit by itself, but what nobody waits for together, as long as it is not all there is. */
+function alone(group: Unit[]): Unit[][] {
+  const late = group.filter((unit) => unit.isLate)
+  if (late.length === group.length) return group.map((unit) => [unit])
+  const others = group.filter((unit) => !unit.isLate).map((unit) => [unit])
+  return late.length === 0 ? others : [...others, late]
 }
 
 function overloaded(): GridError {

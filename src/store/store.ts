@@ -5,6 +5,7 @@ import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
+import { newId } from '../lib/id.ts'
 import { createKeyRing } from '../lib/key-ring.ts'
 import { Turns } from '../lib/turns.ts'
 import { type AccountStore, openAccount, prepareAccountTables, type Shared } from './account.ts'
@@ -44,6 +45,8 @@ export interface Store {
   readonly migrated: string[]
   /** Number of the schema, which a start brings to the newest. */
   readonly schemaVersion: number
+  /** Names this opening of the database, and so this process. */
+  readonly instanceId: string
   /** Fails when the database does not answer. */
   ping(): Promise<void>
   /** Tell other processes where this one takes commands. Nothing happens on a remote database. */
@@ -132,6 +135,7 @@ function assemble(
   })
   const global = prepareGlobalTables(db, crossings)
   const waiting = openWaiting(deps, path ? undefined : global.arrivals)
+  const instanceId = newId()
   const shared: Shared = {
     tablesOf: prepareAccountTables(db, crossings),
     queue,
@@ -139,6 +143,7 @@ function assemble(
     keyRing,
     deps,
     epoch,
+    instanceId,
     waiting,
   }
 
@@ -151,6 +156,7 @@ function assemble(
     durability: path ? deps.config.durability : 'remote',
     migrated,
     schemaVersion: migrations.length,
+    instanceId,
     async ping() {
       await client.execute('SELECT 1')
     },

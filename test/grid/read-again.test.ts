@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../src/grid/mailbox.ts'
-import { messageStatus, sendMessage } from '../../src/grid/messages.ts'
+import { messageStatus } from '../../src/grid/message-status.ts'
+import { sendMessage } from '../../src/grid/messages.ts'
 import { readAgain } from '../../src/grid/read-again.ts'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { openStore } from '../../src/store/store.ts'

@@ -48,7 +48,14 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
   const read = await callTool(grid, grid.bob.key, 'read_messages', {}, era)
   const again = await callTool(grid, grid.bob.key, 'read_messages', {}, era)
 
-  expect(sent.text).toEqual({ message_id: expect.any(String), timestamp: now, recipient: '@bob', unread: 0 })
+  expect(sent.text).toEqual({
+    message_id: expect.any(String),
+    timestamp: now,
+    recipient: '@bob',
+    unread: 0,
+    recipient_last_seen: null,
+    recipient_unread: 1,
+  })
   expect(sent.structured).toEqual(sent.text)
   expect(read.text).toEqual([{
     message_id: sent.text.message_id,
@@ -157,7 +164,16 @@ test('message_status shows who read a message, to its sender alone', async () =>
   await callTool(grid, grid.bob.key, 'read_messages')
   const after = await callTool(grid, grid.alice.key, 'message_status', asked)
 
-  expect(before.text).toEqual({ ...asked, sent_at: now, recipient: '@bob', read_by: [], delivery: 'queued' })
+  const stored = { alias: '@bob', event: 'stored', at: now }
+  expect(before.text).toEqual({
+    ...asked,
+    sent_at: now,
+    recipient: '@bob',
+    read_by: [],
+    delivery: 'queued',
+    timeline: [stored],
+  })
+  expect(after.text.timeline).toEqual([stored, { alias: '@bob', event: 'handed_out', at: now }])
   expect(after.text).toMatchObject({ read_by: [{ alias: '@bob', read_at: now }], delivery: 'read' })
   expect(after.structured).toEqual(after.text)
   expect((await callTool(grid, grid.bob.key, 'message_status', asked)).code).toBe('message_not_found')

@@ -1,7 +1,7 @@
 /** Group commit (reliability Q12), against a client whose commits can be held and failed. */
 import { LibsqlBatchError, LibsqlError, type ResultSet } from '@libsql/client'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { type QueueOptions, WriteQueue } from '../../src/store/queue.ts'
 
@@ -49,8 +49,10 @@ test('a unit that breaks a constraint fails alone', async () => {
   expect(commits).toEqual([['good 1', 'bad', 'good 2'], ['good 1'], ['bad'], ['good 2']])
 })
 
-test('a statement that the database does not understand fails alone, with its own error', async () => {
-  const bad = new LibsqlBatchError('SQLITE_UNKNOWN: no such table', 0, 'SQLITE_UNKNOWN')
+test.each([
+  ['the database does not understand', new LibsqlBatchError('SQLITE_UNKNOWN: no such table', 0, 'SQLITE_UNKNOWN')],
+  ['reads a number that cannot be represented', new RangeError('too large')],
+])('a statement that %s fails alone, with its own error', async (_, bad) => {
   const { queue } = testQueue({ batch: (sqls) => failOn('bad', bad, sqls) })
 
   const answers = await Promise.allSettled([queue.write('a', [unit('good')]), queue.write('b', [unit('bad')])])
@@ -297,6 +299,96 @@ test('a statement that the inspector refuses never waits', () => {
   expect(commits).toEqual([])
 })
 
+test('what is written later joins the next commit, in front of it, and has none of its own', async () => {
+  const { queue, commits } = testQueue()
+
+  queue.later([unit('late 1')])
+  queue.later([unit('late 2')])
+  await turn()
+  expect(commits).toEqual([])
+  await queue.write('a', [unit('one')])
+  await sleep(250)
+
+  expect(commits).toEqual([['late 1', 'late 2', 'one']])
+})
+
+test('what is written later is committed alone when nobody else writes', async () => {
+  const { queue, commits } = testQueue()
+
+  queue.later([unit('late')])
+  await sleep(100)
+  expect(commits).toEqual([])
+
+  await vi.waitFor(() => expect(commits).toEqual([['late']]), { interval: 10 })
+})
+
+test('drained() commits what was to be written later', async () => {
+  const { queue, commits } = testQueue()
+
+  queue.later([unit('late')])
+  await queue.drained()
+
+  expect(commits).toEqual([['late']])
+})
+
+test('what fails later is logged and hurts nobody, and the rest of it is done together', async () => {
+  const { queue, commits, logs } = testQueue({ batch: (sqls) => failOn('bad late', constraint, sqls) })
+
+  for (const name of ['late 1', 'bad late', 'late 2']) queue.later([unit(name)])
+  const answers = await settle([queue.write('a', [unit('one')]), queue.write('b', [unit('two')])])
+  await queue.drained()
+
+  expect(answers).toEqual(['done', 'done'])
+  expect(commits.slice(1)).toEqual([
+    ['one'],
+    ['two'],
+    ['late 1', 'bad late', 'late 2'],
+    ['late 1'],
+    ['bad late'],
+    ['late 2'],
+  ])
+  expect(logs).toEqual([expect.stringContaining('What was to be written later was not')])
+})
+
+test('a neighbour that fails does not lose what is written later', async () => {
+  const { queue, commits } = testQueue({ batch: (sqls) => failOn('bad', constraint, sqls) })
+
+  queue.later([unit('late')])
+  const answers = await settle([queue.write('a', [unit('bad')])])
+
+  expect(answers).toEqual(['write_conflict'])
+  expect(commits).toEqual([['late', 'bad'], ['bad'], ['late']])
+})
+
+test('what a full disk does not accept later is tried again, until the end', async () => {
+  let isFull = true
+  const full = new LibsqlBatchError('full', 0, 'SQLITE_FULL')
+  const { queue, commits, logs } = testQueue({ batch: () => isFull ? Promise.reject(full) : undefined })
+
+  queue.later([unit('late')])
+  expect(await settle([queue.write('a', [unit('one')])])).toEqual(['unavailable'])
+  isFull = false
+  await queue.write('a', [unit('two')])
+  expect(commits).toEqual([['late', 'one'], ['late', 'two']])
+
+  isFull = true
+  queue.later([unit('never')])
+  await queue.drained()
+  expect(logs.at(-1)).toContain('What was to be written later was not')
+})
+
+test('10,000 units may wait for later; beyond that the oldest is dropped and that is logged', async () => {
+  const { queue, commits, logs } = testQueue()
+
+  for (let n = 0; n <= 10_000; n++) queue.later([unit(`${n}`)])
+  await queue.drained()
+
+  expect(commits.flat()).toHaveLength(10_000)
+  expect(commits[0][0]).toBe('1')
+  expect(Math.max(...commits.map((commit) => commit.length))).toBe(256)
+  expect(logs).toHaveLength(1)
+})
+
 const constraint = new LibsqlBatchError('UNIQUE constraint failed', 0, 'SQLITE_CONSTRAINT', 'SQLITE_CONSTRAINT_UNIQUE')
 
 /** A queue over a client that notes each commit; `batch` may hold or fail it. */
@@ -307,6 +399,7 @@ function testQueue({ batch, options }: {
   const clock = { now: 0 }
   const commits: string[][] = []
   const faults: unknown[] = []
+  const logs: string[] = []
   const queue = new WriteQueue({
     client: {
       async batch(statements, mode) {
@@ -317,7 +410,7 @@ function testQueue({ batch, options }: {
         return sqls.map((sql) => ({ rows: [{ ran: sql }] }) as unknown as ResultSet)
       },
     },
-    log: createLog('error', () => {}),
+    log: createLog('warn', (line) => logs.push(line)),
     now: () => clock.now,
     local: true,
     inspect: () => {},
@@ -325,7 +418,7 @@ function testQueue({ batch, options }: {
     checkConnection: () => Promise.resolve(),
     ...options,
   })
-  return { queue, clock, commits, faults }
+  return { queue, clock, commits, faults, logs }
 }
 
 function unit(sql: string) {

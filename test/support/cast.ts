@@ -1,7 +1,28 @@
-/** Agents of an account on a running server, made with the commands of the program itself. */
+/** Agents of an account for real servers. */
+import { processDeps } from '../../src/cli/process.ts'
+import { readConfig } from '../../src/config.ts'
+import { createAccount, enterAccount } from '../../src/grid/accounts.ts'
+import { createAgent } from '../../src/grid/agents.ts'
+import { createChannel } from '../../src/grid/channels.ts'
+import { openStore } from '../../src/store/store.ts'
 import { runCommand } from './process.ts'
 
-/** An account with one agent per alias. Agents of an account have no trial. */
+/** A cast on a database that no server holds yet, made in this process; all are members of `channel`. */
+export async function castBefore(databaseUrl: string, aliases: string[], channel?: string) {
+  const store = await openStore(processDeps(readConfig({ DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' })))
+  const system = { type: 'system', job: 'test' } as const
+  const { id } = await createAccount(store, { name: 'Acme', ownerEmail: 'ann@acme.example' }, system)
+  const account = await enterAccount(store, id, system)
+  const agents = await Promise.all(aliases.map(async (alias) => {
+    const { apiKey } = await createAgent(account, { alias })
+    return { alias: `@${alias}`, key: apiKey }
+  }))
+  if (channel !== undefined) await createChannel(account, { name: channel, members: aliases })
+  await store.close()
+  return agents
+}
+
+/** An account with one agent per alias, made with the commands of the program itself on a running server. Agents of an account have no trial. */
 export async function castOf(databaseUrl: string, aliases: string[]) {
   const account = await command(databaseUrl, 'create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
   const agents = await Promise.all(aliases.map(async (alias) => {

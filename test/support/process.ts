@@ -77,7 +77,19 @@ export async function startServe(
   env: Record<string, string>,
   options: string[] = [],
 ): Promise<ServerProcess> {
-  const child = start(runtime, 'src/main.ts', ['serve', ...options], { PORT: '0', ...env })
+  return await listening(start(runtime, 'src/main.ts', ['serve', ...options], { PORT: '0', ...env }))
+}
+
+/** Start another program that serves the grid and says where, as `agent-grid serve` does. */
+export async function startProgram(
+  script: string,
+  words: string[],
+  env: Record<string, string>,
+): Promise<ServerProcess> {
+  return await listening(start('node', script, words, { PORT: '0', ...env }))
+}
+
+async function listening(child: ChildProcess): Promise<ServerProcess> {
   const { said, ended } = watch(child)
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout!.on('data', () => {

@@ -11,11 +11,14 @@ export const accountTables = Object.values(schema)
 
 /** The look-ups that must cross accounts. A new one is a decision, made here. */
 export const allowedCrossings = [
+  'accounts with old messages',
   'credential by hash',
   'live alias',
   'memberships of a user',
   'new deliveries',
   'newest delivery',
+  'old idempotency keys',
+  'open reads',
   'owner of an alias',
   'public agent by alias',
   'public agents',

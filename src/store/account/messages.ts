@@ -135,6 +135,7 @@ export function prepareMessages(db: Db) {
     readAt: sql<null>`NULL`.as('read_at'),
     batchId: sql<null>`NULL`.as('batch_id'),
     returned: sql<number>`0`.as('returned'),
+    wokenAt: sql<null>`NULL`.as('woken_at'),
   }
   const seq = sql<number>`NULL`.as('seq')
   const stored = own(messages, eq(messages.id, p('id')))
@@ -165,6 +166,7 @@ export function prepareMessages(db: Db) {
       requestHash: value('requestHash'),
       messageId: messages.id,
       createdAt: value<number>('at'),
+      answer: sql<null>`NULL`.as('answer'),
     }).from(messages).where(stored),
   ).onConflictDoNothing().toSQL()
 
@@ -176,7 +178,11 @@ export function prepareMessages(db: Db) {
   }
   const sent = db.select(sentFields).from(messages)
     .where(own(messages, eq(messages.id, p('id')), eq(messages.fromAgentId, p('from')))).prepare()
-  const byKey = db.select({ ...sentFields, requestHash: idempotencyKeys.requestHash }).from(idempotencyKeys)
+  const byKey = db.select({
+    ...sentFields,
+    requestHash: idempotencyKeys.requestHash,
+    answer: idempotencyKeys.answer,
+  }).from(idempotencyKeys)
     .innerJoin(
       messages,
       and(eq(messages.accountId, idempotencyKeys.accountId), eq(messages.id, idempotencyKeys.messageId)),
@@ -198,25 +204,12 @@ export function prepareMessages(db: Db) {
     ),
   ).toSQL()
 
-  // A delivery has two ends; here the account is the sender's.
-  const receipts = db.select({
-    alias: agents.alias,
-    type: agents.type,
-    state: deliveries.state,
-    readAt: deliveries.readAt,
-  }).from(deliveries)
-    .innerJoin(agents, and(eq(agents.accountId, deliveries.accountId), eq(agents.id, deliveries.agentId)))
-    .where(and(eq(deliveries.senderAccountId, p('account')), eq(deliveries.messageId, p('id'))))
-    .orderBy(deliveries.readAt, agents.alias).prepare()
-
   return {
     reads: (scope: Scope) => ({
       /** A message that the agent itself sent. */
       sent: (id: string, from: string) => scope.one(sent, { id, from }),
       /** The send that an agent already made with this idempotency key, not older than `since`. */
       byKey: (from: string, key: string, since: number) => scope.one(byKey, { from, key, since }),
-      /** Where a message of this account went, and who read it. */
-      receipts: (id: string) => scope.all(receipts, { id }),
     }),
     changes: (scope: Scope) => ({
       /** A message to one agent. Its row comes back; none means that a condition does not hold, or a repeat. */

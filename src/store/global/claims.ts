@@ -7,9 +7,11 @@ import {
   agentSkills,
   credentials,
   deliveries,
+  givenBack,
   idempotencyKeys,
   memberships,
   messages,
+  openReads,
   signups,
   skills,
   trials,
@@ -138,6 +140,13 @@ export function prepareClaims(db: Db, crossings: Crossings) {
   ).toSQL()
   const sentByKept = db.select({ id: messages.id }).from(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId)))
+  // Traces of hand-outs stay behind: they lean on the very rows that move. A read in flight counts as answered.
+  const closeReads = db.delete(openReads)
+    .where(and(eq(openReads.accountId, p('from')), keptAgent(openReads.agentId))).toSQL()
+  const forgetReceived = db.delete(givenBack)
+    .where(and(eq(givenBack.accountId, p('from')), keptAgent(givenBack.agentId))).toSQL()
+  const forgetSent = db.delete(givenBack)
+    .where(and(eq(givenBack.senderAccountId, p('from')), sql`${givenBack.messageId} IN ${sentByKept}`)).toSQL()
   const moveSent = db.update(deliveries).set({ senderAccountId: sql`${p('to')}` })
     .where(and(eq(deliveries.senderAccountId, p('from')), sql`${deliveries.messageId} IN ${sentByKept}`)).toSQL()
   const moveReceived = db.update(deliveries).set(moved)
@@ -156,6 +165,9 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     copySkills,
     moveSkills,
     copyMessages,
+    closeReads,
+    forgetReceived,
+    forgetSent,
     moveSent,
     moveReceived,
     moveSendKeys,

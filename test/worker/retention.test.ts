@@ -1,0 +1,102 @@
+/** What is past its time is removed (reliability 1.1, 1.2), with the clock stepped. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels.ts'
+import { giveBack } from '../../src/grid/hand-outs.ts'
+import { messageStatus } from '../../src/grid/message-status.ts'
+import { readMessages } from '../../src/grid/mailbox.ts'
+import { type SendInput, sendMessage } from '../../src/grid/messages.ts'
+import { readAgain } from '../../src/grid/read-again.ts'
+import { day } from '../../src/lib/time.ts'
+import { sweep } from '../../src/worker/retention.ts'
+import { rows } from '../support/database.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import type { TestAgent, TestGrid } from '../support/grid.ts'
+
+let grid: TestGrid
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open({ env: { RETENTION_DAYS: '30' } })
+  })
+  afterEach(() => grid.close())
+
+  test('a message stays until its retention ends, read or not, and then goes with all that belongs to it', async () => {
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
+    const { id } = await send({ to: 'bob', text: 'returned', idempotencyKey: 'k' })
+    const { handOut } = await readMessages(as(grid.bob), {})
+    await giveBack(as(grid.bob), handOut!)
+    await send({ to: 'bob', text: 'read' })
+    await readMessages(as(grid.bob), {})
+    await send({ to: '#general', text: 'unread' })
+
+    grid.clock.now += 30 * day - 1
+    await sweep(grid.store)
+    expect((await readAgain(as(grid.bob), { since: '60d' })).messages).toHaveLength(3)
+    grid.clock.now += 1
+    await send({ to: 'bob', text: 'new' })
+    await sweep(grid.store)
+
+    expect(await texts(grid.bob)).toEqual(['new'])
+    expect(await left()).toEqual([1, 1, 0, 0])
+    await expect(messageStatus(as(grid.alice), id)).rejects.toMatchObject({ code: 'message_not_found' })
+  })
+
+  test('an idempotency key is forgotten after 7 days, and its message is not', async () => {
+    await send({ to: 'bob', text: 'hi', idempotencyKey: 'k' })
+
+    grid.clock.now += 7 * day - 1
+    await sweep(grid.store)
+    expect(await left()).toEqual([1, 1, 1, 0])
+    grid.clock.now += 1
+    await sweep(grid.store)
+
+    expect(await left()).toEqual([1, 1, 0, 0])
+  })
+
+  test('more than one unit holds is removed in several, of every account; two sweeps at once do no harm', async () => {
+    for (let n = 0; n < 450; n += 10) {
+      await Promise.all(Array.from({ length: 10 }, (_, i) => send({ to: 'bob', text: `${n + i}` })))
+    }
+    await grid.evil.agent('mallory')
+    await sendMessage(as(grid.eve, grid.evil), { to: 'mallory', text: 'hi' })
+    grid.clock.now += 31 * day
+    await send({ to: 'bob', text: 'new' })
+
+    await Promise.all([sweep(grid.store), sweep(grid.store)])
+
+    expect(await left()).toEqual([1, 1, 0, 0])
+    expect(await texts(grid.bob)).toEqual(['new'])
+    expect(await rows(grid, 'SELECT 1 FROM messages WHERE account_id = ?', [grid.evil.id])).toEqual([])
+  }, 60_000)
+
+  test('a sweep that is to end does so', async () => {
+    await send({ to: 'bob', text: 'old' })
+    grid.clock.now += 31 * day
+
+    await sweep(grid.store, AbortSignal.abort())
+
+    expect(await left()).toEqual([1, 1, 0, 0])
+  })
+})
+
+/** Messages, deliveries, keys and hand-outs given back of Acme. */
+async function left(): Promise<number[]> {
+  const tables = ['messages', 'deliveries', 'idempotency_keys', 'given_back']
+  const found = await Promise.all(
+    tables.map((table) => rows(grid, `SELECT 1 FROM "${table}" WHERE "account_id" = ?`, [grid.acme.id])),
+  )
+  return found.map(({ length }) => length)
+}
+
+async function texts(agent: TestAgent): Promise<string[]> {
+  const { messages } = await readAgain(as(agent), { since: '60d' })
+  return messages.map(({ message }) => message)
+}
+
+function as({ id, alias }: TestAgent, account = grid.acme) {
+  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}
+
+function send(input: SendInput) {
+  return sendMessage(as(grid.alice), input)
+}
