@@ -58,5 +58,31 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER activity_is_not_deleted BEFORE DELETE ON activity\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;",
       "CREATE TRIGGER activity_is_not_replaced BEFORE INSERT ON activity\nWHEN EXISTS (SELECT 1 FROM activity WHERE account_id = NEW.account_id AND n = NEW.n)\nBEGIN SELECT RAISE(ABORT, 'the activity log is append-only'); END;"
     ]
+  },
+  {
+    "name": "0002_petite_iceman",
+    "hash": "fb17918ac09cdb29cc5557ec0d386a7217aac96901ede60dfccfe60781011fa3",
+    "createdAt": 1795288736594,
+    "statements": [
+      "CREATE TABLE `oauth_clients` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`name` text NOT NULL,\n\t`redirect_uris` text NOT NULL,\n\t`auth_method` text NOT NULL,\n\t`secret_hash` text,\n\t`address` text,\n\t`created_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`fresh_until` integer,\n\t`expires_at` integer NOT NULL\n);",
+      "CREATE INDEX `oauth_clients_address` ON `oauth_clients` (`address`,`created_at`);",
+      "CREATE INDEX `oauth_clients_unused` ON `oauth_clients` (`kind`,`created_at`) WHERE last_used_at IS NULL;",
+      "CREATE INDEX `oauth_clients_expires` ON `oauth_clients` (`expires_at`);",
+      "CREATE TABLE `oauth_grants` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`client_id` text NOT NULL,\n\t`client_name` text NOT NULL,\n\t`agent_id` text,\n\t`scope` text NOT NULL,\n\t`resource` text NOT NULL,\n\t`redirect_uri` text NOT NULL,\n\t`code_hash` text NOT NULL,\n\t`code_challenge` text NOT NULL,\n\t`code_expires_at` integer NOT NULL,\n\t`code_used_at` integer,\n\t`code_taken_by` text,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`last_used_at` integer,\n\t`revoked_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `oauth_grants_code` ON `oauth_grants` (`code_hash`);",
+      "CREATE INDEX `oauth_grants_agent` ON `oauth_grants` (`account_id`,`agent_id`);",
+      "CREATE INDEX `oauth_grants_user` ON `oauth_grants` (`user_id`,`created_at`);",
+      "CREATE INDEX `oauth_grants_expires` ON `oauth_grants` (`expires_at`);",
+      "CREATE INDEX `oauth_grants_revoked` ON `oauth_grants` (`revoked_at`) WHERE revoked_at IS NOT NULL;",
+      "CREATE INDEX `oauth_grants_uncollected` ON `oauth_grants` (`code_expires_at`) WHERE code_used_at IS NULL;",
+      "CREATE TABLE `oauth_requests` (\n\t`handle_hash` text PRIMARY KEY NOT NULL,\n\t`cookie_hash` text NOT NULL,\n\t`session_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`client_id` text NOT NULL,\n\t`client_name` text NOT NULL,\n\t`redirect_uri` text NOT NULL,\n\t`state` text,\n\t`code_challenge` text NOT NULL,\n\t`resource` text NOT NULL,\n\t`choices` text NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`used_at` integer,\n\t`grant_id` text,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `oauth_requests_user` ON `oauth_requests` (`user_id`,`expires_at`);",
+      "CREATE INDEX `oauth_requests_expires` ON `oauth_requests` (`expires_at`);",
+      "CREATE TABLE `oauth_tokens` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`grant_id` text NOT NULL,\n\t`kind` text NOT NULL,\n\t`hash` text NOT NULL,\n\t`parent_id` text,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`used_at` integer,\n\t`successor_id` text,\n\t`revoked_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`grant_id`) REFERENCES `oauth_grants`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `oauth_tokens_hash` ON `oauth_tokens` (`hash`);",
+      "CREATE INDEX `oauth_tokens_grant` ON `oauth_tokens` (`account_id`,`grant_id`);",
+      "CREATE INDEX `oauth_tokens_parent` ON `oauth_tokens` (`account_id`,`parent_id`) WHERE parent_id IS NOT NULL;",
+      "CREATE INDEX `oauth_tokens_expires` ON `oauth_tokens` (`expires_at`);"
+    ]
   }
 ]

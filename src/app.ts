@@ -3,12 +3,26 @@ import { type Context, Hono } from 'hono'
 import { agentCard, cardPaths } from './a2a/agent-card.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
-import { bearer } from './auth/bearer.ts'
+import { bearer, keysOnly } from './auth/bearer.ts'
+import { enterAsAdmin } from './auth/person.ts'
+import type { Sessions } from './auth/session.ts'
 import { type AppEnv, edge, finish, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { clientAddress } from './lib/address.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
+import { oauthApiKey } from './oauth/api-key.ts'
+import { authorizePage } from './oauth/authorize.ts'
+import type { FetchDocument } from './oauth/client-document.ts'
+import { createClients } from './oauth/clients.ts'
+import { authorizeDecision } from './oauth/decision.ts'
+import { documentProbe } from './oauth/document-probe.ts'
+import { oauthEndpoint } from './oauth/endpoint.ts'
 import { protectedResources } from './oauth/metadata.ts'
+import { registerClient } from './oauth/register.ts'
+import { resourceReader } from './oauth/resources.ts'
+import { revokeToken } from './oauth/revoke.ts'
+import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
+import { tokenEndpoint } from './oauth/token.ts'
 import { live, ready } from './rest/health.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
@@ -16,8 +30,18 @@ import type { Store } from './store/store.ts'
 import { welcome } from './web/welcome.tsx'
 import { asGridError, restError, rpcFrameError } from './wire.ts'
 
+/** What the app is given besides its store. */
+export interface Ports {
+  sessions?: Sessions
+  /** Without it no client is known by its document. */
+  fetchDocument?: FetchDocument
+}
+
+/** Nobody is signed in where nobody can sign in. */
+const noSessions: Sessions = { visitor: () => Promise.resolve(undefined), checkForm() {} }
+
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
-export function createApp(store: Store): Hono<AppEnv> {
+export function createApp(store: Store, { sessions = noSessions, fetchDocument }: Ports = {}): Hono<AppEnv> {
   const { deps } = store
   const authenticate = bearer(store)
   const app = new Hono<AppEnv>({ strict: true })
@@ -30,14 +54,15 @@ export function createApp(store: Store): Hono<AppEnv> {
   })
   app.use(edge(deps))
 
-  const resources = protectedResources(servedOrigins(deps.config))
+  const origins = servedOrigins(deps.config)
+  const resources = protectedResources(origins, deps.config.appUrl)
   const mcp = mcpGrid(authenticate, deps, resources.metadataUrl)
   const mcpForSignup = mcpSignup(store)
   app.all('/mcp/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
   app.all('/api/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
   app.all('/mcp/v1/signup', (c) => mcpForSignup(c.req.raw, c.get('requestId'), address(c)))
 
-  const a2a = a2aGrid(authenticate, deps)
+  const a2a = a2aGrid(keysOnly(authenticate), deps)
   const card = agentCard(deps)
   for (const path of cardPaths) app.on(['GET', 'OPTIONS'], path, (c) => card(c.req.raw))
   for (const path of ['/a2a/v1/grid', '/a2a/v1/grid/']) app.post(path, (c) => a2a(c.req.raw, c.get('requestId')))
@@ -49,6 +74,39 @@ export function createApp(store: Store): Hono<AppEnv> {
   for (const path of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*']) {
     app.on(['GET', 'OPTIONS'], path, (c) => resources.metadata(c.req.raw))
   }
+
+  const clients = createClients(store, fetchDocument)
+  const metadata = serverMetadata(deps.config, origins, documentProbe(deps, fetchDocument).areRead)
+  for (const path of serverMetadataPaths) app.on(['GET', 'OPTIONS'], path, (c) => metadata(c.req.raw))
+  const resourceOf = resourceReader(origins)
+  const authorize = {
+    store,
+    sessions,
+    enter: enterAsAdmin(store),
+    issuer: deps.config.appUrl,
+    clients,
+    redirectAllow: deps.config.oauthRedirectAllow,
+    resourceOf,
+  }
+  const showPicker = authorizePage(authorize)
+  const decide = authorizeDecision(authorize)
+  app.get('/oauth/authorize', (c) => showPicker(c.req.raw))
+  app.post('/oauth/authorize', (c) => decide(c.req.raw, c.get('requestId')))
+  const endpoints = {
+    '/oauth/token': oauthEndpoint(deps.log, async (request) => {
+      return Response.json(await tokenEndpoint({ store, clients, resourceOf }, request))
+    }),
+    '/oauth/register': oauthEndpoint(deps.log, (request, address) => registerClient(store, request, address)),
+    '/oauth/revoke': oauthEndpoint(deps.log, async (request) => {
+      await revokeToken(store, clients, request)
+      return new Response(null, { status: 200 })
+    }),
+  }
+  for (const [path, endpoint] of Object.entries(endpoints)) {
+    app.on(['POST', 'OPTIONS'], path, (c) => endpoint(c.req.raw, c.get('requestId'), address(c)))
+  }
+  const apiKey = oauthApiKey(authenticate)
+  app.on(['POST', 'OPTIONS'], '/api/oauth/api-key', (c) => apiKey(c.req.raw))
 
   app.get('/healthz', () => live())
   app.get('/readyz', () => ready(store))

@@ -12,7 +12,8 @@ export interface AgentActor {
 export interface AdminActor {
   type: 'admin'
   credentialId: string
-  credentialKind: 'admin_key' | 'oauth'
+  /** `session`: a person in a browser. */
+  credentialKind: 'admin_key' | 'oauth' | 'session'
   /** The person behind the credential; null for a key made on the command line. */
   userId: string | null
 }

@@ -8,6 +8,7 @@ import { chained, type NewActivity, prepareActivity } from './account/activity.t
 import { prepareAgents } from './account/agents.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareDirectory } from './account/directory.ts'
+import { prepareGrants } from './account/grants.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
 import { prepareKeys } from './account/keys.ts'
 import { prepareMessages } from './account/messages.ts'
@@ -72,6 +73,7 @@ function prepareNouns(db: Db, crossings: Crossings) {
     agents: prepareAgents(db),
     channels: prepareChannels(db),
     directory: prepareDirectory(db, crossings),
+    grants: prepareGrants(db),
     guardrails: prepareGuardrails(db),
     keys: prepareKeys(db),
     mailbox: prepareMailbox(db),

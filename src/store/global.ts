@@ -3,6 +3,7 @@ import type { Crossings, Db } from './account.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareArrivals } from './global/arrivals.ts'
 import { prepareCredentials } from './global/credentials.ts'
+import { prepareOAuth } from './global/oauth.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareUsers } from './global/users.ts'
 
@@ -13,6 +14,7 @@ export function prepareGlobalTables(db: Db, crossings: Crossings) {
     accounts: prepareAccounts(db),
     arrivals: prepareArrivals(db, crossings),
     credentials: prepareCredentials(db, crossings),
+    oauth: prepareOAuth(db, crossings),
     signups: prepareSignups(db, crossings),
     users: prepareUsers(db),
   }

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createApp } from '../../src/app.ts'
+import { createApp, type Ports } from '../../src/app.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Deps } from '../../src/deps.ts'
@@ -38,13 +38,15 @@ export interface TestGridOptions extends StoreOptions {
   url?: string
   /** Says that the process stops. */
   stopping?: AbortSignal
+  /** Who is signed in, and how documents are fetched. */
+  ports?: Ports
 }
 
 /**
  * The cast: account Acme with alice and bob, account Evil with eve. They know
  * nothing of each other. The clock stands still until `clock.now` is moved.
  */
-export async function testGrid({ env, url, stopping, ...options }: TestGridOptions = {}) {
+export async function testGrid({ env, url, stopping, ports, ...options }: TestGridOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))
   const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
   const logs: string[] = []
@@ -56,7 +58,7 @@ export async function testGrid({ env, url, stopping, ...options }: TestGridOptio
     stopping,
   }
   const store = await openStore(deps, { inspect: tripwire, ...options })
-  const app = createApp(store)
+  const app = createApp(store, ports)
   const request = (path: string, init: RequestInit = {}, remoteAddress = '203.0.113.7') =>
     Promise.resolve(app.request(new URL(path, config.baseUrl).href, init, { remoteAddress }))
 

@@ -11,7 +11,16 @@ export const accountTables = Object.values(schema)
 
 /** The look-ups that must cross accounts. A new one is a decision, made here. */
 export const allowedCrossings = [
+  'OAuth token by hash',
+  'access token by hash',
+  'accounts a person administers',
+  'agents a person may act as',
   'credential by hash',
+  'ended grants',
+  'expired OAuth tokens',
+  'grant by code',
+  'grant of a person by id',
+  'grants of a person',
   'live alias',
   'new deliveries',
   'newest delivery',
@@ -19,6 +28,7 @@ export const allowedCrossings = [
   'public agent by alias',
   'public agents',
   'signups from an address',
+  'tokens of ended grants',
 ]
 
 const scoped = /"?(sender_)?account_id"? = \?/
