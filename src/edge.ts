@@ -71,7 +71,7 @@ export function finish(response: Response, requestId: string): Response {
   const { headers } = response
   headers.set('X-Request-Id', requestId)
   headers.set('X-Content-Type-Options', 'nosniff')
-  headers.set('Referrer-Policy', 'no-referrer')
+  if (!headers.has('Referrer-Policy')) headers.set('Referrer-Policy', 'no-referrer')
   if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store')
   return response
 }

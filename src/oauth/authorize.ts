@@ -17,6 +17,7 @@ import {
   type Target,
   type Wish,
 } from './authorize-request.ts'
+import { isDocumentUrl } from './client-document.ts'
 import { consentCookieName, setConsentCookie, surplusConsentCookies } from './consent-cookie.ts'
 import { consentPage } from './consent-page.tsx'
 import { type Choice, type Picker, pickerOf } from './picker.ts'
@@ -54,6 +55,11 @@ export function authorizePage(parts: AuthorizeParts): (request: Request) => Prom
 
   return async function authorize(request) {
     const { pathname, searchParams: query, search } = new URL(request.url)
+    const visitor = await sessions.visitor(request)
+    const signInFirst = () => seeOther(`/sign-in?next=${encodeURIComponent(pathname + search)}`)
+    // Strangers cannot make the grid call other hosts.
+    if (!visitor && isDocumentUrl(query.get('client_id') ?? '')) return signInFirst()
+
     let target: Target
     try {
       target = await readTarget(query, parts)
@@ -67,8 +73,7 @@ export function authorizePage(parts: AuthorizeParts): (request: Request) => Prom
     } catch (error) {
       return refusedRedirect(target, asGridError(error, store.deps.log), issuer)
     }
-    const visitor = await sessions.visitor(request)
-    if (!visitor) return seeOther(`/sign-in?next=${encodeURIComponent(pathname + search)}`)
+    if (!visitor) return signInFirst()
     return await showPicker(parts, request, query, { target, wish, visitor })
   }
 }
@@ -94,6 +99,8 @@ async function showPicker(
     fields: ownParameters(query),
   })
   allowRedirect(response.headers, target.redirectUri)
+  // Under `no-referrer` browsers send a form with `Origin: null`. Other origins are told nothing here either.
+  response.headers.set('Referrer-Policy', 'same-origin')
   const isSecure = issuer.startsWith('https:')
   for (const name of surplusConsentCookies(request, isSecure)) {
     response.headers.append('Set-Cookie', setConsentCookie(name, undefined, isSecure))

@@ -29,8 +29,9 @@ export interface Client {
 
 export interface Clients {
   /**
-   * The client with this id, or undefined. For a person who is asked, the copy of a document must be fresh;
-   * for a token an older one will do, so that a login does not end with somebody else's web server.
+   * The client with this id, or undefined. For a person who is asked, the copy of a document must be fresh. For a
+   * token the stored one will do, however old: a login does not end with somebody else's web server, and strangers
+   * make the grid call nobody.
    */
   find(id: string, purpose: 'authorize' | 'token'): Promise<Client | undefined>
 }
@@ -46,7 +47,7 @@ export function createClients({ global, write, deps }: Store, fetchDocument: Fet
     const stored = await global.oauth.clients.byId(id, now())
     if (!isDocument) return stored?.kind === 'registered' ? asClient(stored) : undefined
     if (stored?.kind === 'document' && (purpose === 'token' || stored.freshUntil! > now())) return asClient(stored)
-    return await fetchOnce(id)
+    return purpose === 'token' ? undefined : await fetchOnce(id)
   }
 
   function mayFetch(host: string): boolean {

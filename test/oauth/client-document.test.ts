@@ -112,6 +112,18 @@ test('mcp 9: an unreachable document is a page at authorize and 401 at the token
   expect((await page()).response.status).toBe(200)
 })
 
+test('O11: strangers make the grid fetch nothing: authorize signs them in first, the token endpoint knows no such client', async () => {
+  const { asked } = await open({ [url]: { json: good } })
+  const nobody = { ...grid.ann, cookies: new Map<string, string>() }
+
+  const { response } = await openPage(grid, nobody, { client_id: url, redirect_uri: callback })
+  const token = await exchange(grid, 'x', { client_id: url })
+
+  expect(response.headers.get('location')).toMatch(/^\/sign-in\?next=/)
+  expect(token.status).toBe(401)
+  expect(asked).toEqual([])
+})
+
 test.each([
   ['max-age=600', 10 * minute],
   ['public, max-age=999999', day],
