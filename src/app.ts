@@ -90,7 +90,7 @@ export function createApp(store: Store, { sessions = noSessions, fetchDocument }
   }
   const showPicker = authorizePage(authorize)
   const decide = authorizeDecision(authorize)
-  app.get('/oauth/authorize', (c) => showPicker(c.req.raw))
+  app.get('/oauth/authorize', (c) => showPicker(c.req.raw, c.get('requestId')))
   app.post('/oauth/authorize', (c) => decide(c.req.raw, c.get('requestId')))
   const endpoints = {
     '/oauth/token': oauthEndpoint(deps.log, async (request) => {

@@ -5,6 +5,7 @@
 import { hashSecret, mintLinkToken } from '../auth/secrets.ts'
 import type { EnterAccount } from '../auth/person.ts'
 import type { Sessions, Visitor } from '../auth/session.ts'
+import { GridError } from '../errors.ts'
 import { minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError } from '../wire.ts'
@@ -50,32 +51,34 @@ export const searchParameter = 'find'
 export const chosenParameter = 'chosen'
 
 /** The picker, a page that says why not, or a redirect with the reason. */
-export function authorizePage(parts: AuthorizeParts): (request: Request) => Promise<Response> {
-  const { store, sessions, issuer } = parts
-
-  return async function authorize(request) {
-    const { pathname, searchParams: query, search } = new URL(request.url)
-    const visitor = await sessions.visitor(request)
-    const signInFirst = () => seeOther(`/sign-in?next=${encodeURIComponent(pathname + search)}`)
-    // Strangers cannot make the grid call other hosts.
-    if (!visitor && isDocumentUrl(query.get('client_id') ?? '')) return signInFirst()
-
-    let target: Target
+export function authorizePage(parts: AuthorizeParts): (request: Request, requestId: string) => Promise<Response> {
+  return async function authorize(request, requestId) {
     try {
-      target = await readTarget(query, parts)
+      return await answerTo(parts, request)
     } catch (error) {
-      const known = asGridError(error, store.deps.log)
-      return refusalPage(known, known.kind === 'unauthenticated' ? 400 : undefined)
+      const known = asGridError(error, parts.store.deps.log, requestId)
+      return await refusalPage(known, known.code === 'invalid_client' ? 400 : undefined)
     }
-    let wish: Wish
-    try {
-      wish = readWish(query, parts)
-    } catch (error) {
-      return refusedRedirect(target, asGridError(error, store.deps.log), issuer)
-    }
-    if (!visitor) return signInFirst()
-    return await showPicker(parts, request, query, { target, wish, visitor })
   }
+}
+
+async function answerTo(parts: AuthorizeParts, request: Request): Promise<Response> {
+  const { pathname, searchParams: query, search } = new URL(request.url)
+  const visitor = await parts.sessions.visitor(request)
+  const signInFirst = () => seeOther(`/sign-in?next=${encodeURIComponent(pathname + search)}`)
+  // Strangers cannot make the grid call other hosts.
+  if (!visitor && isDocumentUrl(query.get('client_id') ?? '')) return signInFirst()
+
+  const target = await readTarget(query, parts)
+  let wish: Wish
+  try {
+    wish = readWish(query, parts)
+  } catch (error) {
+    if (!(error instanceof GridError)) throw error
+    return refusedRedirect(target, error, parts.issuer)
+  }
+  if (!visitor) return signInFirst()
+  return await showPicker(parts, request, query, { target, wish, visitor })
 }
 
 async function showPicker(

@@ -1,6 +1,6 @@
 /** The cookie of one consent page: two pages in two tabs have two. mcp.md, section 8.4. */
 
-export interface ConsentCookie {
+interface Cookie {
   name: string
   value: string
 }
@@ -37,7 +37,7 @@ export function surplusConsentCookies(request: Request, isSecure: boolean): stri
   return open.slice(0, Math.max(0, open.length - maxCookies + 1)).map(({ name }) => name)
 }
 
-function cookiesOf(request: Request): ConsentCookie[] {
+function cookiesOf(request: Request): Cookie[] {
   return (request.headers.get('cookie') ?? '').split(';').map((pair) => {
     const at = pair.indexOf('=')
     return { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() }
