@@ -1,5 +1,5 @@
 /** An OAuth client played by hand, and the person who answers it. */
-import type { Visitor } from '../../src/auth/session.ts'
+import type { Sessions, Visitor } from '../../src/auth/session.ts'
 import type { FetchDocument } from '../../src/oauth/client-document.ts'
 import { GridError } from '../../src/errors.ts'
 import { challengeOf } from '../../src/oauth/pkce.ts'
@@ -23,27 +23,12 @@ export type OAuthGrid = Awaited<ReturnType<typeof oauthGrid>>
 export async function oauthGrid(
   { env, fetchDocument, ...options }: TestGridOptions & { fetchDocument?: FetchDocument } = {},
 ) {
-  const visitors = new Map<string, Visitor>()
-  const sessions = {
-    visitor: (request: Request) => {
-      const id = request.headers.get('cookie')?.match(/session=([\w-]+)/)?.[1]
-      return Promise.resolve(id === undefined ? undefined : visitors.get(id))
-    },
-    checkForm(request: Request, { csrf }: Visitor, form: URLSearchParams) {
-      const isOwn = request.headers.get('origin') === issuer
-      if (!isOwn || form.get('csrf') !== csrf) throw new GridError('forbidden_form', 'The form is not ours.')
-    },
-  }
+  const { sessions, browser } = standInSessions(issuer)
   const grid = await testGrid({
     env: { BASE_URL: 'https://api.grid.example', APP_URL: issuer, ...env },
     ports: { sessions, fetchDocument },
     ...options,
   })
-  const browser = (user: { id: string; email: string }, sessionId: string = crypto.randomUUID()): Browser => {
-    const visitor = { user: { ...user, name: '' }, sessionId, csrf: `csrf of ${sessionId}` }
-    visitors.set(sessionId, visitor)
-    return { visitor, cookies: new Map([['session', sessionId]]) }
-  }
   const ann = browser(await ownerOf(grid, grid.acme, 'ann@acme.example'))
   const ed = browser(await ownerOf(grid, grid.evil, 'ed@evil.example'))
   const registered = await grid.post(`${issuer}/oauth/register`, { client_name: 'Demo', redirect_uris: [callback] })
@@ -51,7 +36,29 @@ export async function oauthGrid(
   return { ...grid, browser, ann, ed, clientId }
 }
 
-async function ownerOf(grid: TestGrid, account: TestAccount, email: string) {
+/** Sessions whose cookie names the visitor; forms must come from `origin`. */
+export function standInSessions(origin: string) {
+  const visitors = new Map<string, Visitor>()
+  const sessions: Sessions = {
+    visitor(request) {
+      const id = request.headers.get('cookie')?.match(/session=([\w-]+)/)?.[1]
+      return Promise.resolve(id === undefined ? undefined : visitors.get(id))
+    },
+    checkForm(request, { csrf }, form) {
+      const isOwn = request.headers.get('origin') === origin
+      if (!isOwn || form.get('csrf') !== csrf) throw new GridError('forbidden_form', 'The form is not ours.')
+    },
+  }
+  const browser = (user: { id: string; email: string }, sessionId: string = crypto.randomUUID()): Browser => {
+    const visitor = { user: { ...user, name: '' }, sessionId, csrf: `csrf of ${sessionId}` }
+    visitors.set(sessionId, visitor)
+    return { visitor, cookies: new Map([['session', sessionId]]) }
+  }
+  return { sessions, browser }
+}
+
+/** The first member of an account of the cast. */
+export async function ownerOf(grid: TestGrid, account: TestAccount, email: string) {
   const [{ user_id }] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
   return { id: String(user_id), email }
 }
