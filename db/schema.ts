@@ -293,7 +293,7 @@ export const activity = sqliteTable('activity', {
   actorType: text('actor_type').notNull(),
   userId: text('user_id'),
   credentialId: text('credential_id'),
-  /** `admin_key`, `oauth` or `session`; null when no credential was used. */
+  /** `admin_key` or `oauth`; null when no credential was used. */
   credentialKind: text('credential_kind'),
   tool: text('tool').notNull(),
   /** JSON, without secrets. */

@@ -4,7 +4,6 @@ import { agentCard, cardPaths } from './a2a/agent-card.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
 import { bearer, keysOnly } from './auth/bearer.ts'
-import { enterAsAdmin } from './auth/person.ts'
 import type { Sessions } from './auth/session.ts'
 import { type AppEnv, edge, finish, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
@@ -38,7 +37,15 @@ export interface Ports {
 }
 
 /** Nobody is signed in where nobody can sign in. */
-const noSessions: Sessions = { visitor: () => Promise.resolve(undefined), checkForm() {} }
+const noSessions: Sessions = {
+  visitor: () => Promise.resolve(undefined),
+  checkForm: refuseVisit,
+  enter: refuseVisit,
+}
+
+function refuseVisit(): never {
+  throw new GridError('unauthenticated', 'Nobody can sign in here.')
+}
 
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store, { sessions = noSessions, fetchDocument }: Ports = {}): Hono<AppEnv> {
@@ -82,7 +89,6 @@ export function createApp(store: Store, { sessions = noSessions, fetchDocument }
   const authorize = {
     store,
     sessions,
-    enter: enterAsAdmin(store),
     issuer: deps.config.appUrl,
     clients,
     redirectAllow: deps.config.oauthRedirectAllow,

@@ -52,7 +52,7 @@ const rules: Record<string, Rule> = {
   'rest/': { ...door, types: [...door.types!, 'store/store.ts'] },
   'a2a/': door,
   // Its own rows, of clients, grants and tokens, have their types in the store.
-  'oauth/': { ...browserDoor, types: [...browserDoor.types!, 'store/global/', 'auth/person.ts'] },
+  'oauth/': { ...browserDoor, types: [...browserDoor.types!, 'store/global/'] },
   'web/': browserDoor,
   'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'errors.ts', 'lib/'], types: ['deps.ts'] },
   'grid/': grid(),

@@ -12,8 +12,7 @@ export interface AgentActor {
 export interface AdminActor {
   type: 'admin'
   credentialId: string
-  /** `session`: a person in a browser. */
-  credentialKind: 'admin_key' | 'oauth' | 'session'
+  credentialKind: 'admin_key' | 'oauth'
   /** The person behind the credential; null for a key made on the command line. */
   userId: string | null
 }

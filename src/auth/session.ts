@@ -1,16 +1,19 @@
 /** People signed in with a browser. */
+import type { AccountStore } from '../store/account.ts'
 
 /** Who is behind a session cookie. */
 export interface Visitor {
   user: { id: string; email: string; name: string }
   sessionId: string
-  /** Synchroniser token for forms. */
+  /** What every form of theirs carries in its field `csrf`. */
   csrf: string
 }
 
 export interface Sessions {
-  /** The signed-in person of this request's session cookie; undefined when nobody is. */
+  /** The signed-in person of a request; undefined when nobody is. */
   visitor(request: Request): Promise<Visitor | undefined>
-  /** Fails with `forbidden_form` unless Origin, Sec-Fetch-Site and the form's csrf field are right. */
-  checkForm(request: Request, visitor: Visitor, form: URLSearchParams): void
+  /** That a form was sent by a page of ours, and belongs to the session. Fails with `forbidden_form`. */
+  checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void
+  /** An account of the person, with their role of now. Fails with `account_not_found`. */
+  enter(visitor: Visitor, id: string): AccountStore
 }

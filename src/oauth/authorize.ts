@@ -3,7 +3,6 @@
  * The order of checks is that of mcp.md, section 8.4.
  */
 import { hashSecret, mintLinkToken } from '../auth/secrets.ts'
-import type { EnterAccount } from '../auth/person.ts'
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { minute } from '../lib/time.ts'
@@ -32,7 +31,6 @@ const requestMs = 10 * minute
 export interface AuthorizeParts extends AuthorizeRules {
   store: Store
   sessions: Sessions
-  enter: EnterAccount
   /** `APP_URL`. */
   issuer: string
 }

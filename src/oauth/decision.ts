@@ -36,7 +36,7 @@ export function authorizeDecision(parts: AuthorizeParts): (request: Request, req
       const visitor = await parts.sessions.visitor(request)
       if (!visitor) throw new GridError('unauthenticated', 'You are no longer signed in.')
       const form = await readForm(request)
-      parts.sessions.checkForm(request, visitor, form)
+      parts.sessions.checkForm(request, form, visitor)
       const answered = await findRequest(parts, request, form, visitor)
       switch (form.get('decision')) {
         case 'allow':

@@ -13,7 +13,7 @@ import { parameter } from './form.ts'
  * with it chosen. Fails as `createAgent` does, and with `invalid_request` or `access_denied`.
  */
 export async function makeAgent(
-  { enter }: AuthorizeParts,
+  { store: { global }, sessions }: AuthorizeParts,
   { visitor, shown }: Answered,
   form: URLSearchParams,
   requestId: string,
@@ -22,7 +22,10 @@ export async function makeAgent(
   if (accountId === undefined || !shown.makeIn.includes(accountId)) {
     throw new GridError('invalid_request', 'Choose one of the accounts of the page.')
   }
-  const account = await enter(visitor, accountId)
+  if (!(await global.oauth.picks.administers(accountId, visitor.user.id))) {
+    throw new GridError('access_denied', 'You are not owner or admin of this account.')
+  }
+  const account = sessions.enter(visitor, accountId)
   const alias = bareAlias(parameter(form, 'alias') ?? '')
   const call = { tool: 'admin_create_agent', arguments: { alias }, requestId }
   const { agent } = await recorded(account, call, (recording) => createAgent(recording, { alias }))

@@ -12,7 +12,7 @@ let ann: Browser
 beforeAll(async () => {
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
-  const { sessions, browser } = standInSessions(origin)
+  const { sessions, browser } = standInSessions(origin, () => grid.store)
   grid = await liveGrid({ env: { PORT: `${port}`, BASE_URL: origin }, ports: { sessions } }, port)
   ann = browser(await ownerOf(grid, grid.acme, 'ann@acme.example'))
 })

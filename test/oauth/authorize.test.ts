@@ -371,7 +371,7 @@ test('a new agent is made on the page, in the log, and chosen when the picker co
   expect(made.status).toBe(303)
   expect(html).toMatch(/value="agent:[\w-]+" required="" checked=""\/> @fresh/)
   expect(await grid.acme.store.read.activity.list()).toMatchObject([
-    { tool: 'admin_create_agent', outcome: 'ok', credentialKind: 'session', userId: grid.ann.visitor.user.id },
+    { tool: 'admin_create_agent', outcome: 'ok', userId: grid.ann.visitor.user.id },
   ])
   const pick = html.match(/value="(agent:[^"]+)"/)![1]
   const fresh = html.match(/name="handle" value="([^"]+)"/)![1]
@@ -395,6 +395,16 @@ test('a new agent cannot be made in an account of others, nor by a member', asyn
   expect([elsewhere.status, asMember.status]).toEqual([400, 400])
   expect(page.html).not.toContain('new-agent')
   expect(await rows(grid, "SELECT id FROM agents WHERE account_id = ? AND alias = 'spy'", [grid.evil.id])).toEqual([])
+})
+
+test('whoever lost the role after the page was shown makes no agent', async () => {
+  const { handle } = await openPage(grid, grid.ann)
+  await setRole(grid, grid.ann, 'member')
+
+  const made = await answer(grid, grid.ann, { handle, decision: 'new-agent', account: grid.acme.id, alias: 'late' })
+
+  expect(made.status).toBe(403)
+  expect(await rows(grid, "SELECT id FROM agents WHERE account_id = ? AND alias = 'late'", [grid.acme.id])).toEqual([])
 })
 
 test('a person keeps 20 pages open at most, and a browser 10 of their cookies', async () => {

@@ -119,17 +119,17 @@ function provider(clientMetadataUrl?: string) {
 test.each(['admin', 'agent'] as const)('SDK 1 signs in as %s and refreshes by itself', async (kind) => {
   const pick = kind === 'admin' ? `admin:${grid.acme.id}` : `agent:${grid.alice.id}`
   const authProvider = provider()
-  const connect = async () => {
+  const connect = () => {
     const transport = new TransportV1(new URL(gridUrl), { authProvider, fetch: net })
     const client = new ClientV1({ name: 'test', version: '1' })
     return { client, transport, connected: client.connect(transport) }
   }
 
-  const first = await connect()
+  const first = connect()
   await expect(first.connected).rejects.toThrow('Unauthorized')
   const back = await allow(authProvider.kept.url, pick)
   await first.transport.finishAuth(back.searchParams.get('code')!)
-  const second = await connect()
+  const second = connect()
   await second.connected
   const before = authProvider.kept.tokens.access_token
   grid.clock.now += 24 * hour

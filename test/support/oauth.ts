@@ -3,6 +3,7 @@ import type { Sessions, Visitor } from '../../src/auth/session.ts'
 import type { FetchDocument } from '../../src/oauth/client-document.ts'
 import { GridError } from '../../src/errors.ts'
 import { challengeOf } from '../../src/oauth/pkce.ts'
+import type { Store } from '../../src/store/store.ts'
 import { rows } from './database.ts'
 import { type TestAccount, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
 
@@ -23,7 +24,7 @@ export type OAuthGrid = Awaited<ReturnType<typeof oauthGrid>>
 export async function oauthGrid(
   { env, fetchDocument, ...options }: TestGridOptions & { fetchDocument?: FetchDocument } = {},
 ) {
-  const { sessions, browser } = standInSessions(issuer)
+  const { sessions, browser } = standInSessions(issuer, () => grid.store)
   const grid = await testGrid({
     env: { BASE_URL: 'https://api.grid.example', APP_URL: issuer, ...env },
     ports: { sessions, fetchDocument },
@@ -37,17 +38,19 @@ export async function oauthGrid(
 }
 
 /** Sessions whose cookie names the visitor; forms must come from `origin`. */
-export function standInSessions(origin: string) {
+export function standInSessions(origin: string, store: () => Store) {
   const visitors = new Map<string, Visitor>()
   const sessions: Sessions = {
     visitor(request) {
       const id = request.headers.get('cookie')?.match(/session=([\w-]+)/)?.[1]
       return Promise.resolve(id === undefined ? undefined : visitors.get(id))
     },
-    checkForm(request, { csrf }, form) {
+    checkForm(request, form, visitor) {
       const isOwn = request.headers.get('origin') === origin
-      if (!isOwn || form.get('csrf') !== csrf) throw new GridError('forbidden_form', 'The form is not ours.')
+      if (!isOwn || form.get('csrf') !== visitor?.csrf) throw new GridError('forbidden_form', 'The form is not ours.')
     },
+    enter: ({ user, sessionId }, id) =>
+      store().account(id, { type: 'admin', credentialId: sessionId, credentialKind: 'oauth', userId: user.id }),
   }
   const browser = (user: { id: string; email: string }, sessionId: string = crypto.randomUUID()): Browser => {
     const visitor = { user: { ...user, name: '' }, sessionId, csrf: `csrf of ${sessionId}` }
