@@ -420,3 +420,118 @@ export const activity = sqliteTable('activity', {
   previousHash: text('previous_hash').notNull(),
   hash: text('hash').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.n] })])
+
+/**
+ * OAuth clients: those that registered themselves (RFC 7591), and those whose `client_id` is the address of
+ * their own document. Nobody vouches for either.
+ */
+export const oauthClients = sqliteTable('oauth_clients', {
+  /** A UUID, or the address of the document. */
+  id: text('id').primaryKey(),
+  kind: text('kind', { enum: ['registered', 'document'] }).notNull(),
+  name: text('name').notNull(),
+  /** JSON array. */
+  redirectUris: text('redirect_uris').notNull(),
+  authMethod: text('auth_method', { enum: ['none', 'client_secret_post', 'client_secret_basic'] }).notNull(),
+  /** SHA-256; null for public clients. */
+  secretHash: text('secret_hash'),
+  /** Who registered it, as counted by the limits; null for documents. */
+  address: text('address'),
+  createdAt: integer('created_at').notNull(),
+  /** When it last got a token. */
+  lastUsedAt: integer('last_used_at'),
+  /** Until when a person may be asked by this copy of a document; null for registrations. */
+  freshUntil: integer('fresh_until'),
+  expiresAt: integer('expires_at').notNull(),
+}, (t) => [
+  index('oauth_clients_address').on(t.address, t.createdAt),
+  index('oauth_clients_unused').on(t.kind, t.createdAt).where(sql`last_used_at IS NULL`),
+  index('oauth_clients_expires').on(t.expiresAt),
+])
+
+/** Consent pages that wait for an answer: the validated request, and what the person was shown to choose from. */
+export const oauthRequests = sqliteTable('oauth_requests', {
+  /** SHA-256 of the one-time handle in the form. */
+  handleHash: text('handle_hash').primaryKey(),
+  /** SHA-256 of what the page's own cookie holds. */
+  cookieHash: text('cookie_hash').notNull(),
+  sessionId: text('session_id').notNull(),
+  userId: text('user_id').notNull().references(() => users.id),
+  clientId: text('client_id').notNull(),
+  clientName: text('client_name').notNull(),
+  redirectUri: text('redirect_uri').notNull(),
+  /** The client's own; null when it sent none. */
+  state: text('state'),
+  codeChallenge: text('code_challenge').notNull(),
+  resource: text('resource').notNull(),
+  /** JSON: the entries, and the accounts a new agent can be made in. */
+  choices: text('choices').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+  usedAt: integer('used_at'),
+  /** What came of it; null after a refusal. */
+  grantId: text('grant_id'),
+}, (t) => [index('oauth_requests_user').on(t.userId, t.expiresAt), index('oauth_requests_expires').on(t.expiresAt)])
+
+/**
+ * What a person let a client do, in one account: act as an agent, or administer it. The code by which the client
+ * collects it is part of it; until then it is nothing. It lives with the person's membership and the agent.
+ */
+export const oauthGrants = sqliteTable('oauth_grants', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  /** The credential id in the activity log. */
+  id: text('id').notNull(),
+  userId: text('user_id').notNull().references(() => users.id),
+  clientId: text('client_id').notNull(),
+  /** As the person saw it. */
+  clientName: text('client_name').notNull(),
+  /** Null: the account's admin. */
+  agentId: text('agent_id'),
+  scope: text('scope', { enum: ['admin', 'agent:use'] }).notNull(),
+  resource: text('resource').notNull(),
+  redirectUri: text('redirect_uri').notNull(),
+  codeHash: text('code_hash').notNull(),
+  codeChallenge: text('code_challenge').notNull(),
+  codeExpiresAt: integer('code_expires_at').notNull(),
+  codeUsedAt: integer('code_used_at'),
+  /** The refresh token that the code was exchanged for. */
+  codeTakenBy: text('code_taken_by'),
+  createdAt: integer('created_at').notNull(),
+  /** Its last end, however often it is refreshed. */
+  expiresAt: integer('expires_at').notNull(),
+  lastUsedAt: integer('last_used_at'),
+  revokedAt: integer('revoked_at'),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  uniqueIndex('oauth_grants_code').on(t.codeHash),
+  index('oauth_grants_agent').on(t.accountId, t.agentId),
+  index('oauth_grants_user').on(t.userId, t.createdAt),
+  index('oauth_grants_expires').on(t.expiresAt),
+  index('oauth_grants_revoked').on(t.revokedAt).where(sql`revoked_at IS NOT NULL`),
+  index('oauth_grants_uncollected').on(t.codeExpiresAt).where(sql`code_used_at IS NULL`),
+])
+
+/** Access and refresh tokens of a grant, the family. Only their SHA-256 is stored. */
+export const oauthTokens = sqliteTable('oauth_tokens', {
+  accountId: text('account_id').notNull(),
+  id: text('id').notNull(),
+  grantId: text('grant_id').notNull(),
+  kind: text('kind', { enum: ['access', 'refresh'] }).notNull(),
+  hash: text('hash').notNull(),
+  /** The refresh token it was made for; null for those made for the code. */
+  parentId: text('parent_id'),
+  createdAt: integer('created_at').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+  /** First use of a refresh token. */
+  usedAt: integer('used_at'),
+  /** The newest refresh token made for it. */
+  successorId: text('successor_id'),
+  revokedAt: integer('revoked_at'),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.grantId], foreignColumns: [oauthGrants.accountId, oauthGrants.id] }),
+  uniqueIndex('oauth_tokens_hash').on(t.hash),
+  index('oauth_tokens_grant').on(t.accountId, t.grantId),
+  index('oauth_tokens_parent').on(t.accountId, t.parentId).where(sql`parent_id IS NOT NULL`),
+  index('oauth_tokens_expires').on(t.expiresAt),
+])

@@ -3,14 +3,25 @@ import { type Context, Hono } from 'hono'
 import { agentCard, cardPaths } from './a2a/agent-card.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
-import { bearer } from './auth/bearer.ts'
+import { bearer, keysOnly } from './auth/bearer.ts'
 import { sessions } from './auth/session.ts'
 import { type AppEnv, edge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { clientAddress } from './lib/address.ts'
 import { Answers } from './lib/answers.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
+import { oauthApiKey } from './oauth/api-key.ts'
+import { authorizePage } from './oauth/authorize.ts'
+import { createClients } from './oauth/clients.ts'
+import { authorizeDecision } from './oauth/decision.ts'
+import { documentProbe } from './oauth/document-probe.ts'
+import { oauthEndpoint } from './oauth/endpoint.ts'
 import { protectedResources } from './oauth/metadata.ts'
+import { registerClient } from './oauth/register.ts'
+import { resourceReader } from './oauth/resources.ts'
+import { revokeToken } from './oauth/revoke.ts'
+import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
+import { tokenEndpoint } from './oauth/token.ts'
 import { live, ready } from './rest/health.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
@@ -28,17 +39,18 @@ export function createApp(store: Store): Hono<AppEnv> {
     clientAddress(c.env.remoteAddress, c.req.header('x-forwarded-for') ?? null, deps.config.trustedProxies)
 
   const origins = servedOrigins(deps.config)
+  const people = sessions(store, origins)
   const answers = new Answers(origins.every((origin) => origin.startsWith('https:')))
   app.use(edge(deps, answers))
 
-  const resources = protectedResources(origins)
+  const resources = protectedResources(origins, deps.config.appUrl)
   const mcp = mcpGrid(authenticate, answers, deps, resources.metadataUrl)
   const mcpForSignup = mcpSignup(store, answers)
   app.all('/mcp/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
   app.all('/api/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
   app.all('/mcp/v1/signup', (c) => mcpForSignup(c.req.raw, c.get('requestId'), address(c)))
 
-  const a2a = a2aGrid(authenticate, deps)
+  const a2a = a2aGrid(keysOnly(authenticate), deps)
   const card = agentCard(deps)
   for (const path of cardPaths) app.on(['GET', 'OPTIONS'], path, (c) => card(c.req.raw))
   for (const path of ['/a2a/v1/grid', '/a2a/v1/grid/']) app.post(path, (c) => a2a(c.req.raw, c.get('requestId')))
@@ -51,10 +63,42 @@ export function createApp(store: Store): Hono<AppEnv> {
     app.on(['GET', 'OPTIONS'], path, (c) => resources.metadata(c.req.raw))
   }
 
+  const clients = createClients(store)
+  const metadata = serverMetadata(deps.config, origins, documentProbe(deps).areRead)
+  for (const path of serverMetadataPaths) app.on(['GET', 'OPTIONS'], path, (c) => metadata(c.req.raw))
+  const resourceOf = resourceReader(origins)
+  const authorize = {
+    store,
+    sessions: people,
+    issuer: deps.config.appUrl,
+    clients,
+    redirectAllow: deps.config.oauthRedirectAllow,
+    resourceOf,
+  }
+  const showPicker = authorizePage(authorize)
+  const decide = authorizeDecision(authorize)
+  app.get('/oauth/authorize', (c) => showPicker(c.req.raw, c.get('requestId')))
+  app.post('/oauth/authorize', (c) => decide(c.req.raw, c.get('requestId')))
+  const endpoints = {
+    '/oauth/token': oauthEndpoint(deps.log, async (request) => {
+      return Response.json(await tokenEndpoint({ store, clients, resourceOf }, request))
+    }),
+    '/oauth/register': oauthEndpoint(deps.log, (request, address) => registerClient(store, request, address)),
+    '/oauth/revoke': oauthEndpoint(deps.log, async (request) => {
+      await revokeToken(store, clients, request)
+      return new Response(null, { status: 200 })
+    }),
+  }
+  for (const [path, endpoint] of Object.entries(endpoints)) {
+    app.on(['POST', 'OPTIONS'], path, (c) => endpoint(c.req.raw, c.get('requestId'), address(c)))
+  }
+  const apiKey = oauthApiKey(authenticate)
+  app.on(['POST', 'OPTIONS'], '/api/oauth/api-key', (c) => apiKey(c.req.raw))
+
   app.get('/healthz', () => live())
   app.get('/readyz', () => ready(store))
   for (const asset of assets) app.get(asset.path, () => serveAsset(asset))
-  app.route('/', web({ store, sessions: sessions(store, origins), address }))
+  app.route('/', web({ store, sessions: people, address }))
 
   app.notFound((c) => {
     const { method, path } = c.req

@@ -19,6 +19,13 @@ function setting<T>(doc: string, takes: string, schema: z.ZodType<T>): Setting<T
 const wholeNumber = (min: number, max: number, fallback: number) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max)).prefault(String(fallback))
 
+const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3_600 }
+
+/** `45m` or `8h`, to seconds. */
+const duration = (fallback: string, min: number, max: number) =>
+  z.string().regex(/^\d{1,5}[smh]$/).transform((text) => parseInt(text) * unitSeconds[text.at(-1)!])
+    .pipe(z.number().min(min).max(max)).prefault(fallback)
+
 const words = (fallback: string) =>
   z.string().transform((text) => text.split(',').map((word) => word.trim()).filter(Boolean)).prefault(fallback)
 
@@ -108,6 +115,37 @@ const settings = {
     '0 or 1',
     onOff,
   ),
+  OAUTH_CIMD: setting(
+    'Clients that are known by the address of their document. auto: advertised while the internet can be reached.',
+    'auto, on or off',
+    z.enum(['auto', 'on', 'off']).prefault('auto'),
+  ),
+  OAUTH_CIMD_HOSTS: setting(
+    'Hosts whose client documents are fetched. Narrowing it locks out the clients of other hosts.',
+    '* or comma-separated host names',
+    words('*').transform((list) => list.map((host) => host.toLowerCase())),
+  ),
+  OAUTH_DCR: setting(
+    'off: clients cannot register themselves; opencode and Cursor then cannot sign in.',
+    'on or off',
+    z.enum(['on', 'off']).prefault('on'),
+  ),
+  OAUTH_REDIRECT_ALLOW: setting(
+    'Redirect URIs allowed besides https, loopback addresses and schemes with a dot.',
+    'comma-separated addresses',
+    words('cursor://anysphere.cursor-mcp/oauth/callback,claude://claude.ai/mcp-auth-callback/sdk')
+      .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|http):|#/i.test(uri))),
+  ),
+  OAUTH_AGENT_TTL: setting(
+    'How long an access token of an agent lasts. Those of admins last 1 hour.',
+    'a duration from 5m to 24h',
+    duration('8h', 300, 86_400),
+  ),
+  OAUTH_REFRESH_GRACE: setting(
+    'How long a used refresh token may be used again, in seconds. 0: parallel clients log each other out.',
+    'a number from 0 to 3600',
+    wholeNumber(0, 3_600, 120),
+  ),
   GRID_KEYS: setting(
     'Keys that seal the tokens kept for others, the newest first. Default: made in the data folder.',
     'ID:BASE64 of 32 bytes, comma-separated',
@@ -162,6 +200,12 @@ export interface Config {
   readonly reservedAliases: readonly string[]
   readonly allowedOrigins: readonly string[]
   readonly a2aPlainReceipts: boolean
+  readonly oauthCimd: 'auto' | 'on' | 'off'
+  readonly oauthCimdHosts: readonly string[]
+  readonly oauthDcr: 'on' | 'off'
+  readonly oauthRedirectAllow: readonly string[]
+  readonly oauthAgentTtlSeconds: number
+  readonly oauthRefreshGraceSeconds: number
   /** Key ring in the form of `GRID_KEYS`; undefined: the one in the data folder. */
   readonly gridKeys: string | undefined
   /** May hold a password. */
@@ -212,6 +256,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     reservedAliases: ['admin', 'channel', ...read('RESERVED_ALIASES', settings.RESERVED_ALIASES) ?? []],
     allowedOrigins: read('ALLOWED_ORIGINS', settings.ALLOWED_ORIGINS),
     a2aPlainReceipts: read('A2A_PLAIN_RECEIPTS', settings.A2A_PLAIN_RECEIPTS),
+    oauthCimd: read('OAUTH_CIMD', settings.OAUTH_CIMD),
+    oauthCimdHosts: read('OAUTH_CIMD_HOSTS', settings.OAUTH_CIMD_HOSTS),
+    oauthDcr: read('OAUTH_DCR', settings.OAUTH_DCR),
+    oauthRedirectAllow: read('OAUTH_REDIRECT_ALLOW', settings.OAUTH_REDIRECT_ALLOW),
+    oauthAgentTtlSeconds: read('OAUTH_AGENT_TTL', settings.OAUTH_AGENT_TTL),
+    oauthRefreshGraceSeconds: read('OAUTH_REFRESH_GRACE', settings.OAUTH_REFRESH_GRACE),
     gridKeys: read('GRID_KEYS', settings.GRID_KEYS),
     smtpUrl: read('SMTP_URL', settings.SMTP_URL),
     mailFrom: read('MAIL_FROM', settings.MAIL_FROM),

@@ -4,6 +4,7 @@
  */
 export const errorKinds = {
   // The caller sent something that cannot be understood or accepted.
+  agent_token_required: 'invalid',
   cursor_expired: 'invalid',
   invalid_alias: 'invalid',
   invalid_email: 'invalid',
@@ -20,14 +21,25 @@ export const errorKinds = {
   unsupported_operation: 'invalid',
   version_not_supported: 'invalid',
 
+  // OAuth's own words (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2).
+  invalid_client_metadata: 'invalid',
+  invalid_grant: 'invalid',
+  invalid_redirect_uri: 'invalid',
+  invalid_scope: 'invalid',
+  invalid_target: 'invalid',
+  unsupported_grant_type: 'invalid',
+  unsupported_response_type: 'invalid',
+
   method_not_allowed: 'method_not_allowed',
   payload_too_large: 'too_large',
   unknown_host: 'misdirected',
   unsupported_media_type: 'unsupported_media',
 
+  invalid_client: 'unauthenticated',
   sign_in_failed: 'unauthenticated',
   unauthenticated: 'unauthenticated',
 
+  access_denied: 'forbidden',
   forbidden_form: 'forbidden',
   forbidden_origin: 'forbidden',
   not_allowed: 'forbidden',

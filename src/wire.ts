@@ -40,6 +40,46 @@ export async function htmlError(error: GridError): Promise<Response> {
   return answer
 }
 
+/** OAuth endpoints that answer in JSON: `{error, error_description}`. @see RFC 6749 §5.2, RFC 7591 §3.2.2 */
+export function oauthError(error: GridError): Response {
+  const body = { error: oauthCode(error), error_description: error.message }
+  const status = ['not_found', 'conflict'].includes(error.kind) ? 400 : httpStatus[error.kind]
+  return Response.json(body, { status, headers: errorHeaders(error) })
+}
+
+/** The word of OAuth for an error, also in an answer by redirect. @see RFC 6749 §4.1.2.1 */
+export function oauthCode({ code, kind }: GridError): string {
+  return oauthCodes.has(code) ? code : oauthByKind[kind]
+}
+
+const oauthCodes = new Set<ErrorCode>([
+  'access_denied',
+  'invalid_client',
+  'invalid_client_metadata',
+  'invalid_grant',
+  'invalid_redirect_uri',
+  'invalid_scope',
+  'invalid_target',
+  'unsupported_grant_type',
+  'unsupported_response_type',
+])
+
+const oauthByKind = {
+  invalid: 'invalid_request',
+  unauthenticated: 'invalid_client',
+  forbidden: 'access_denied',
+  not_found: 'invalid_request',
+  method_not_allowed: 'invalid_request',
+  conflict: 'invalid_request',
+  too_large: 'invalid_request',
+  unsupported_media: 'invalid_request',
+  misdirected: 'invalid_request',
+  refused: 'invalid_request',
+  limited: 'temporarily_unavailable',
+  internal: 'server_error',
+  unavailable: 'temporarily_unavailable',
+} as const satisfies Record<ErrorKind, string>
+
 /** JSON-RPC over HTTP, for what fails before there is a request to answer: `id` is null. */
 export function rpcFrameError(error: GridError, code: number, headers: Record<string, string> = {}): Response {
   const body = { jsonrpc: '2.0', id: null, error: { code, message: error.message } }

@@ -15,6 +15,7 @@ import { checkRecipient, sendMessage } from '../src/grid/messages.ts'
 import { cursorAt } from '../src/grid/cursor.ts'
 import { readMessages } from '../src/grid/mailbox.ts'
 import { readAgain } from '../src/grid/read-again.ts'
+import { revokeGrant } from '../src/grid/grants.ts'
 import { listSkills, setSkills } from '../src/grid/skills.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
@@ -22,6 +23,7 @@ import { dump, rows } from './support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
 import { islands, standIn, withoutSaid } from './support/islands.ts'
 import { mcp } from './support/mcp.ts'
+import { accessTokenOf } from './support/oauth-token.ts'
 import {
   a2aRows,
   adminRows,
@@ -116,7 +118,7 @@ interface Probe {
   call(account: AccountStore, value: string): Promise<unknown>
 }
 
-type Thing = 'agent' | 'channel' | 'message' | 'credential'
+type Thing = 'agent' | 'channel' | 'message' | 'credential' | 'grant'
 
 const probes: Probe[] = [
   { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
@@ -159,6 +161,7 @@ const probes: Probe[] = [
     },
   },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
+  { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
 ]
 
 /** Verbs that name nothing of others, whose answer may tell, or that the tools call with every form. */
@@ -178,6 +181,8 @@ const withoutProbe: Record<string, string> = {
   createAgent: 'says that an alias is taken, as signup does: aliases are unique over all accounts',
   refuseTakenAlias: 'the same',
   createAdminKey: 'takes a name for display',
+  listGrants: 'lists the grants of the own account alone (test/oauth/revoke.test.ts)',
+  replaceAgentKey: 'replaces the key of the calling agent',
   newAgentStatements: 'makes statements for createAgent and signUp',
   attachSkills: 'makes statements for setSkills and createAgent',
   refuseTooManySkills: 'counts the skills of the own account',
@@ -209,6 +214,8 @@ describe('a verb', () => {
 
     const channel = await rows(grid, "SELECT id FROM channels WHERE account_id = ? AND name = 'secret'", [grid.acme.id])
     const [key] = await grid.acme.store.read.keys.adminKeys()
+    const [owner] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [grid.acme.id])
+    const grant = await accessTokenOf(grid, String(owner.user_id), grid.acme.id)
     acme = {
       dump: await dump(grid, grid.acme),
       values: {
@@ -216,6 +223,7 @@ describe('a verb', () => {
         channel: { foreign: 'secret', 'its id': String(channel[0].id), deleted: 'closed' },
         message: { foreign: id, "of an agent's id": alice.id },
         credential: { foreign: key.id },
+        grant: { foreign: grant.grantId },
       },
     }
   })
@@ -227,6 +235,7 @@ describe('a verb', () => {
       channel: ['foreign', 'its id', 'deleted'],
       message: ['foreign', "of an agent's id"],
       credential: ['foreign'],
+      grant: ['foreign'],
     })[probe.takes].map((kind) => ({ ...probe, kind }))
   )
 

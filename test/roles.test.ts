@@ -7,6 +7,7 @@ import { newId } from '../src/lib/id.ts'
 import { postA2a, send03, send10 } from './support/a2a.ts'
 import { rows, updateTrial } from './support/database.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
+import { accessTokenOf } from './support/oauth-token.ts'
 import { eras, mcp, sendWire, wireRequest } from './support/mcp.ts'
 import { adminRows, agentRows } from './support/parameters.ts'
 
@@ -17,6 +18,8 @@ interface Holder {
   holder: string
   opens: Opens
   key: string | undefined
+  /** OAuth tokens are not for A2A. */
+  isOAuth?: true
 }
 
 const toolSets = { 'admin tools': adminRows, 'agent tools': agentRows }
@@ -54,7 +57,7 @@ describe('the table of credentials and tools', async () => {
 
   test.each(holders.map((holder) => [holder.holder, holder] as const))(
     '%s: the list of tools, and A2A',
-    async (_, { opens, key }) => {
+    async (_, { opens, key, isOAuth }) => {
       for (const era of eras) {
         const { status, body } = await sendWire(grid, key, wireRequest(era, 'tools/list'))
         const listed = opens === 'nothing' ? undefined : Object.keys(toolSets[opens])
@@ -63,7 +66,7 @@ describe('the table of credentials and tools', async () => {
         ran++
       }
       for (const body of [send03(), send10()]) {
-        expect((await postA2a(grid, key, body)).status).toBe(opens === 'agent tools' ? 200 : 401)
+        expect((await postA2a(grid, key, body)).status).toBe(opens === 'agent tools' && !isOAuth ? 200 : 401)
         ran++
       }
     },
@@ -148,10 +151,68 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
     { holder: 'agent key after its trial', opens: 'agent tools', key: afterTrial.key },
     { holder: 'revoked agent key', opens: 'nothing', key: revoked.key },
     { holder: 'key of a deleted agent', opens: 'nothing', key: deleted.key },
+    ...await oauthHolders(grid),
     { holder: 'key nobody was given', opens: 'nothing', key: (await mintKey('admin_key')).key },
     { holder: 'malformed key', opens: 'nothing', key: grid.acme.adminKey.slice(0, -1) },
     { holder: 'nobody', opens: 'nothing', key: undefined },
   ]
+}
+
+/** Access tokens of people in every role: for the account, and for one agent of it. */
+async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
+  const { acme, evil, alice, store, clock } = grid
+  const gone = await acme.agent('gone')
+  const holders = await Promise.all(
+    (['owner', 'admin', 'member', 'viewer', undefined] as const).flatMap((role) =>
+      [null, alice.id].map(async (agentId): Promise<Holder> => {
+        // Made as an owner; the role that counts is the one now.
+        const { userId } = await keyOfPerson(grid, 'owner')
+        const { token } = await accessTokenOf(grid, userId, acme.id, agentId)
+        if (role) await setRole(grid, userId, role)
+        else await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [acme.id, userId])
+        const mayAdminister = role === 'owner' || role === 'admin'
+        const opens = agentId === null
+          ? mayAdminister ? 'admin tools' : 'nothing'
+          : mayAdminister || role === 'member'
+          ? 'agent tools'
+          : 'nothing'
+        return {
+          holder: `OAuth token for ${agentId ? 'an agent' : 'the admin'}, ${role ?? 'left'}`,
+          opens,
+          key: token,
+          isOAuth: true,
+        }
+      })
+    ),
+  )
+  const { userId } = await keyOfPerson(grid, 'owner')
+  const [forGone, revoked, elsewhere] = [
+    await accessTokenOf(grid, userId, acme.id, gone.id),
+    await accessTokenOf(grid, userId, acme.id),
+    await accessTokenOf(grid, userId, acme.id),
+  ]
+  await deleteAgent(acme.store, gone.id)
+  await store.write([store.global.oauth.grants.revoke(acme.id, revoked.grantId, clock.now)])
+  const other = await keyOfPerson(grid, 'owner')
+  const moved = await accessTokenOf(grid, other.userId, acme.id)
+  await store.write([store.global.users.addMembership(evil.id, other.userId, 'owner', 0)])
+  await setRole(grid, other.userId, 'viewer')
+  return [
+    ...holders,
+    { holder: 'OAuth token for a deleted agent', opens: 'nothing', key: forGone.token, isOAuth: true },
+    { holder: 'OAuth token of a revoked grant', opens: 'nothing', key: revoked.token, isOAuth: true },
+    { holder: 'OAuth token beside a revoked one', opens: 'admin tools', key: elsewhere.token, isOAuth: true },
+    { holder: 'OAuth token of an owner of another account', opens: 'nothing', key: moved.token, isOAuth: true },
+    { holder: 'OAuth refresh token', opens: 'nothing', key: (await mintKey('refresh_token')).key, isOAuth: true },
+  ]
+}
+
+function setRole(grid: TestGrid, userId: string, role: string) {
+  return rows(grid, 'UPDATE memberships SET role = ? WHERE account_id = ? AND user_id = ?', [
+    role,
+    grid.acme.id,
+    userId,
+  ])
 }
 
 /** An admin key made by a person with this role in Acme, or with none. */

@@ -2,9 +2,12 @@
 import { GridError } from '../errors.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { Statement } from '../store/bound.ts'
 import type { Credential } from '../store/global/credentials.ts'
+import type { AccessToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'
-import { hashForLookup, keyKind } from './secrets.ts'
+import type { AdminActor, AgentActor } from './actor.ts'
+import { hashForLookup, keyKind, keyPrefixes } from './secrets.ts'
 
 /** How precise "last used" is; a request that only reads does not become a write. */
 const useInterval = minute
@@ -25,13 +28,39 @@ export function bearer(store: Store): Bearer {
     const token = bearerToken(authorization)
     if (token === undefined) throw missing()
     // Typos and floods end here, before any database work.
-    if (keyKind(token) === undefined) throw refused()
+    switch (keyKind(token)) {
+      case 'agent_key':
+      case 'admin_key':
+        return await byKey(token)
+      case 'access_token':
+        return await byAccessToken(token)
+      default:
+        throw refused()
+    }
+  }
+
+  async function byKey(token: string): Promise<AccountStore> {
     const credential = await store.global.credentials.byHash(hashForLookup(token))
     if (!credential) throw refused()
-
     const account = store.account(credential.accountId, actorOf(credential))
-    noteUse(account, credential, noted)
+    noteUse(account, credential, noted, account.change.keys.used)
     return account
+  }
+
+  async function byAccessToken(token: string): Promise<AccountStore> {
+    const grant = await store.global.oauth.tokens.byAccessHash(hashForLookup(token), store.deps.now())
+    if (!grant) throw ended()
+    const account = store.account(grant.accountId, granteeOf(grant))
+    noteUse(account, grant, noted, account.change.grants.used)
+    return account
+  }
+}
+
+/** The same for a door that no OAuth token was issued for: there it is refused like an unknown key. Security O5. */
+export function keysOnly(authenticate: Bearer): Bearer {
+  return async function authenticateKey(authorization) {
+    if (bearerToken(authorization)?.startsWith(keyPrefixes.access_token)) throw refused()
+    return await authenticate(authorization)
   }
 }
 
@@ -56,8 +85,20 @@ function actorOf(credential: Credential) {
     }
 }
 
+/** Agent or admin, as the person chose; never an admin because an agent is missing. Spec: "Authentication" 4. */
+function granteeOf({ id, userId, grantedAgentId, agentId, alias }: AccessToken): AgentActor | AdminActor {
+  if (grantedAgentId === null) return { type: 'admin', credentialId: id, credentialKind: 'oauth', userId }
+  if (agentId === null || alias === null) throw ended()
+  return { type: 'agent', agentId, alias, credentialId: id }
+}
+
 /** At most once a minute per credential and process, beside the request and not before its answer. */
-function noteUse(account: AccountStore, credential: Credential, noted: Map<string, number>): void {
+function noteUse(
+  account: AccountStore,
+  credential: Pick<Credential, 'id' | 'agentId' | 'lastUsedAt'>,
+  noted: Map<string, number>,
+  used: (id: string, at: number) => Statement,
+): void {
   const { now, log } = account.deps
   const at = now()
   if (at - (credential.lastUsedAt ?? 0) < useInterval) return
@@ -65,7 +106,7 @@ function noteUse(account: AccountStore, credential: Credential, noted: Map<strin
   if (noted.size > 10_000) noted.clear()
   noted.set(credential.id, at)
 
-  const changes = [account.change.keys.used(credential.id, at)]
+  const changes = [used(credential.id, at)]
   if (credential.agentId !== null) changes.push(account.change.agents.seen(credential.agentId, at))
   account.write(changes).catch((error) => log.warn('The use of a key was not noted', { error }))
 }
@@ -84,4 +125,10 @@ function refused(): GridError {
       credential: 'refused',
     },
   )
+}
+
+function ended(): GridError {
+  return new GridError('unauthenticated', 'This access token has expired or was revoked. Sign in again.', {
+    credential: 'refused',
+  })
 }

@@ -4,7 +4,13 @@ import { crc32 } from 'node:zlib'
 import { alphabet, constantTimeEqual, generateRandomString, sha256 } from 'oslo/crypto'
 import { encodeHex } from 'oslo/encoding'
 
-export const keyPrefixes = { agent_key: 'grid_agt_', admin_key: 'grid_adm_' } as const
+export const keyPrefixes = {
+  agent_key: 'grid_agt_',
+  admin_key: 'grid_adm_',
+  access_token: 'grid_oat_',
+  refresh_token: 'grid_ort_',
+  client_secret: 'grid_cs_',
+} as const
 export type KeyKind = keyof typeof keyPrefixes
 
 const base62 = alphabet('0-9', 'A-Z', 'a-z')
@@ -57,7 +63,7 @@ export function isSameSecret(a: string, b: string): boolean {
   return constantTimeEqual(encoder.encode(a), encoder.encode(b))
 }
 
-/** A random token for a link, for example a claim link: 256 bits, base62. Stored as its hash. */
+/** A random token for a link, a form or a code, for example a claim link: 256 bits, base62. Stored as its hash. */
 export async function mintLinkToken(): Promise<{ token: string; hash: string }> {
   const token = generateRandomString(secretLength, base62)
   return { token, hash: await hashSecret(token) }

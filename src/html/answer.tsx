@@ -60,10 +60,11 @@ function headers(formTarget?: string): Record<string, string> {
   }
 }
 
-/** The origin of a redirect URI; an application's own scheme, as in `cursor://…`, has none and is named itself. */
-function policySource(uri: string): string {
-  const { origin, protocol } = new URL(uri)
-  return origin === 'null' ? protocol : origin
+/** What `form-action` must name so that a form may end at a redirect URI. */
+export function policySource(uri: string): string {
+  const { origin, protocol, hostname } = new URL(uri)
+  // An application's own scheme, as in `cursor://…`, has no origin; a policy cannot name an IPv6 address.
+  return origin === 'null' || hostname.startsWith('[') ? protocol : origin
 }
 
 const favicon = `data:image/svg+xml,${

@@ -1,9 +1,7 @@
 /** Protected resource metadata (RFC 9728): what a client reads after a 401 to learn how to sign in. */
 import { GridError } from '../errors.ts'
 import { corsHeaders, preflight } from '../lib/cors.ts'
-
-/** The paths of the MCP endpoint; each is a resource of its own on each served origin. */
-const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
+import { resourcePaths } from './resources.ts'
 
 const prefix = '/.well-known/oauth-protected-resource'
 
@@ -18,15 +16,16 @@ export interface ProtectedResources {
 /**
  * Every URL of the endpoint on the origins served, each with its document. Both are made once, from
  * configuration: `resource` must be the URL the client was given, and behind a TLS proxy the request
- * does not know it.
+ * does not know it. `issuer` is where one signs in.
  */
-export function protectedResources(servedOrigins: string[]): ProtectedResources {
+export function protectedResources(servedOrigins: string[], issuer: string): ProtectedResources {
   const origins = new Map(servedOrigins.map((origin) => [new URL(origin).host, origin]))
   const documents = new Map<string, string>()
   for (const origin of origins.values()) {
     for (const path of resourcePaths) {
       const document = {
         resource: `${origin}${path}`,
+        authorization_servers: [issuer],
         bearer_methods_supported: ['header'],
         resource_name: 'agent-grid',
       }

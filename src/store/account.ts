@@ -9,6 +9,7 @@ import { prepareAgents } from './account/agents.ts'
 import { prepareAnswers } from './account/answers.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareDirectory } from './account/directory.ts'
+import { prepareGrants } from './account/grants.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
 import { prepareHandOuts } from './account/hand-outs.ts'
 import { prepareKeys } from './account/keys.ts'
@@ -97,6 +98,7 @@ function prepareNouns(db: Db, crossings: Crossings) {
     answers: prepareAnswers(db),
     channels: prepareChannels(db),
     directory: prepareDirectory(db, crossings),
+    grants: prepareGrants(db),
     guardrails: prepareGuardrails(db),
     handOuts: prepareHandOuts(db),
     keys: prepareKeys(db),

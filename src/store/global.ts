@@ -7,6 +7,7 @@ import { prepareClaims } from './global/claims.ts'
 import { prepareCredentials } from './global/credentials.ts'
 import { prepareInstances } from './global/instances.ts'
 import { prepareLinks } from './global/links.ts'
+import { prepareOAuth } from './global/oauth.ts'
 import { prepareRetention } from './global/retention.ts'
 import { prepareSessions } from './global/sessions.ts'
 import { prepareSignups } from './global/signups.ts'
@@ -23,6 +24,7 @@ export function prepareGlobalTables(db: Db, crossings: Crossings) {
     credentials: prepareCredentials(db, crossings),
     instances: prepareInstances(db, crossings),
     links: prepareLinks(db),
+    oauth: prepareOAuth(db, crossings),
     retention: prepareRetention(db, crossings),
     sessions: prepareSessions(db),
     signups: prepareSignups(db, crossings),

@@ -23,6 +23,8 @@ export async function scenario(base: string): Promise<void> {
   await talksMcp(base, ben, ada, 'modern')
   await mcpRefuses(base, ada)
 
+  await takesOAuthClients(base)
+
   await hasACard(base)
   await talksA2a(base, ada, ben)
   await a2aRefuses(base, ada)
@@ -92,6 +94,36 @@ async function talksMcp(base: string, from: Agent, to: Agent, era: Era): Promise
   ])
   expect(again.messages).toEqual([])
   expect(status).toMatchObject({ delivery: 'read', read_by: [{ alias: to.alias }] })
+}
+
+async function takesOAuthClients(base: string): Promise<void> {
+  const redirect_uri = 'http://127.0.0.1:51234/callback'
+  const metadata = await get(base, '/.well-known/oauth-authorization-server')
+  const client = await post(base, '/oauth/register', { client_name: 'Scenario', redirect_uris: [redirect_uri] })
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.body.client_id,
+    redirect_uri,
+    code_challenge: 'c'.repeat(43),
+    code_challenge_method: 'S256',
+  })
+  const authorize = (query: string) => fetch(`${base}/oauth/authorize?${query}`, { redirect: 'manual' })
+  const token = await fetch(`${base}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: client.body.client_id,
+      code: 'nonsense',
+      redirect_uri,
+      code_verifier: 'v'.repeat(43),
+    }),
+  })
+
+  expect(metadata.body).toMatchObject({ code_challenge_methods_supported: ['S256'] })
+  expect([client.status, client.body.redirect_uris]).toEqual([201, [redirect_uri]])
+  expect((await authorize(`${query}`)).headers.get('Location')).toMatch(/^\/sign-in\?next=/)
+  expect((await authorize('client_id=nobody')).status).toBe(400)
+  expect([token.status, (await token.json()).error]).toEqual([400, 'invalid_grant'])
 }
 
 async function mcpRefuses(base: string, agent: Agent): Promise<void> {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bearer } from '../../src/auth/bearer.ts'
+import { mintKey } from '../../src/auth/secrets.ts'
 import { listAgents } from '../../src/grid/agents.ts'
 import { createChannel, listChannels } from '../../src/grid/channels.ts'
 import { messageStatus } from '../../src/grid/message-status.ts'
@@ -69,6 +70,11 @@ test.each([
   ['what waits behind a place', /'unread'\) and .*"created_at" >= \?/, 'deliveries_unread'],
   ['what was read behind a place', /'read'\) and .*"created_at" >= \?/, 'deliveries_read'],
   ['the place before a time', /^select "seq" from "deliveries" .*"created_at" < \?/, 'deliveries_'],
+  ['an access token by hash', /from "oauth_tokens" inner join .*left join/, 'USING INDEX oauth_tokens_hash'],
+  ['the take of a refresh token', /^update "oauth_tokens" set "used_at"/, 'USING INDEX oauth_tokens_hash'],
+  ['a used successor', /^update "oauth_tokens" set "used_at"/, 'oauth_tokens_parent'],
+  ['a grant by its code', /from "oauth_grants" where "oauth_grants"."code_hash"/, 'USING INDEX oauth_grants_code'],
+  ['the take of a code', /^update "oauth_grants" set "code_used_at"/, 'oauth_grants_code'],
   ['a credential by hash', /from "credentials" left join/, 'USING INDEX credentials_hash'],
   [
     'an agent by alias',
@@ -164,9 +170,28 @@ async function statementsOfEveryVerb(): Promise<string[]> {
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe-2' })
 
+  await useOAuth(grid)
+
   watching = false
   await grid.close()
   return [...seen]
+}
+
+/** The statements of a program that signs in, calls and refreshes; those of its login are its person's. */
+async function useOAuth({ store, acme, clock }: Awaited<ReturnType<typeof testGrid>>): Promise<void> {
+  const { grants, tokens } = store.global.oauth
+  await bearer(store)(`Bearer ${(await mintKey('access_token')).key}`).catch(() => {})
+  await grants.byCode('x')
+  await tokens.byHash('x')
+  const brought = { accountId: acme.id, hash: 'x', refreshId: 'x' }
+  const code = { codeHash: 'x', clientId: 'x', redirectUri: 'x', codeChallenge: 'x' }
+  const token = { id: 'x', kind: 'access' as const, hash: 'x', expiresAt: 0 }
+  await store.write([
+    grants.collect({ ...brought, ...code }, clock.now),
+    tokens.rotate(brought, 0, clock.now),
+    tokens.addForCode(brought, token, clock.now),
+    tokens.addForRefresh(brought, token, clock.now),
+  ])
 }
 
 /** 20 accounts with 20 agents each, and 6,000 messages of which one in ten waits. */
@@ -204,6 +229,16 @@ async function fill(client: Client): Promise<void> {
     `INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, message_id, created_at) ${
       numbers(2_000)
     } SELECT ${account}, ${agent}, 'key ' || i, 'hash', 'message ' || i, i FROM n`,
+    `INSERT INTO users (id, email, created_at) ${numbers(20)} SELECT 'user ' || i, 'user ' || i, i FROM n`,
+    `INSERT INTO memberships ${numbers(20)} SELECT 'account ' || i, 'user ' || i, 'owner', i FROM n`,
+    `INSERT INTO oauth_grants (account_id, id, user_id, client_id, client_name, scope, resource, redirect_uri, code_hash,
+      code_challenge, code_expires_at, code_used_at, created_at, expires_at) ${numbers(1_000)}
+      SELECT ${account}, 'grant ' || i, 'user ' || (i % 20), 'c', 'c', 'admin', 'r', 'u', 'code ' || i, 'x', i, i, i, i FROM n`,
+    `INSERT INTO oauth_tokens (account_id, id, grant_id, kind, hash, parent_id, created_at, expires_at) ${
+      numbers(4_000)
+    }
+      SELECT ${account}, 'token ' || i, 'grant ' || (i % 1000), iif(i % 2, 'access', 'refresh'), 'hash ' || i,
+      iif(i > 1000, 'token ' || (i - 1000), NULL), i, i FROM n`,
     `INSERT INTO trials ${numbers(400)} SELECT ${account}, ${agent}, 0, 10, i FROM n`,
   ])
 }

@@ -9,7 +9,7 @@ import type { Deps, OutgoingMail } from '../../src/deps.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import { createAccount } from '../../src/grid/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents.ts'
-import { createSafeFetch } from '../../src/lib/safe-fetch.ts'
+import { createSafeFetch, type SafeFetch } from '../../src/lib/safe-fetch.ts'
 import { createLog } from '../../src/log.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
 import { tripwire } from './tripwire.ts'
@@ -40,6 +40,8 @@ export interface TestGridOptions extends StoreOptions {
   url?: string
   /** Says that the process stops. */
   stopping?: AbortSignal
+  /** Instead of the way out to other servers. */
+  safeFetch?: SafeFetch
 }
 
 /**
@@ -62,11 +64,17 @@ export async function testGrid(options: TestGridOptions = {}) {
 }
 
 /** A grid in which nobody is yet. */
-export async function emptyGrid({ env, url, stopping, ...options }: TestGridOptions = {}) {
+export async function emptyGrid({ env, url, stopping, safeFetch, ...options }: TestGridOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))
   const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
   const logs: string[] = []
-  const config = readConfig({ LOG_LEVEL: 'debug', DATABASE_URL: url ?? `file:${join(folder, 'grid.db')}`, ...env })
+  const config = readConfig({
+    LOG_LEVEL: 'debug',
+    // No test asks the internet whether it is there.
+    OAUTH_CIMD: 'off',
+    DATABASE_URL: url ?? `file:${join(folder, 'grid.db')}`,
+    ...env,
+  })
   const log = createLog(config.logLevel, (line) => logs.push(line))
   const mails: OutgoingMail[] = []
   const ownPorts = new Set([config.port])
@@ -74,7 +82,7 @@ export async function emptyGrid({ env, url, stopping, ...options }: TestGridOpti
     config,
     now: () => clock.now,
     log,
-    safeFetch: createSafeFetch({ config, log, ownPorts }),
+    safeFetch: safeFetch ?? createSafeFetch({ config, log, ownPorts }),
     mail: {
       isConfigured: true,
       send: (mail) => void mails.push(mail),

@@ -61,14 +61,18 @@ export function runCommand(runtime: Runtime, words: string[], env: Record<string
   return runScript(runtime, 'src/main.ts', words, env)
 }
 
-/** Run another program, by its path in the repository. */
+/** Run another program, by its path in the repository. `heard` gets what it has printed, whenever there is more. */
 export function runScript(
   runtime: Runtime,
   script: string,
   words: string[],
   env: Record<string, string> = {},
+  heard: (stdout: string) => void = () => {},
 ): Promise<Ended> {
-  return watch(start(runtime, script, words, env)).ended
+  const child = start(runtime, script, words, env)
+  const { said, ended } = watch(child)
+  child.stdout!.on('data', () => heard(said().stdout))
+  return ended
 }
 
 /** Start `agent-grid serve` on a free port and wait until it says where. Fails with what it said when it ends instead. */

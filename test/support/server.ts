@@ -6,8 +6,8 @@ import { testGrid, type TestGridOptions } from './grid.ts'
 export type LiveGrid = Awaited<ReturnType<typeof liveGrid>>
 
 /** `testGrid()` behind a listening server; `url` is its configured address. Closing it closes both. */
-export async function liveGrid(options: TestGridOptions = {}) {
-  const port = await freePort()
+export async function liveGrid(options: TestGridOptions = {}, wanted?: number) {
+  const port = wanted ?? await freePort()
   const url = `http://127.0.0.1:${port}`
   const grid = await testGrid({ ...options, env: { PORT: `${port}`, BASE_URL: url, ...options.env } })
   const server = await listen((request, connection) => grid.app.fetch(request, connection), { port, host: '127.0.0.1' })

@@ -11,8 +11,17 @@ export const accountTables = Object.values(schema)
 
 /** The look-ups that must cross accounts. A new one is a decision, made here. */
 export const allowedCrossings = [
+  'OAuth token by hash',
+  'access token by hash',
+  'accounts a person administers',
   'accounts with old messages',
+  'agents a person may act as',
   'credential by hash',
+  'ended grants',
+  'expired OAuth tokens',
+  'grant by code',
+  'grant of a person by id',
+  'grants of a person',
   'live alias',
   'memberships of a user',
   'new deliveries',
@@ -24,6 +33,7 @@ export const allowedCrossings = [
   'public agents',
   'signup by claim link',
   'signups from an address',
+  'tokens of ended grants',
 ]
 
 const scoped = /"?(sender_)?account_id"? = \?/

@@ -1,4 +1,4 @@
-import { desc, eq, exists, isNull, sql } from 'drizzle-orm'
+import { desc, eq, exists, isNull, ne, sql } from 'drizzle-orm'
 import { credentials } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { demand, mine, own, p, type Scope } from '../bound.ts'
@@ -47,6 +47,12 @@ export function prepareKeys(db: Db) {
   const revokeAdminKey = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(liveAdminKey).toSQL()
   const revokeOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.agentId, p('agent')), isNull(credentials.revokedAt))).toSQL()
+  const revokeOthersOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(own(
+    credentials,
+    eq(credentials.agentId, p('agent')),
+    ne(credentials.id, p('id')),
+    isNull(credentials.revokedAt),
+  )).toSQL()
   const used = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.id, p('id')))).toSQL()
 
@@ -64,6 +70,9 @@ export function prepareKeys(db: Db) {
       revokeAdminKey: (id: string, at: number) => scope.bind(revokeAdminKey, { id, at }),
       /** End every key of an agent. */
       revokeOfAgent: (agent: string, at: number) => scope.bind(revokeOfAgent, { agent, at }),
+      /** End every key of an agent but one. */
+      revokeOthersOfAgent: (agent: string, id: string, at: number) =>
+        scope.bind(revokeOthersOfAgent, { agent, id, at }),
       used: (id: string, at: number) => scope.bind(used, { id, at }),
     }),
   }

@@ -1,0 +1,42 @@
+/** Whether documents of clients can be read from here: clients that see it advertised never fall back. mcp.md, section 8.3. */
+import { clearInterval, setInterval } from 'node:timers'
+import type { Deps } from '../deps.ts'
+import { hour } from '../lib/time.ts'
+import { documentLimits, readDocument } from './client-document.ts'
+
+/** The document of a widespread client. */
+const probedDocument = 'https://claude.ai/oauth/claude-code-client-metadata'
+
+export interface DocumentProbe {
+  /** Whether to advertise. */
+  areRead(): boolean
+  /** Look whether the internet can be reached. Never fails. */
+  look(): Promise<void>
+}
+
+/** `auto`: looks at once and every hour, delaying nobody; until it succeeds, and after it failed, not advertised. */
+export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps): DocumentProbe {
+  let isReached = false
+
+  async function look(): Promise<void> {
+    const before = isReached
+    try {
+      readDocument(probedDocument, await safeFetch(probedDocument, documentLimits))
+      isReached = true
+    } catch {
+      isReached = false
+    }
+    if (isReached !== before) log.info('Documents of OAuth clients', { areRead: isReached })
+  }
+
+  if (oauthCimd === 'auto') {
+    void look()
+    const timer = setInterval(() => void look(), hour)
+    timer.unref()
+    stopping?.addEventListener('abort', () => clearInterval(timer), { once: true })
+  }
+  return {
+    areRead: () => oauthCimd === 'on' || (oauthCimd === 'auto' && isReached),
+    look,
+  }
+}

@@ -1,0 +1,186 @@
+/** Dynamic registration (O10, S-O24): forgiving, limited, bounded. RFC 7591. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { day, hour } from '../../src/lib/time.ts'
+import { rows } from '../support/database.ts'
+import {
+  answer,
+  callback,
+  exchange,
+  issuer,
+  type OAuthGrid,
+  oauthGrid,
+  openPage,
+  pass,
+  redirected,
+} from '../support/oauth.ts'
+
+let grid: OAuthGrid
+beforeEach(async () => {
+  grid = await oauthGrid()
+})
+afterEach(() => grid.close())
+
+async function register(metadata: unknown, address?: string) {
+  const response = await grid.post(`${issuer}/oauth/register`, metadata, {}, address)
+  return { status: response.status, headers: response.headers, body: await response.json() }
+}
+
+test('a client gets an id, and is told what was stored', async () => {
+  const { status, headers, body } = await register({
+    client_name: 'Cursor',
+    redirect_uris: ['cursor://anysphere.cursor-mcp/oauth/callback', 'http://localhost:8787/callback', 'ftp://x/y'],
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code'],
+    application_type: 'web',
+    scope: 'everything',
+    logo_uri: 'javascript:alert(1)',
+  })
+
+  expect(status).toBe(201)
+  expect(headers.get('cache-control')).toBe('no-store')
+  expect(headers.get('access-control-allow-origin')).toBe('*')
+  expect(body).toEqual({
+    client_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    client_id_issued_at: Math.floor(grid.clock.now / 1_000),
+    client_name: 'Cursor',
+    redirect_uris: ['cursor://anysphere.cursor-mcp/oauth/callback', 'http://localhost:8787/callback'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    registration_client_uri: `${issuer}/oauth/register/${body.client_id}`,
+  })
+  expect((await grid.request(body.registration_client_uri)).status).toBe(404)
+})
+
+test("Cursor's three addresses register, and each works", async () => {
+  const uris = [
+    'cursor://anysphere.cursor-mcp/oauth/callback',
+    'https://www.cursor.com/agents/mcp/oauth/callback',
+    'http://localhost:8787/callback',
+  ]
+  const { body } = await register({ redirect_uris: uris })
+  expect(body.redirect_uris).toEqual(uris)
+
+  for (const redirect_uri of uris) {
+    const { handle } = await openPage(grid, grid.ann, { client_id: body.client_id, redirect_uri })
+    const allowed = await answer(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
+    const { code } = redirected(allowed)
+    expect((await exchange(grid, code, { client_id: body.client_id, redirect_uri })).status).toBe(200)
+  }
+})
+
+test.each<[string, unknown]>([
+  ['no redirect URI', {}],
+  ['an empty list', { redirect_uris: [] }],
+  ['only bad ones', { redirect_uris: ['ftp://x/y', 'javascript:alert(1)', 'http://evil.example/cb'] }],
+  ['no list', { redirect_uris: callback }],
+  ['things that are no text', { redirect_uris: [1, null, {}] }],
+])('S-O24: %s is refused', async (_, metadata) => {
+  expect(await register(metadata)).toMatchObject({ status: 400, body: { error: 'invalid_redirect_uri' } })
+})
+
+test.each<[string, unknown]>([['no JSON', '{'], ['a list', '[]'], ['text', '"x"'], ['null', 'null']])(
+  '%s is no metadata',
+  async (_, body) => {
+    expect(await register(body)).toMatchObject({ status: 400, body: { error: 'invalid_client_metadata' } })
+  },
+)
+
+test.each([['private_key_jwt', 'none'], ['client_secret_jwt', 'none'], [undefined, 'none'], [7, 'none']])(
+  'a client that names the method %s is public',
+  async (method, stored) => {
+    const { body } = await register({ redirect_uris: [callback], token_endpoint_auth_method: method })
+
+    expect(body.token_endpoint_auth_method).toBe(stored)
+    expect(body).not.toHaveProperty('client_secret')
+  },
+)
+
+test('at most 5 addresses are kept, each once', async () => {
+  const uris = Array.from({ length: 9 }, (_, n) => `https://client.example/${n}`)
+
+  const { body } = await register({ redirect_uris: [uris[0], ...uris] })
+
+  expect(body.redirect_uris).toEqual(uris.slice(0, 5))
+})
+
+test('a body of more than 16 KiB is refused', async () => {
+  expect((await register({ redirect_uris: [callback], x: 'x'.repeat(17_000) })).status).toBe(413)
+})
+
+test('O10: of 200 registrations of one /64 60 are stored, and another address has its own 60', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, n) => register({ redirect_uris: [callback] }, `2001:db8:0:1::${n.toString(16)}`)),
+  )
+
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(60)
+  const refused = answers.find(({ status }) => status === 429)!
+  expect(Number(refused.headers.get('retry-after'))).toBe(3_600)
+  expect((await register({ redirect_uris: [callback] }, '2001:db8:0:2::1')).status).toBe(201)
+  grid.clock.now += hour
+  expect((await register({ redirect_uris: [callback] }, '2001:db8:0:1::1')).status).toBe(201)
+})
+
+test('the grid keeps 10,000 clients: the oldest unused ones go, and used ones stay', async () => {
+  await rows(
+    grid,
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
+    INSERT INTO oauth_clients (id, kind, name, redirect_uris, auth_method, created_at, last_used_at, expires_at)
+    SELECT 'old ' || i, 'registered', 'x', '[]', 'none', i, iif(i < 100, i, NULL), ? FROM n`,
+    [grid.clock.now + day],
+  )
+  // The one of the cast is the 10,000th.
+  const { body } = await register({ redirect_uris: [callback] })
+
+  const [{ n }] = await rows(grid, 'SELECT count(*) AS n FROM oauth_clients')
+  expect(n).toBe(10_000)
+  expect(
+    await rows(grid, "SELECT id FROM oauth_clients WHERE id IN ('old 99', 'old 100', 'old 101', ?)", [
+      body.client_id,
+    ]),
+  ).toHaveLength(3)
+  expect(await rows(grid, "SELECT id FROM oauth_clients WHERE id = 'old 100'")).toEqual([])
+})
+
+test('when all 10,000 clients are in use nobody else registers', async () => {
+  await rows(
+    grid,
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+    INSERT INTO oauth_clients (id, kind, name, redirect_uris, auth_method, created_at, last_used_at, expires_at)
+    SELECT 'old ' || i, 'registered', 'x', '[]', 'none', i, i, ? FROM n`,
+    [grid.clock.now + day],
+  )
+  await rows(grid, 'DELETE FROM oauth_clients WHERE last_used_at IS NULL')
+
+  expect(await register({ redirect_uris: [callback] })).toMatchObject({
+    status: 503,
+    body: { error: 'temporarily_unavailable' },
+  })
+})
+
+test('an unused client expires after 30 days, a used one 90 days after its last use', async () => {
+  const client = async () => (await register({ redirect_uris: [callback] })).body.client_id
+  const [unused, used] = [await client(), await client()]
+  const { handle } = await openPage(grid, grid.ann, { client_id: used })
+  const allowed = await answer(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
+  await exchange(grid, redirected(allowed).code, { client_id: used })
+  const status = async (client_id: string) => (await openPage(grid, grid.ann, { client_id })).response.status
+
+  await pass(grid, 30 * day - 1)
+  expect([await status(unused), await status(used)]).toEqual([200, 200])
+  await pass(grid, 1)
+  expect([await status(unused), await status(used)]).toEqual([400, 200])
+  await pass(grid, 60 * day)
+  expect(await status(used)).toBe(400)
+})
+
+test('OAUTH_DCR=off takes no registrations and does not say it does', async () => {
+  const closed = await oauthGrid({ env: { OAUTH_DCR: 'off' } })
+
+  const response = await closed.post(`${issuer}/oauth/register`, { redirect_uris: [callback] })
+  const metadata = await (await closed.request(`${issuer}/.well-known/oauth-authorization-server`)).json()
+
+  expect(response.status).toBe(400)
+  expect(metadata).not.toHaveProperty('registration_endpoint')
+  await closed.close()
+})

@@ -1,0 +1,243 @@
+/** Revocation (RFC 7009; S-O21, S-O22), grants as people see them, the agent's static key, and the sweep. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/grants.ts'
+import { day, minute } from '../../src/lib/time.ts'
+import { bearer } from '../../src/auth/bearer.ts'
+import { postA2a, send03 } from '../support/a2a.ts'
+import { rows } from '../support/database.ts'
+import { callTool } from '../support/mcp.ts'
+import {
+  callback,
+  codeFor,
+  issuer,
+  type OAuthGrid,
+  oauthGrid,
+  openPage,
+  opens,
+  person,
+  postForm,
+  refresh,
+  signIn,
+} from '../support/oauth.ts'
+
+let grid: OAuthGrid
+beforeEach(async () => {
+  grid = await oauthGrid()
+})
+afterEach(() => grid.close())
+
+const agent = () => `agent:${grid.alice.id}`
+const revoke = (token: string | undefined, client_id: string | undefined = grid.clientId) =>
+  postForm(grid, '/oauth/revoke', { token, client_id })
+
+test('an access token ends itself, a refresh token everything of its grant', async () => {
+  const tokens = await signIn(grid)
+  const next = (await refresh(grid, tokens.refresh_token)).body
+
+  expect((await revoke(tokens.access_token)).status).toBe(200)
+  expect([await opens(grid, tokens.access_token), await opens(grid, next.access_token)]).toEqual(['401', 'admin tools'])
+  expect((await revoke(next.refresh_token)).status).toBe(200)
+  expect(await opens(grid, next.access_token)).toBe('401')
+  expect((await refresh(grid, next.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test('S-O21: a client cannot revoke what another got', async () => {
+  const tokens = await signIn(grid)
+  const other = await (await grid.post(`${issuer}/oauth/register`, { redirect_uris: [callback] })).json()
+
+  expect((await revoke(tokens.refresh_token, other.client_id)).status).toBe(200)
+  expect((await revoke(tokens.access_token, other.client_id)).status).toBe(200)
+
+  expect(await opens(grid, tokens.access_token)).toBe('admin tools')
+})
+
+test('S-O22: what is unknown, dead or no token is answered with 200', async () => {
+  const tokens = await signIn(grid)
+  await revoke(tokens.refresh_token)
+
+  for (const token of ['x', tokens.refresh_token, tokens.access_token, grid.alice.key, `grid_oat_${'0'.repeat(49)}`]) {
+    expect((await revoke(token)).status).toBe(200)
+  }
+  expect(await opens(grid, grid.alice.key)).toBe('agent tools')
+  expect(await revoke('x', 'unknown')).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+  expect(await revoke(undefined)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+})
+
+test('O5: an access token is for MCP, the wake stream and the key, and 401 at A2A', async () => {
+  const { access_token } = await signIn(grid, agent())
+  const stopped = new AbortController()
+
+  const a2a = await postA2a(grid, access_token, send03())
+  const wake = await grid.request('https://grid.example/api/agents/wake-stream', {
+    headers: { Authorization: `Bearer ${access_token}` },
+    signal: stopped.signal,
+  })
+
+  expect(a2a.status).toBe(401)
+  expect(wake.status).toBe(200)
+  await wake.body?.cancel()
+  stopped.abort()
+})
+
+test('an access token works on every address of the grid, whichever it was asked for', async () => {
+  const { access_token } = await signIn(grid, undefined, { resource: `${issuer}/api/v1/grid` })
+
+  for (const url of ['https://api.grid.example/api/v1/grid', `${issuer}/mcp/v1/grid`]) {
+    const response = await grid.post(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
+      Authorization: `Bearer ${access_token}`,
+      Accept: 'application/json, text/event-stream',
+    })
+    expect(response.status).toBe(200)
+  }
+})
+
+test.each(['refresh token', 'client secret', 'code'])('a %s is no bearer', async (kind) => {
+  const tokens = await signIn(grid)
+  const secrets: Record<string, string> = {
+    'refresh token': tokens.refresh_token,
+    'client secret': (await (await grid.post(`${issuer}/oauth/register`, {
+      redirect_uris: [callback],
+      token_endpoint_auth_method: 'client_secret_post',
+    })).json()).client_secret,
+    code: await codeFor(grid),
+  }
+
+  expect(await opens(grid, secrets[kind])).toBe('401')
+})
+
+test('the activity log names the grant and oauth, and the person', async () => {
+  const { access_token } = await signIn(grid)
+
+  await callTool(grid, access_token, 'admin_list_agents')
+
+  const [{ id }] = await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
+  expect(await grid.acme.store.read.activity.list()).toMatchObject([
+    { tool: 'admin_list_agents', credentialId: id, credentialKind: 'oauth', userId: grid.ann.visitor.user.id },
+  ])
+})
+
+test('the use of a grant is noted at most once a minute', async () => {
+  const { access_token } = await signIn(grid, agent())
+  const authenticate = bearer(grid.store)
+  const lastUsed = async () => {
+    await authenticate(`Bearer ${access_token}`)
+    await grid.store.write([])
+    const [row] = await rows(grid, 'SELECT last_used_at FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
+    return row.last_used_at
+  }
+  const start = grid.clock.now
+
+  expect(await lastUsed()).toBe(start)
+  grid.clock.now += minute - 1
+  expect(await lastUsed()).toBe(start)
+  grid.clock.now += 1
+  expect(await lastUsed()).toBe(start + minute)
+})
+
+test('a person sees the grants of all their accounts and ends their own alone', async () => {
+  await grid.store.write([
+    grid.store.global.users.addMembership(grid.evil.id, grid.ann.visitor.user.id, 'member', 1),
+  ])
+  const tokens = await signIn(grid)
+  await signIn(grid, `agent:${grid.eve.id}`)
+  await codeFor(grid)
+  const { id } = grid.ann.visitor.user
+
+  const own = await listOwnGrants(grid.store, id)
+
+  expect(own.map(({ entry, accountName, clientName }) => [entry, accountName, clientName]).sort()).toEqual([
+    ['@admin', 'Acme', 'Demo'],
+    ['@eve', 'Evil', 'Demo'],
+  ])
+  const grant = own.find(({ entry }) => entry === '@admin')!
+  await expect(revokeOwnGrant(grid.store, grid.ed.visitor.user.id, grant.id)).rejects.toMatchObject({
+    code: 'credential_not_found',
+  })
+  expect(await opens(grid, tokens.access_token)).toBe('admin tools')
+  await revokeOwnGrant(grid.store, id, grant.id)
+  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect(await listOwnGrants(grid.store, id)).toHaveLength(1)
+})
+
+test('owners and admins see and end the grants of their account, and of no other', async () => {
+  const tokens = await signIn(grid, agent(), { browser: await person(grid, 'member') })
+
+  const [grant] = await listGrants(grid.acme.store)
+
+  expect(grant).toMatchObject({ entry: '@alice', clientName: 'Demo', clientDomain: null })
+  expect(await listGrants(grid.evil.store)).toEqual([])
+  await expect(revokeGrant(grid.evil.store, grant.id)).rejects.toMatchObject({ code: 'credential_not_found' })
+  expect(await opens(grid, tokens.access_token)).toBe('agent tools')
+  await revokeGrant(grid.acme.store, grant.id)
+  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect(await listGrants(grid.acme.store)).toEqual([])
+})
+
+async function apiKey(token: string) {
+  const response = await grid.request(`${issuer}/api/oauth/api-key`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}` },
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+test('an agent that signed in gets a static key, which replaces the one before', async () => {
+  const { access_token } = await signIn(grid, agent())
+
+  const { status, body } = await apiKey(access_token)
+
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    apiKey: expect.stringMatching(/^grid_agt_\w{49}$/),
+    alias: '@alice',
+    agentId: grid.alice.id,
+  })
+  expect(await opens(grid, grid.alice.key)).toBe('401')
+  expect(await opens(grid, body.apiKey)).toBe('agent tools')
+  expect(await opens(grid, grid.bob.key)).toBe('agent tools')
+  const again = await apiKey(access_token)
+  expect(await opens(grid, body.apiKey)).toBe('401')
+  expect(await opens(grid, again.body.apiKey)).toBe('agent tools')
+})
+
+test.each<[string, () => Promise<string> | string, number, string]>([
+  ['an admin token', async () => (await signIn(grid)).access_token, 400, 'agent_token_required'],
+  ['an agent key', () => grid.alice.key, 400, 'agent_token_required'],
+  ['an admin key', () => grid.acme.adminKey, 400, 'agent_token_required'],
+  ['nothing we made', () => 'x', 401, 'unauthenticated'],
+])('%s gets no static key', async (_, token, status, code) => {
+  expect(await apiKey(await token())).toMatchObject({ status, body: { error: { code } } })
+  expect(await opens(grid, grid.alice.key)).toBe('agent tools')
+})
+
+test('the sweep forgets what has ended, a few at a time, and nothing that lives', async () => {
+  const live = await signIn(grid)
+  const ended = await signIn(grid, agent())
+  await revoke(ended.refresh_token)
+  await codeFor(grid)
+  await openPage(grid, grid.ann)
+  const counts = async () => {
+    const count = async (table: string, args: string[] = []) =>
+      (await rows(grid, `SELECT count(*) AS n FROM ${table}${args.length ? ' WHERE account_id = ?' : ''}`, args))[0].n
+    return {
+      clients: await count('oauth_clients'),
+      requests: await count('oauth_requests'),
+      grants: await count('oauth_grants', [grid.acme.id]),
+      tokens: await count('oauth_tokens', [grid.acme.id]),
+    }
+  }
+  const sweep = async (limit: number) => {
+    await grid.store.write(grid.store.global.oauth.removeExpired(grid.clock.now, limit))
+    return await counts()
+  }
+
+  expect(await counts()).toEqual({ clients: 1, requests: 4, grants: 3, tokens: 4 })
+  grid.clock.now += 10 * minute
+  expect(await sweep(1)).toEqual({ clients: 1, requests: 3, grants: 2, tokens: 3 })
+  expect(await sweep(100)).toEqual({ clients: 1, requests: 0, grants: 1, tokens: 2 })
+  expect(await opens(grid, live.access_token)).toBe('admin tools')
+  const { status } = await refresh(grid, live.refresh_token)
+  expect(status).toBe(200)
+  grid.clock.now += 100 * day
+  expect(await sweep(100)).toEqual({ clients: 0, requests: 0, grants: 0, tokens: 0 })
+})

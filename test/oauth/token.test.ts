@@ -1,0 +1,401 @@
+/** `/oauth/token`: codes, refresh tokens, and what ends them (S-O3 to S-O20; O2, O3). */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../src/grid/agents.ts'
+import { day, hour, minute, second } from '../../src/lib/time.ts'
+import { rows } from '../support/database.ts'
+import {
+  callback,
+  codeFor,
+  exchange,
+  gridUrl,
+  issuer,
+  type OAuthGrid,
+  oauthGrid,
+  opens,
+  person,
+  postForm,
+  refresh,
+  setRole,
+  signIn,
+} from '../support/oauth.ts'
+
+let grid: OAuthGrid
+beforeEach(async () => {
+  grid = await oauthGrid()
+})
+afterEach(() => grid.close())
+
+const agent = () => `agent:${grid.alice.id}`
+
+async function otherClient(): Promise<string> {
+  const response = await grid.post(`${issuer}/oauth/register`, { redirect_uris: [callback] })
+  return (await response.json()).client_id
+}
+
+test.each<[string, () => Promise<Record<string, string | undefined>> | Record<string, string | undefined>, string]>([
+  ['S-O3: a wrong redirect URI', () => ({ redirect_uri: 'http://127.0.0.1:4101/callback' }), 'invalid_grant'],
+  ['no redirect URI', () => ({ redirect_uri: undefined }), 'invalid_request'],
+  ['S-O4: an unknown client', () => ({ client_id: 'unknown' }), 'invalid_client'],
+  ['no client', () => ({ client_id: undefined }), 'invalid_client'],
+  ['a secret that the client does not have', () => ({ client_secret: 'x' }), 'invalid_client'],
+  ['S-O13: a wrong verifier', () => ({ code_verifier: 'w'.repeat(64) }), 'invalid_grant'],
+  ['a short verifier', () => ({ code_verifier: 'v' }), 'invalid_grant'],
+  ['no verifier', () => ({ code_verifier: undefined }), 'invalid_request'],
+  ['S-O7: another resource of ours', () => ({ resource: `${issuer}/mcp/v1/grid` }), 'invalid_target'],
+  ['a foreign resource', () => ({ resource: 'https://other.example/' }), 'invalid_target'],
+  ['S-O15: another client', async () => ({ client_id: await otherClient() }), 'invalid_grant'],
+  ['another grant type', () => ({ grant_type: 'password' }), 'unsupported_grant_type'],
+  ['no grant type', () => ({ grant_type: undefined }), 'invalid_request'],
+])('%s is refused, and does not consume the code', async (_, changes, error) => {
+  const code = await codeFor(grid)
+
+  const refused = await exchange(grid, code, await changes())
+
+  expect(refused.body).toEqual({ error, error_description: expect.any(String) })
+  expect(refused.status).toBe(error === 'invalid_client' ? 401 : 400)
+  expect(refused.headers.get('cache-control')).toBe('no-store')
+  expect((await exchange(grid, code, { resource: gridUrl })).status).toBe(200)
+})
+
+test('a code that never was is refused', async () => {
+  expect(await exchange(grid, 'x'.repeat(43))).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+})
+
+test('a code lasts 60 seconds', async () => {
+  const [intime, late] = [await codeFor(grid), await codeFor(grid)]
+
+  grid.clock.now += minute - 1
+  expect((await exchange(grid, intime)).status).toBe(200)
+  grid.clock.now += 1
+  expect((await exchange(grid, late)).body.error).toBe('invalid_grant')
+})
+
+test('S-O16: a code used twice by its client kills the tokens that it gave', async () => {
+  const code = await codeFor(grid)
+  const { body } = await exchange(grid, code)
+  expect(await opens(grid, body.access_token)).toBe('admin tools')
+
+  const replay = await exchange(grid, code)
+
+  expect(replay.body.error).toBe('invalid_grant')
+  expect(await opens(grid, body.access_token)).toBe('401')
+  expect((await refresh(grid, body.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test('a used code in the hands of another client ends nothing', async () => {
+  const code = await codeFor(grid)
+  const { body } = await exchange(grid, code)
+
+  expect((await exchange(grid, code, { client_id: await otherClient() })).body.error).toBe('invalid_grant')
+
+  expect(await opens(grid, body.access_token)).toBe('admin tools')
+})
+
+test('O2: of 100 redemptions of one code at the same moment one succeeds, and the others end it', async () => {
+  const code = await codeFor(grid)
+
+  const answers = await Promise.all(Array.from({ length: 100 }, () => exchange(grid, code)))
+
+  const good = answers.filter(({ status }) => status === 200)
+  expect(good).toHaveLength(1)
+  expect(answers.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(99)
+  expect(await opens(grid, good[0].body.access_token)).toBe('401')
+  expect(await rows(grid, 'SELECT id FROM oauth_tokens WHERE account_id = ?', [grid.acme.id])).toHaveLength(2)
+})
+
+test.each(['role', 'agent'] as const)(
+  'a code is worth nothing when the %s ended before it was collected',
+  async (end) => {
+    // What others were granted lives on, and must not be taken for this one.
+    await signIn(grid, undefined, { browser: await person(grid, 'owner') })
+    const code = await codeFor(grid, end === 'agent' ? agent() : undefined)
+
+    if (end === 'agent') await deleteAgent(grid.acme.store, 'alice')
+    else await setRole(grid, grid.ann, 'member')
+
+    expect((await exchange(grid, code)).body.error).toBe('invalid_grant')
+  },
+)
+
+test('a refresh token gives a new pair, again and again', async () => {
+  let tokens = await signIn(grid, agent())
+
+  for (let n = 0; n < 3; n++) {
+    grid.clock.now += 8 * hour
+    expect(await opens(grid, tokens.access_token)).toBe('401')
+    const { status, body } = await refresh(grid, tokens.refresh_token, { resource: gridUrl })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 28_800, scope: 'agent:use' })
+    expect(await opens(grid, body.access_token)).toBe('agent tools')
+    tokens = body
+  }
+})
+
+test('S-O18: within the grace, and before a successor was used, an old refresh token gives another pair', async () => {
+  const first = await signIn(grid)
+  const second1 = (await refresh(grid, first.refresh_token)).body
+  grid.clock.now += 120 * second - 1
+  const again = await refresh(grid, first.refresh_token)
+
+  expect(again.status).toBe(200)
+  expect(again.body.refresh_token).not.toBe(second1.refresh_token)
+  for (const { access_token } of [first, second1, again.body]) {
+    expect(await opens(grid, access_token)).toBe('admin tools')
+  }
+  expect(await rows(grid, 'SELECT DISTINCT grant_id FROM oauth_tokens WHERE account_id = ?', [grid.acme.id]))
+    .toHaveLength(1)
+})
+
+test.each([['121 seconds', 121], ['exactly the grace', 120]])(
+  'S-O17: an old refresh token after %s kills the family, access tokens too',
+  async (_, seconds) => {
+    const first = await signIn(grid)
+    const second1 = (await refresh(grid, first.refresh_token)).body
+    grid.clock.now += seconds * second
+
+    expect((await refresh(grid, first.refresh_token)).body).toMatchObject({
+      error: 'invalid_grant',
+      error_description: expect.stringContaining('already used'),
+    })
+
+    expect(await opens(grid, second1.access_token)).toBe('401')
+    expect((await refresh(grid, second1.refresh_token)).body.error).toBe('invalid_grant')
+  },
+)
+
+test('S-O17: an old refresh token after its successor was used kills the family, also within the grace', async () => {
+  const first = await signIn(grid)
+  const next = (await refresh(grid, first.refresh_token)).body
+  const last = (await refresh(grid, next.refresh_token)).body
+
+  expect((await refresh(grid, first.refresh_token)).body.error).toBe('invalid_grant')
+
+  for (const { access_token } of [first, next, last]) expect(await opens(grid, access_token)).toBe('401')
+  expect((await refresh(grid, last.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test('O3: 50 refreshes at the same moment give 50 pairs of one family, and no error', async () => {
+  const first = await signIn(grid)
+
+  const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(grid, first.refresh_token)))
+
+  expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200))
+  expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(50)
+  const grants = await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
+  expect(grants).toHaveLength(1)
+  grid.clock.now += 121 * second
+  await refresh(grid, first.refresh_token)
+  for (const { body } of answers.slice(0, 5)) expect(await opens(grid, body.access_token)).toBe('401')
+})
+
+test('OAUTH_REFRESH_GRACE=0 is strict: the second use kills the family', async () => {
+  const strict = await oauthGrid({ env: { OAUTH_REFRESH_GRACE: '0' } })
+  const first = await signIn(strict)
+  const next = (await refresh(strict, first.refresh_token)).body
+
+  expect((await refresh(strict, first.refresh_token)).body.error).toBe('invalid_grant')
+
+  expect(await opens(strict, next.access_token)).toBe('401')
+  await strict.close()
+})
+
+test('S-O19: another client cannot use a refresh token, and ends nothing by trying', async () => {
+  const tokens = await signIn(grid)
+
+  const refused = await refresh(grid, tokens.refresh_token, { client_id: await otherClient() })
+
+  expect(refused.body.error).toBe('invalid_grant')
+  expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
+})
+
+test.each<[string, (tokens: { access_token: string }) => string]>([
+  ['an access token', ({ access_token }) => access_token],
+  ['nothing we made', () => 'x'],
+  ['a typo', () => `grid_ort_${'x'.repeat(49)}`],
+])('%s is no refresh token', async (_, text) => {
+  const tokens = await signIn(grid)
+
+  expect((await refresh(grid, text(tokens))).body.error).toBe('invalid_grant')
+})
+
+test('S-O20: after the role was lost the next call and the next refresh fail, and work again when it comes back', async () => {
+  const tokens = await signIn(grid)
+  await setRole(grid, grid.ann, 'member')
+
+  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
+
+  await setRole(grid, grid.ann, 'admin')
+  expect(await opens(grid, tokens.access_token)).toBe('admin tools')
+  expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
+})
+
+test.each(
+  [['member', 'agent tools'], ['admin', 'agent tools'], ['viewer', '401'], [undefined, '401']] as const,
+)('a token for an agent whose person is now %s: %s', async (role, outcome) => {
+  const browser = await person(grid, 'owner')
+  const tokens = await signIn(grid, agent(), { browser })
+
+  if (role) await setRole(grid, browser, role)
+  else {
+    await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [
+      grid.acme.id,
+      browser.visitor.user.id,
+    ])
+  }
+
+  expect(await opens(grid, tokens.access_token)).toBe(outcome)
+  expect((await refresh(grid, tokens.refresh_token)).status).toBe(outcome === '401' ? 400 : 200)
+})
+
+test('a role in another account does not keep a token alive', async () => {
+  const tokens = await signIn(grid)
+  const { id } = grid.ann.visitor.user
+  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, id, 'owner', 1)])
+  await setRole(grid, grid.ann, 'viewer')
+
+  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test('a token for a deleted agent is dead, also when its alias is made again', async () => {
+  const tokens = await signIn(grid, agent())
+  await deleteAgent(grid.acme.store, 'alice')
+  await grid.acme.agent('alice')
+
+  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test('access tokens last an hour for admins and OAUTH_AGENT_TTL for agents', async () => {
+  const tokens = [await signIn(grid), await signIn(grid, agent())]
+  const open = () => Promise.all(tokens.map(({ access_token }) => opens(grid, access_token)))
+
+  grid.clock.now += hour - 1
+  expect(await open()).toEqual(['admin tools', 'agent tools'])
+  grid.clock.now += 1
+  expect(await open()).toEqual(['401', 'agent tools'])
+  grid.clock.now += 7 * hour - 1
+  expect(await open()).toEqual(['401', 'agent tools'])
+  grid.clock.now += 1
+  expect(await open()).toEqual(['401', '401'])
+})
+
+test('a refresh token lasts 30 days after its last use, and 90 days in all', async () => {
+  const idle = await signIn(grid)
+  let used = await signIn(grid)
+  for (let n = 0; n < 3; n++) {
+    grid.clock.now += 30 * day - 1
+    const { status, body } = await refresh(grid, used.refresh_token)
+    expect(status).toBe(200)
+    used = body
+  }
+
+  expect((await refresh(grid, idle.refresh_token)).body.error).toBe('invalid_grant')
+  expect(used.expires_in).toBe(0)
+  grid.clock.now += 3
+  expect((await refresh(grid, used.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test.each<[string, string | undefined, string, number, string]>([
+  ['S-O8: the scope it has', 'admin', 'admin', 200, 'admin'],
+  ['a list that holds it', 'agent:use admin offline_access', 'admin', 200, 'admin'],
+  ['no known scope', 'offline_access', 'agent', 200, 'agent:use'],
+  ['S-O9: more than it has', 'admin', 'agent', 400, 'invalid_scope'],
+])('a refresh with %s', async (_, scope, of, status, outcome) => {
+  const tokens = await signIn(grid, of === 'agent' ? agent() : undefined)
+
+  const answer = await refresh(grid, tokens.refresh_token, { scope })
+
+  expect(answer.status).toBe(status)
+  expect(answer.body.scope ?? answer.body.error).toBe(outcome)
+})
+
+test.each(['client_secret_post', 'client_secret_basic'])(
+  'a client with %s proves itself in exactly this way',
+  async (method) => {
+    const registration = await grid.post(`${issuer}/oauth/register`, {
+      redirect_uris: [callback],
+      token_endpoint_auth_method: method,
+    })
+    const { client_id, client_secret, client_secret_expires_at } = await registration.json()
+    expect(client_secret).toMatch(/^grid_cs_\w{49}$/)
+    expect(client_secret_expires_at).toBeGreaterThan(grid.clock.now / 1_000)
+    const code = await codeFor(grid, undefined, { client_id })
+    const basic = (secret: string) => ({ Authorization: `Basic ${btoa(`${client_id}:${encodeURIComponent(secret)}`)}` })
+    const form = { grant_type: 'authorization_code', code, redirect_uri: callback, code_verifier: 'v'.repeat(64) }
+    const ways = {
+      client_secret_post: () => postForm(grid, '/oauth/token', { ...form, client_id, client_secret }),
+      client_secret_basic: () => postForm(grid, '/oauth/token', form, basic(client_secret)),
+    }
+    const wrong = [
+      () => postForm(grid, '/oauth/token', { ...form, client_id }),
+      () => postForm(grid, '/oauth/token', { ...form, client_id, client_secret: `${client_secret}x` }),
+      () => postForm(grid, '/oauth/token', form, basic('x')),
+      ...Object.entries(ways).filter(([name]) => name !== method).map(([, way]) => way),
+    ]
+
+    for (const way of wrong) expect(await way()).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+    const both = await postForm(grid, '/oauth/token', { ...form, client_id, client_secret }, basic(client_secret))
+    expect(both).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+    expect((await ways[method as keyof typeof ways]()).status).toBe(200)
+  },
+)
+
+test('a refused Basic client is challenged', async () => {
+  const headers = { Authorization: `Basic ${btoa('nobody:x')}` }
+  const { status, headers: answered } = await postForm(grid, '/oauth/token', { grant_type: 'refresh_token' }, headers)
+
+  expect(status).toBe(401)
+  expect(answered.get('www-authenticate')).toBe('Basic realm="agent-grid"')
+})
+
+test.each([['application/json', '{}'], ['text/plain', 'grant_type=refresh_token']])(
+  'a body of type %s is refused',
+  async (type, body) => {
+    const response = await grid.request(`${issuer}/oauth/token`, {
+      method: 'POST',
+      headers: { 'Content-Type': type },
+      body,
+    })
+
+    expect(response.status).toBe(400)
+    expect((await response.json()).error).toBe('invalid_request')
+  },
+)
+
+test('a field that stands twice is refused, and 16 KiB are too much', async () => {
+  const twice = await postForm(grid, '/oauth/token', [['grant_type', 'refresh_token'], ['grant_type', 'refresh_token']])
+  const large = await postForm(grid, '/oauth/token', { grant_type: 'x'.repeat(17_000) })
+
+  expect(twice).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+  expect(large.status).toBe(413)
+})
+
+test('a client that expired is unknown: it registers anew', async () => {
+  const { refresh_token } = await signIn(grid)
+
+  grid.clock.now += 29 * day
+  const { status, body } = await refresh(grid, refresh_token)
+  expect(status).toBe(200)
+  await rows(grid, 'UPDATE oauth_clients SET expires_at = ?', [grid.clock.now])
+
+  expect(await refresh(grid, body.refresh_token)).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+})
+
+test('no code, token or secret is in the database in clear', async () => {
+  const code = await codeFor(grid)
+  const { body } = await exchange(grid, code)
+
+  const tables = await Promise.all([
+    rows(grid, 'SELECT * FROM oauth_clients'),
+    rows(grid, 'SELECT * FROM oauth_requests'),
+    rows(grid, 'SELECT * FROM oauth_grants WHERE account_id = ?', [grid.acme.id]),
+    rows(grid, 'SELECT * FROM oauth_tokens WHERE account_id = ?', [grid.acme.id]),
+  ])
+
+  const text = JSON.stringify(tables)
+  for (const secret of [code, body.access_token, body.refresh_token, grid.ann.visitor.sessionId]) {
+    expect(text).not.toContain(secret)
+  }
+})

@@ -1,0 +1,227 @@
+/** An OAuth client played by hand, and the person who answers it. */
+import { sessions, type Visitor } from '../../src/auth/session.ts'
+import { servedOrigins } from '../../src/edge.ts'
+import { challengeOf } from '../../src/oauth/pkce.ts'
+import { rows } from './database.ts'
+import { type TestAccount, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
+
+export const issuer = 'https://grid.example'
+export const gridUrl = 'https://api.grid.example/mcp/v1/grid'
+export const callback = 'http://127.0.0.1:4100/callback'
+export const verifier = 'v'.repeat(64)
+
+/** A browser: who is signed in, and the cookies of consent pages. */
+export interface Browser {
+  visitor: Visitor
+  cookies: Map<string, string>
+}
+
+export type OAuthGrid = Awaited<ReturnType<typeof oauthGrid>>
+
+/** The cast with its owners signed in, and a client that registered itself. */
+export async function oauthGrid({ env, ...options }: TestGridOptions = {}) {
+  const grid = await testGrid({ env: { BASE_URL: 'https://api.grid.example', APP_URL: issuer, ...env }, ...options })
+  const ann = await signedIn(grid, await ownerOf(grid, grid.acme, 'ann@acme.example'))
+  const ed = await signedIn(grid, await ownerOf(grid, grid.evil, 'ed@evil.example'))
+  const registered = await grid.post(`${issuer}/oauth/register`, { client_name: 'Demo', redirect_uris: [callback] })
+  const clientId: string = (await registered.json()).client_id
+  return { ...grid, ann, ed, clientId }
+}
+
+/** A browser with a new session of a person. */
+export async function signedIn(
+  { store, deps }: Pick<TestGrid, 'store' | 'deps'>,
+  { id }: { id: string },
+): Promise<Browser> {
+  const people = sessions(store, servedOrigins(deps.config))
+  const [cookie, name, value] = (await people.begin(new Request(issuer), id, '203.0.113.9')).match(/^([^=]+)=([^;]*)/)!
+  const visitor = await people.visitor(new Request(issuer, { headers: { cookie } }))
+  return { visitor: visitor!, cookies: new Map([[name, value]]) }
+}
+
+/** Let time pass. Ann signs in again, since her session may have ended. */
+export async function pass(grid: OAuthGrid, ms: number): Promise<void> {
+  grid.clock.now += ms
+  Object.assign(grid.ann, await signedIn(grid, grid.ann.visitor.user))
+}
+
+/** The first member of an account of the cast. */
+export async function ownerOf(grid: TestGrid, account: TestAccount, email: string) {
+  const [{ user_id }] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
+  return { id: String(user_id), email }
+}
+
+/** A new person with a role in Acme, signed in. */
+export async function person(
+  grid: OAuthGrid,
+  role: 'owner' | 'admin' | 'member' | 'viewer' | undefined,
+  account = grid.acme,
+) {
+  const id = crypto.randomUUID()
+  const { users } = grid.store.global
+  const email = `${id}@example.com`
+  await grid.store.write([
+    users.add({ id, email, passwordHash: null }, 0),
+    ...(role ? [users.addMembership(account.id, id, role, 0)] : []),
+  ])
+  return await signedIn(grid, { id })
+}
+
+export function setRole(grid: OAuthGrid, { visitor }: Browser, role: string) {
+  return rows(grid, 'UPDATE memberships SET role = ? WHERE account_id = ? AND user_id = ?', [
+    role,
+    grid.acme.id,
+    visitor.user.id,
+  ])
+}
+
+/** The query of a well-behaved client; undefined leaves a parameter out. */
+export async function authorizeQuery(grid: OAuthGrid, changes: Record<string, string | undefined> = {}) {
+  const query = {
+    response_type: 'code',
+    client_id: grid.clientId,
+    redirect_uri: callback,
+    code_challenge: await challengeOf(verifier),
+    code_challenge_method: 'S256',
+    state: 'x7',
+    resource: gridUrl,
+    ...changes,
+  }
+  return new URLSearchParams(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+/** A request with the browser's cookies; it keeps those that the answer sets. */
+export async function browse(grid: OAuthGrid, { cookies }: Browser, url: string, init: RequestInit = {}) {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const response = await grid.request(new URL(url, issuer).href, { ...init, headers: { cookie, ...init.headers } })
+  for (const set of response.headers.getSetCookie()) {
+    const [, name, value] = set.match(/^([^=]+)=([^;]*)/)!
+    if (/Max-Age=0/.test(set)) cookies.delete(name)
+    else cookies.set(name, value)
+  }
+  return response
+}
+
+export interface Page {
+  response: Response
+  html: string
+  handle: string
+  picks: string[]
+}
+
+/** The consent page. */
+export async function openPage(
+  grid: OAuthGrid,
+  browser: Browser,
+  changes: Record<string, string | undefined> = {},
+): Promise<Page> {
+  const response = await browse(grid, browser, `/oauth/authorize?${await authorizeQuery(grid, changes)}`)
+  const html = await response.text()
+  return {
+    response,
+    html,
+    handle: html.match(/name="handle" value="([^"]+)"/)?.[1] ?? '',
+    picks: [...html.matchAll(/name="pick" value="([^"]+)"/g)].map(([, pick]) => pick),
+  }
+}
+
+/** The answer to a consent page, as the form sends it. */
+export function answer(
+  grid: OAuthGrid,
+  browser: Browser,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+) {
+  const body = new URLSearchParams({ csrf: browser.visitor.csrf, ...fields }).toString()
+  return browse(grid, browser, '/oauth/authorize', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', Origin: issuer, ...headers },
+    body,
+  })
+}
+
+/** The parameters that an answer by redirect brings to the client. */
+export function redirected(response: Response): Record<string, string> {
+  const location = new URL(response.headers.get('location')!)
+  return Object.fromEntries(location.searchParams)
+}
+
+/** A code for `@admin` of Acme, or for an agent. */
+export async function codeFor(
+  grid: OAuthGrid,
+  pick: string = `admin:${grid.acme.id}`,
+  { browser = grid.ann, ...changes }: { browser?: Browser; [parameter: string]: string | undefined | Browser } = {},
+): Promise<string> {
+  const { handle } = await openPage(grid, browser, changes as Record<string, string | undefined>)
+  const response = await answer(grid, browser, { handle, pick, decision: 'allow' })
+  return redirected(response).code
+}
+
+/** A form to one of the endpoints for programs. */
+export async function postForm(
+  grid: OAuthGrid,
+  path: string,
+  fields: Record<string, string | undefined> | [string, string][],
+  headers: Record<string, string> = {},
+) {
+  const entries = Array.isArray(fields) ? fields : Object.entries(fields)
+  const response = await grid.request(new URL(path, issuer).href, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+    body: new URLSearchParams(entries.filter((entry): entry is [string, string] => entry[1] !== undefined)).toString(),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+/** Bring a code back. */
+export function exchange(grid: OAuthGrid, code: string, changes: Record<string, string | undefined> = {}) {
+  return postForm(grid, '/oauth/token', {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: callback,
+    client_id: grid.clientId,
+    code_verifier: verifier,
+    ...changes,
+  })
+}
+
+/** Use a refresh token. */
+export function refresh(grid: OAuthGrid, token: string, changes: Record<string, string | undefined> = {}) {
+  return postForm(grid, '/oauth/token', {
+    grant_type: 'refresh_token',
+    refresh_token: token,
+    client_id: grid.clientId,
+    ...changes,
+  })
+}
+
+export interface Tokens {
+  access_token: string
+  refresh_token: string
+  scope: string
+  expires_in: number
+}
+
+/** The whole way in. */
+export async function signIn(
+  grid: OAuthGrid,
+  pick?: string,
+  changes: Parameters<typeof codeFor>[2] = {},
+): Promise<Tokens> {
+  const { status, body } = await exchange(grid, await codeFor(grid, pick, changes))
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
+  return body
+}
+
+/** Whether an access token opens the MCP endpoint, and with which tools. */
+export async function opens(grid: OAuthGrid, token: string): Promise<string> {
+  const response = await grid.post(gridUrl, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
+    Authorization: `Bearer ${token}`,
+    Accept: 'application/json, text/event-stream',
+    'MCP-Protocol-Version': '2025-11-25',
+  })
+  if (response.status !== 200) return String(response.status)
+  const { result } = await response.json()
+  return result.tools.every(({ name }: { name: string }) => name.startsWith('admin_')) ? 'admin tools' : 'agent tools'
+}
