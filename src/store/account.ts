@@ -12,7 +12,9 @@ import { prepareGuardrails } from './account/guardrails.ts'
 import { prepareKeys } from './account/keys.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareMailbox } from './account/mailbox.ts'
+import { prepareProfile } from './account/profile.ts'
 import { prepareSkills } from './account/skills.ts'
+import { prepareTeam } from './account/team.ts'
 import type { Turns } from '../lib/turns.ts'
 import { Scope, type Statement } from './bound.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
@@ -89,7 +91,9 @@ function prepareNouns(db: Db, crossings: Crossings) {
     keys: prepareKeys(db),
     mailbox: prepareMailbox(db),
     messages: prepareMessages(db),
+    profile: prepareProfile(db),
     skills: prepareSkills(db),
+    team: prepareTeam(db),
   }
 }
 

@@ -5,6 +5,7 @@ import { prepareArrivals } from './global/arrivals.ts'
 import { prepareAttempts } from './global/attempts.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareCredentials } from './global/credentials.ts'
+import { prepareInvitations } from './global/invitations.ts'
 import { prepareLinks } from './global/links.ts'
 import { prepareSessions } from './global/sessions.ts'
 import { prepareSignups } from './global/signups.ts'
@@ -19,6 +20,7 @@ export function prepareGlobalTables(db: Db, crossings: Crossings) {
     attempts: prepareAttempts(db),
     claims: prepareClaims(db, crossings),
     credentials: prepareCredentials(db, crossings),
+    invitations: prepareInvitations(db, crossings),
     links: prepareLinks(db),
     sessions: prepareSessions(db),
     signups: prepareSignups(db, crossings),

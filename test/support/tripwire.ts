@@ -12,6 +12,7 @@ export const accountTables = Object.values(schema)
 /** The look-ups that must cross accounts. A new one is a decision, made here. */
 export const allowedCrossings = [
   'credential by hash',
+  'invitation by token',
   'live alias',
   'memberships of a user',
   'new deliveries',

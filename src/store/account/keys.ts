@@ -34,7 +34,7 @@ export function prepareKeys(db: Db) {
     lastUsedAt: credentials.lastUsedAt,
   }).from(credentials)
     .where(own(credentials, eq(credentials.kind, 'admin_key'), isNull(credentials.revokedAt)))
-    .orderBy(desc(credentials.createdAt)).prepare()
+    .orderBy(desc(credentials.createdAt), desc(credentials.id)).prepare()
   const liveAdminKey = own(
     credentials,
     eq(credentials.id, p('id')),
@@ -47,6 +47,8 @@ export function prepareKeys(db: Db) {
   const revokeAdminKey = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(liveAdminKey).toSQL()
   const revokeOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.agentId, p('agent')), isNull(credentials.revokedAt))).toSQL()
+  const revokeOfUser = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
+    .where(own(credentials, eq(credentials.userId, p('user')), isNull(credentials.revokedAt))).toSQL()
   const used = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.id, p('id')))).toSQL()
 
@@ -64,6 +66,8 @@ export function prepareKeys(db: Db) {
       revokeAdminKey: (id: string, at: number) => scope.bind(revokeAdminKey, { id, at }),
       /** End every key of an agent. */
       revokeOfAgent: (agent: string, at: number) => scope.bind(revokeOfAgent, { agent, at }),
+      /** End every admin key that a person made. */
+      revokeOfUser: (user: string, at: number) => scope.bind(revokeOfUser, { user, at }),
       used: (id: string, at: number) => scope.bind(used, { id, at }),
     }),
   }
