@@ -18,6 +18,7 @@ export type MailKind =
   | 'invitation'
   | 'claim'
   | 'password_changed'
+  | 'address_changed'
 
 export interface OutgoingMail {
   /** One plain address, normalised. */

@@ -52,6 +52,8 @@ export const errorKinds = {
   channel_not_found: 'not_found',
   credential_not_found: 'not_found',
   guardrail_not_found: 'not_found',
+  invitation_not_found: 'not_found',
+  member_not_found: 'not_found',
   message_not_found: 'not_found',
   not_found: 'not_found',
   recipient_not_found: 'not_found',
@@ -64,6 +66,7 @@ export const errorKinds = {
   database_in_use: 'conflict',
   guardrail_taken: 'conflict',
   last_owner: 'conflict',
+  member_exists: 'conflict',
   idempotency_conflict: 'conflict',
   write_conflict: 'conflict',
 

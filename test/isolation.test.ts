@@ -193,6 +193,15 @@ const withoutProbe: Record<string, string> = {
   setAgentGuardrails: 'admin_set_agent_guardrails, above',
   setAgentSkills: 'admin_set_agent_skills, above',
   setChannelMembers: 'admin_set_channel_members, above',
+  inviteMember: 'takes a mail address, and a person to invite (tested in grid/team, as all of the team)',
+  sendInvitationAgain: 'names an invitation, for a signed-in person (the same)',
+  withdrawInvitation: 'the same',
+  setMemberRole: 'names a person of the account, for a signed-in one (the same)',
+  removeMember: 'the same',
+  handOverAccount: 'the same',
+  leaveAccount: 'names nobody',
+  standing: 'reads what the caller is',
+  renameAccount: 'takes a name for the own account',
 }
 
 let grid: TestGrid

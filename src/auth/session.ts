@@ -34,6 +34,19 @@ export interface Stranger {
   cookie: string | undefined
 }
 
+/** A browser that is signed in. Times are milliseconds since the epoch. */
+export interface OpenSession {
+  id: string
+  createdAt: number
+  lastSeenAt: number
+  expiresAt: number
+  /** As the browser names itself. */
+  userAgent: string
+  address: string
+  /** The one of this request. */
+  isThis: boolean
+}
+
 export interface Sessions {
   /** The signed-in person of a request; undefined when nobody is. */
   visitor(request: Request): Promise<Visitor | undefined>
@@ -48,6 +61,12 @@ export interface Sessions {
   begin(request: Request, userId: string, address: string): Promise<string>
   /** End the session of a request. Resolves to the `Set-Cookie` that removes it. */
   end(request: Request): Promise<string>
+  /** The live sessions of a person, the last used first. */
+  list(visitor: Visitor): Promise<OpenSession[]>
+  /** End one session of a person. Fails with `not_found`. */
+  endOne(visitor: Visitor, id: string): Promise<void>
+  /** End every session of a person but the one of this request. */
+  endOthers(visitor: Visitor): Promise<void>
   /** An account of the person, with their role of now. Fails with `account_not_found`. */
   enter(visitor: Visitor, id: string): AccountStore
 }
@@ -121,6 +140,20 @@ export function sessions(store: Store, origins: string[]): Sessions {
       const statements = await endOf(store, cookieOf(request, sessionCookie))
       if (statements.length > 0) await store.write(statements)
       return setCookie(sessionCookie, '', { isSecure, maxAgeMs: 0 })
+    },
+
+    async list({ user, sessionId }) {
+      const found = await store.global.sessions.ofUser(user.id, now(), now() - sessionIdleMs)
+      return found.map((session) => ({ ...session, isThis: session.id === sessionId }))
+    },
+
+    async endOne({ user }, id) {
+      const [ended] = await store.write([store.global.sessions.end(user.id, id, now())])
+      if (ended.length === 0) throw new GridError('not_found', 'This session has ended already, or is not yours.')
+    },
+
+    async endOthers({ user, sessionId }) {
+      await store.write([store.global.sessions.endOthers(user.id, sessionId, now())])
     },
 
     enter(visitor, id) {

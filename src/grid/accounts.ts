@@ -1,4 +1,4 @@
-/** Accounts and their owners, as made on the command line. */
+/** Accounts, as made on the command line and by people, and their admin keys. */
 import { type Actor, requireAdmin } from '../auth/actor.ts'
 import { mintKey } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
@@ -6,10 +6,16 @@ import { newId } from '../lib/id.ts'
 import { wellFormed } from '../lib/text.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
+import { recorded } from './activity.ts'
 import { againOnConflict } from './conflict.ts'
 import { normalEmail } from './email.ts'
+import { standing } from './standing.ts'
 
 const maxNameLength = 80
+/** What makes a name look like another one: controls, directions, zero widths and tags. Security T7, C2. */
+const unseen = /[\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u
+/** How many accounts one person may own before they cannot make another one. */
+export const maxOwned = 20
 
 export interface NewAccount {
   name: string
@@ -51,6 +57,52 @@ export async function createAccount(
   return { id, userId, adminKey: key }
 }
 
+/** Who makes an account for themselves. */
+export interface Founder {
+  user: { id: string; email: string; emailVerifiedAt: number | null }
+  sessionId: string
+  /** What they belong to already. */
+  accounts: { role: string }[]
+}
+
+/**
+ * Make another account, which the person owns. It begins empty, and with nobody else.
+ * Resolves to its id. Fails with `not_allowed` (the mailbox is not proved) or `invalid_input`.
+ */
+export async function makeAccount(
+  store: Store,
+  input: { name: string },
+  { user, sessionId, accounts }: Founder,
+  requestId: string | null,
+): Promise<string> {
+  const name = checkName(input.name, 'name')
+  if (user.emailVerifiedAt === null) {
+    throw new GridError('not_allowed', 'Verify your address first: an account needs an owner who can be reached.')
+  }
+  if (accounts.filter(({ role }) => role === 'owner').length >= maxOwned) {
+    throw new GridError('invalid_input', `One person can own at most ${maxOwned} accounts.`, { field: 'name' })
+  }
+  const [id, at] = [newId(), store.deps.now()]
+  const account = store.account(id, { type: 'user', userId: user.id, role: 'owner', sessionId })
+  await recorded(account, { tool: 'create_account', arguments: { name }, requestId }, (account) =>
+    account.write([
+      store.global.users.requireProved(user.id, user.email),
+      store.global.accounts.add({ id, name, state: 'claimed', joinEmail: null }, at),
+      store.global.users.addMembership(id, user.id, 'owner', at),
+    ]))
+  return id
+}
+
+/** Give the account another name. Fails with `not_allowed` or `invalid_input`. */
+export async function renameAccount(account: AccountStore, input: { name: string }): Promise<{ name: string }> {
+  const name = checkName(input.name, 'name')
+  return await againOnConflict(async () => {
+    const { demand } = await standing(account, 'own')
+    await account.write([...demand, account.change.profile.rename(name)])
+    return { name }
+  })
+}
+
 /** The door to an existing account. Fails with `account_not_found`. */
 export async function enterAccount(store: Store, id: string, actor: Actor): Promise<AccountStore> {
   const account = await store.global.accounts.byId(id)
@@ -58,12 +110,18 @@ export async function enterAccount(store: Store, id: string, actor: Actor): Prom
   return store.account(account.id, actor)
 }
 
-/** A new admin key of the account, shown here only. Fails with `invalid_input`. */
+/**
+ * A new admin key of the account, shown here only. Made by a person, it works while they are owner or admin.
+ * Fails with `not_allowed` or `invalid_input`.
+ */
 export async function createAdminKey(account: AccountStore, name: string): Promise<{ id: string; adminKey: string }> {
   requireAdmin(account.actor)
   const { statement, key, id } = await adminKey(account, checkName(name, 'name'))
-  await account.write([statement])
-  return { id, adminKey: key }
+  return await againOnConflict(async () => {
+    const { demand } = await standing(account, 'manage')
+    await account.write([...demand, statement])
+    return { id, adminKey: key }
+  })
 }
 
 /** End an admin key at once: its next request is refused, in every process. Fails with `credential_not_found`. */
@@ -81,7 +139,8 @@ export async function deleteAdminKey(account: AccountStore, id: string): Promise
 
 async function adminKey(account: AccountStore, name: string) {
   const { key, hash, last4 } = await mintKey('admin_key')
-  const row = { id: newId(), kind: 'admin_key' as const, agentId: null, userId: null, name, hash, last4 }
+  const userId = 'userId' in account.actor ? account.actor.userId : null
+  const row = { id: newId(), kind: 'admin_key' as const, agentId: null, userId, name, hash, last4 }
   return { statement: account.change.keys.add(row, account.deps.now()), key, id: row.id }
 }
 
@@ -90,6 +149,9 @@ export function checkName(text: string, field: string): string {
   const name = wellFormed(text)?.trim()
   if (!name || name.length > maxNameLength) {
     throw new GridError('invalid_input', `A name has 1 to ${maxNameLength} characters.`, { field })
+  }
+  if (unseen.test(name)) {
+    throw new GridError('invalid_input', 'A name has no control characters and no invisible ones.', { field })
   }
   return name
 }

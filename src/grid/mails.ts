@@ -71,6 +71,14 @@ export function passwordChangedMail(config: Place): Letter {
   ])
 }
 
+/** Your address is another one now; goes to the one before. No link, for the same reason. */
+export function addressChangedMail(config: Place): Letter {
+  return letter(config, 'address_changed', undefined, [
+    `Your user on ${hostOf(config)} has another mail address now. This one is not used any more.`,
+    'If it was not you, tell whoever runs this grid, and the owners of your accounts.',
+  ])
+}
+
 /** Constants: nothing that anybody typed comes into a subject. */
 const subjects = {
   verify_address: 'Confirm your mail address',
@@ -79,6 +87,7 @@ const subjects = {
   invitation: 'You are invited to an account',
   claim: 'An agent named you as its owner',
   password_changed: 'Your password was changed',
+  address_changed: 'Your mail address was changed',
 } satisfies Record<OutgoingMail['kind'], string>
 
 const ignore = 'If you did not ask for it, ignore this mail.'

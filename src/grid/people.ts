@@ -8,11 +8,12 @@ import type { LinkKind } from '../store/global/links.ts'
 import type { Store } from '../store/store.ts'
 import { checkName } from './accounts.ts'
 import { normalEmail } from './email.ts'
+import { takeSignInAttempt } from './throttle.ts'
 
 /** How long each kind of one-time link can be used. Security: section 8. */
 export const linkLifetimeMs: Record<LinkKind, number> = {
   set_up: day,
-  verify: day,
+  verify: 15 * minute,
   sign_in: 15 * minute,
   reset: 15 * minute,
   change_email: 15 * minute,
@@ -80,13 +81,20 @@ export async function setUp(store: Store, token: string, input: SetUp): Promise<
 }
 
 /**
- * The person behind a mail address and a password. Takes as long for an address that nobody has.
- * Fails with `sign_in_failed`.
+ * The person behind a mail address and a password. Takes as long for an address that nobody has. `address` is the
+ * client's, as limits count it. Fails with `sign_in_failed` or `rate_limit_exceeded`. Security: A5, E1.
  */
-export async function signIn(store: Store, input: { email: string; password: string }): Promise<string> {
-  const user = await store.global.users.byEmail(signInEmail(input.email))
+export async function signIn(
+  store: Store,
+  input: { email: string; password: string },
+  address: string,
+): Promise<string> {
+  const email = signInEmail(input.email)
+  const attempt = await takeSignInAttempt(store, email, address)
+  const user = await store.global.users.byEmail(email)
   const isRight = await verifyPassword(user?.passwordHash, input.password)
   if (!user || !isRight) throw new GridError('sign_in_failed', 'The address or the password is wrong.')
+  await attempt.succeeded()
   return user.id
 }
 
@@ -99,6 +107,7 @@ function signInEmail(text: string): string {
   }
 }
 
-function linkExpired(): GridError {
+/** What is said of every link that opens nothing. */
+export function linkExpired(): GridError {
   return new GridError('link_expired', 'This link was used already or has expired. Ask for a new one.')
 }

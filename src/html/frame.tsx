@@ -33,6 +33,11 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
               <Badge>{role}</Badge>
             </a>
           ))}
+          <hr />
+          <a class='item' href={paths.newAccount}>
+            <Icon name='plus' />
+            New account
+          </a>
         </div>
       </details>
       <details class='menu end user spread' data-menu>

@@ -2,6 +2,7 @@
 export const paths = {
   home: '/',
   signIn: '/sign-in',
+  newAccount: '/new-account',
   /** POST with `csrf`. */
   signOut: '/sign-out',
 } as const

@@ -15,9 +15,11 @@ import { prepareHandOuts } from './account/hand-outs.ts'
 import { prepareKeys } from './account/keys.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareMailbox } from './account/mailbox.ts'
+import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
 import { prepareSkills } from './account/skills.ts'
+import { prepareTeam } from './account/team.ts'
 import type { Turns } from '../lib/turns.ts'
 import { Scope, type Statement } from './bound.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
@@ -104,9 +106,11 @@ function prepareNouns(db: Db, crossings: Crossings) {
     keys: prepareKeys(db),
     mailbox: prepareMailbox(db),
     messages: prepareMessages(db),
+    profile: prepareProfile(db),
     receipts: prepareReceipts(db),
     retention: prepareRetention(db),
     skills: prepareSkills(db),
+    team: prepareTeam(db),
   }
 }
 

@@ -6,6 +6,7 @@ import { prepareAttempts } from './global/attempts.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareCredentials } from './global/credentials.ts'
 import { prepareInstances } from './global/instances.ts'
+import { prepareInvitations } from './global/invitations.ts'
 import { prepareLinks } from './global/links.ts'
 import { prepareOAuth } from './global/oauth.ts'
 import { prepareRetention } from './global/retention.ts'
@@ -23,6 +24,7 @@ export function prepareGlobalTables(db: Db, crossings: Crossings) {
     claims: prepareClaims(db, crossings),
     credentials: prepareCredentials(db, crossings),
     instances: prepareInstances(db, crossings),
+    invitations: prepareInvitations(db, crossings),
     links: prepareLinks(db),
     oauth: prepareOAuth(db, crossings),
     retention: prepareRetention(db, crossings),

@@ -5,6 +5,7 @@ import { isSetUpOpen, setUp } from '../grid/people.ts'
 import { Notice } from '../html/bits.tsx'
 import { Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
+import { formFault } from './faults.ts'
 import type { OpenVisit, Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -30,28 +31,52 @@ export function setUpPages({ get, post }: Pages<OpenVisit>, { store, sessions }:
   }, show)
 }
 
-function show({ csrf, form, fault, param }: OpenVisit) {
-  const field = (name: string) => ({
-    name,
-    isRequired: true,
-    value: form.get(name) ?? '',
-    error: fault?.details.field === name ? fault.message : undefined,
-  })
+function show(visit: OpenVisit) {
+  const { csrf, form, param } = visit
+  const action = `/set-up/${encodeURIComponent(param('token'))}`
+  const fault = formFault(visit, action, ['accountName', 'name', 'email', 'password'])
   return barePage(
     { title: 'Set up the grid' },
     <>
       <h1>Set up the grid</h1>
-      <p class='soft'>You make the first account and own it. Others come by invitation.</p>
-      {fault && !fault.details.field && <Notice kind='bad'>{fault.message}</Notice>}
-      <Form action={`/set-up/${encodeURIComponent(param('token'))}`} csrf={csrf}>
-        <TextInput {...field('accountName')} label='Account' hint='Your team or company.' maxLength={80} isFocused />
-        <TextInput {...field('name')} label='Your name' autocomplete='name' maxLength={80} />
-        <TextInput {...field('email')} label='E-mail' type='email' autocomplete='username' />
+      <p>You are the first. This makes your user and the first account, which you own.</p>
+      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+      <Form action={action} csrf={csrf}>
+        <TextInput
+          name='accountName'
+          label='Name of the account'
+          hint='A company, a team or a project. It can be changed later.'
+          value={form.get('accountName') ?? ''}
+          error={fault.accountName}
+          maxLength={80}
+          isRequired
+          isFocused
+        />
+        <TextInput
+          name='name'
+          label='Your name'
+          value={form.get('name') ?? ''}
+          error={fault.name}
+          autocomplete='name'
+          maxLength={80}
+          isRequired
+        />
+        <TextInput
+          name='email'
+          type='email'
+          label='E-mail'
+          value={form.get('email') ?? ''}
+          error={fault.email}
+          autocomplete='username'
+          isRequired
+        />
         <PasswordInput
-          {...field('password')}
+          name='password'
           label='Password'
-          hint='10 characters or more.'
+          hint='At least 10 characters.'
+          error={fault.password}
           autocomplete='new-password'
+          isRequired
         />
         <SubmitButton isWhole>Make the account</SubmitButton>
       </Form>

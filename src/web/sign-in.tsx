@@ -7,11 +7,12 @@ import { barePage } from '../html/layout.tsx'
 import { type OpenVisit, ownPath, type Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
-/** Signing in and out. */
+/** Signing in with a password, and out. */
 export function signInPages({ get, post }: Pages<OpenVisit>, { store, sessions }: Web): void {
   get('/sign-in', show)
   post('/sign-in', async ({ request, form, address }) => {
-    const userId = await signIn(store, { email: form.get('email') ?? '', password: form.get('password') ?? '' })
+    const input = { email: form.get('email') ?? '', password: form.get('password') ?? '' }
+    const userId = await signIn(store, input, address)
     return { goTo: ownPath(form.get('next')), cookie: await sessions.begin(request, userId, address) }
   }, show)
   post('/sign-out', async ({ request }) => ({ goTo: '/', cookie: await sessions.end(request) }))
@@ -19,7 +20,8 @@ export function signInPages({ get, post }: Pages<OpenVisit>, { store, sessions }
 
 function show({ visitor, csrf, query, form, fault }: OpenVisit) {
   const next = ownPath(form.get('next') ?? query.get('next'))
-  if (visitor) return { goTo: next }
+  if (visitor && !fault) return { goTo: next }
+  const onward = next === '/' ? '' : `?next=${encodeURIComponent(next)}`
   return barePage(
     { title: 'Sign in' },
     <>
@@ -29,16 +31,19 @@ function show({ visitor, csrf, query, form, fault }: OpenVisit) {
         <input type='hidden' name='next' value={next} />
         <TextInput
           name='email'
-          label='E-mail'
           type='email'
+          label='E-mail'
+          value={form.get('email') ?? ''}
           autocomplete='username'
           isRequired
           isFocused
-          value={form.get('email') ?? ''}
         />
         <PasswordInput name='password' label='Password' autocomplete='current-password' isRequired />
         <SubmitButton isWhole>Sign in</SubmitButton>
       </Form>
+      <p class='small'>
+        <a href={`/sign-in-link${onward}`}>Mail me a link instead</a> · <a href='/reset'>Forgot your password?</a>
+      </p>
     </>,
   )
 }

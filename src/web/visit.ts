@@ -9,7 +9,7 @@ import type { AppFrame } from '../html/layout.tsx'
 import type { NavItem } from '../html/paths.ts'
 import { readForm } from '../lib/form.ts'
 import type { AccountStore } from '../store/account.ts'
-import { httpStatus } from '../wire.ts'
+import { errorHeaders, httpStatus } from '../wire.ts'
 import { noticeOf } from './notices.ts'
 import type { Web } from './web.ts'
 
@@ -143,6 +143,12 @@ export function accountPages(app: Hono<AppEnv>, { sessions, address }: Web): Pag
   }
 }
 
+/** The signed-in person of a page that needs one, in whatever account. Fails with `unauthenticated`. */
+export function signedIn({ visitor }: OpenVisit): Visitor {
+  if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
+  return visitor
+}
+
 /** Where to sign in, and to come back from. */
 export function signInPath({ pathname, search }: URL): string {
   return pathname === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(pathname + search)}`
@@ -163,6 +169,7 @@ async function attempt<V extends OpenVisit>(visit: V, act: Handler<V>, page?: Ha
   } catch (error) {
     if (!page || !(error instanceof GridError) || !repairable.includes(error.kind)) throw error
     const { body, headers } = asResponse(await page({ ...visit, fault: error }))
+    for (const [name, value] of Object.entries(errorHeaders(error))) headers.set(name, value)
     return new Response(body, { status: httpStatus[error.kind], headers })
   }
 }

@@ -2,14 +2,23 @@
 import { type Context, Hono } from 'hono'
 import type { Sessions } from '../auth/session.ts'
 import type { AppEnv } from '../edge.ts'
-import { GridError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, htmlError } from '../wire.ts'
 import { claimPages } from './claim.tsx'
 import { claimProofPages } from './claim-proof.tsx'
+import { invitationPages } from './invitation.tsx'
+import { newAccountPages } from './new-account.tsx'
 import { overview } from './overview.tsx'
+import { resetPages } from './reset.tsx'
 import { setUpPages } from './set-up.tsx'
+import { accountSettingsPages } from './settings-account.tsx'
+import { profilePages } from './settings-profile.tsx'
+import { sessionPages } from './settings-sessions.tsx'
+import { teamPages } from './settings-team.tsx'
+import { settingsPath } from './settings.tsx'
+import { signInLinkPages } from './sign-in-link.tsx'
 import { signInPages } from './sign-in.tsx'
+import { verifyPages } from './verify.tsx'
 import { accountPages, openPages, signInPath } from './visit.ts'
 import { welcome } from './welcome.tsx'
 
@@ -26,22 +35,30 @@ export function web(web: Web): Hono<AppEnv> {
   const { store: { deps }, sessions } = web
   const app = new Hono<AppEnv>({ strict: true })
   const open = openPages(app, web)
-  const { get } = accountPages(app, web)
+  const pages = accountPages(app, web)
 
   app.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
     if (!visitor) return welcome(deps.config)
     const [first] = visitor.accounts
-    if (!first) {
-      throw new GridError('account_not_found', 'You belong to no account. Ask an owner or admin to invite you.')
-    }
-    return c.redirect(`/accounts/${first.id}`, 303)
+    return c.redirect(first ? `/accounts/${first.id}${new URL(c.req.url).search}` : '/new-account', 303)
   })
   signInPages(open, web)
+  signInLinkPages(open, web)
+  resetPages(open, web)
+  verifyPages(open, web)
   setUpPages(open, web)
   claimPages(open, web)
   claimProofPages(open, web)
-  get('', overview)
+  invitationPages(open, web)
+  newAccountPages(open, web)
+
+  pages.get('', overview)
+  pages.get('/settings', (visit) => ({ goTo: settingsPath(visit, 'profile') }))
+  profilePages(pages, web)
+  accountSettingsPages(pages, web)
+  teamPages(pages, web)
+  sessionPages(pages, web)
 
   app.onError((error, c) => {
     const known = asGridError(error, deps.log, c.get('requestId'))

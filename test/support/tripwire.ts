@@ -22,6 +22,7 @@ export const allowedCrossings = [
   'grant by code',
   'grant of a person by id',
   'grants of a person',
+  'invitation by token',
   'live alias',
   'memberships of a user',
   'new deliveries',

@@ -34,7 +34,7 @@ export function prepareKeys(db: Db) {
     lastUsedAt: credentials.lastUsedAt,
   }).from(credentials)
     .where(own(credentials, eq(credentials.kind, 'admin_key'), isNull(credentials.revokedAt)))
-    .orderBy(desc(credentials.createdAt)).prepare()
+    .orderBy(desc(credentials.createdAt), desc(credentials.id)).prepare()
   const liveAdminKey = own(
     credentials,
     eq(credentials.id, p('id')),
@@ -53,6 +53,8 @@ export function prepareKeys(db: Db) {
     ne(credentials.id, p('id')),
     isNull(credentials.revokedAt),
   )).toSQL()
+  const revokeOfUser = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
+    .where(own(credentials, eq(credentials.userId, p('user')), isNull(credentials.revokedAt))).toSQL()
   const used = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.id, p('id')))).toSQL()
 
@@ -73,6 +75,8 @@ export function prepareKeys(db: Db) {
       /** End every key of an agent but one. */
       revokeOthersOfAgent: (agent: string, id: string, at: number) =>
         scope.bind(revokeOthersOfAgent, { agent, id, at }),
+      /** End every admin key that a person made. */
+      revokeOfUser: (user: string, at: number) => scope.bind(revokeOfUser, { user, at }),
       used: (id: string, at: number) => scope.bind(used, { id, at }),
     }),
   }

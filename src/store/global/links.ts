@@ -38,6 +38,8 @@ export function prepareLinks(db: Db) {
   // `IS` also finds the link that belongs to nobody.
   const endOpen = db.update(links).set({ usedAt: sql`${p('at')}` })
     .where(and(sql`${links.userId} IS ${p('user')}`, eq(links.kind, p('kind')), isNull(links.usedAt))).toSQL()
+  const endAll = db.update(links).set({ usedAt: sql`${p('at')}` })
+    .where(and(eq(links.userId, p('user')), isNull(links.usedAt))).toSQL()
 
   return {
     /** The link with this SHA-256, if it can still be used. */
@@ -50,5 +52,7 @@ export function prepareLinks(db: Db) {
     ],
     /** End the open links of one kind of a person; null: those that belong to nobody. */
     endOpen: (user: string | null, kind: LinkKind, at: number): Statement => bind(endOpen, { user, kind, at }),
+    /** End every open link of a person. */
+    endAll: (user: string, at: number): Statement => bind(endAll, { user, at }),
   }
 }

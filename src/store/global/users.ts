@@ -1,7 +1,7 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, exists, isNotNull, isNull, sql } from 'drizzle-orm'
 import { accounts, memberships, users } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../bound.ts'
+import { ask, bind, demand, p, type Statement } from '../bound.ts'
 
 /** A person. Times are milliseconds since the epoch. */
 export type User = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareUsers>['byId']>>>
@@ -45,6 +45,15 @@ export function prepareUsers(db: Db, crossings: Crossings) {
   const proveEmail = db.update(users).set({ emailVerifiedAt: sql`${p('at')}` })
     .where(and(eq(users.id, p('id')), eq(users.email, p('email')), isNull(users.emailVerifiedAt))).toSQL()
 
+  const setEmail = db.update(users).set({ email: sql`${p('email')}`, emailVerifiedAt: sql`${p('at')}` })
+    .where(eq(users.id, p('id'))).toSQL()
+  const proved = db.select({ id: users.id }).from(users)
+    .where(and(eq(users.id, p('id')), eq(users.email, p('email')), isNotNull(users.emailVerifiedAt)))
+  const requireProved = demand(db, exists(proved))
+  const unchanged = db.select({ id: users.id }).from(users)
+    .where(and(eq(users.id, p('id')), eq(users.passwordHash, p('hash'))))
+  const requirePassword = demand(db, exists(unchanged))
+
   return {
     byEmail: async (email: string) => (await ask(byEmail, { email }))[0],
     byId: async (id: string) => (await ask(byId, { id }))[0],
@@ -67,5 +76,11 @@ export function prepareUsers(db: Db, crossings: Crossings) {
     setPassword: (id: string, hash: string): Statement => bind(setPassword, { id, hash }),
     /** The person showed that the mailbox is theirs, unless their address has changed since. */
     proveEmail: (id: string, email: string, at: number): Statement => bind(proveEmail, { id, email, at }),
+    /** Another address, which the person proved. A constraint error when it has a user. */
+    setEmail: (id: string, email: string, at: number): Statement => bind(setEmail, { id, email, at }),
+    /** Fails the unit unless this is the person's address, and proved, when it runs. */
+    requireProved: (id: string, email: string): Statement => bind(requireProved, { id, email }),
+    /** Fails the unit unless this is still what the person's password is checked against. */
+    requirePassword: (id: string, hash: string): Statement => bind(requirePassword, { id, hash }),
   }
 }

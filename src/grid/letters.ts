@@ -1,0 +1,73 @@
+/** What people are mailed, and when it is not. Security A1, E1. */
+import type { Statement } from '../store/bound.ts'
+import type { Store } from '../store/store.ts'
+import type { SentInvitation } from './invitations.ts'
+import {
+  addressChangedMail,
+  invitationMail,
+  type Letter,
+  passwordChangedMail,
+  passwordResetMail,
+  signInMail,
+  verifyAddressMail,
+} from './mails.ts'
+import { type MailedLinkKind, newLink } from './links.ts'
+import { sendMail } from './send-mail.ts'
+import { takeMailAttempt } from './throttle.ts'
+
+const letters = {
+  sign_in: signInMail,
+  reset: passwordResetMail,
+  verify: verifyAddressMail,
+  change_email: verifyAddressMail,
+} satisfies Record<MailedLinkKind, unknown>
+
+/**
+ * Mail a new link of a kind. An address without a person takes the same limits and the same work, and gets nothing,
+ * so that whoever asks does not learn which it was (security E1). Beyond a limit there is no link and no mail either.
+ * `ending`: statements of the same write.
+ */
+export async function mailNewLink(
+  store: Store,
+  kind: MailedLinkKind,
+  to: { userId: string | null; email: string; query?: string; ending?: Statement[] },
+  address: string,
+): Promise<void> {
+  const { userId, email, query = '', ending = [] } = to
+  const { config, log, mail } = store.deps
+  if (!(await takeMailAttempt(store, email, address))) {
+    log.info('A link was not mailed: over a limit', { kind })
+    return
+  }
+  const { url, statement } = await newLink(store, kind, { userId, email })
+  await store.write([...ending, statement])
+  if (userId !== null) mail.send({ to: email, ...letters[kind](config, url + query) })
+}
+
+/** Mail an invitation. False when a limit of mails was reached. */
+export async function mailInvitation(
+  store: Store,
+  { email, url, role }: SentInvitation,
+  from: { invitedBy: string; accountName: string },
+  address: string,
+): Promise<boolean> {
+  const letter = invitationMail(store.deps.config, url, { ...from, role })
+  return await sendMail(store, { to: email, ...letter }, address)
+}
+
+/**
+ * Tell a person what happened to them. No limit keeps it back: it follows only on what the person proved, and who
+ * took their password could use the limits up before.
+ */
+function tell(store: Store, to: string, letter: Letter): void {
+  store.deps.mail.send({ to, ...letter })
+}
+
+export function tellPasswordChanged(store: Store, to: string): void {
+  tell(store, to, passwordChangedMail(store.deps.config))
+}
+
+/** To the address that the person had before. */
+export function tellAddressChanged(store: Store, to: string): void {
+  tell(store, to, addressChangedMail(store.deps.config))
+}

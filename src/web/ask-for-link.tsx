@@ -1,0 +1,73 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { askForLink } from '../grid/mailbox-proofs.ts'
+import { Notice } from '../html/bits.tsx'
+import { Form, SubmitButton, TextInput } from '../html/form.tsx'
+import { barePage } from '../html/layout.tsx'
+import { formFault } from './faults.ts'
+import { MailNote } from './mail-note.tsx'
+import { noticeOf, saying } from './notices.ts'
+import { type OpenVisit, ownPath, type Pages } from './visit.ts'
+import type { Web } from './web.ts'
+
+interface Words {
+  title: string
+  lead: string
+  button: string
+}
+
+/** A page that mails a link to whoever gives an address. The answer is the same for every address (security E1). */
+export function askPages(
+  { get, post }: Pages<OpenVisit>,
+  web: Web,
+  { path, kind, words }: { path: string; kind: 'sign_in' | 'reset'; words: Words },
+): void {
+  const show = (visit: OpenVisit) => ask(visit, web, path, words)
+  get(path, show)
+  post(path, async ({ form, address }) => {
+    await askForLink(web.store, kind, { email: form.get('email') ?? '', next: ownPath(form.get('next')) }, address)
+    return { goTo: saying(path, 'link-sent') }
+  }, show)
+}
+
+function ask(visit: OpenVisit, web: Web, path: string, { title, lead, button }: Words) {
+  const { csrf, form, query } = visit
+  const fault = formFault(visit, path, ['email'])
+  const said = noticeOf(query)
+  return barePage(
+    { title },
+    <>
+      <h1>{title}</h1>
+      {said
+        ? (
+          <>
+            <Notice kind='good' title='Look into your mailbox'>{said.text}</Notice>
+            <MailNote web={web} />
+          </>
+        )
+        : (
+          <>
+            <p>{lead}</p>
+            {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+            <Form action={path} csrf={csrf}>
+              <input type='hidden' name='next' value={ownPath(form.get('next') ?? query.get('next'))} />
+              <TextInput
+                name='email'
+                type='email'
+                label='E-mail'
+                value={form.get('email') ?? ''}
+                error={fault.email}
+                autocomplete='username'
+                isRequired
+                isFocused
+              />
+              <SubmitButton isWhole>{button}</SubmitButton>
+            </Form>
+          </>
+        )}
+      <p class='small'>
+        <a href='/sign-in'>Back to signing in</a>
+      </p>
+    </>,
+  )
+}

@@ -1,0 +1,23 @@
+// In this order: most browsers also name those they descend from.
+const browsers: [RegExp, string][] = [
+  [/\bEdgA?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\b(Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(Chrome|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+]
+const systems: [RegExp, string][] = [
+  [/\b(iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMacintosh\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/** What people recognise a browser by, from how it names itself: `Firefox on Linux`. */
+export function browserInWords(userAgent: string): string {
+  const nameIn = (known: [RegExp, string][]) => known.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const [browser, system] = [nameIn(browsers), nameIn(systems)]
+  if (!browser) return userAgent.slice(0, 40) || 'Unknown browser'
+  return system ? `${browser} on ${system}` : browser
+}

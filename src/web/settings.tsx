@@ -1,0 +1,32 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import { Tabs } from '../html/bits.tsx'
+import { appPage } from '../html/layout.tsx'
+import type { Visit } from './visit.ts'
+
+const tabs = { profile: 'Profile', account: 'Account', team: 'Team', sessions: 'Sessions' } as const
+
+export type SettingsTab = keyof typeof tabs
+
+/** The address of a tab, or of an action on it. */
+export function settingsPath(visit: Pick<Visit, 'path'>, tab: SettingsTab, ...action: string[]): string {
+  return visit.path('settings', tab, ...action)
+}
+
+/** One tab of the settings. */
+export function settingsPage(visit: Visit, current: SettingsTab, content: Child): Promise<Response> {
+  const items = (Object.keys(tabs) as SettingsTab[]).map((tab) => ({
+    title: tabs[tab],
+    href: settingsPath(visit, tab),
+    isCurrent: tab === current,
+  }))
+  return appPage(
+    visit.frame('settings'),
+    { title: 'Settings' },
+    <div class='stack'>
+      <Tabs label='Settings' items={items} />
+      {content}
+    </div>,
+  )
+}

@@ -1,0 +1,192 @@
+/**
+ * Who may post what: every role with every action of the pages, forged past what the page shows (security T3, O6).
+ * A page with a new action gets its row here; without one this test fails.
+ */
+import { afterAll, describe, expect, test } from 'vitest'
+import { roles } from '../../src/auth/actor.ts'
+import { createAdminKey } from '../../src/grid/accounts.ts'
+import { inviteMember } from '../../src/grid/invitations.ts'
+import { newId } from '../../src/lib/id.ts'
+import { dump } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { csrfAt, password, person, signedIn } from '../support/people.ts'
+
+type Who = 'owner' | 'admin' | 'member' | 'viewer'
+
+interface Action {
+  /** Who may; everybody else of the account is refused with 403, and nothing changes. */
+  may: readonly Who[]
+  fields?: Record<string, string>
+  /** Makes what the path or the form names: the values of its parameters, and fields. */
+  given?(grid: TestGrid): Promise<{ params?: Record<string, string>; fields?: Record<string, string> }>
+}
+
+const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
+const managers = ['owner', 'admin'] as const
+const owners = ['owner'] as const
+
+/** By path below `/accounts/:account`. */
+const actions: Record<string, Action> = {
+  '/settings/profile/name': { may: roles, fields: { name: 'Another name' } },
+  '/settings/profile/verify': { may: roles },
+  '/settings/profile/email': { may: roles, fields: { email: 'new@people.example', current: password } },
+  '/settings/profile/password': { may: roles, fields: { current: password, password: 'another horse battery' } },
+  '/settings/sessions/end-others': { may: roles },
+
+  '/settings/account/name': { may: owners, fields: { name: 'Another' } },
+  '/settings/account/keys': { may: managers, fields: { keyName: 'a key' } },
+  '/settings/account/keys/:key/delete': {
+    may: managers,
+    given: async ({ acme }) => ({ params: { key: (await createAdminKey(acme.store, 'doomed')).id } }),
+  },
+
+  '/settings/team/invitations': {
+    may: managers,
+    given: () => Promise.resolve({ fields: { email: `${newId()}@people.example`, role: 'admin' } }),
+  },
+  '/settings/team/invitations/:invitation/again': { may: managers, given: anInvitation },
+  '/settings/team/invitations/:invitation/withdraw': { may: managers, given: anInvitation },
+  '/settings/team/members/:member/role': { may: managers, fields: { role: 'admin' }, given: aMember },
+  '/settings/team/members/:member/remove': { may: managers, given: aMember },
+  '/settings/team/leave': { may: roles },
+  '/settings/team/hand-over': {
+    may: owners,
+    given: async (grid) => ({ fields: { member: (await person(grid, { role: 'member' })).id } }),
+  },
+}
+
+/** Actions on what is one's own and nobody else's, whatever the role: they have tests of their own. */
+const withoutRow: Record<string, string> = {
+  '/settings/sessions/:session/end': 'ends a session of the person alone (web/settings)',
+}
+
+/** POST routes outside accounts, and what they go by. */
+const open: Record<string, string> = {
+  '/a2a/v1/grid': 'a bearer key, no cookie',
+  '/a2a/v1/grid/': 'the same',
+  '/api/v1/agentic-signup': 'nothing: everybody may',
+  '/sign-in': 'a password',
+  '/sign-out': 'the session',
+  '/sign-in-link': 'nothing: everybody may ask',
+  '/sign-in-link/:token': 'the link',
+  '/reset': 'nothing: everybody may ask',
+  '/reset/:token': 'the link',
+  '/verify/:token': 'the link and the session',
+  '/new-address/:token': 'the link and the session',
+  '/set-up/:token': 'the link',
+  '/claim/:token': 'the link, the session and the mailbox (web/claim)',
+  '/claim/:token/proof': 'the link',
+  '/claim/:token/:proof': 'both links',
+  '/invitations/:token': 'the link and the session',
+  '/invitations/:token/register': 'the link',
+  '/new-account': 'the session',
+  '/oauth/authorize': 'the session, and what its picker showed (oauth/authorize)',
+  '/oauth/token': 'the client and its code or refresh token',
+  '/oauth/register': 'nothing: everybody may',
+  '/oauth/revoke': 'the client and its token',
+  '/api/oauth/api-key': 'an access token of an agent',
+}
+
+describe('the table of roles and actions', async () => {
+  const grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+  afterAll(() => grid.close())
+
+  test('has a row for every POST route', () => {
+    const posts = grid.app.routes.filter(({ method }) => method === 'POST').map(({ path }) => path)
+    const known = [
+      ...[...Object.keys(actions), ...Object.keys(withoutRow)].map((path) => `/accounts/:account${path}`),
+      ...Object.keys(open),
+    ]
+
+    expect([...new Set(posts)].sort()).toEqual(known.sort())
+  })
+
+  const cases = Object.entries(actions).flatMap(([path, action]) => roles.map((role) => [role, path, action] as const))
+  test.each(cases)('%s: %s', async (role, path, { may, ...action }) => {
+    const { at, fields } = await ready(path, action)
+    const who = await person(grid, { role, isVerified: false })
+    const one = await signedIn(grid, who)
+    const csrf = await csrfAt(one, `/accounts/${grid.acme.id}/settings/sessions`)
+    const before = await dump(grid, grid.acme, ['activity'])
+
+    const response = await post(one, at, { csrf, ...fields })
+
+    if (may.includes(role)) {
+      expect([200, 303]).toContain(response.status)
+    } else {
+      expect(response.status).toBe(403)
+      expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
+    }
+  })
+
+  const strangers = Object.entries(actions).flatMap(([path, action]) =>
+    (['owner of another account', 'nobody'] as const).map((who) => [who, path, action] as const)
+  )
+  test.each(strangers)('%s: %s', async (who, path, action) => {
+    const { at, fields } = await ready(path, action)
+    const isNobody = who === 'nobody'
+    const one = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
+    const csrf = await csrfAt(one, `/accounts/${grid.evil.id}/settings/sessions`)
+    if (isNobody) one.cookies.clear()
+    const before = await dump(grid, grid.acme)
+
+    const response = await post(one, at, { csrf, ...fields })
+
+    expect(response.status).toBe(isNobody ? 401 : 404)
+    expect(await dump(grid, grid.acme)).toBe(before)
+  })
+
+  test.each(Object.entries(actions))('without the token of the session: %s', async (path, action) => {
+    const { at, fields } = await ready(path, action)
+    const one = await signedIn(grid, await person(grid, { role: 'owner' }))
+    const before = await dump(grid, grid.acme)
+
+    expect((await post(one, at, fields)).status).toBe(403)
+    expect(await dump(grid, grid.acme)).toBe(before)
+  })
+
+  test.each([...Object.entries(actions)].filter(([path]) => path.includes('/:')))(
+    'what an owner of another account names in their own is not found: %s',
+    async (path, action) => {
+      const { at, fields } = await ready(path, action)
+      const one = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
+      const csrf = await csrfAt(one, `/accounts/${grid.evil.id}/settings/sessions`)
+      const before = await dump(grid, grid.acme)
+      const foreign = at.replace(grid.acme.id, grid.evil.id)
+      const random = foreign.replace(/(?<=settings\/\w+\/\w+\/)[^/]+/, newId())
+
+      const answers = await Promise.all([foreign, random].map((path) => post(one, path, { csrf, ...fields })))
+
+      expect(answers.map(({ status }) => status)).toEqual([404, 404])
+      const [said, saidOfRandom] = await Promise.all(answers.map((answer) => answer.text()))
+      expect(said.replace(uuid, '…')).toBe(saidOfRandom.replace(uuid, '…'))
+      expect(await dump(grid, grid.acme)).toBe(before)
+    },
+  )
+
+  /** The address of an action on what was made for it. */
+  async function ready(path: string, { fields = {}, given }: Omit<Action, 'may'>) {
+    const made = await given?.(grid)
+    const filled = path.replace(/:(\w+)/g, (_, name) => made!.params![name])
+    return { at: `/accounts/${grid.acme.id}${filled}`, fields: { ...fields, ...made?.fields } }
+  }
+})
+
+function post(one: Awaited<ReturnType<typeof signedIn>>, path: string, fields: Record<string, string>) {
+  return one.request(path, {
+    method: 'POST',
+    headers: { 'Origin': 'http://localhost:8787', 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(fields).toString(),
+  })
+}
+
+async function aMember(grid: TestGrid) {
+  return { params: { member: (await person(grid, { role: 'viewer' })).id } }
+}
+
+async function anInvitation(grid: TestGrid) {
+  const owner = await person(grid, { role: 'owner' })
+  const account = grid.store.account(grid.acme.id, owner.actor('owner'))
+  const { id } = await inviteMember(account, { email: `${newId()}@people.example`, role: 'member' })
+  return { params: { invitation: id } }
+}
