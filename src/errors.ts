@@ -43,6 +43,7 @@ export const errorKinds = {
   message_not_found: 'not_found',
   not_found: 'not_found',
   recipient_not_found: 'not_found',
+  skill_not_found: 'not_found',
   task_not_found: 'not_found',
 
   alias_reserved: 'conflict',
@@ -53,6 +54,7 @@ export const errorKinds = {
   guardrail_taken: 'conflict',
   last_owner: 'conflict',
   idempotency_conflict: 'conflict',
+  skill_taken: 'conflict',
   write_conflict: 'conflict',
 
   rate_limit_exceeded: 'limited',

@@ -5,11 +5,14 @@ import type { AppEnv } from '../edge.ts'
 import { GridError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, htmlError } from '../wire.ts'
+import { channelPages } from './channels.tsx'
 import { claimPages } from './claim.tsx'
 import { claimProofPages } from './claim-proof.tsx'
+import { guardrailPages } from './guardrails.tsx'
 import { overview } from './overview.tsx'
 import { setUpPages } from './set-up.tsx'
 import { signInPages } from './sign-in.tsx'
+import { skillPages } from './skills.tsx'
 import { accountPages, openPages, signInPath } from './visit.ts'
 import { welcome } from './welcome.tsx'
 
@@ -26,7 +29,7 @@ export function web(web: Web): Hono<AppEnv> {
   const { store: { deps }, sessions } = web
   const app = new Hono<AppEnv>({ strict: true })
   const open = openPages(app, web)
-  const { get } = accountPages(app, web)
+  const pages = accountPages(app, web)
 
   app.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
@@ -41,7 +44,10 @@ export function web(web: Web): Hono<AppEnv> {
   setUpPages(open, web)
   claimPages(open, web)
   claimProofPages(open, web)
-  get('', overview)
+  pages.get('', overview)
+  channelPages(pages)
+  skillPages(pages)
+  guardrailPages(pages)
 
   app.onError((error, c) => {
     const known = asGridError(error, deps.log, c.get('requestId'))

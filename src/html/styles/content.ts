@@ -4,6 +4,7 @@ export const content = `
   background: var(--panel); border: 1px solid var(--line); border-radius: var(--round-l); box-shadow: var(--shadow) }
 .card.flush { padding: 0; gap: 0 }
 .card.flush > .card-head { padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
+.card.flush > .inside { padding: var(--s4) 1.25rem 1.25rem }
 .card.danger { border-color: color-mix(in srgb, var(--danger) 35%, var(--line)) }
 .card-head { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2) var(--s4) }
 .card-head > div:first-child { flex: 1 1 14rem }
