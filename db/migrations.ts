@@ -76,5 +76,16 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE INDEX `sessions_user` ON `sessions` (`user_id`);",
       "CREATE INDEX `sessions_expire` ON `sessions` (`expires_at`);"
     ]
+  },
+  {
+    "name": "0003_goofy_nighthawk",
+    "hash": "c3270e04461e366e6f7c4f90cccade96771e1e08acafa7ca4026687d5288b056",
+    "createdAt": 1795292935979,
+    "statements": [
+      "DROP INDEX `agent_guardrails_guardrail`;",
+      "CREATE INDEX `agent_guardrails_guardrail` ON `agent_guardrails` (`account_id`,`guardrail_id`,`agent_id`);",
+      "DROP INDEX `agent_skills_skill`;",
+      "CREATE INDEX `agent_skills_skill` ON `agent_skills` (`account_id`,`skill_id`,`agent_id`);"
+    ]
   }
 ]

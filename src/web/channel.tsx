@@ -38,7 +38,7 @@ export function oneChannelPages({ get, post }: Pages<Visit>): void {
     const input = { channel: visit.param('channel'), remove: namedAgents(visit.form) }
     await visit.record('change_channel_members', input, (account) => changeChannelMembers(account, input))
     return done(visit, 'member-removed-from-channel')
-  }, show)
+  })
 
   post('/channels/:channel/delete', async (visit) => {
     const id = visit.param('channel')
@@ -74,11 +74,10 @@ async function show(visit: Visit) {
     mayManage ? channels.outside(channel.id, at.search, maxOffered + 1) : [],
   ])
   const around = { members, outside, at: { ...at, search: '' }, now: account.deps.now() }
-  const rest = ['', 'members', 'members/remove']
-    .map((part) =>
-      formFault(visit, `${at.path}${part && `/${part}`}`, part === 'members' ? ['members'] : ['description']).rest
-    )
-    .find((text) => text !== undefined)
+  const { rest } = {
+    ...formFault(visit, at.path, ['description']),
+    ...formFault(visit, `${at.path}/members`, ['members']),
+  } as { rest?: string }
 
   return await appPage(
     visit.frame('channels'),
@@ -90,7 +89,9 @@ async function show(visit: Visit) {
     <>
       {rest && <Notice kind='bad'>{rest}</Notice>}
       <div class='grid halves'>
-        <Members visit={visit} channel={channel} around={around} />
+        <div class='stack'>
+          <Members visit={visit} channel={channel} around={around} />
+        </div>
         <div class='stack'>
           {mayManage && (
             <AddMembers visit={visit} around={around} search={at.search} isFull={channel.memberCount >= maxMembers} />

@@ -64,10 +64,14 @@ async function list(visit: Visit) {
               caption='Channels'
               rows={channels}
               columns={[
-                { title: 'Channel', cell: ({ id, name }) => <a href={visit.path('channels', id)}>#{name}</a> },
                 {
-                  title: 'Description',
-                  cell: ({ description }) => description && <span class='cut'>{description}</span>,
+                  title: 'Channel',
+                  cell: ({ id, name, description }) => (
+                    <>
+                      <a href={visit.path('channels', id)}>#{name}</a>
+                      {description && <div class='soft small cut'>{description}</div>}
+                    </>
+                  ),
                 },
                 { title: 'Members', align: 'number', cell: ({ memberCount }) => memberCount },
                 { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },

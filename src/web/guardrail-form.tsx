@@ -147,7 +147,7 @@ export function GuardrailForm(
           />
           <Checkbox
             name='enabled'
-            label='On'
+            label='Switched on'
             hint='A guardrail that is off stays attached and is passed over.'
             isChecked={refused ? form.has('enabled') : stored?.enabled ?? true}
           />

@@ -87,30 +87,32 @@ async function show(visit: Visit) {
     <>
       {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
       <div class='grid halves'>
-        {total === 0
-          ? (
-            <Card title='Agents'>
-              <EmptyState icon='agents' title='No agent has this skill'>
-                {mayManage
-                  ? 'Give it to an agent on the page of the agent.'
-                  : 'Owners and admins of the account give it to agents.'}
-              </EmptyState>
-            </Card>
-          )
-          : (
-            <Card title='Agents' lead={`${counted(total, 'agent')} with this skill`} isFlush>
-              <Table
-                id='agents'
-                caption={`Agents with the skill ${skill.name}`}
-                rows={agents}
-                columns={[{
-                  title: 'Agent',
-                  cell: ({ alias, description }) => <AgentLink visit={visit} alias={alias}>{description}</AgentLink>,
-                }]}
-              />
-              <PageLinks label='Pages of agents' at={at} total={total} />
-            </Card>
-          )}
+        <div class='stack'>
+          {total === 0
+            ? (
+              <Card title='Agents'>
+                <EmptyState icon='agents' title='No agent has this skill'>
+                  {mayManage
+                    ? 'Give it to an agent on the page of the agent.'
+                    : 'Owners and admins of the account give it to agents.'}
+                </EmptyState>
+              </Card>
+            )
+            : (
+              <Card title='Agents' lead={`${counted(total, 'agent')} with this skill`} isFlush>
+                <Table
+                  id='agents'
+                  caption={`Agents with the skill ${skill.name}`}
+                  rows={agents}
+                  columns={[{
+                    title: 'Agent',
+                    cell: ({ alias, description }) => <AgentLink visit={visit} alias={alias}>{description}</AgentLink>,
+                  }]}
+                />
+                <PageLinks label='Pages of agents' at={at} total={total} />
+              </Card>
+            )}
+        </div>
         <div class='stack'>
           <Card title='About it'>
             {mayManage

@@ -58,10 +58,14 @@ async function list(visit: Visit) {
               caption='Skills'
               rows={skills}
               columns={[
-                { title: 'Skill', cell: ({ id, name }) => <a href={visit.path('skills', id)}>{name}</a> },
                 {
-                  title: 'Description',
-                  cell: ({ description }) => description && <span class='cut'>{description}</span>,
+                  title: 'Skill',
+                  cell: ({ id, name, description }) => (
+                    <>
+                      <a href={visit.path('skills', id)}>{name}</a>
+                      {description && <div class='soft small cut'>{description}</div>}
+                    </>
+                  ),
                 },
                 { title: 'Agents', align: 'number', cell: ({ agentCount }) => agentCount.toLocaleString('en') },
               ]}

@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 60_000 }, () => {
   )
 
   test.each(pages.filter((page) => /[A-Z]/.test(page)))(
-    '$0 is that for a viewer too',
+    '%s is that for a viewer too',
     async (page) => await look('viewer', grid.acme, page, views[0]),
   )
 
