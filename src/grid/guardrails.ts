@@ -82,7 +82,7 @@ export interface GuardrailSettings {
 }
 
 /**
- * Change a guardrail (by id), for every agent it is attached to.
+ * Change a guardrail (by id), for every agent it is attached to. A token that is kept goes to no other server.
  * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input` or `guardrail_taken`.
  */
 export async function updateGuardrail(
@@ -98,6 +98,12 @@ export async function updateGuardrail(
     const provider = findProvider(guardrail.provider)
     const config = checkConfig(provider, input.config)
     checkToken(provider, token === undefined ? hasToken : token, enabled)
+    // Whoever may change the address could otherwise have a token sent to themself that nobody may see.
+    if (hasToken && token === undefined && originsOf(config) !== originsOf(guardrail.config)) {
+      throw new GridError('invalid_input', 'The address is another one now: write the token that goes there.', {
+        field: 'token',
+      })
+    }
     const named = await account.read.guardrails.byRef(name)
     if (named && named.id !== id) throw guardrailTaken(name)
     const changed: Guardrail = {
@@ -173,6 +179,12 @@ function checkConfig(provider: Provider, config: unknown): unknown {
   const { path, message } = checked.error.issues[0]
   const field = ['config', ...path.map(String)].join('.')
   throw new GridError('invalid_input', `${field}: ${message}`, { field })
+}
+
+/** The servers that a configuration names. */
+function originsOf(config: unknown): string {
+  const texts = Object.values(config as Record<string, unknown>).filter((value) => typeof value === 'string')
+  return texts.filter((text) => /^https?:/i.test(text) && URL.canParse(text)).map((text) => new URL(text).origin).join()
 }
 
 function guardrailTaken(name: string): GridError {

@@ -133,7 +133,7 @@ export function sent(schema: Schema, form: URLSearchParams, path: string): unkno
   if (schema.type === 'boolean') return form.has(path)
   if (schema.type === 'array' && schema.items?.enum) return form.getAll(path)
 
-  const text = (form.get(path) ?? '').replaceAll('\r\n', '\n').trim()
+  const text = (form.get(path) ?? '').trim()
   if (schema.type === 'array') return text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
   if (text === '') return undefined
   const isNumber = (schema.type === 'number' || schema.type === 'integer') && Number.isFinite(Number(text))

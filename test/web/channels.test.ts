@@ -152,11 +152,11 @@ test('the description is changed, and a channel is deleted after a question', as
   const ann = await signedInAs(grid, 'owner')
   const path = `${channels}/${id}`
 
-  const saved = await ann.submit(path, { description: 'for everybody' })
+  const saved = await ann.submit(path, { description: 'for everybody\r\nand more' })
   const deleted = await ann.submit(path, {}, `${path}/delete`)
 
   expect(saved.at).toBe(`${path}?done=saved`)
-  expect(saved.text).toContain('for everybody')
+  expect(saved.html).toContain('for everybody\nand more')
   expect(deleted.at).toBe(`${channels}?done=channel-deleted`)
   expect((await ann.open(path)).status).toBe(404)
   expect((await activityOf(grid)).map(({ tool }) => tool)).toEqual(['update_channel', 'admin_delete_channel'])

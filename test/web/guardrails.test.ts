@@ -183,16 +183,34 @@ test('a token is kept, replaced and removed, and is shown nowhere', async () => 
   expect(seen).not.toContain(token)
 })
 
+test('a token that is kept goes to no other server', async () => {
+  const id = await makeJudge()
+  const ann = await signedInAs(grid, 'owner')
+  const path = `${guardrails}/${id}`
+  const same = { ...judge, 'config.baseUrl': 'https://l.example/another/path' }
+  const elsewhere = { ...judge, 'config.baseUrl': 'https://evil.example' }
+
+  const page = await ann.submit(path, { name: 'judge', ...elsewhere })
+  expect(page.status).toBe(400)
+  expect(page.text).toContain('The address is another one now')
+  expect((await stored(id)).config).toMatchObject({ baseUrl: 'https://l.example' })
+
+  expect((await ann.submit(path, { name: 'judge', ...same })).at).toContain('done=saved')
+  expect((await ann.submit(path, { name: 'judge', token: 'theirs', ...elsewhere })).at).toContain('done=saved')
+})
+
 test('a guardrail is switched on again only with its token, also when somebody removes it in between', async () => {
   const id = await makeJudge()
   const ann = await signedInAs(grid, 'owner')
   const { enabled: _, ...off } = judge
+  const here = { 'config.baseUrl': 'https://l.example' }
 
-  await Promise.all([
-    forge(ann, `${guardrails}/${id}`, { name: 'judge', removeToken: 'on', ...off }),
-    forge(ann, `${guardrails}/${id}`, { name: 'judge', ...judge }),
+  const pages = await Promise.all([
+    forge(ann, `${guardrails}/${id}`, { name: 'judge', removeToken: 'on', ...off, ...here }),
+    forge(ann, `${guardrails}/${id}`, { name: 'judge', ...judge, ...here }),
   ])
 
+  expect(pages.map(({ status }) => status)).toContain(200)
   const { enabled, hasToken } = await stored(id)
   expect(enabled && !hasToken).toBe(false)
 })

@@ -37,14 +37,14 @@ const value = {
 
 const filled: [string, string][] = [
   ['config.word', ' a "quoted" <word> '],
-  ['config.policy', 'One.\r\nTwo.'],
+  ['config.policy', 'One.\nTwo.'],
   ['config.site', 'https://b.example'],
   ['config.count', '12'],
   ['config.share', '0.25'],
   ['config.mode', 'very_hard'],
   ['config.maybe', 'b'],
   ['config.kinds', 'api_key'],
-  ['config.lines', 'first\r\n\r\nsecond one\r\n'],
+  ['config.lines', 'first\n\nsecond one\n'],
   ['config.nested.url', 'x'],
   ['config.nested.deep.on', 'on'],
 ]
