@@ -4,16 +4,14 @@ import { GridError } from '../errors.ts'
 import { maxDescriptionLength } from '../grid/agents.ts'
 import { changeChannelMembers, type Channel, deleteChannel, maxMembers, updateChannel } from '../grid/channels.ts'
 import { Card, EmptyState, Facts, Notice, Time } from '../html/bits.tsx'
-import { ChoiceList, Form, SubmitButton, TextArea, TextInput } from '../html/form.tsx'
+import { Form, SubmitButton, TextArea } from '../html/form.tsx'
 import { appPage } from '../html/layout.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
+import { AddMembers, maxOffered, namedAgents } from './add-members.tsx'
 import { formFault } from './faults.ts'
-import { AgentLink, counted, OnlyManagers, PageLinks, pageSize, type Place, placeOf, SearchBar } from './listing.tsx'
+import { AgentLink, counted, OnlyManagers, PageLinks, pageSize, type Place, placeOf } from './listing.tsx'
 import type { Pages, Visit } from './visit.ts'
-
-/** How many agents a search for new members offers. */
-const maxOffered = 20
 
 /** The page of one channel, and what can be done there. */
 export function oneChannelPages({ get, post }: Pages<Visit>): void {
@@ -47,16 +45,9 @@ export function oneChannelPages({ get, post }: Pages<Visit>): void {
   })
 }
 
-/** Agents as people name them in one field or in many: ids, or aliases with or without `@`. */
-export function namedAgents(form: URLSearchParams): string[] {
-  return form.getAll('members').flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
-}
-
 /** What the page shows beside the channel. */
 interface Around {
   members: Awaited<ReturnType<Visit['account']['read']['channels']['members']>>
-  /** Agents to be added. One more than `maxOffered` when there are more. */
-  outside: { id: string; alias: string; description: string }[]
   at: Place & { path: string }
   now: number
 }
@@ -73,7 +64,7 @@ async function show(visit: Visit) {
     channels.members(channel.id, pageSize, at.offset),
     mayManage ? channels.outside(channel.id, at.search, maxOffered + 1) : [],
   ])
-  const around = { members, outside, at: { ...at, search: '' }, now: account.deps.now() }
+  const around = { members, at: { ...at, search: '' }, now: account.deps.now() }
   const { rest } = {
     ...formFault(visit, at.path, ['description']),
     ...formFault(visit, `${at.path}/members`, ['members']),
@@ -94,7 +85,13 @@ async function show(visit: Visit) {
         </div>
         <div class='stack'>
           {mayManage && (
-            <AddMembers visit={visit} around={around} search={at.search} isFull={channel.memberCount >= maxMembers} />
+            <AddMembers
+              visit={visit}
+              outside={outside}
+              path={at.path}
+              search={at.search}
+              isFull={channel.memberCount >= maxMembers}
+            />
           )}
           <About visit={visit} channel={channel} around={around} />
           {mayManage && (
@@ -166,67 +163,6 @@ function Members({ visit, channel, around }: { visit: Visit; channel: Channel; a
         ]}
       />
       <PageLinks label='Pages of members' at={at} total={channel.memberCount} />
-    </Card>
-  )
-}
-
-function AddMembers(
-  { visit, around: { outside, at }, search, isFull }: { visit: Visit; around: Around; search: string; isFull: boolean },
-) {
-  const lead = 'Agents of this account.'
-  if (isFull) {
-    return <Card title='Add members' lead={`A channel has at most ${maxMembers} members, and this one has.`} />
-  }
-  const action = `${at.path}/members`
-  const fault = formFault(visit, action, ['members'])
-  const isPosted = new URL(visit.request.url).pathname === action
-  const chosen = isPosted ? visit.form.getAll('members') : []
-  const offered = outside.slice(0, maxOffered)
-  const written = chosen.filter((ref) => !offered.some(({ id }) => id === ref)).join(' ')
-  if (offered.length === 0 && search === '' && !isPosted) {
-    return <Card title='Add members' lead='Every agent of the account is in this channel.' />
-  }
-  const hint = offered.length === 0
-    ? undefined
-    : outside.length > maxOffered
-    ? `The first ${maxOffered}${search && ` with “${search}”`}. Search to find others.`
-    : search && `With “${search}”.`
-  return (
-    <Card title='Add members' lead={lead} isFlush id='add'>
-      <SearchBar path={at.path} label='Find an agent' search={search} />
-      <div class='inside'>
-        <Form action={action} csrf={visit.csrf}>
-          {offered.length > 0
-            ? (
-              <ChoiceList
-                name='members'
-                id='offered'
-                label='Agents'
-                hint={hint}
-                options={offered.map(({ id, alias, description }) => ({
-                  value: id,
-                  title: `@${alias}`,
-                  hint: description,
-                }))}
-                values={chosen}
-                isMultiple
-              />
-            )
-            : <p class='soft'>No agent outside of this channel has “{search}” in alias or description.</p>}
-          <TextInput
-            name='members'
-            label='Or write aliases'
-            value={written}
-            error={fault.members}
-            placeholder='@alice @bob'
-            isMono
-            isOptional
-          />
-          <div class='row'>
-            <SubmitButton>Add members</SubmitButton>
-          </div>
-        </Form>
-      </div>
     </Card>
   )
 }

@@ -8,7 +8,8 @@ import { ButtonLink, ChoiceList, Form, SubmitButton, TextArea, TextInput } from 
 import { Icon } from '../html/icons.tsx'
 import { appPage } from '../html/layout.tsx'
 import { Table } from '../html/table.tsx'
-import { namedAgents, oneChannelPages } from './channel.tsx'
+import { namedAgents } from './add-members.tsx'
+import { oneChannelPages } from './channel.tsx'
 import { formFault } from './faults.ts'
 import { NothingFound, OnlyManagers, PageLinks, pageSize, placeOf, SearchBar } from './listing.tsx'
 import type { Pages, Visit } from './visit.ts'
@@ -67,10 +68,10 @@ async function list(visit: Visit) {
                 {
                   title: 'Channel',
                   cell: ({ id, name, description }) => (
-                    <>
+                    <div>
                       <a href={visit.path('channels', id)}>#{name}</a>
                       {description && <div class='soft small cut'>{description}</div>}
-                    </>
+                    </div>
                   ),
                 },
                 { title: 'Members', align: 'number', cell: ({ memberCount }) => memberCount },

@@ -108,10 +108,10 @@ function choose(visit: Visit) {
               {
                 title: 'Provider',
                 cell: ({ id, name, description }) => (
-                  <>
+                  <div>
                     <a href={visit.path('guardrails', 'new', id)}>{name}</a>
                     <div class='soft small'>{description}</div>
-                  </>
+                  </div>
                 ),
               },
               {

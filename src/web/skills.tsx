@@ -61,10 +61,10 @@ async function list(visit: Visit) {
                 {
                   title: 'Skill',
                   cell: ({ id, name, description }) => (
-                    <>
+                    <div>
                       <a href={visit.path('skills', id)}>{name}</a>
                       {description && <div class='soft small cut'>{description}</div>}
-                    </>
+                    </div>
                   ),
                 },
                 { title: 'Agents', align: 'number', cell: ({ agentCount }) => agentCount.toLocaleString('en') },

@@ -131,6 +131,8 @@ test.each([
   }
   expect(page.html).toContain(`value="${'name' in fields ? fields.name : 'typed'}"`)
   expect(page.html).toMatch(/value="flag" checked/)
+  const typed = Object.entries(fields).filter(([name]) => name.startsWith('config.') && name !== 'config.preset')
+  for (const [, value] of typed) expect(page.html).toMatch(new RegExp(`(value="|>)${value}`))
   expect(page.html).not.toContain(token)
   expect(await grid.acme.store.read.guardrails.foundTotal('')).toBe(1)
   expect(JSON.stringify(await activityOf(grid))).not.toContain(token)
