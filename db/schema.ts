@@ -220,7 +220,8 @@ export const agentSkills = sqliteTable('agent_skills', {
   primaryKey({ columns: [t.accountId, t.agentId, t.skillId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.skillId], foreignColumns: [skills.accountId, skills.id] }),
-  index('agent_skills_skill').on(t.accountId, t.skillId),
+  // With the agent, so that the agents of a skill are counted in the index alone.
+  index('agent_skills_skill').on(t.accountId, t.skillId, t.agentId),
 ])
 
 export const channels = sqliteTable('channels', {
@@ -277,7 +278,7 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   primaryKey({ columns: [t.accountId, t.agentId, t.guardrailId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.guardrailId], foreignColumns: [guardrails.accountId, guardrails.id] }),
-  index('agent_guardrails_guardrail').on(t.accountId, t.guardrailId),
+  index('agent_guardrails_guardrail').on(t.accountId, t.guardrailId, t.agentId),
 ])
 
 /** What was sent. A message lives in its sender's account; recipients hold deliveries that point to it. */

@@ -57,6 +57,7 @@ export const errorKinds = {
   message_not_found: 'not_found',
   not_found: 'not_found',
   recipient_not_found: 'not_found',
+  skill_not_found: 'not_found',
   task_not_found: 'not_found',
 
   alias_reserved: 'conflict',
@@ -68,6 +69,7 @@ export const errorKinds = {
   last_owner: 'conflict',
   member_exists: 'conflict',
   idempotency_conflict: 'conflict',
+  skill_taken: 'conflict',
   write_conflict: 'conflict',
 
   rate_limit_exceeded: 'limited',

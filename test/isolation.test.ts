@@ -9,14 +9,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts.ts'
 import { createAgent, listAgents } from '../src/grid/agents.ts'
-import { createChannel, listChannels } from '../src/grid/channels.ts'
+import { changeChannelMembers, createChannel, listChannels, updateChannel } from '../src/grid/channels.ts'
+import { createGuardrail, deleteGuardrail, updateGuardrail } from '../src/grid/guardrails.ts'
 import { messageStatus } from '../src/grid/message-status.ts'
 import { checkRecipient, sendMessage } from '../src/grid/messages.ts'
 import { cursorAt } from '../src/grid/cursor.ts'
 import { readMessages } from '../src/grid/mailbox.ts'
 import { readAgain } from '../src/grid/read-again.ts'
 import { revokeGrant } from '../src/grid/grants.ts'
-import { listSkills, setSkills } from '../src/grid/skills.ts'
+import { deleteSkill, listSkills, setSkills, updateSkill } from '../src/grid/skills.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
@@ -118,7 +119,7 @@ interface Probe {
   call(account: AccountStore, value: string): Promise<unknown>
 }
 
-type Thing = 'agent' | 'channel' | 'message' | 'credential' | 'grant'
+type Thing = 'agent' | 'channel' | 'message' | 'credential' | 'grant' | 'skill' | 'guardrail'
 
 const probes: Probe[] = [
   { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
@@ -160,6 +161,44 @@ const probes: Probe[] = [
       return createChannel(account, { name: 'ten', members: [...own.slice(0, 5), member, ...own.slice(5)] })
     },
   },
+  {
+    name: 'changeChannelMembers',
+    as: 'admin',
+    takes: 'channel',
+    call: (account, channel) => changeChannelMembers(account, { channel, add: ['own-1'] }),
+  },
+  {
+    name: 'changeChannelMembers with one foreign member among two',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, member) => changeChannelMembers(account, { channel: 'home', add: ['own-1', member] }),
+  },
+  {
+    name: 'changeChannelMembers without a foreign member',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, member) => changeChannelMembers(account, { channel: 'home', remove: [member] }),
+  },
+  {
+    name: 'updateChannel',
+    as: 'admin',
+    takes: 'channel',
+    call: (account, channel) => updateChannel(account, { channel, description: 'mine' }),
+  },
+  {
+    name: 'updateSkill',
+    as: 'admin',
+    takes: 'skill',
+    call: (account, id) => updateSkill(account, id, { name: 'mine' }),
+  },
+  { name: 'deleteSkill', as: 'admin', takes: 'skill', call: deleteSkill },
+  {
+    name: 'updateGuardrail',
+    as: 'admin',
+    takes: 'guardrail',
+    call: (account, id) => updateGuardrail(account, id, { name: 'mine', config: {}, enabled: false }),
+  },
+  { name: 'deleteGuardrail', as: 'admin', takes: 'guardrail', call: deleteGuardrail },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
   { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
 ]
@@ -187,6 +226,7 @@ const withoutProbe: Record<string, string> = {
   attachSkills: 'makes statements for setSkills and createAgent',
   refuseTooManySkills: 'counts the skills of the own account',
   createGuardrail: 'takes a name for the own account',
+  createSkill: 'the same',
   findAgent: 'is how the verbs find an agent',
   deleteAgent: 'admin_delete_agent, above',
   deleteChannel: 'admin_delete_channel, above',
@@ -219,6 +259,9 @@ describe('a verb', () => {
     const gone = await grid.acme.agent('gone')
     await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, gone.id])
     await rows(grid, "UPDATE channels SET deleted_at = 1 WHERE account_id = ? AND name = 'closed'", [grid.acme.id])
+    const guardrail = await createGuardrail(grid.acme.store, { name: 'watch', provider: 'pii' })
+    const [skill] = await grid.acme.store.read.skills.list()
+    await createChannel(grid.evil.store, { name: 'home' })
     for (const alias of ['mallory', ...Array.from({ length: 9 }, (_, n) => `own-${n}`)]) await grid.evil.agent(alias)
 
     const channel = await rows(grid, "SELECT id FROM channels WHERE account_id = ? AND name = 'secret'", [grid.acme.id])
@@ -233,6 +276,8 @@ describe('a verb', () => {
         message: { foreign: id, "of an agent's id": alice.id },
         credential: { foreign: key.id },
         grant: { foreign: grant.grantId },
+        skill: { foreign: skill.id },
+        guardrail: { foreign: guardrail.id },
       },
     }
   })
@@ -245,6 +290,8 @@ describe('a verb', () => {
       message: ['foreign', "of an agent's id"],
       credential: ['foreign'],
       grant: ['foreign'],
+      skill: ['foreign'],
+      guardrail: ['foreign'],
     })[probe.takes].map((kind) => ({ ...probe, kind }))
   )
 

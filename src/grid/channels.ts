@@ -129,6 +129,56 @@ export async function setChannelMembers(
   })
 }
 
+/**
+ * Put agents (ids or aliases) into a channel and take others out, whoever else is in it: all or nothing.
+ * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `agent_not_found` or `invalid_input`.
+ */
+export async function changeChannelMembers(
+  account: AccountStore,
+  input: { channel: string; add?: string[]; remove?: string[] },
+): Promise<Channel> {
+  requireAdmin(account.actor)
+  if (!input.add?.length && !input.remove?.length) {
+    throw new GridError('invalid_input', 'Choose an agent, or write its alias.', { field: 'members' })
+  }
+  return await againOnConflict(async () => {
+    const channel = await findChannel(account, input.channel)
+    const added = (await findMembers(account, input.add ?? [])).map(({ id }) => id)
+    const removed = (await findMembers(account, input.remove ?? [])).map(({ id }) => id)
+    const ids = new Set((await account.read.channels.members(channel.id, maxMembers)).map(({ id }) => id))
+    for (const id of removed) ids.delete(id)
+    for (const id of added) ids.add(id)
+    if (ids.size > maxMembers) throw tooManyMembers()
+    const { channels, agents } = account.change
+    await account.write([
+      channels.requireLive(channel.id),
+      agents.requireLive(added),
+      channels.removeSome(channel.id, removed),
+      channels.addMembers(channel.id, added, account.deps.now()),
+      channels.requireAtMost(channel.id, maxMembers),
+    ])
+    return { ...channel, memberCount: ids.size }
+  })
+}
+
+/**
+ * Describe a channel (id or name) anew. Its name stays: messages carry it.
+ * Fails with `wrong_credential`, `not_allowed`, `channel_not_found` or `invalid_input`.
+ */
+export async function updateChannel(
+  account: AccountStore,
+  input: { channel: string; description: string },
+): Promise<Channel> {
+  requireAdmin(account.actor)
+  const description = checkDescription(input.description)
+  return await againOnConflict(async () => {
+    const channel = await findChannel(account, input.channel)
+    const { channels } = account.change
+    await account.write([channels.requireLive(channel.id), channels.update(channel.id, description)])
+    return { ...channel, description }
+  })
+}
+
 async function findChannel(account: AccountStore, ref: string): Promise<Channel> {
   const channel = await account.read.channels.byRef(ref, bareChannelName(ref))
   if (!channel) throw new GridError('channel_not_found', `Channel '${ref}' not found`, { field: 'channel' })
@@ -137,9 +187,7 @@ async function findChannel(account: AccountStore, ref: string): Promise<Channel>
 
 /** Each agent once, however often and in whatever spelling it is named. */
 async function findMembers(account: AccountStore, refs: string[]): Promise<Agent[]> {
-  if (refs.length > maxMembers) {
-    throw new GridError('invalid_input', `A channel has at most ${maxMembers} members.`, { field: 'members' })
-  }
+  if (refs.length > maxMembers) throw tooManyMembers()
   const found = await account.read.agents.byRefs(refs.map((ref) => ref.trim()), refs.map(bareAlias))
   const byRef = new Map(found.flatMap((agent) => [[agent.id, agent], [agent.alias, agent]]))
   const agents = refs.map((ref) => {
@@ -148,6 +196,10 @@ async function findMembers(account: AccountStore, refs: string[]): Promise<Agent
     return agent
   })
   return [...new Set(agents)]
+}
+
+function tooManyMembers(): GridError {
+  return new GridError('invalid_input', `A channel has at most ${maxMembers} members.`, { field: 'members' })
 }
 
 function aliasesOf(agents: Agent[]): string[] {

@@ -72,6 +72,73 @@ export async function setAgentSkills(
   })
 }
 
+/** A skill of the account. */
+export interface Skill {
+  id: string
+  name: string
+  description: string
+}
+
+/**
+ * Create a skill that no agent has yet.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `skill_taken`.
+ */
+export async function createSkill(account: AccountStore, input: SkillInput): Promise<Skill> {
+  requireAdmin(account.actor)
+  const skill = { id: newId(), ...checkSkill(input, 'name', 'description') }
+  return await againOnConflict(async () => {
+    const named = await account.read.skills.byName(skill.name)
+    // Repeated after a lost answer, the write met its own skill: then it is done.
+    if (named?.id === skill.id) return skill
+    if (named) throw skillTaken(skill.name)
+    await refuseTooManySkills(account, [skill])
+    const { skills } = account.change
+    await account.write([skills.add(skill, account.deps.now()), skills.requireAtMost(maxAccountSkills)])
+    return skill
+  })
+}
+
+/**
+ * Rename and describe a skill anew, for every agent that has it.
+ * Fails with `wrong_credential`, `not_allowed`, `skill_not_found`, `invalid_input` or `skill_taken`.
+ */
+export async function updateSkill(account: AccountStore, id: string, input: SkillInput): Promise<Skill> {
+  requireAdmin(account.actor)
+  const skill = { id, ...checkSkill(input, 'name', 'description') }
+  return await againOnConflict(async () => {
+    await findSkill(account, id)
+    const named = await account.read.skills.byName(skill.name)
+    if (named && named.id !== id) throw skillTaken(skill.name)
+    const { skills } = account.change
+    await account.write([skills.requireThere(id), skills.update(skill)])
+    return skill
+  })
+}
+
+/**
+ * Delete a skill; every agent that has it loses it.
+ * Fails with `wrong_credential`, `not_allowed` or `skill_not_found`.
+ */
+export async function deleteSkill(account: AccountStore, id: string): Promise<{ id: string }> {
+  requireAdmin(account.actor)
+  return await againOnConflict(async () => {
+    await findSkill(account, id)
+    const { skills } = account.change
+    await account.write([skills.requireThere(id), skills.detach(id), skills.remove(id)])
+    return { id }
+  })
+}
+
+async function findSkill(account: AccountStore, id: string): Promise<Skill> {
+  const skill = await account.read.skills.byId(id)
+  if (!skill) throw new GridError('skill_not_found', 'There is no such skill, or it was deleted.')
+  return skill
+}
+
+function skillTaken(name: string): GridError {
+  return new GridError('skill_taken', `The account has a skill ${name}. Choose another name.`, { field: 'name' })
+}
+
 /**
  * Create what is missing and attach all checked skills; does nothing unless the agent lives when the unit
  * runs, and fails the unit when the account would have too many.
@@ -110,21 +177,27 @@ export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
   }
   const byName = new Map<string, Required<SkillInput>>()
   for (const skill of skills) {
-    const name = wellFormed(skill.name)?.trim()
-    const description = wellFormed(skill.description ?? '')
-    if (!name || name.length > maxNameLength) {
-      throw new GridError('invalid_input', `The name of a skill has 1 to ${maxNameLength} characters.`, {
-        field: 'skills',
-      })
-    }
-    if (description === undefined || description.length > maxDescriptionLength) {
-      throw new GridError(
-        'invalid_input',
-        `The description of a skill has at most ${maxDescriptionLength} characters.`,
-        { field: 'skills' },
-      )
-    }
+    const { name, description } = checkSkill(skill, 'skills', 'skills')
     if (!byName.has(name)) byName.set(name, { name, description })
   }
   return [...byName.values()]
+}
+
+/** One skill as stored; `nameField` and `descriptionField` are what a fault is about. Fails with `invalid_input`. */
+function checkSkill(skill: SkillInput, nameField: string, descriptionField: string): Required<SkillInput> {
+  const name = wellFormed(skill.name)?.trim()
+  const description = wellFormed(skill.description ?? '')
+  if (!name || name.length > maxNameLength) {
+    throw new GridError('invalid_input', `The name of a skill has 1 to ${maxNameLength} characters.`, {
+      field: nameField,
+    })
+  }
+  if (description === undefined || description.length > maxDescriptionLength) {
+    throw new GridError(
+      'invalid_input',
+      `The description of a skill has at most ${maxDescriptionLength} characters.`,
+      { field: descriptionField },
+    )
+  }
+  return { name, description }
 }

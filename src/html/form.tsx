@@ -68,6 +68,11 @@ export interface TextInputProps extends FieldProps {
   value?: string
   type?: 'text' | 'email' | 'url' | 'search' | 'number'
   placeholder?: string
+  /** Of a number. */
+  min?: number
+  max?: number
+  /** How fine a number is; `any` for fractions. */
+  step?: number | 'any'
   /** A sign in front of the text, such as `@`. */
   before?: string
   /** A regular expression; `hint` says it in words. */
@@ -87,6 +92,9 @@ export function TextInput(field: TextInputProps) {
       value={field.value}
       placeholder={field.placeholder}
       pattern={field.pattern}
+      min={field.min}
+      max={field.max}
+      step={field.step}
       maxlength={field.maxLength}
       autocomplete={field.autocomplete ?? 'off'}
       spellcheck={!field.isMono}

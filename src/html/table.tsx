@@ -81,9 +81,15 @@ export function TableFilter({ table, label }: { table: string; label: string }) 
   )
 }
 
-/** Links to the neighbouring pages, and where we are. */
+/** Links to the neighbouring pages, and where we are. `isByName` for lists whose order is not time. */
 export function Pagination(
-  { label, where, previous, next }: { label: string; where?: Child; previous?: string; next?: string },
+  { label, where, previous, next, isByName }: {
+    label: string
+    where?: Child
+    previous?: string
+    next?: string
+    isByName?: boolean
+  },
 ) {
   return (
     <nav class='pages' aria-label={label}>
@@ -92,12 +98,12 @@ export function Pagination(
         {previous && (
           <a class='button small' href={previous} rel='prev'>
             <Icon name='back' size={14} />
-            Newer
+            {isByName ? 'Previous' : 'Newer'}
           </a>
         )}
         {next && (
           <a class='button small' href={next} rel='next'>
-            Older
+            {isByName ? 'Next' : 'Older'}
             <Icon name='next' size={14} />
           </a>
         )}

@@ -163,11 +163,17 @@ export function ownPath(next: string | null): string {
 /** What whoever filled in the form can repair. */
 const repairable: ErrorKind[] = ['invalid', 'conflict', 'refused', 'unauthenticated', 'limited']
 
+function isRepairable({ kind, details }: GridError, form: URLSearchParams): boolean {
+  // A field that names what is not there can be filled in anew; a path that does cannot.
+  const isMisnamed = kind === 'not_found' && details.field !== undefined && form.has(details.field)
+  return isMisnamed || repairable.includes(kind)
+}
+
 async function attempt<V extends OpenVisit>(visit: V, act: Handler<V>, page?: Handler<V>): Promise<Response> {
   try {
     return asResponse(await act(visit))
   } catch (error) {
-    if (!page || !(error instanceof GridError) || !repairable.includes(error.kind)) throw error
+    if (!page || !(error instanceof GridError) || !isRepairable(error, visit.form)) throw error
     const { body, headers } = asResponse(await page({ ...visit, fault: error }))
     for (const [name, value] of Object.entries(errorHeaders(error))) headers.set(name, value)
     return new Response(body, { status: httpStatus[error.kind], headers })

@@ -4,8 +4,10 @@ import type { Sessions } from '../auth/session.ts'
 import type { AppEnv } from '../edge.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, htmlError } from '../wire.ts'
+import { channelPages } from './channels.tsx'
 import { claimPages } from './claim.tsx'
 import { claimProofPages } from './claim-proof.tsx'
+import { guardrailPages } from './guardrails.tsx'
 import { invitationPages } from './invitation.tsx'
 import { newAccountPages } from './new-account.tsx'
 import { overview } from './overview.tsx'
@@ -18,6 +20,7 @@ import { teamPages } from './settings-team.tsx'
 import { settingsPath } from './settings.tsx'
 import { signInLinkPages } from './sign-in-link.tsx'
 import { signInPages } from './sign-in.tsx'
+import { skillPages } from './skills.tsx'
 import { verifyPages } from './verify.tsx'
 import { accountPages, openPages, signInPath } from './visit.ts'
 import { welcome } from './welcome.tsx'
@@ -54,6 +57,9 @@ export function web(web: Web): Hono<AppEnv> {
   newAccountPages(open, web)
 
   pages.get('', overview)
+  channelPages(pages)
+  skillPages(pages)
+  guardrailPages(pages)
   pages.get('/settings', (visit) => ({ goTo: settingsPath(visit, 'profile') }))
   profilePages(pages, web)
   accountSettingsPages(pages, web)

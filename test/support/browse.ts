@@ -75,7 +75,9 @@ export function browser(grid: Pick<TestGrid, 'deps' | 'request'>, address = '203
 
 function formOf(html: string, action: string): string | undefined {
   const forms = html.match(/<form[\s\S]*?<\/form>/g) ?? []
-  return forms.find((form) => unescaped(form.match(/action="([^"]*)"/)?.[1] ?? '') === action)
+  return forms.filter((form) => /^<form[^>]*method="post"/.test(form)).find((form) =>
+    unescaped(form.match(/action="([^"]*)"/)?.[1] ?? '') === action
+  )
 }
 
 function hiddenFields(form: string): [string, string][] {

@@ -4,6 +4,7 @@ export const content = `
   background: var(--panel); border: 1px solid var(--line); border-radius: var(--round-l); box-shadow: var(--shadow) }
 .card.flush { padding: 0; gap: 0 }
 .card.flush > .card-head { padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
+.card.flush > .inside { padding: var(--s4) }
 .card.danger { border-color: color-mix(in srgb, var(--danger) 35%, var(--line)) }
 .card-head { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2) var(--s4) }
 .card-head > div:first-child { flex: 1 1 14rem }
@@ -44,6 +45,7 @@ tbody th { font-weight: 560 } tbody th .soft { font-weight: 400 }
 .card:not(.flush) :is(th, td):first-child { padding-left: 0 } .card:not(.flush) :is(th, td):last-child { padding-right: 0 }
 tbody tr:hover { background: var(--hover) }
 th.end, td.end { text-align: right } td.end .row { justify-content: flex-end }
+td time { white-space: nowrap }
 td.numb, th.numb { text-align: right; white-space: nowrap }
 .cut { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
 .who { display: inline-flex; align-items: center; gap: .625rem; min-width: 0; vertical-align: middle }

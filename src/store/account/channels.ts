@@ -1,8 +1,9 @@
-import { and, count, eq, exists, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, count, eq, exists, gt, isNull, notExists, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { agents, channelMembers, channels } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { demand, mine, own, p, type Scope, value } from '../bound.ts'
+import { hasText } from './has-text.ts'
 
 export function prepareChannels(db: Db) {
   const live = isNull(channels.deletedAt)
@@ -61,6 +62,38 @@ export function prepareChannels(db: Db) {
     .where(own(channels, live, sql`(${channels.id} = ${p('ref')} OR ${channels.name} = ${p('name')})`))
     .groupBy(channels.id).prepare()
 
+  const members = db.select({
+    id: agents.id,
+    alias: agents.alias,
+    type: agents.type,
+    description: agents.description,
+    joinedAt: channelMembers.joinedAt,
+  }).from(channelMembers)
+    .innerJoin(agents, and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId)))
+    .where(own(channelMembers, eq(channelMembers.channelId, p('channel')), isNull(agents.deletedAt)))
+    .orderBy(agents.alias).limit(p('limit')).offset(p('offset')).prepare()
+  const isOutside = notExists(
+    db.select({ one: sql`1` }).from(member)
+      .where(and(
+        eq(member.accountId, agents.accountId),
+        eq(member.channelId, p('channel')),
+        eq(member.agentId, agents.id),
+      )),
+  )
+  const outside = db.select({ id: agents.id, alias: agents.alias, description: agents.description }).from(agents)
+    .where(own(agents, isNull(agents.deletedAt), isOutside, hasText(agents.alias, agents.description)))
+    .orderBy(agents.alias).limit(p('limit')).prepare()
+
+  // Counted for the rows of one page alone.
+  const memberCount = sql<number>`(${db.select({ n: count() }).from(channelMembers).where(membersOf)})`
+    .as('member_count')
+  const isFound = own(channels, live, hasText(channels.name, channels.description))
+  const found = db.select({ ...fields, memberCount, createdAt: channels.createdAt }).from(channels).where(isFound)
+    .orderBy(channels.name).limit(p('limit')).offset(p('offset')).prepare()
+  const foundTotal = db.select({ n: count() }).from(channels).where(isFound).prepare()
+
+  const update = db.update(channels).set({ description: sql`${p('description')}` })
+    .where(own(channels, eq(channels.id, p('channel')), live)).toSQL()
   const softDelete = db.update(channels).set({ deletedAt: sql`${p('at')}` })
     .where(own(channels, eq(channels.id, p('channel')), live)).toSQL()
   const requireLive = demand(
@@ -71,6 +104,14 @@ export function prepareChannels(db: Db) {
     .toSQL()
   const removeAgent = db.delete(channelMembers).where(own(channelMembers, eq(channelMembers.agentId, p('agent'))))
     .toSQL()
+  const removeSome = db.delete(channelMembers).where(own(
+    channelMembers,
+    eq(channelMembers.channelId, p('channel')),
+    sql`${channelMembers.agentId} IN (SELECT value FROM json_each(${p('ids')}))`,
+  )).toSQL()
+  const inChannel = db.select({ n: count() }).from(channelMembers)
+    .where(own(channelMembers, eq(channelMembers.channelId, p('channel'))))
+  const requireAtMost = demand(db, sql`(${inChannel}) <= ${p('max')}`)
   const addMembers = db.insert(channelMembers).select(
     db.select({
       accountId: agents.accountId,
@@ -79,7 +120,7 @@ export function prepareChannels(db: Db) {
       joinedAt: value<number>('at'),
     }).from(agents)
       .where(own(agents, isNull(agents.deletedAt), sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`)),
-  ).toSQL()
+  ).onConflictDoNothing().toSQL()
   const add = db.insert(channels).values(mine({
     id: p('id'),
     name: p('name'),
@@ -100,17 +141,29 @@ export function prepareChannels(db: Db) {
       ofAgent: (agent: string) => scope.all(ofAgent, { agent }),
       /** The members of every channel an agent is in, by alias. */
       memberAliases: (agent: string) => scope.all(memberAliases, { agent }),
+      /** The members of a channel, by alias. */
+      members: (channel: string, limit: number, offset = 0) => scope.all(members, { channel, limit, offset }),
+      /** Live agents that are not in a channel and have `search` in alias or description, by alias. */
+      outside: (channel: string, search: string, limit: number) => scope.all(outside, { channel, search, limit }),
+      /** Live channels that have `search` in name or description, by name. */
+      found: (search: string, limit: number, offset: number) => scope.all(found, { search, limit, offset }),
+      foundTotal: async (search: string) => (await scope.one(foundTotal, { search }))!.n,
     }),
     changes: (scope: Scope) => ({
       /** A constraint error when a live channel has the name. */
       add: (channel: { id: string; name: string; description: string }, at: number) =>
         scope.bind(add, { ...channel, at }),
-      /** Agents of the account by id; those that do not live are left out, so demand them first. */
+      /** Agents of the account by id; members already are left as they are, and those that do not live out: demand them. */
       addMembers: (channel: string, ids: string[], at: number) => ({
         ...scope.bind(addMembers, { channel, ids: JSON.stringify(ids), at }),
         rows: ids.length,
       }),
       removeMembers: (channel: string) => scope.bind(removeMembers, { channel }),
+      /** Take these agents out of a channel. */
+      removeSome: (channel: string, ids: string[]) => scope.bind(removeSome, { channel, ids: JSON.stringify(ids) }),
+      /** Fails the unit when the channel has more members than `max` after it. */
+      requireAtMost: (channel: string, max: number) => scope.bind(requireAtMost, { channel, max }),
+      update: (channel: string, description: string) => scope.bind(update, { channel, description }),
       /** Take an agent out of every channel. */
       removeAgent: (agent: string) => scope.bind(removeAgent, { agent }),
       softDelete: (channel: string, at: number) => scope.bind(softDelete, { channel, at }),
