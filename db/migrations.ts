@@ -76,5 +76,18 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE INDEX `sessions_user` ON `sessions` (`user_id`);",
       "CREATE INDEX `sessions_expire` ON `sessions` (`expires_at`);"
     ]
+  },
+  {
+    "name": "0003_blue_doomsday",
+    "hash": "5dc581e38e9454fae58c5fba6eecf28b0745f699cdf65b71a69f7d291dc978cb",
+    "createdAt": 1795291173870,
+    "statements": [
+      "CREATE INDEX `activity_tool` ON `activity` (`account_id`,`tool`,`n`);",
+      "CREATE INDEX `activity_user` ON `activity` (`account_id`,`user_id`,`n`) WHERE user_id IS NOT NULL;",
+      "CREATE INDEX `activity_credential` ON `activity` (`account_id`,`credential_id`,`n`) WHERE credential_id IS NOT NULL;",
+      "CREATE INDEX `activity_refused` ON `activity` (`account_id`,`n`) WHERE outcome <> 'ok';",
+      "CREATE INDEX `activity_time` ON `activity` (`account_id`,`created_at`,`n`);",
+      "CREATE INDEX `messages_sent` ON `messages` (`account_id`,`created_at`);"
+    ]
   }
 ]

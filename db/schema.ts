@@ -291,6 +291,8 @@ export const messages = sqliteTable('messages', {
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.fromAgentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
+  // How much is sent per hour is counted without reading messages.
+  index('messages_sent').on(t.accountId, t.createdAt),
 ])
 
 /**
@@ -362,4 +364,12 @@ export const activity = sqliteTable('activity', {
   requestId: text('request_id'),
   previousHash: text('previous_hash').notNull(),
   hash: text('hash').notNull(),
-}, (t) => [primaryKey({ columns: [t.accountId, t.n] })])
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.n] }),
+  // One for each way to filter: the newest rows of one tool, person or credential, what was refused, and a time.
+  index('activity_tool').on(t.accountId, t.tool, t.n),
+  index('activity_user').on(t.accountId, t.userId, t.n).where(sql`user_id IS NOT NULL`),
+  index('activity_credential').on(t.accountId, t.credentialId, t.n).where(sql`credential_id IS NOT NULL`),
+  index('activity_refused').on(t.accountId, t.n).where(sql`outcome <> 'ok'`),
+  index('activity_time').on(t.accountId, t.createdAt, t.n),
+])

@@ -81,9 +81,15 @@ export function TableFilter({ table, label }: { table: string; label: string }) 
   )
 }
 
-/** Links to the neighbouring pages, and where we are. */
+/** Links to the neighbouring pages, and where we are. `titles` for lists that are not in the order of time. */
 export function Pagination(
-  { label, where, previous, next }: { label: string; where?: Child; previous?: string; next?: string },
+  { label, where, previous, next, titles = ['Newer', 'Older'] }: {
+    label: string
+    where?: Child
+    previous?: string
+    next?: string
+    titles?: [previous: string, next: string]
+  },
 ) {
   return (
     <nav class='pages' aria-label={label}>
@@ -92,12 +98,12 @@ export function Pagination(
         {previous && (
           <a class='button small' href={previous} rel='prev'>
             <Icon name='back' size={14} />
-            Newer
+            {titles[0]}
           </a>
         )}
         {next && (
           <a class='button small' href={next} rel='next'>
-            Older
+            {titles[1]}
             <Icon name='next' size={14} />
           </a>
         )}

@@ -6,12 +6,14 @@ import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { chained, type NewActivity, prepareActivity } from './account/activity.ts'
 import { prepareAgents } from './account/agents.ts'
+import { prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareDirectory } from './account/directory.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
 import { prepareKeys } from './account/keys.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareMailbox } from './account/mailbox.ts'
+import { prepareOverview } from './account/overview.ts'
 import { prepareSkills } from './account/skills.ts'
 import type { Turns } from '../lib/turns.ts'
 import { Scope, type Statement } from './bound.ts'
@@ -70,12 +72,14 @@ function prepareNouns(db: Db, crossings: Crossings) {
   return {
     activity: prepareActivity(db),
     agents: prepareAgents(db),
+    agentSettings: prepareAgentSettings(db),
     channels: prepareChannels(db),
     directory: prepareDirectory(db, crossings),
     guardrails: prepareGuardrails(db),
     keys: prepareKeys(db),
     mailbox: prepareMailbox(db),
     messages: prepareMessages(db),
+    overview: prepareOverview(db),
     skills: prepareSkills(db),
   }
 }

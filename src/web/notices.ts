@@ -4,6 +4,7 @@ import type { AppFrame } from '../html/layout.tsx'
 /** Codes and their sentences. Closed, so that no address puts words on a page. */
 const done: Record<string, string> = {
   claimed: 'The agents are yours now, and their trial is over.',
+  deleted: 'Deleted.',
   saved: 'Saved.',
 }
 

@@ -5,6 +5,8 @@ import type { AppEnv } from '../edge.ts'
 import { GridError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, htmlError } from '../wire.ts'
+import { activityPages } from './activity.tsx'
+import { agentPages } from './agents.tsx'
 import { claimPages } from './claim.tsx'
 import { claimProofPages } from './claim-proof.tsx'
 import { overview } from './overview.tsx'
@@ -26,7 +28,7 @@ export function web(web: Web): Hono<AppEnv> {
   const { store: { deps }, sessions } = web
   const app = new Hono<AppEnv>({ strict: true })
   const open = openPages(app, web)
-  const { get } = accountPages(app, web)
+  const pages = accountPages(app, web)
 
   app.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
@@ -41,7 +43,9 @@ export function web(web: Web): Hono<AppEnv> {
   setUpPages(open, web)
   claimPages(open, web)
   claimProofPages(open, web)
-  get('', overview)
+  pages.get('', overview)
+  agentPages(pages)
+  activityPages(pages)
 
   app.onError((error, c) => {
     const known = asGridError(error, deps.log, c.get('requestId'))

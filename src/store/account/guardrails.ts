@@ -57,6 +57,11 @@ export function prepareGuardrails(db: Db) {
     .where(own(guardrails, or(eq(guardrails.id, p('ref')), eq(guardrails.name, p('ref')))))
     // A name may look like another one's id; the id comes first.
     .orderBy(desc(eq(guardrails.id, p('ref')))).limit(1).prepare()
+  const ofAgent = db.select({
+    guardrailId: agentGuardrails.guardrailId,
+    direction: agentGuardrails.direction,
+    action: agentGuardrails.action,
+  }).from(agentGuardrails).where(own(agentGuardrails, eq(agentGuardrails.agentId, p('agent')))).prepare()
 
   const add = db.insert(guardrails).values(mine({
     id: p('id'),
@@ -88,6 +93,8 @@ export function prepareGuardrails(db: Db) {
       list: () => scope.all(list),
       /** By id or by name. */
       byRef: (ref: string): Promise<Guardrail | undefined> => scope.one(byRef, { ref }),
+      /** What is attached to an agent. */
+      ofAgent: (agent: string): Promise<Attachment[]> => scope.all(ofAgent, { agent }),
     }),
     changes: (scope: Scope) => ({
       /** `config` is JSON text. A constraint error when the account has a guardrail of that name. */

@@ -1,4 +1,4 @@
-import { desc, eq, exists, isNull, sql } from 'drizzle-orm'
+import { and, desc, eq, exists, isNull, ne, sql } from 'drizzle-orm'
 import { credentials } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { demand, mine, own, p, type Scope } from '../bound.ts'
@@ -47,6 +47,22 @@ export function prepareKeys(db: Db) {
   const revokeAdminKey = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(liveAdminKey).toSQL()
   const revokeOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.agentId, p('agent')), isNull(credentials.revokedAt))).toSQL()
+  const liveKeysOfAgent = own(
+    credentials,
+    eq(credentials.agentId, p('agent')),
+    eq(credentials.kind, 'agent_key'),
+    isNull(credentials.revokedAt),
+  )
+  const ofAgent = db.select({
+    last4: credentials.last4,
+    createdAt: credentials.createdAt,
+    lastUsedAt: credentials.lastUsedAt,
+  }).from(credentials).where(liveKeysOfAgent).orderBy(desc(credentials.createdAt)).prepare()
+  const revokeOthers = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
+    .where(and(liveKeysOfAgent, ne(credentials.id, p('except')))).toSQL()
+  const everAdminKey = db.select({ id: credentials.id, name: credentials.name, last4: credentials.last4 })
+    .from(credentials).where(own(credentials, eq(credentials.kind, 'admin_key')))
+    .orderBy(desc(credentials.createdAt)).limit(200).prepare()
   const used = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.id, p('id')))).toSQL()
 
@@ -54,6 +70,10 @@ export function prepareKeys(db: Db) {
     reads: (scope: Scope) => ({
       /** Live admin keys without their secret, newest first. */
       adminKeys: () => scope.all(adminKeys),
+      /** The newest 200 admin keys there ever were. */
+      everAdminKey: () => scope.all(everAdminKey),
+      /** Live keys of an agent without their secret, newest first. */
+      ofAgent: (agent: string) => scope.all(ofAgent, { agent }),
       isLiveAdminKey: async (id: string) => (await scope.one(adminKey, { id })) !== undefined,
     }),
     changes: (scope: Scope) => ({
@@ -64,6 +84,8 @@ export function prepareKeys(db: Db) {
       revokeAdminKey: (id: string, at: number) => scope.bind(revokeAdminKey, { id, at }),
       /** End every key of an agent. */
       revokeOfAgent: (agent: string, at: number) => scope.bind(revokeOfAgent, { agent, at }),
+      /** End every key of an agent but one. */
+      revokeOthers: (agent: string, except: string, at: number) => scope.bind(revokeOthers, { agent, except, at }),
       used: (id: string, at: number) => scope.bind(used, { id, at }),
     }),
   }
