@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { Card, EmptyState, Time } from '../html/bits.tsx'
-import { ButtonLink, QueryForm, Select, SubmitButton, TextInput } from '../html/form.tsx'
+import { ButtonLink, type Option, QueryForm, Select, SubmitButton, TextInput } from '../html/form.tsx'
 import { appPage } from '../html/layout.tsx'
 import { Pagination, Table } from '../html/table.tsx'
 import { day } from '../lib/time.ts'
@@ -44,27 +44,30 @@ async function show({ account, frame, path, query }: Visit) {
           name='who'
           label='Who'
           value={chosen('who')}
-          options={[
+          options={withChosen(chosen('who'), [
             { value: '', title: 'Anybody' },
             ...people.map(({ id, name, email }) => ({ value: `user:${id}`, title: name || email })),
             ...adminKeys.map(({ id, name, last4 }) => ({ value: `key:${id}`, title: `Key ${name} …${last4}` })),
-          ]}
+          ])}
         />
         <Select
           name='tool'
           label='Tool'
           value={chosen('tool')}
-          options={[{ value: '', title: 'All' }, ...tools.map((tool) => ({ value: tool, title: tool }))]}
+          options={withChosen(chosen('tool'), [
+            { value: '', title: 'All' },
+            ...tools.map((tool) => ({ value: tool, title: tool })),
+          ])}
         />
         <Select
           name='outcome'
           label='Outcome'
           value={chosen('outcome')}
-          options={[
+          options={withChosen(chosen('outcome'), [
             { value: '', title: 'Any' },
             { value: 'ok', title: 'ok' },
             { value: refused, title: 'Refused or failed' },
-          ]}
+          ])}
         />
         <TextInput name='from' label='From (UTC)' type='date' value={chosen('from')} />
         <TextInput name='to' label='To (UTC)' type='date' value={chosen('to')} />
@@ -103,7 +106,7 @@ async function show({ account, frame, path, query }: Visit) {
                 cell: (row) => {
                   const { who, by } = whoDid(row)
                   return (
-                    <span title={row.userEmail ?? undefined}>
+                    <span class='roomy' title={row.userEmail ?? undefined}>
                       {who}
                       <div class='soft small'>{by}</div>
                     </span>
@@ -127,6 +130,11 @@ async function show({ account, frame, path, query }: Visit) {
 }
 
 const filterNames = ['who', 'tool', 'outcome', 'from', 'to']
+
+/** The options, and what an address asks for beside them. */
+function withChosen(value: string, options: Option[]): Option[] {
+  return options.some((option) => option.value === value) ? options : [...options, { value, title: value }]
+}
 
 /** What an address asks for. What makes no sense counts as not said. */
 function filterOf(query: URLSearchParams): ActivityFilter {

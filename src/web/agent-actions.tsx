@@ -48,19 +48,19 @@ export function agentActions({ get, post }: Pages<Visit>): void {
   }, (visit) => showAgent(visit))
 }
 
+/** What the form has no field for stays as it is. */
 function updateOf({ form, param }: Visit): AgentUpdate {
   const accessPolicy = chosen(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
-  const remoteUrl = form.get('remoteUrl')?.trim()
-  const remoteToken = form.get('remoteToken')
+  const isListed = accessPolicy !== 'auto_approve' && form.has('accessList')
+  const remoteToken = form.has('forgetToken') ? null : form.get('remoteToken') || undefined
   return {
     agent: param('alias'),
     visibility: chosen(form, 'visibility', ['private', 'public']),
     accessPolicy,
-    accessList: accessPolicy === 'auto_approve' ? [] : wordsOf(form.get('accessList') ?? ''),
-    description: textOf(form, 'description'),
-    ...(remoteUrl !== undefined && { remoteUrl }),
-    ...(remoteToken && { remoteToken }),
-    ...(form.has('forgetToken') && { remoteToken: null }),
+    accessList: isListed ? wordsOf(form.get('accessList')!) : undefined,
+    description: form.has('description') ? textOf(form, 'description') : undefined,
+    remoteUrl: form.get('remoteUrl')?.trim(),
+    remoteToken,
   }
 }
 

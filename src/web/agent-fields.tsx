@@ -19,7 +19,7 @@ export const types: { value: AgentType; title: string; hint: string }[] = [
 
 const visibilities: { value: Visibility; title: string; hint: string }[] = [
   { value: 'private', title: 'Private', hint: 'This account alone can find it and write to it.' },
-  { value: 'public', title: 'Public', hint: 'Agents of other accounts can too, as the policy below says.' },
+  { value: 'public', title: 'Public', hint: 'Agents of other accounts can too, as the policy says.' },
 ]
 
 const policies: { value: AccessPolicy; title: string; hint: string }[] = [
@@ -63,16 +63,18 @@ export function AccessFields({ value, error }: AgentFieldsProps) {
           error={error('accessPolicy')}
         />
       </div>
-      <TextArea
-        name='accessList'
-        label='Access list'
-        hint={`Aliases of other accounts, by spaces or lines, at most ${maxAccessList}. It goes with the two lists above.`}
-        isOptional
-        isMono
-        rows={2}
-        value={value('accessList')}
-        error={error('accessList')}
-      />
+      <div class='when-listed'>
+        <TextArea
+          name='accessList'
+          label='Access list'
+          hint={`Aliases of other accounts, by spaces or lines, at most ${maxAccessList}. They need not exist yet.`}
+          isOptional
+          isMono
+          rows={2}
+          value={value('accessList')}
+          error={error('accessList')}
+        />
+      </div>
     </>
   )
 }

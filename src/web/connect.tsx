@@ -94,7 +94,7 @@ function a2aCall(url: string, key: string): string {
   }
   const call = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
   return [
-    `curl ${url} \\`,
+    `curl -sS ${url} \\`,
     `  -H "Authorization: Bearer ${key}" \\`,
     '  -H "Content-Type: application/json" \\',
     `  -d '${json(call)}'`,

@@ -68,13 +68,15 @@ function inputOf(form: URLSearchParams): NewAgent {
   const accessPolicy = chosen(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
   const type = chosen(form, 'type', ['mcp', 'a2a', 'human'])
   const isRemote = type === 'a2a'
+  const isListed = accessPolicy === 'allow_list' || accessPolicy === 'block_list'
   return {
     // The sign stands in front of the field already.
     alias: (form.get('alias') ?? '').trim().replace(/^@/, ''),
     type,
     visibility: chosen(form, 'visibility', ['private', 'public']),
     accessPolicy,
-    accessList: accessPolicy === 'auto_approve' ? [] : wordsOf(form.get('accessList') ?? ''),
+    // Without a policy that reads it, what stands in the field is not meant.
+    accessList: isListed ? wordsOf(form.get('accessList') ?? '') : [],
     description: textOf(form, 'description'),
     ...(isRemote && {
       remoteUrl: (form.get('remoteUrl') ?? '').trim(),
@@ -112,10 +114,9 @@ function show({ csrf, frame, path, form, fault }: Visit) {
         />
         <DescriptionField {...fields} />
         <ChoiceList name='type' label='Type' options={types} values={[value('type') || 'mcp']} error={error('type')} />
-        <fieldset>
-          <legend>For type A2A only</legend>
+        <div class='when-remote stack'>
           <RemoteFields {...fields} />
-        </fieldset>
+        </div>
         <AccessFields {...fields} />
         <SkillsField {...fields} />
         <div class='row'>

@@ -129,13 +129,12 @@ async function figuresOf(account: AccountStore) {
   // Whole hours: the one that has begun, and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
   const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [total, seen, unread, bars, queues, recent] = await Promise.all([
+  const [total, seen, { unread, longest }, bars, recent] = await Promise.all([
     agents.total(),
     overview.seenSince(now - day),
-    overview.unread(),
+    overview.queues(longestQueues),
     overview.sentPerHour(hours),
-    overview.longestQueues(longestQueues),
     activity.list({ limit: recentRows }),
   ])
-  return { agents: total, seen, unread, bars, queues, recent }
+  return { agents: total, seen, unread, bars, queues: longest, recent }
 }

@@ -74,7 +74,9 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 td .fold > summary { padding: 0; font-weight: 400 }
 td .fold > div { padding: var(--s2) 0 }
 .whole { white-space: nowrap }
-.pairs { display: flex; flex-wrap: wrap; gap: 0 var(--s3); font-size: var(--text-s) }
+.roomy { display: inline-block; min-width: 10rem }
+.pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
+.pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
 .facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
 .facts dt { color: var(--soft) } .facts dd { margin: 0 }

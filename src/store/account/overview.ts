@@ -15,11 +15,13 @@ export function prepareOverview(db: Db) {
     .from(sql`json_each(${p('hours')}) AS hours`).prepare()
   // Written out, not bound: only then may the planner use the partial index.
   const isUnread = sql`${deliveries.state} = 'unread'`
-  const unread = db.select({ n: count() }).from(deliveries).where(own(deliveries, isUnread)).prepare()
-  const queues = db.select({ agentId: deliveries.agentId, unread: count().as('unread') }).from(deliveries)
-    .where(own(deliveries, isUnread)).groupBy(deliveries.agentId).orderBy(desc(sql`unread`)).limit(p('limit'))
-    .as('queues')
-  const longestQueues = db.select({ alias: agents.alias, unread: queues.unread }).from(queues)
+  const queues = db.select({
+    agentId: deliveries.agentId,
+    unread: count().as('unread'),
+    total: sql<number>`sum(count(*)) OVER ()`.as('total'),
+  }).from(deliveries).where(own(deliveries, isUnread)).groupBy(deliveries.agentId)
+    .orderBy(desc(sql`unread`)).limit(p('limit')).as('queues')
+  const longest = db.select({ alias: agents.alias, unread: queues.unread, total: queues.total }).from(queues)
     .innerJoin(agents, own(agents, eq(agents.id, queues.agentId)))
     .orderBy(desc(queues.unread), agents.alias).prepare()
   const seen = db.select({ n: count() }).from(agents)
@@ -30,10 +32,11 @@ export function prepareOverview(db: Db) {
       /** How many messages the account's agents sent in each of these hours, named by their first millisecond. */
       sentPerHour: (hours: number[]): Promise<{ at: number; count: number }[]> =>
         scope.all(sentPerHour, { hours: JSON.stringify(hours), hour }),
-      /** How many messages wait for all agents together. */
-      unread: async () => (await scope.one(unread))!.n,
-      /** The agents for whom most waits. */
-      longestQueues: (limit: number) => scope.all(longestQueues, { limit }),
+      /** How many messages wait for all agents together, and the agents for whom most does. */
+      async queues(limit: number) {
+        const rows = await scope.all(longest, { limit })
+        return { unread: rows[0]?.total ?? 0, longest: rows.map(({ alias, unread }) => ({ alias, unread })) }
+      },
       /** How many agents called since a time. */
       seenSince: async (since: number) => (await scope.one(seen, { since }))!.n,
     }),
