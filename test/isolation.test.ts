@@ -8,6 +8,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts.ts'
+import { reissueKey, updateAgent } from '../src/grid/agent-settings.ts'
 import { createAgent, listAgents } from '../src/grid/agents.ts'
 import { createChannel, listChannels } from '../src/grid/channels.ts'
 import { checkRecipient, messageStatus, sendMessage } from '../src/grid/messages.ts'
@@ -157,6 +158,13 @@ const probes: Probe[] = [
       return createChannel(account, { name: 'ten', members: [...own.slice(0, 5), member, ...own.slice(5)] })
     },
   },
+  {
+    name: 'updateAgent',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agent) => updateAgent(account, { agent, description: 'ours now', visibility: 'public' }),
+  },
+  { name: 'reissueKey', as: 'admin', takes: 'agent', call: reissueKey },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
 ]
 
@@ -175,6 +183,7 @@ const withoutProbe: Record<string, string> = {
   refuseTakenAlias: 'the same',
   createAdminKey: 'takes a name for display',
   newAgentStatements: 'makes statements for createAgent and signUp',
+  sealRemoteToken: 'seals a token for createAgent and updateAgent',
   attachSkills: 'makes statements for setSkills and createAgent',
   refuseTooManySkills: 'counts the skills of the own account',
   createGuardrail: 'takes a name for the own account',

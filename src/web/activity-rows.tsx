@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** How a row of the activity log is told. */
 import { Badge, Fold } from '../html/bits.tsx'
-import type { ListedActivity } from '../store/account/activity.ts'
+import type { ListedActivity } from '../store/account/activity-list.ts'
 
 /** Longest arguments that are shown without being asked for. */
 const maxShown = 140

@@ -5,7 +5,7 @@ import { ButtonLink, type Option, QueryForm, Select, SubmitButton, TextInput } f
 import { appPage } from '../html/layout.tsx'
 import { Pagination, Table } from '../html/table.tsx'
 import { day } from '../lib/time.ts'
-import type { ActivityFilter } from '../store/account/activity.ts'
+import type { ActivityFilter } from '../store/account/activity-list.ts'
 import { Arguments, Outcome, whoDid } from './activity-rows.tsx'
 import type { Pages, Visit } from './visit.ts'
 
@@ -118,13 +118,15 @@ async function show({ account, frame, path, query }: Visit) {
             ]}
           />
         )}
-      <Pagination
-        label='Pages of the log'
-        titles={['Newest', 'Older']}
-        where={rows.length > 0 && `Entries ${rows.at(-1)!.n} to ${rows[0].n}`}
-        previous={chosen('before') ? place({ before: '' }) : undefined}
-        next={found.length > pageSize ? place({ before: String(rows.at(-1)!.n) }) : undefined}
-      />
+      {(rows.length > 0 || chosen('before') !== '') && (
+        <Pagination
+          label='Pages of the log'
+          titles={['Newest', 'Older']}
+          where={rows.length > 0 && `Entries ${rows.at(-1)!.n} to ${rows[0].n}`}
+          previous={chosen('before') ? place({ before: '' }) : undefined}
+          next={found.length > pageSize ? place({ before: String(rows.at(-1)!.n) }) : undefined}
+        />
+      )}
     </Card>,
   )
 }

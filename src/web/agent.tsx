@@ -78,14 +78,22 @@ export async function showAgent(visit: Visit, refused?: AgentForm) {
               ]
               : [['Key', 'none that works']]}
           />
-          {may('manage') && (
-            <Form action={`${here}/key`} csrf={csrf}>
-              <p class='soft small'>A new key ends the old one at once, and is shown once.</p>
-              <div class='row'>
-                <SubmitButton kind='plain'>Make a new key</SubmitButton>
-              </div>
-            </Form>
-          )}
+          {may('manage') && (key
+            ? (
+              <ConfirmDelete
+                action={`${here}/key`}
+                csrf={csrf}
+                label='Replace the key'
+                question='The old key ends at once. The new one is shown once, to be given to its client.'
+              />
+            )
+            : (
+              <Form action={`${here}/key`} csrf={csrf}>
+                <div class='row'>
+                  <SubmitButton kind='plain'>Make a key</SubmitButton>
+                </div>
+              </Form>
+            ))}
         </Card>
       </div>
       <Card title='Connect it' lead='Put its key where it says YOUR_AGENT_KEY.'>

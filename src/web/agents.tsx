@@ -110,7 +110,7 @@ async function list({ account, frame, path, query, may }: Visit) {
           ]}
         />
       )}
-      {!isEmpty && (
+      {(rows.length > 0 || page > 1) && (
         <Pagination
           label='Pages of the list'
           titles={['Previous', 'Next']}
