@@ -5,6 +5,7 @@ import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../html/form.tsx
 import { Icon } from '../html/icons.tsx'
 import { appPage } from '../html/layout.tsx'
 import { Pagination, Table } from '../html/table.tsx'
+import type { AccountStore } from '../store/account.ts'
 import { agentActions } from './agent-actions.tsx'
 import { newAgentPages } from './new-agent.tsx'
 import type { Pages, Visit } from './visit.ts'
@@ -21,15 +22,11 @@ export function agentPages(pages: Pages<Visit>): void {
 }
 
 async function list({ account, frame, path, query, may }: Visit) {
-  const { agentSettings, agents } = account.read
   const now = account.deps.now()
   const search = (query.get('search') ?? '').trim()
   const page = Math.max(1, Math.trunc(Number(query.get('page')) || 1))
   const first = (page - 1) * pageSize
-  const [rows, found] = await Promise.all([
-    agentSettings.page(search, first, pageSize),
-    search === '' ? agents.total() : agentSettings.found(search),
-  ])
+  const { rows, found } = await findAgents(account, search, first)
   const place = (page: number) => {
     const chosen = new URLSearchParams({ ...(search && { search }), ...(page > 1 && { page: String(page) }) })
       .toString()
@@ -122,6 +119,17 @@ async function list({ account, frame, path, query, may }: Visit) {
       )}
     </Card>,
   )
+}
+
+/** A page of the list from its place `first`, and how many there are on all pages. */
+async function findAgents(account: AccountStore, search: string, first: number) {
+  const { agents, agentSettings } = account.read
+  if (search === '') {
+    const [rows, found] = await Promise.all([agentSettings.page(first, pageSize), agents.total()])
+    return { rows, found }
+  }
+  const rows = await agentSettings.search(search, first, pageSize)
+  return { rows, found: rows[0]?.total ?? 0 }
 }
 
 function SkillBadges({ names }: { names: string[] }) {

@@ -29,6 +29,7 @@ test.each([
   ['the hourly count', /json_each\(\?\) AS hours/, 'COVERING INDEX messages_sent (account_id=? AND created_at>?'],
   ['what waits', /sum\(count\(\*\)\) OVER/, 'COVERING INDEX deliveries_unread (account_id=?)'],
   ['a page of agents', /as "unread" from "agents"/, 'agents_of_account'],
+  ['a search of agents', /count\(\*\) OVER \(\) as "total"/, 'agents_of_account'],
   ['the newest activity', /from "activity" .*"account_id" = \? and \(\(\? IS NULL/, '(account_id=? AND n>? AND n<?)'],
   ['activity of a tool', /"account_id" = \? and \("activity"."tool" = /, 'activity_tool'],
   ['activity of a person', /"account_id" = \? and \("activity"."user_id" = /, 'activity_user'],
@@ -62,7 +63,8 @@ async function statementsOfPages(): Promise<string[]> {
   const { activity, agentSettings, overview } = grid.acme.store.read
   await overview.sentPerHour([0])
   await overview.queues(5)
-  await agentSettings.page('a', 0, 50)
+  await agentSettings.page(0, 50)
+  await agentSettings.search('a', 0, 50)
   const filters = [{}, { tool: 'x' }, { userId: 'x' }, { credentialId: 'x' }, { outcome: 'x' }, { since: 1, until: 2 }]
   for (const filter of filters) await activity.list(filter)
   await activity.tools()

@@ -20,22 +20,22 @@ export function prepareAgentSettings(db: Db) {
   )
   // Like `matchesSearch`, but the skills are searched once, not for each agent: people look at all of them.
   const contains = (text: unknown) => sql`instr(lower(${text}), lower(${p('search')})) > 0`
+  const named = db.select({ id: skills.id }).from(skills).where(own(skills, contains(skills.name)))
   const skilled = db.select({ id: agentSkills.agentId }).from(agentSkills)
-    .innerJoin(skills, and(eq(skills.accountId, agentSkills.accountId), eq(skills.id, agentSkills.skillId)))
-    .where(own(skills, contains(skills.name)))
+    .where(own(agentSkills, inArray(agentSkills.skillId, named)))
   const matches = or(
-    sql`${p('search')} = ''`,
     contains(agents.alias),
     contains(agents.description),
     inArray(agents.id, skilled),
   )
-  const page = db.select({
-    ...agentFields,
-    skills: skillsAsJson(db),
-    unread: sql<number>`(${waiting})`.as('unread'),
-  }).from(agents).where(own(agents, live, matches))
+  const listed = { ...agentFields, skills: skillsAsJson(db), unread: sql<number>`(${waiting})`.as('unread') }
+  const page = db.select(listed).from(agents).where(own(agents, live))
     .orderBy(agents.alias).limit(p('limit')).offset(p('offset')).prepare()
-  const found = db.select({ n: count() }).from(agents).where(own(agents, live, matches)).prepare()
+  // Searched once, for the page and for the total.
+  const hits = db.select({ id: agents.id, total: sql<number>`count(*) OVER ()`.as('total') }).from(agents)
+    .where(own(agents, live, matches)).orderBy(agents.alias).limit(p('limit')).offset(p('offset')).as('hits')
+  const find = db.select({ ...listed, total: hits.total }).from(hits)
+    .innerJoin(agents, own(agents, eq(agents.id, hits.id))).orderBy(agents.alias).prepare()
   const byId = db.select({
     hasRemoteToken: sql<number>`${isNotNull(agents.encryptedToken)}`,
     signupAddress: signups.address,
@@ -64,10 +64,10 @@ export function prepareAgentSettings(db: Db) {
 
   return {
     reads: (scope: Scope) => ({
-      /** Live agents by alias, with what waits for them; `skills` is JSON. The empty search finds all. */
-      page: (search: string, offset: number, limit: number) => scope.all(page, { search, offset, limit }),
-      /** How many live agents a search finds. */
-      found: async (search: string) => (await scope.one(found, { search }))!.n,
+      /** Live agents by alias, with what waits for them; `skills` is JSON. */
+      page: (offset: number, limit: number) => scope.all(page, { offset, limit }),
+      /** The same of those that a text finds in alias, description or skill; `total` says how many it finds. */
+      search: (search: string, offset: number, limit: number) => scope.all(find, { search, offset, limit }),
       /** Whether a token for its remote side is kept, and where it signed up from; those are null when it did not. */
       async byId(id: string) {
         const row = (await scope.one(byId, { id }))!
