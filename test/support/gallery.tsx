@@ -164,11 +164,6 @@ export const gallery: Record<string, () => Promise<Response>> = {
           }]}
         />
         <Card isFlush>
-          <QueryForm action='/agents'>
-            <TextInput name='search' label='Search' type='search' placeholder='Alias, description or skill' />
-            <TextInput name='from' label='Seen since' type='date' />
-            <SubmitButton kind='plain'>Search</SubmitButton>
-          </QueryForm>
           <TableFilter table='agents' label='Find an agent' />
           <Table
             id='agents'
@@ -216,7 +211,12 @@ export const gallery: Record<string, () => Promise<Response>> = {
     appPage(
       { ...frame, current: 'channels' },
       { title: 'Channels' },
-      <Card>
+      <Card isFlush>
+        <QueryForm action='/channels'>
+          <TextInput name='search' label='Search' type='search' placeholder='Alias, description or skill' />
+          <TextInput name='from' label='Seen since' type='date' />
+          <SubmitButton kind='plain'>Search</SubmitButton>
+        </QueryForm>
         <EmptyState
           icon='channels'
           title='No channels yet'
