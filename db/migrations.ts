@@ -61,8 +61,8 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
   },
   {
     "name": "0002_people_delivery_oauth",
-    "hash": "b40c928d55313dbb235ce3833f2dc9be2d49af7c2e55a75cf0119103e9e16f46",
-    "createdAt": 1795292909012,
+    "hash": "0ea7446a24e95a8feac33fb7842c16918f96f882d3855814a14da2f8dce68651",
+    "createdAt": 1795294294020,
     "statements": [
       "CREATE TABLE `attempts` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`created_at` integer NOT NULL\n);",
       "CREATE INDEX `attempts_subject` ON `attempts` (`kind`,`subject`,`created_at`);",
@@ -100,9 +100,19 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE UNIQUE INDEX `sessions_token` ON `sessions` (`token_hash`);",
       "CREATE INDEX `sessions_user` ON `sessions` (`user_id`);",
       "CREATE INDEX `sessions_expire` ON `sessions` (`expires_at`);",
+      "DROP INDEX `agent_guardrails_guardrail`;",
+      "CREATE INDEX `agent_guardrails_guardrail` ON `agent_guardrails` (`account_id`,`guardrail_id`,`agent_id`);",
+      "DROP INDEX `agent_skills_skill`;",
+      "CREATE INDEX `agent_skills_skill` ON `agent_skills` (`account_id`,`skill_id`,`agent_id`);",
       "ALTER TABLE `deliveries` ADD `woken_at` integer;",
       "ALTER TABLE `idempotency_keys` ADD `answer` text;",
-      "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;"
+      "CREATE INDEX `activity_tool` ON `activity` (`account_id`,`tool`,`n`);",
+      "CREATE INDEX `activity_user` ON `activity` (`account_id`,`user_id`,`n`) WHERE user_id IS NOT NULL;",
+      "CREATE INDEX `activity_credential` ON `activity` (`account_id`,`credential_id`,`n`) WHERE credential_id IS NOT NULL;",
+      "CREATE INDEX `activity_refused` ON `activity` (`account_id`,`n`) WHERE outcome <> 'ok';",
+      "CREATE INDEX `activity_time` ON `activity` (`account_id`,`created_at`,`n`);",
+      "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;",
+      "CREATE INDEX `messages_sent` ON `messages` (`account_id`,`created_at`);"
     ]
   }
 ]

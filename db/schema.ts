@@ -305,6 +305,8 @@ export const messages = sqliteTable('messages', {
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
   // An answer may come from another account, so the id stands alone.
   index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
+  // How much is sent per hour is counted without reading messages.
+  index('messages_sent').on(t.accountId, t.createdAt),
 ])
 
 /**
@@ -420,7 +422,15 @@ export const activity = sqliteTable('activity', {
   requestId: text('request_id'),
   previousHash: text('previous_hash').notNull(),
   hash: text('hash').notNull(),
-}, (t) => [primaryKey({ columns: [t.accountId, t.n] })])
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.n] }),
+  // One for each way to filter: the newest rows of one tool, person or credential, what was refused, and a time.
+  index('activity_tool').on(t.accountId, t.tool, t.n),
+  index('activity_user').on(t.accountId, t.userId, t.n).where(sql`user_id IS NOT NULL`),
+  index('activity_credential').on(t.accountId, t.credentialId, t.n).where(sql`credential_id IS NOT NULL`),
+  index('activity_refused').on(t.accountId, t.n).where(sql`outcome <> 'ok'`),
+  index('activity_time').on(t.accountId, t.createdAt, t.n),
+])
 
 /**
  * OAuth clients: those that registered themselves (RFC 7591), and those whose `client_id` is the address of

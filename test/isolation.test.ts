@@ -8,6 +8,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts.ts'
+import { reissueKey, updateAgent } from '../src/grid/agent-settings.ts'
 import { createAgent, listAgents } from '../src/grid/agents.ts'
 import { changeChannelMembers, createChannel, listChannels, updateChannel } from '../src/grid/channels.ts'
 import { createGuardrail, deleteGuardrail, updateGuardrail } from '../src/grid/guardrails.ts'
@@ -199,6 +200,13 @@ const probes: Probe[] = [
     call: (account, id) => updateGuardrail(account, id, { name: 'mine', config: {}, enabled: false }),
   },
   { name: 'deleteGuardrail', as: 'admin', takes: 'guardrail', call: deleteGuardrail },
+  {
+    name: 'updateAgent',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agent) => updateAgent(account, { agent, description: 'ours now', visibility: 'public' }),
+  },
+  { name: 'reissueKey', as: 'admin', takes: 'agent', call: reissueKey },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
   { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
 ]
@@ -223,6 +231,7 @@ const withoutProbe: Record<string, string> = {
   listGrants: 'lists the grants of the own account alone (test/oauth/revoke.test.ts)',
   replaceAgentKey: 'replaces the key of the calling agent',
   newAgentStatements: 'makes statements for createAgent and signUp',
+  sealRemoteToken: 'seals a token for createAgent and updateAgent',
   attachSkills: 'makes statements for setSkills and createAgent',
   refuseTooManySkills: 'counts the skills of the own account',
   createGuardrail: 'takes a name for the own account',

@@ -15,6 +15,7 @@ import {
   searchLimit,
   type Visibility,
 } from '../store/account/agents.ts'
+import type { NewKey } from '../store/account/keys.ts'
 import type { Statement } from '../store/bound.ts'
 import { aliasPattern, bareAlias, checkNewAlias } from './alias.ts'
 import { againOnConflict } from './conflict.ts'
@@ -106,9 +107,12 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
 /** The rows of a new agent and its first key. An alias that is taken after all fails the unit. */
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
   const at = account.deps.now()
-  const { hash, last4 } = key
-  const row = { id: newId(), kind: 'agent_key' as const, agentId: agent.id, userId: null, name: '', hash, last4 }
-  return [account.change.agents.add(agent, at), account.change.keys.add(row, at)]
+  return [account.change.agents.add(agent, at), account.change.keys.add(keyRow(agent.id, key), at)]
+}
+
+/** What is stored of a new key of an agent. */
+export function keyRow(agentId: string, { hash, last4 }: MintedKey): NewKey {
+  return { id: newId(), kind: 'agent_key', agentId, userId: null, name: '', hash, last4 }
 }
 
 /** Fails with `alias_taken`, also for the alias of another account's deleted agent. */
@@ -167,11 +171,13 @@ function asListed(agent: Agent & { skills: string }): ListedAgent {
   }
 }
 
-/** The aliases need not exist: an agent may be let in, or kept out, before it is made. */
-function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
+/** An access list as stored. The aliases need not exist: an agent may be let in, or kept out, before it is made. */
+export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
   const list = [...new Set(aliases.map(bareAlias))]
   if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
-    throw new GridError('invalid_input', `accessList takes at most ${maxAccessList} aliases.`, { field: 'accessList' })
+    throw new GridError('invalid_input', `accessList takes aliases and nothing else, at most ${maxAccessList}.`, {
+      field: 'accessList',
+    })
   }
   if (list.length > 0 && policy === 'auto_approve') {
     throw new GridError('invalid_input', 'accessList goes with the accessPolicy allow_list or block_list.', {
@@ -181,7 +187,8 @@ function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
   return list
 }
 
-function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): string | null {
+/** The address of a remote agent as stored; null for agents that have none. Fails with `invalid_input`. */
+export function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
       throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteUrl.', { field: 'remoteUrl' })
@@ -197,8 +204,12 @@ function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): string 
   return url.href
 }
 
-/** Bound to its row: it cannot be moved to another agent. */
-async function sealRemoteToken(account: AccountStore, agent: Agent, token: string | undefined): Promise<SealedToken> {
+/** Bound to its row: it cannot be moved to another agent. Fails with `invalid_input` when the agent is not remote. */
+export async function sealRemoteToken(
+  account: AccountStore,
+  agent: Agent,
+  token: string | undefined,
+): Promise<SealedToken> {
   if (token === undefined) return noToken
   if (agent.type !== 'a2a') {
     throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteToken.', { field: 'remoteToken' })

@@ -85,6 +85,21 @@ export function Stat({ label, value, hint, picture }: { label: string; value: Ch
   )
 }
 
+/** Content behind its title. Of those with one `group`, one is open at a time. */
+export function Fold(
+  { title, group, isOpen, children }: { title: Child; group?: string; isOpen?: boolean; children: Child },
+) {
+  return (
+    <details class='fold' name={group} open={isOpen}>
+      <summary>
+        <Icon name='next' size={14} />
+        {title}
+      </summary>
+      <div>{children}</div>
+    </details>
+  )
+}
+
 /** Facts about one thing, term by term. */
 export function Facts({ items }: { items: [term: string, fact: Child][] }) {
   return (

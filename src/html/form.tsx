@@ -20,6 +20,11 @@ export function Form(
   )
 }
 
+/** A form that asks: what is chosen stands in the address of the answer. */
+export function QueryForm({ action, children }: { action: string; children: Child }) {
+  return <form method='get' action={action} class='line query'>{children}</form>
+}
+
 /** What every field has. `id` is the name unless the page has two fields of that name. */
 export interface FieldProps {
   name: string
@@ -66,7 +71,7 @@ export function described(field: FieldProps) {
 
 export interface TextInputProps extends FieldProps {
   value?: string
-  type?: 'text' | 'email' | 'url' | 'search' | 'number'
+  type?: 'text' | 'email' | 'url' | 'search' | 'number' | 'date'
   placeholder?: string
   /** Of a number. */
   min?: number

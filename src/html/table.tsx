@@ -81,14 +81,14 @@ export function TableFilter({ table, label }: { table: string; label: string }) 
   )
 }
 
-/** Links to the neighbouring pages, and where we are. `isByName` for lists whose order is not time. */
+/** Links to the neighbouring pages, and where we are. `titles` for lists that are not in the order of time. */
 export function Pagination(
-  { label, where, previous, next, isByName }: {
+  { label, where, previous, next, titles = ['Newer', 'Older'] }: {
     label: string
     where?: Child
     previous?: string
     next?: string
-    isByName?: boolean
+    titles?: [previous: string, next: string]
   },
 ) {
   return (
@@ -98,12 +98,12 @@ export function Pagination(
         {previous && (
           <a class='button small' href={previous} rel='prev'>
             <Icon name='back' size={14} />
-            {isByName ? 'Previous' : 'Newer'}
+            {titles[0]}
           </a>
         )}
         {next && (
           <a class='button small' href={next} rel='next'>
-            {isByName ? 'Next' : 'Older'}
+            {titles[1]}
             <Icon name='next' size={14} />
           </a>
         )}

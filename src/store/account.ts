@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { chained, type NewActivity, prepareActivity } from './account/activity.ts'
 import { prepareAgents } from './account/agents.ts'
+import { prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareAnswers } from './account/answers.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareDirectory } from './account/directory.ts'
@@ -15,6 +16,7 @@ import { prepareHandOuts } from './account/hand-outs.ts'
 import { prepareKeys } from './account/keys.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareMailbox } from './account/mailbox.ts'
+import { prepareOverview } from './account/overview.ts'
 import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
@@ -97,6 +99,7 @@ function prepareNouns(db: Db, crossings: Crossings) {
   return {
     activity: prepareActivity(db),
     agents: prepareAgents(db),
+    agentSettings: prepareAgentSettings(db),
     answers: prepareAnswers(db),
     channels: prepareChannels(db),
     directory: prepareDirectory(db, crossings),
@@ -106,6 +109,7 @@ function prepareNouns(db: Db, crossings: Crossings) {
     keys: prepareKeys(db),
     mailbox: prepareMailbox(db),
     messages: prepareMessages(db),
+    overview: prepareOverview(db),
     profile: prepareProfile(db),
     receipts: prepareReceipts(db),
     retention: prepareRetention(db),

@@ -47,7 +47,7 @@ export function PageLinks({ label, at, total }: { label: string; at: Place & { p
       where={where}
       previous={at.page > 1 ? link(isBeyond ? pages : at.page - 1) : undefined}
       next={at.page < pages ? link(at.page + 1) : undefined}
-      isByName
+      titles={['Previous', 'Next']}
     />
   )
 }

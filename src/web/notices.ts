@@ -13,6 +13,7 @@ const done = {
   'guardrail-deleted': 'The guardrail has been deleted, with its token.',
 
   claimed: 'The agents are yours now, and their trial is over.',
+  deleted: 'Deleted.',
   saved: 'Saved.',
 
   'link-sent': 'If this address has a user here, a link is on its way. It can be used once, for 15 minutes.',

@@ -4,6 +4,8 @@ import type { Sessions } from '../auth/session.ts'
 import type { AppEnv } from '../edge.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, htmlError } from '../wire.ts'
+import { activityPages } from './activity.tsx'
+import { agentPages } from './agents.tsx'
 import { channelPages } from './channels.tsx'
 import { claimPages } from './claim.tsx'
 import { claimProofPages } from './claim-proof.tsx'
@@ -57,9 +59,11 @@ export function web(web: Web): Hono<AppEnv> {
   newAccountPages(open, web)
 
   pages.get('', overview)
+  agentPages(pages)
   channelPages(pages)
   skillPages(pages)
   guardrailPages(pages)
+  activityPages(pages)
   pages.get('/settings', (visit) => ({ goTo: settingsPath(visit, 'profile') }))
   profilePages(pages, web)
   accountSettingsPages(pages, web)

@@ -150,6 +150,8 @@ describe('the list', () => {
   test.each([
     ['tool', { tool: 'fives' }, 50],
     ['outcome', { outcome: 'internal' }, 25],
+    ['refusal', { isRefused: true }, 25],
+    ['a refusal that was none', { isRefused: true, outcome: 'ok' }, 0],
     ['credential', { credentialId: 'key-2' }, 125],
     ['person', { userId: 'ann' }, 125],
     ['several at once', { tool: 'fives', outcome: 'ok', userId: 'ann' }, 0],
@@ -164,6 +166,8 @@ describe('the list', () => {
 
     expect(await acme.read.activity.list({ since: second.createdAt })).toEqual([newest, second])
     expect(await acme.read.activity.list({ since: second.createdAt + 1 })).toEqual([newest])
+    expect((await acme.read.activity.list({ until: newest.createdAt }))[0]).toEqual(second)
+    expect((await acme.read.activity.list({ until: newest.createdAt + 1 }))[0]).toEqual(newest)
   })
 
   test('has nothing of another account, whatever the filter', async () => {

@@ -4,10 +4,10 @@
 import { readConfig } from '../../src/config.ts'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
-import { Avatar, Badge, Card, EmptyState, Facts, Stat, Tabs, Time } from '../../src/html/bits.tsx'
+import { Avatar, Badge, Card, EmptyState, Facts, Fold, Stat, Tabs, Time } from '../../src/html/bits.tsx'
 import { HourlyChart, Sparkline } from '../../src/html/chart.tsx'
 import { errorPage } from '../../src/html/error-page.tsx'
-import { ButtonLink } from '../../src/html/form.tsx'
+import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../../src/html/form.tsx'
 import { Icon } from '../../src/html/icons.tsx'
 import { appPage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock, Secret } from '../../src/html/secrets.tsx'
@@ -124,11 +124,14 @@ export const gallery: Record<string, () => Promise<Response>> = {
             </ul>
           </Card>
           <Card title='Connect a client' lead='For whoever runs an agent on this machine'>
-            <CopyBlock
-              id='connect'
-              label='Claude Code'
-              text={connectCommand}
-            />
+            <div class='folds'>
+              <Fold title='Claude Code' group='connect' isOpen>
+                <CopyBlock id='connect' label='In a terminal' text={connectCommand} />
+              </Fold>
+              <Fold title='Cursor' group='connect'>
+                <CopyBlock id='connect-cursor' label='.cursor/mcp.json' text='{}' />
+              </Fold>
+            </div>
             <Facts
               items={[['MCP', <code>https://grid.example/mcp/v1/grid</code>], [
                 'A2A',
@@ -208,7 +211,12 @@ export const gallery: Record<string, () => Promise<Response>> = {
     appPage(
       { ...frame, current: 'channels' },
       { title: 'Channels' },
-      <Card>
+      <Card isFlush>
+        <QueryForm action='/channels'>
+          <TextInput name='search' label='Search' type='search' placeholder='Alias, description or skill' />
+          <TextInput name='from' label='Seen since' type='date' />
+          <SubmitButton kind='plain'>Search</SubmitButton>
+        </QueryForm>
         <EmptyState
           icon='channels'
           title='No channels yet'

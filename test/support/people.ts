@@ -63,3 +63,13 @@ export async function csrfAt(one: Browser, path: string): Promise<string> {
   const { html } = await one.open(path)
   return html.match(/name="csrf" value="([^"]+)"/)![1]
 }
+
+/** The person of an address, signed in. */
+export async function signedInAs(grid: TestGrid, email: string): Promise<Browser> {
+  return await signedIn(grid, (await grid.store.global.users.byEmail(email))!)
+}
+
+/** A new person with a role in an account, signed in. */
+export async function personAs(grid: TestGrid, account: TestAccount, role: Role): Promise<Browser> {
+  return await signedIn(grid, await person(grid, { account, role, name: `A ${role}` }))
+}

@@ -5,7 +5,10 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { roles } from '../../src/auth/actor.ts'
 import { createAdminKey } from '../../src/grid/accounts.ts'
+import { createChannel } from '../../src/grid/channels.ts'
+import { createGuardrail } from '../../src/grid/guardrails.ts'
 import { inviteMember } from '../../src/grid/invitations.ts'
+import { createSkill } from '../../src/grid/skills.ts'
 import { newId } from '../../src/lib/id.ts'
 import { dump } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -53,6 +56,33 @@ const actions: Record<string, Action> = {
     may: owners,
     given: async (grid) => ({ fields: { member: (await person(grid, { role: 'member' })).id } }),
   },
+
+  '/new-agent': { may: managers, given: () => Promise.resolve({ fields: { alias: aName(), ...agentFields } }) },
+  '/agents/:alias': { may: managers, fields: { description: 'another' }, given: anAgent },
+  '/agents/:alias/skills': { may: managers, fields: { skills: 'counting' }, given: anAgent },
+  '/agents/:alias/guardrails': { may: managers, given: anAgent },
+  '/agents/:alias/key': { may: managers, given: anAgent },
+  '/agents/:alias/delete': { may: managers, given: anAgent },
+
+  '/channels/new': { may: managers, given: () => Promise.resolve({ fields: { name: aName() } }) },
+  '/channels/:channel': { may: managers, fields: { description: 'another' }, given: aChannel },
+  '/channels/:channel/members': { may: managers, fields: { members: 'bob' }, given: aChannel },
+  '/channels/:channel/members/remove': { may: managers, fields: { members: 'alice' }, given: aChannel },
+  '/channels/:channel/delete': { may: managers, given: aChannel },
+
+  '/skills/new': { may: managers, given: () => Promise.resolve({ fields: { name: aName() } }) },
+  '/skills/:skill': { may: managers, given: async (grid) => ({ ...await aSkill(grid), fields: { name: aName() } }) },
+  '/skills/:skill/delete': { may: managers, given: aSkill },
+
+  '/guardrails/new/:provider': {
+    may: managers,
+    given: () => Promise.resolve({ params: { provider: 'length' }, fields: { ...lengthFields, name: aName() } }),
+  },
+  '/guardrails/:guardrail': {
+    may: managers,
+    given: async (grid) => ({ ...await aGuardrail(grid), fields: { ...lengthFields, name: aName() } }),
+  },
+  '/guardrails/:guardrail/delete': { may: managers, given: aGuardrail },
 }
 
 /** Actions on what is one's own and nobody else's, whatever the role: they have tests of their own. */
@@ -145,21 +175,26 @@ describe('the table of roles and actions', async () => {
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
-  test.each([...Object.entries(actions)].filter(([path]) => path.includes('/:')))(
+  // A provider is everybody's; every other parameter names a thing of the account.
+  test.each(Object.entries(actions).filter(([path]) => path.includes('/:') && !path.includes('/:provider')))(
     'what an owner of another account names in their own is not found: %s',
     async (path, action) => {
-      const { at, fields } = await ready(path, action)
+      const { at, fields, params } = await ready(path, action)
       const one = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
       const csrf = await csrfAt(one, `/accounts/${grid.evil.id}/settings/sessions`)
       const before = await dump(grid, grid.acme)
       const foreign = at.replace(grid.acme.id, grid.evil.id)
-      const random = foreign.replace(/(?<=settings\/\w+\/\w+\/)[^/]+/, newId())
+      const random = Object.values(params).reduce(
+        (path, value) => path.replace(value, value.length === 36 ? newId() : aName()),
+        foreign,
+      )
 
       const answers = await Promise.all([foreign, random].map((path) => post(one, path, { csrf, ...fields })))
 
       expect(answers.map(({ status }) => status)).toEqual([404, 404])
       const [said, saidOfRandom] = await Promise.all(answers.map((answer) => answer.text()))
-      expect(said.replace(uuid, '…')).toBe(saidOfRandom.replace(uuid, '…'))
+      const withoutNames = (text: string) => text.replace(uuid, '…').replace(/\bn-[0-9a-f]{12}\b/g, '…')
+      expect(withoutNames(said)).toBe(withoutNames(saidOfRandom))
       expect(await dump(grid, grid.acme)).toBe(before)
     },
   )
@@ -168,7 +203,8 @@ describe('the table of roles and actions', async () => {
   async function ready(path: string, { fields = {}, given }: Omit<Action, 'may'>) {
     const made = await given?.(grid)
     const filled = path.replace(/:(\w+)/g, (_, name) => made!.params![name])
-    return { at: `/accounts/${grid.acme.id}${filled}`, fields: { ...fields, ...made?.fields } }
+    const params = made?.params ?? {}
+    return { at: `/accounts/${grid.acme.id}${filled}`, fields: { ...fields, ...made?.fields }, params }
   }
 })
 
@@ -189,4 +225,33 @@ async function anInvitation(grid: TestGrid) {
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   const { id } = await inviteMember(account, { email: `${newId()}@people.example`, role: 'member' })
   return { params: { invitation: id } }
+}
+
+const agentFields = { type: 'mcp', visibility: 'private', accessPolicy: 'auto_approve' }
+const lengthFields = { 'config.maxCharacters': '100', action: 'block', onFailure: 'closed' }
+
+function aName(): string {
+  return `n-${newId().slice(-12)}`
+}
+
+async function anAgent(grid: TestGrid) {
+  return { params: { alias: (await grid.acme.agent(aName())).alias } }
+}
+
+async function aChannel({ acme }: TestGrid) {
+  const { channel } = await createChannel(acme.store, { name: aName(), members: ['alice'] })
+  return { params: { channel: channel.id } }
+}
+
+async function aSkill({ acme }: TestGrid) {
+  return { params: { skill: (await createSkill(acme.store, { name: aName(), description: '' })).id } }
+}
+
+async function aGuardrail({ acme }: TestGrid) {
+  const { id } = await createGuardrail(acme.store, {
+    name: aName(),
+    provider: 'length',
+    config: { maxCharacters: 100 },
+  })
+  return { params: { guardrail: id } }
 }

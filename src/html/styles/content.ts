@@ -66,6 +66,20 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .tabs a:focus-visible { outline-offset: -2px }
 .tabs a[aria-current] { border-color: var(--accent); color: var(--ink) }
 
+.folds { border: 1px solid var(--line); border-radius: var(--round) }
+.fold > summary { display: flex; align-items: center; gap: var(--s2); padding: .5rem var(--s3); font-weight: 540 }
+.fold > summary:hover { background: var(--hover) }
+.fold > summary > svg { color: var(--soft); transition: rotate .12s }
+.fold[open] > summary > svg { rotate: 90deg }
+.fold > div { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); padding: var(--s1) var(--s3) var(--s4) }
+.folds > .fold + .fold { border-top: 1px solid var(--line) }
+td .fold > summary { padding: 0; font-weight: 400 }
+td .fold > div { padding: var(--s2) 0 }
+.whole { white-space: nowrap }
+.roomy { display: inline-block; min-width: 10rem }
+.pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
+.pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
+
 .facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
 .facts dt { color: var(--soft) } .facts dd { margin: 0 }
 .copy { margin: 0; border: 1px solid var(--line); border-radius: var(--round); background: var(--sunk); overflow: hidden }

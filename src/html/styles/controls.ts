@@ -27,6 +27,8 @@ export const controls = `
 form { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); margin: 0 }
 form.line { display: flex; flex-wrap: wrap; align-items: flex-end; gap: var(--s3) }
 form.line .field { flex: 1 1 12rem }
+form.line.query { padding: var(--s3) var(--s4) var(--s4); border-bottom: 1px solid var(--line) }
+form.line.query .field { flex-basis: 9rem }
 form .row { margin-top: var(--s1) }
 .field { display: grid; gap: var(--s1); min-width: 0 }
 .field > label, legend { font-weight: 560; padding: 0 }
@@ -50,8 +52,10 @@ select.input { appearance: none; padding-right: 2rem; background-repeat: no-repe
 .affixed > .before + .input { padding-left: 1.75rem }
 .affixed:has(.mono) > .before { font: .875rem/1.4 var(--mono) }
 .affixed > .before:has(svg) + .input { padding-left: 2.125rem }
-fieldset { display: grid; gap: var(--s2); min-width: 0; margin: 0; padding: 0; border: 0 }
+fieldset { display: grid; align-content: start; gap: var(--s2); min-width: 0; margin: 0; padding: 0; border: 0 }
 legend { margin-bottom: var(--s2) }
+/* Fields that one choice of the same form is about. */
+form:has([name='type'][value='a2a']:not(:checked)) .when-remote, form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed { display: none }
 .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; cursor: pointer }
 .choice input { width: 1.125rem; height: 1.125rem; margin: .15rem 0 0; accent-color: var(--accent) }
 .choice .hint { grid-column: 2 }

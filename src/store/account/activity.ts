@@ -1,9 +1,10 @@
 /** The account activity log: an append-only chain of rows. */
-import { asc, desc, eq, gt, gte, lt, sql } from 'drizzle-orm'
+import { asc, desc, eq, gt } from 'drizzle-orm'
 import { createHash } from 'node:crypto'
 import { activity } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { mine, own, p, type Scope } from '../bound.ts'
+import { activityFields, prepareActivityList } from './activity-list.ts'
 
 /** One row of the log. `arguments` is JSON without secrets, `createdAt` milliseconds since the epoch. */
 export type Activity = Omit<typeof activity.$inferSelect, 'accountId'>
@@ -11,19 +12,6 @@ export type Activity = Omit<typeof activity.$inferSelect, 'accountId'>
 /** A row before it has its place in the chain. */
 export type NewActivity = Omit<Activity, 'n' | 'previousHash' | 'hash'>
 
-/** What to list; everything is optional. `before` is the `n` of the last row of the page before. */
-export interface ActivityFilter {
-  tool?: string
-  outcome?: string
-  credentialId?: string
-  userId?: string
-  /** Milliseconds since the epoch, inclusive. */
-  since?: number
-  before?: number
-  limit?: number
-}
-
-const maxPage = 200
 /** The hash before the first row. */
 const genesis = ''
 
@@ -58,36 +46,13 @@ function rowHash(accountId: string, row: Omit<Activity, 'hash'>): string {
 }
 
 export function prepareActivity(db: Db) {
-  const fields = {
-    n: activity.n,
-    id: activity.id,
-    createdAt: activity.createdAt,
-    actorType: activity.actorType,
-    userId: activity.userId,
-    credentialId: activity.credentialId,
-    credentialKind: activity.credentialKind,
-    tool: activity.tool,
-    arguments: activity.arguments,
-    outcome: activity.outcome,
-    requestId: activity.requestId,
-    previousHash: activity.previousHash,
-    hash: activity.hash,
-  }
-  const head = db.select(fields).from(activity).where(own(activity)).orderBy(desc(activity.n)).limit(1).prepare()
-  const after = db.select(fields).from(activity).where(own(activity, gt(activity.n, p('n'))))
+  const head = db.select(activityFields).from(activity).where(own(activity)).orderBy(desc(activity.n)).limit(1)
+    .prepare()
+  const after = db.select(activityFields).from(activity).where(own(activity, gt(activity.n, p('n'))))
     .orderBy(asc(activity.n)).limit(1_000).prepare()
   const has = db.select({ n: activity.n }).from(activity)
     .where(own(activity, gt(activity.n, p('n')), eq(activity.id, p('id')))).prepare()
-  const unless = (name: string, condition: ReturnType<typeof eq>) => sql`(${p(name)} IS NULL OR ${condition})`
-  const list = db.select(fields).from(activity).where(own(
-    activity,
-    unless('tool', eq(activity.tool, p('tool'))),
-    unless('outcome', eq(activity.outcome, p('outcome'))),
-    unless('credentialId', eq(activity.credentialId, p('credentialId'))),
-    unless('userId', eq(activity.userId, p('userId'))),
-    unless('since', gte(activity.createdAt, p('since'))),
-    unless('before', lt(activity.n, p('before'))),
-  )).orderBy(desc(activity.n)).limit(p('limit')).prepare()
+  const listed = prepareActivityList(db)
   const add = db.insert(activity).values(mine({
     n: p('n'),
     id: p('id'),
@@ -109,17 +74,7 @@ export function prepareActivity(db: Db) {
       head: (): Promise<Activity | undefined> => scope.one(head),
       /** Whether the row with this id stands behind the place `n`. */
       has: async (id: string, n: number) => (await scope.one(has, { id, n })) !== undefined,
-      /** Newest first. */
-      list: (filter: ActivityFilter = {}): Promise<Activity[]> =>
-        scope.all(list, {
-          tool: filter.tool ?? null,
-          outcome: filter.outcome ?? null,
-          credentialId: filter.credentialId ?? null,
-          userId: filter.userId ?? null,
-          since: filter.since ?? null,
-          before: filter.before ?? null,
-          limit: Math.min(filter.limit ?? maxPage, maxPage),
-        }),
+      ...listed(scope),
       /**
        * The place of the first row that was changed, moved, slipped in or is missing; undefined when the chain
        * holds. Rows cut off at its end are seen only by who knows an earlier head.

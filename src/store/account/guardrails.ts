@@ -58,6 +58,11 @@ export function prepareGuardrails(db: Db) {
     .where(own(guardrails, or(eq(guardrails.id, p('ref')), eq(guardrails.name, p('ref')))))
     // A name may look like another one's id; the id comes first.
     .orderBy(desc(eq(guardrails.id, p('ref')))).limit(1).prepare()
+  const ofAgent = db.select({
+    guardrailId: agentGuardrails.guardrailId,
+    direction: agentGuardrails.direction,
+    action: agentGuardrails.action,
+  }).from(agentGuardrails).where(own(agentGuardrails, eq(agentGuardrails.agentId, p('agent')))).prepare()
 
   const isIt = own(guardrails, eq(guardrails.id, p('id')))
   const hasToken = sql<number>`${guardrails.encryptedToken} IS NOT NULL`
@@ -156,6 +161,8 @@ export function prepareGuardrails(db: Db) {
       /** The live agents it is attached to, by alias. */
       agentsOf: (id: string, limit: number, offset: number) => scope.all(agentsOf, { id, limit, offset }),
       agentsOfTotal: async (id: string) => (await scope.one(agentsOfTotal, { id }))!.n,
+      /** What is attached to an agent. */
+      ofAgent: (agent: string): Promise<Attachment[]> => scope.all(ofAgent, { agent }),
     }),
     changes: (scope: Scope) => ({
       /** `config` is JSON text. A constraint error when the account has a guardrail of that name. */

@@ -55,6 +55,20 @@ export function prepareKeys(db: Db) {
   )).toSQL()
   const revokeOfUser = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.userId, p('user')), isNull(credentials.revokedAt))).toSQL()
+  const liveKeysOfAgent = own(
+    credentials,
+    eq(credentials.agentId, p('agent')),
+    eq(credentials.kind, 'agent_key'),
+    isNull(credentials.revokedAt),
+  )
+  const ofAgent = db.select({
+    last4: credentials.last4,
+    createdAt: credentials.createdAt,
+    lastUsedAt: credentials.lastUsedAt,
+  }).from(credentials).where(liveKeysOfAgent).orderBy(desc(credentials.createdAt)).prepare()
+  const everAdminKey = db.select({ id: credentials.id, name: credentials.name, last4: credentials.last4 })
+    .from(credentials).where(own(credentials, eq(credentials.kind, 'admin_key')))
+    .orderBy(desc(credentials.createdAt)).limit(200).prepare()
   const used = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
     .where(own(credentials, eq(credentials.id, p('id')))).toSQL()
 
@@ -62,6 +76,10 @@ export function prepareKeys(db: Db) {
     reads: (scope: Scope) => ({
       /** Live admin keys without their secret, newest first. */
       adminKeys: () => scope.all(adminKeys),
+      /** The newest 200 admin keys there ever were. */
+      everAdminKey: () => scope.all(everAdminKey),
+      /** Live keys of an agent without their secret, newest first. */
+      ofAgent: (agent: string) => scope.all(ofAgent, { agent }),
       isLiveAdminKey: async (id: string) => (await scope.one(adminKey, { id })) !== undefined,
     }),
     changes: (scope: Scope) => ({

@@ -1,0 +1,83 @@
+/** What of an agent can be changed after it was made: its settings and its key. */
+import { requireAdmin } from '../auth/actor.ts'
+import { mintKey } from '../auth/secrets.ts'
+import { newId } from '../lib/id.ts'
+import type { AccountStore } from '../store/account.ts'
+import { type AccessPolicy, type Agent, noToken, type Visibility } from '../store/account/agents.ts'
+import { checkAccessList, checkDescription, checkRemoteUrl, keyRow, sealRemoteToken } from './agents.ts'
+import { againOnConflict } from './conflict.ts'
+import { findAgent } from './find-agent.ts'
+
+/** What is not given stays as it is. Alias and type are fixed. */
+export interface AgentUpdate {
+  /** Id or alias. */
+  agent: string
+  visibility?: Visibility
+  /** `auto_approve` has no list: it empties the one there was. */
+  accessPolicy?: AccessPolicy
+  accessList?: string[]
+  description?: string
+  remoteUrl?: string
+  /** Null takes the one away that is kept. */
+  remoteToken?: string | null
+}
+
+/**
+ * Change the settings of an agent of the account.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `invalid_input`.
+ */
+export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
+  requireAdmin(account.actor)
+  const { remoteToken } = input
+  return await againOnConflict(async () => {
+    const before = await findAgent(account, input.agent)
+    const agent: Agent = {
+      ...before,
+      visibility: input.visibility ?? before.visibility,
+      accessPolicy: input.accessPolicy ?? before.accessPolicy,
+      description: input.description === undefined ? before.description : checkDescription(input.description),
+      remoteUrl: checkRemoteUrl(before.type, input.remoteUrl ?? before.remoteUrl ?? undefined),
+    }
+    const isOpen = agent.accessPolicy === 'auto_approve'
+    const accessList = input.accessList ?? (isOpen ? [] : undefined)
+    const { agents, agentSettings } = account.change
+    await account.write([
+      agents.requireLive([agent.id]),
+      agentSettings.update(agent.id, agent),
+      ...(accessList === undefined ? [] : [
+        agentSettings.clearAccess(agent.id),
+        agents.addAccess(agent.id, checkAccessList(agent.accessPolicy, accessList)),
+      ]),
+      ...(remoteToken === undefined ? [] : [
+        agentSettings.setToken(
+          agent.id,
+          remoteToken === null ? noToken : await sealRemoteToken(account, agent, remoteToken),
+        ),
+      ]),
+    ])
+    return { agent }
+  })
+}
+
+/**
+ * A new key for an agent (id or alias), returned here and never again. All keys it had end with it.
+ * Fails with `wrong_credential`, `not_allowed` or `agent_not_found`.
+ */
+export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
+  requireAdmin(account.actor)
+  const key = await mintKey('agent_key')
+  const keyId = newId()
+  return await againOnConflict(async () => {
+    const agent = await findAgent(account, ref)
+    const row = { ...keyRow(agent.id, key), id: keyId }
+    const at = account.deps.now()
+    const { agents, keys } = account.change
+    // Repeated after a lost answer, the unit must not end its own key: so all but this one end.
+    await account.write([
+      agents.requireLive([agent.id]),
+      keys.add(row, at),
+      keys.revokeOthersOfAgent(agent.id, row.id, at),
+    ])
+    return { agent, apiKey: key.key }
+  })
+}

@@ -1,0 +1,172 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { Card, EmptyState, Time } from '../html/bits.tsx'
+import { ButtonLink, type Option, QueryForm, Select, SubmitButton, TextInput } from '../html/form.tsx'
+import { appPage } from '../html/layout.tsx'
+import { Pagination, Table } from '../html/table.tsx'
+import { day } from '../lib/time.ts'
+import type { ActivityFilter } from '../store/account/activity-list.ts'
+import { Arguments, Outcome, whoDid } from './activity-rows.tsx'
+import type { Pages, Visit } from './visit.ts'
+
+const pageSize = 50
+/** The choice of `outcome` that means every error. */
+const refused = 'refused'
+
+/** The account's activity log. Spec: "Admin tools", rule 2. */
+export function activityPages({ get }: Pages<Visit>): void {
+  get('/activity', show)
+}
+
+async function show({ account, frame, path, query }: Visit) {
+  const { activity, keys } = account.read
+  const [found, tools, people, adminKeys] = await Promise.all([
+    activity.list({ ...filterOf(query), limit: pageSize + 1 }),
+    activity.tools(),
+    activity.people(),
+    keys.everAdminKey(),
+  ])
+  const now = account.deps.now()
+  const rows = found.slice(0, pageSize)
+  const chosen = (name: string) => query.get(name) ?? ''
+  const isFiltered = filterNames.some((name) => chosen(name) !== '')
+  const place = (changes: Record<string, string>) => addressOf(path('activity'), query, changes)
+
+  return appPage(
+    frame('activity'),
+    {
+      title: 'Activity',
+      lead: 'Every call of an admin tool and every change made here, also the refused ones. Nobody can edit it.',
+    },
+    <Card isFlush>
+      <QueryForm action={path('activity')}>
+        <Select
+          name='who'
+          label='Who'
+          value={chosen('who')}
+          options={withChosen(chosen('who'), [
+            { value: '', title: 'Anybody' },
+            ...people.map(({ id, name, email }) => ({ value: `user:${id}`, title: name || email })),
+            ...adminKeys.map(({ id, name, last4 }) => ({ value: `key:${id}`, title: `Key ${name} …${last4}` })),
+          ])}
+        />
+        <Select
+          name='tool'
+          label='Tool'
+          value={chosen('tool')}
+          options={withChosen(chosen('tool'), [
+            { value: '', title: 'All' },
+            ...tools.map((tool) => ({ value: tool, title: tool })),
+          ])}
+        />
+        <Select
+          name='outcome'
+          label='Outcome'
+          value={chosen('outcome')}
+          options={withChosen(chosen('outcome'), [
+            { value: '', title: 'Any' },
+            { value: 'ok', title: 'ok' },
+            { value: refused, title: 'Refused or failed' },
+          ])}
+        />
+        <TextInput name='from' label='From (UTC)' type='date' value={chosen('from')} />
+        <TextInput name='to' label='To (UTC)' type='date' value={chosen('to')} />
+        <div class='row'>
+          <SubmitButton kind='plain'>Filter</SubmitButton>
+          {isFiltered && <ButtonLink href={path('activity')} kind='quiet'>Clear</ButtonLink>}
+        </div>
+      </QueryForm>
+      {rows.length === 0
+        ? (
+          <EmptyState icon='activity' title={isFiltered ? 'Nothing matches' : 'Nothing happened yet'}>
+            {isFiltered
+              ? 'No call of this account is like that.'
+              : 'What people and admin tools do in this account will stand here.'}
+          </EmptyState>
+        )
+        : (
+          <Table
+            id='activity'
+            caption='Activity, newest first'
+            rows={rows}
+            columns={[
+              {
+                title: 'Tool',
+                cell: ({ tool, createdAt }) => (
+                  <div class='whole'>
+                    <code>{tool}</code>
+                    <div class='soft small'>
+                      <Time at={createdAt} now={now} />
+                    </div>
+                  </div>
+                ),
+              },
+              {
+                title: 'Who',
+                cell: (row) => {
+                  const { who, by } = whoDid(row)
+                  return (
+                    <span class='roomy' title={row.userEmail ?? undefined}>
+                      {who}
+                      <div class='soft small'>{by}</div>
+                    </span>
+                  )
+                },
+              },
+              { title: 'Arguments', cell: (row) => <Arguments json={row.arguments} /> },
+              { title: 'Outcome', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
+            ]}
+          />
+        )}
+      {(rows.length > 0 || chosen('before') !== '') && (
+        <Pagination
+          label='Pages of the log'
+          titles={['Newest', 'Older']}
+          where={rows.length > 0 && `Entries ${rows.at(-1)!.n} to ${rows[0].n}`}
+          previous={chosen('before') ? place({ before: '' }) : undefined}
+          next={found.length > pageSize ? place({ before: String(rows.at(-1)!.n) }) : undefined}
+        />
+      )}
+    </Card>,
+  )
+}
+
+const filterNames = ['who', 'tool', 'outcome', 'from', 'to']
+
+/** The options, and what an address asks for beside them. */
+function withChosen(value: string, options: Option[]): Option[] {
+  return options.some((option) => option.value === value) ? options : [...options, { value, title: value }]
+}
+
+/** What an address asks for. What makes no sense counts as not said. */
+function filterOf(query: URLSearchParams): ActivityFilter {
+  const chosen = (name: string) => query.get(name) || undefined
+  const [, kind, id] = chosen('who')?.match(/^(user|key):(.+)$/) ?? []
+  const outcome = chosen('outcome')
+  const to = dayOf(chosen('to'))
+  const before = Number(chosen('before') ?? NaN)
+  return {
+    tool: chosen('tool'),
+    ...(outcome === refused ? { isRefused: true } : { outcome }),
+    ...(kind === 'user' && { userId: id }),
+    ...(kind === 'key' && { credentialId: id }),
+    since: dayOf(chosen('from')),
+    until: to === undefined ? undefined : to + day,
+    before: Number.isSafeInteger(before) ? before : undefined,
+  }
+}
+
+/** The first millisecond of a day in UTC: `2026-11-21`. */
+function dayOf(text: string | undefined): number | undefined {
+  const at = /^\d{4}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(`${text}T00:00:00.000Z`) : NaN
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** The same page with some of its choices changed; the empty one goes. */
+function addressOf(path: string, query: URLSearchParams, changes: Record<string, string>): string {
+  const chosen = [...filterNames, 'before'].map((
+    name,
+  ): [string, string] => [name, changes[name] ?? query.get(name) ?? ''])
+  const search = new URLSearchParams(chosen.filter(([, value]) => value !== '')).toString()
+  return search === '' ? path : `${path}?${search}`
+}

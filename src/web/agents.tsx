@@ -1,0 +1,147 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { Badge, Card, EmptyState, Time } from '../html/bits.tsx'
+import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../html/form.tsx'
+import { Icon } from '../html/icons.tsx'
+import { appPage } from '../html/layout.tsx'
+import { Pagination, Table } from '../html/table.tsx'
+import type { AccountStore } from '../store/account.ts'
+import { agentActions } from './agent-actions.tsx'
+import { newAgentPages } from './new-agent.tsx'
+import type { Pages, Visit } from './visit.ts'
+import { AgentName } from './who.tsx'
+
+const pageSize = 50
+const shownSkills = 3
+
+/** The agents of an account: all of them, one of them, and a new one. */
+export function agentPages(pages: Pages<Visit>): void {
+  pages.get('/agents', list)
+  newAgentPages(pages)
+  agentActions(pages)
+}
+
+async function list({ account, frame, path, query, may }: Visit) {
+  const now = account.deps.now()
+  const search = (query.get('search') ?? '').trim()
+  const page = Math.max(1, Math.trunc(Number(query.get('page')) || 1))
+  const first = (page - 1) * pageSize
+  const { rows, found } = await findAgents(account, search, first)
+  const place = (page: number) => {
+    const chosen = new URLSearchParams({ ...(search && { search }), ...(page > 1 && { page: String(page) }) })
+      .toString()
+    return path('agents') + (chosen && `?${chosen}`)
+  }
+  const newAgent = may('manage') && (
+    <ButtonLink href={path('new-agent')} kind='main-action'>
+      <Icon name='plus' />New agent
+    </ButtonLink>
+  )
+  const isEmpty = found === 0 && search === ''
+
+  return appPage(
+    frame('agents'),
+    {
+      title: 'Agents',
+      lead: 'Everybody who has an alias and a mailbox in this account.',
+      actions: !isEmpty && newAgent,
+    },
+    <Card isFlush>
+      {!isEmpty && (
+        <QueryForm action={path('agents')}>
+          <TextInput
+            name='search'
+            label='Search'
+            type='search'
+            placeholder='Alias, description or skill'
+            value={search}
+          />
+          <div class='row'>
+            <SubmitButton kind='plain'>Search</SubmitButton>
+            {search && <ButtonLink href={path('agents')} kind='quiet'>Clear</ButtonLink>}
+          </div>
+        </QueryForm>
+      )}
+      {isEmpty && (
+        <EmptyState icon='agents' title='Bring your first agent' action={newAgent}>
+          Give it an alias, and paste the configuration you get into its client.
+          {!may('manage') && ' Owners and admins of the account can make one.'}
+        </EmptyState>
+      )}
+      {!isEmpty && rows.length === 0 && (
+        <EmptyState icon='search' title='Nobody is found'>
+          {search ? `No alias, description or skill has “${search}” in it.` : 'The list is not that long.'}
+        </EmptyState>
+      )}
+      {rows.length > 0 && (
+        <Table
+          id='agents'
+          caption='Agents by alias'
+          rows={rows}
+          columns={[
+            {
+              title: 'Agent',
+              cell: ({ alias, description }) => (
+                <AgentName alias={alias} href={path('agents', alias)}>
+                  {description && <div class='soft small cut'>{description}</div>}
+                </AgentName>
+              ),
+            },
+            { title: 'Skills', cell: ({ skills }) => <SkillBadges names={skillNames(skills)} /> },
+            { title: 'Type', cell: ({ type }) => <span class='whole'>{type}</span> },
+            {
+              title: 'Visibility',
+              cell: ({ visibility }) =>
+                visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>,
+            },
+            { title: 'Unread', align: 'number', cell: ({ unread }) => unread.toLocaleString('en') },
+            {
+              title: 'Last seen',
+              cell: ({ lastSeenAt }) =>
+                lastSeenAt === null ? <span class='soft'>never</span> : (
+                  <span class='whole'>
+                    <Time at={lastSeenAt} now={now} />
+                  </span>
+                ),
+            },
+          ]}
+        />
+      )}
+      {(rows.length > 0 || page > 1) && (
+        <Pagination
+          label='Pages of the list'
+          titles={['Previous', 'Next']}
+          where={rows.length > 0 &&
+            `${first + 1} to ${first + rows.length} of ${found.toLocaleString('en')}`}
+          previous={page > 1 ? place(page - 1) : undefined}
+          next={first + rows.length < found && rows.length > 0 ? place(page + 1) : undefined}
+        />
+      )}
+    </Card>,
+  )
+}
+
+/** A page of the list from its place `first`, and how many there are on all pages. */
+async function findAgents(account: AccountStore, search: string, first: number) {
+  const { agents, agentSettings } = account.read
+  if (search === '') {
+    const [rows, found] = await Promise.all([agentSettings.page(first, pageSize), agents.total()])
+    return { rows, found }
+  }
+  const rows = await agentSettings.search(search, first, pageSize)
+  return { rows, found: rows[0]?.total ?? 0 }
+}
+
+function SkillBadges({ names }: { names: string[] }) {
+  if (names.length === 0) return <span class='soft'>none</span>
+  return (
+    <span class='pairs'>
+      {names.slice(0, shownSkills).map((name) => <Badge>{name}</Badge>)}
+      {names.length > shownSkills && <span class='soft'>and {names.length - shownSkills} more</span>}
+    </span>
+  )
+}
+
+function skillNames(json: string): string[] {
+  return (JSON.parse(json) as { name: string }[]).map(({ name }) => name)
+}

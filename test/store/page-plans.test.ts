@@ -1,0 +1,97 @@
+/** What pages read of a large account is found by an index, on a database with statistics. */
+import { type Client, createClient } from '@libsql/client'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { migrate } from '../../src/store/migrate.ts'
+import { testGrid } from '../support/grid.ts'
+import { tripwire } from '../support/tripwire.ts'
+
+let folder: string
+let client: Client
+let asked: string[]
+
+beforeAll(async () => {
+  asked = await statementsOfPages()
+  folder = mkdtempSync(join(tmpdir(), 'agent-grid-plans-'))
+  client = createClient({ url: `file:${join(folder, 'grid.db')}`, concurrency: 1 })
+  await migrate(client)
+  await fill(client)
+  await client.execute('PRAGMA optimize=0x10002')
+})
+afterAll(() => {
+  client.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test.each([
+  ['the hourly count', /json_each\(\?\) AS hours/, 'COVERING INDEX messages_sent (account_id=? AND created_at>?'],
+  ['what waits', /sum\(count\(\*\)\) OVER/, 'COVERING INDEX deliveries_unread (account_id=?)'],
+  ['a page of agents', /as "unread" from "agents"/, 'agents_of_account'],
+  ['a search of agents', /count\(\*\) OVER \(\) as "total"/, 'agents_of_account'],
+  ['the newest activity', /from "activity" .*"account_id" = \? and \(\(\? IS NULL/, '(account_id=? AND n>? AND n<?)'],
+  ['activity of a tool', /"account_id" = \? and \("activity"."tool" = /, 'activity_tool'],
+  ['activity of a person', /"account_id" = \? and \("activity"."user_id" = /, 'activity_user'],
+  ['activity of a credential', /"account_id" = \? and \("activity"."credential_id" = /, 'activity_credential'],
+  ['what was refused', /"account_id" = \? and \("activity"."outcome" <> 'ok'/, 'activity_refused'],
+  ['activity since a time', /^select "n" from "activity" .*"created_at" < \?/, 'COVERING INDEX activity_time'],
+  ['activity until a time', /^select "n" from "activity" .*"created_at" >= \?/, 'COVERING INDEX activity_time'],
+  ['the tools of the log', /min\("activity"."tool"\)/, 'COVERING INDEX activity_tool (account_id=? AND tool>?)'],
+  ['the people of the log', /min\("activity"."user_id"\)/, 'COVERING INDEX activity_user (account_id=? AND user_id>?)'],
+])('%s is found by its index', async (_, statement, index) => {
+  const found = asked.filter((sql) => statement.test(sql))
+
+  expect(found).not.toEqual([])
+  for (const sql of found) expect(await plan(sql)).toContainEqual(expect.stringContaining(index))
+})
+
+async function plan(sql: string): Promise<string[]> {
+  const args = Array(sql.split('?').length - 1).fill('1')
+  const { rows } = await client.execute({ sql: `EXPLAIN QUERY PLAN ${sql}`, args })
+  return rows.map(({ detail }) => String(detail))
+}
+
+async function statementsOfPages(): Promise<string[]> {
+  const seen = new Set<string>()
+  const grid = await testGrid({
+    inspect(sql, crossing) {
+      tripwire(sql, crossing)
+      seen.add(sql)
+    },
+  })
+  const { activity, agentSettings, overview } = grid.acme.store.read
+  await overview.sentPerHour([0])
+  await overview.queues(5)
+  await agentSettings.page(0, 50)
+  await agentSettings.search('a', 0, 50)
+  const filters = [{}, { tool: 'x' }, { userId: 'x' }, { credentialId: 'x' }, { outcome: 'x' }, { since: 1, until: 2 }]
+  for (const filter of filters) await activity.list(filter)
+  await activity.tools()
+  await activity.people()
+  await grid.close()
+  return [...seen]
+}
+
+/** 20 accounts with 20 agents, 300 messages and 300 rows of activity each. */
+async function fill(client: Client): Promise<void> {
+  const numbers = (to: number) => `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${to - 1})`
+  const account = "'account ' || (i % 20)"
+  const agent = "'agent ' || (i % 400)"
+  await client.migrate([
+    `INSERT INTO accounts (id, name, state, created_at) ${
+      numbers(20)
+    } SELECT 'account ' || i, 'x', 'claimed', i FROM n`,
+    `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at) ${numbers(400)}
+      SELECT ${account}, ${agent}, 'alias-' || i, 'mcp', 'private', 'auto_approve', i FROM n`,
+    `INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at) ${
+      numbers(6_000)
+    } SELECT ${account}, 'message ' || i, ${agent}, 'alias', 'agent', '@b', 'body', i FROM n`,
+    `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at) ${
+      numbers(6_000)
+    } SELECT ${account}, ${agent}, ${account}, 'message ' || i, iif(i % 10, 'read', 'unread'), 4, i FROM n`,
+    `INSERT INTO activity (account_id, n, id, created_at, actor_type, user_id, credential_id, tool, arguments, outcome,
+      previous_hash, hash) ${numbers(6_000)} SELECT ${account}, i / 20, 'row ' || i, i, 'admin',
+      iif(i % 3, 'user ' || (i % 7), NULL), 'key ' || (i % 11), 'tool ' || (i % 13), '{}', iif(i % 9, 'ok', 'internal'), '', '' FROM n`,
+  ])
+}
