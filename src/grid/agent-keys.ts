@@ -1,8 +1,28 @@
 /** Keys of agents after the first. */
-import { callingAgent } from '../auth/actor.ts'
-import { mintKey } from '../auth/secrets.ts'
+import { callingAgent, requireAdmin } from '../auth/actor.ts'
+import { type MintedKey, mintKey } from '../auth/secrets.ts'
 import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { Agent } from '../store/account/agents.ts'
+import type { Statement } from '../store/bound.ts'
+import { keyRow } from './agents.ts'
+import { againOnConflict } from './conflict.ts'
+import { findAgent } from './find-agent.ts'
+
+/**
+ * A new key for an agent (id or alias), returned here and never again. All keys it had end with it.
+ * Fails with `wrong_credential`, `not_allowed` or `agent_not_found`.
+ */
+export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
+  requireAdmin(account.actor)
+  const key = await mintKey('agent_key')
+  const keyId = newId()
+  return await againOnConflict(async () => {
+    const agent = await findAgent(account, ref)
+    await account.write(replacement(account, agent.id, keyId, key))
+    return { agent, apiKey: key.key }
+  })
+}
 
 /**
  * A new key for the calling agent, shown here only; the keys it had before end at once.
@@ -12,14 +32,17 @@ export async function replaceAgentKey(
   account: AccountStore,
 ): Promise<{ agentId: string; alias: string; apiKey: string }> {
   const { agentId, alias } = callingAgent(account.actor)
-  const { key, hash, last4 } = await mintKey('agent_key')
-  const row = { id: newId(), kind: 'agent_key' as const, agentId, userId: null, name: '', hash, last4 }
-  const at = account.deps.now()
-  const { agents, keys } = account.change
-  await account.write([
-    agents.requireLive([agentId]),
-    keys.add(row, at),
-    keys.revokeOthersOfAgent(agentId, row.id, at),
-  ])
-  return { agentId, alias, apiKey: key }
+  const key = await mintKey('agent_key')
+  await account.write(replacement(account, agentId, newId(), key))
+  return { agentId, alias, apiKey: key.key }
+}
+
+/** Repeated after a lost answer, the unit must not end its own key: so all but this one end. */
+function replacement({ change, deps }: AccountStore, agentId: string, keyId: string, key: MintedKey): Statement[] {
+  const at = deps.now()
+  return [
+    change.agents.requireLive([agentId]),
+    change.keys.add({ ...keyRow(agentId, key), id: keyId }, at),
+    change.keys.revokeOthersOfAgent(agentId, keyId, at),
+  ]
 }

@@ -1,10 +1,8 @@
-/** What of an agent can be changed after it was made: its settings and its key. */
+/** What of an agent can be changed after it was made. Its key: `agent-keys.ts`. */
 import { requireAdmin } from '../auth/actor.ts'
-import { mintKey } from '../auth/secrets.ts'
-import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
 import { type AccessPolicy, type Agent, noToken, type Visibility } from '../store/account/agents.ts'
-import { checkAccessList, checkDescription, checkRemoteUrl, keyRow, sealRemoteToken } from './agents.ts'
+import { checkAccessList, checkDescription, checkRemoteUrl, sealRemoteToken } from './agents.ts'
 import { againOnConflict } from './conflict.ts'
 import { findAgent } from './find-agent.ts'
 
@@ -56,28 +54,5 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
       ]),
     ])
     return { agent }
-  })
-}
-
-/**
- * A new key for an agent (id or alias), returned here and never again. All keys it had end with it.
- * Fails with `wrong_credential`, `not_allowed` or `agent_not_found`.
- */
-export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
-  requireAdmin(account.actor)
-  const key = await mintKey('agent_key')
-  const keyId = newId()
-  return await againOnConflict(async () => {
-    const agent = await findAgent(account, ref)
-    const row = { ...keyRow(agent.id, key), id: keyId }
-    const at = account.deps.now()
-    const { agents, keys } = account.change
-    // Repeated after a lost answer, the unit must not end its own key: so all but this one end.
-    await account.write([
-      agents.requireLive([agent.id]),
-      keys.add(row, at),
-      keys.revokeOthersOfAgent(agent.id, row.id, at),
-    ])
-    return { agent, apiKey: key.key }
   })
 }

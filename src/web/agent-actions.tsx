@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** What one does with an agent that is there. Each form of its page posts to an address of its own. */
-import { type AgentUpdate, reissueKey, updateAgent } from '../grid/agent-settings.ts'
+import { reissueKey } from '../grid/agent-keys.ts'
+import { type AgentUpdate, updateAgent } from '../grid/agent-settings.ts'
 import { deleteAgent } from '../grid/agents.ts'
 import { type GuardrailChoice, setAgentGuardrails } from '../grid/guardrails.ts'
 import { setAgentSkills } from '../grid/skills.ts'
