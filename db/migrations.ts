@@ -104,5 +104,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "ALTER TABLE `idempotency_keys` ADD `answer` text;",
       "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;"
     ]
+  },
+  {
+    "name": "0003_sweep",
+    "hash": "9bbbd981305b16533ef0ac4de55a4d8dc8ec043e00d239adcb8dcdc9acbba6f6",
+    "createdAt": 1795293705886,
+    "statements": [
+      "CREATE INDEX `accounts_unclaimed` ON `accounts` (`created_at`) WHERE state = 'provisional';",
+      "CREATE INDEX `sessions_ended` ON `sessions` (`ended_at`) WHERE ended_at IS NOT NULL;"
+    ]
   }
 ]
