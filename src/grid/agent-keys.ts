@@ -21,5 +21,7 @@ export async function replaceAgentKey(
     keys.add(row, at),
     keys.revokeOthersOfAgent(agentId, row.id, at),
   ])
+  // Whoever waits with another key looks again, and finds its end.
+  account.waiting.wakes.wake([agentId])
   return { agentId, alias, apiKey: key }
 }
