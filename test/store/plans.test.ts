@@ -15,6 +15,7 @@ import { readMessages } from '../../src/grid/mailbox.ts'
 import { readAgain } from '../../src/grid/read-again.ts'
 import { listSkills, setSkills } from '../../src/grid/skills.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { logActivityHeads } from '../../src/worker/activity-heads.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { testGrid } from '../support/grid.ts'
 import { tripwire } from '../support/tripwire.ts'
@@ -67,6 +68,7 @@ test.each([
   ['tokens past their time', /^delete from "oauth_tokens" (?!.*inner join)/, 'oauth_tokens_expires'],
   ['tokens of ended grants', /^delete from "oauth_tokens" .*inner join/, 'oauth_grants_revoked'],
   ['ended grants', /^delete from "oauth_grants"/, 'oauth_grants_uncollected'],
+  ['heads of activity logs', /from "accounts" inner join "activity"/, 'SEARCH activity USING INDEX'],
   ['the count of unread messages', /^select count\(\*\) as "unread"/, 'USING COVERING INDEX deliveries_unread'],
   ['the first that waits', /^select "seq", "chars" from "deliveries"/, 'USING COVERING INDEX deliveries_unread'],
   [
@@ -171,6 +173,7 @@ async function statementsOfEveryVerb(): Promise<string[]> {
   await grid.store.global.retention.keys(1, 1)
   await grid.store.global.retention.accountsWithMessages(1, 1)
   await sweep(grid.store)
+  await logActivityHeads(grid.store)
   await bob.write(bob.change.unclaimed.remove(0, 1)).catch(() => {})
   for (const since of [undefined, 'last_batch', '1h', cursor]) await readAgain(bob, { since })
   await sendMessage(bob, { to: 'alice', text: 'hi', replyToMessageId: id })

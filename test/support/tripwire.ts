@@ -23,6 +23,7 @@ export const allowedCrossings = [
   'grant by code',
   'grant of a person by id',
   'grants of a person',
+  'heads of activity logs',
   'invitation by token',
   'live alias',
   'memberships of a user',
