@@ -18,17 +18,20 @@ export const storeFacts = sqliteTable('store_facts', {
 
 /**
  * The tenants. A provisional account was opened by a signup and belongs to nobody yet; of a merged one the agents
- * went to another account of its owner.
+ * went to another account of its owner; of a removed one, which nobody claimed in time, only the ids are left.
  */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
-  state: text('state', { enum: ['provisional', 'claimed', 'merged'] }).notNull(),
+  state: text('state', { enum: ['provisional', 'claimed', 'merged', 'removed'] }).notNull(),
   /** The normalised address whose further signups land here; null once closed to them. */
   joinEmail: text('join_email'),
   createdAt: integer('created_at').notNull(),
   claimedAt: integer('claimed_at'),
-}, (t) => [uniqueIndex('accounts_join_email').on(t.joinEmail)])
+}, (t) => [
+  uniqueIndex('accounts_join_email').on(t.joinEmail),
+  index('accounts_unclaimed').on(t.createdAt).where(sql`state = 'provisional'`),
+])
 
 export const users = sqliteTable('users', {
   id: text('id').primaryKey(),
@@ -64,6 +67,7 @@ export const sessions = sqliteTable('sessions', {
   uniqueIndex('sessions_token').on(t.tokenHash),
   index('sessions_user').on(t.userId),
   index('sessions_expire').on(t.expiresAt),
+  index('sessions_ended').on(t.endedAt).where(sql`ended_at IS NOT NULL`),
 ])
 
 /** One-time links. All but `set_up` prove the mailbox they were sent to. */

@@ -93,6 +93,8 @@ export interface ErrorDetails {
   info?: Record<string, string>
   /** Becomes `Retry-After`. */
   retryAfterSeconds?: number
+  /** Nothing was carried out: who has time may simply try again. */
+  nothingDone?: true
   /** Whether there was a credential: the challenge says `invalid_token` only when one was refused (RFC 6750 §3.1). */
   credential?: 'missing' | 'refused'
 }

@@ -172,12 +172,14 @@ CREATE TABLE `sessions` (
 CREATE UNIQUE INDEX `sessions_token` ON `sessions` (`token_hash`);--> statement-breakpoint
 CREATE INDEX `sessions_user` ON `sessions` (`user_id`);--> statement-breakpoint
 CREATE INDEX `sessions_expire` ON `sessions` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `sessions_ended` ON `sessions` (`ended_at`) WHERE ended_at IS NOT NULL;--> statement-breakpoint
 DROP INDEX `agent_guardrails_guardrail`;--> statement-breakpoint
 CREATE INDEX `agent_guardrails_guardrail` ON `agent_guardrails` (`account_id`,`guardrail_id`,`agent_id`);--> statement-breakpoint
 DROP INDEX `agent_skills_skill`;--> statement-breakpoint
 CREATE INDEX `agent_skills_skill` ON `agent_skills` (`account_id`,`skill_id`,`agent_id`);--> statement-breakpoint
 ALTER TABLE `deliveries` ADD `woken_at` integer;--> statement-breakpoint
 ALTER TABLE `idempotency_keys` ADD `answer` text;--> statement-breakpoint
+CREATE INDEX `accounts_unclaimed` ON `accounts` (`created_at`) WHERE state = 'provisional';--> statement-breakpoint
 CREATE INDEX `activity_tool` ON `activity` (`account_id`,`tool`,`n`);--> statement-breakpoint
 CREATE INDEX `activity_user` ON `activity` (`account_id`,`user_id`,`n`) WHERE user_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `activity_credential` ON `activity` (`account_id`,`credential_id`,`n`) WHERE credential_id IS NOT NULL;--> statement-breakpoint

@@ -12,19 +12,30 @@ import { hashForLookup, keyKind, keyPrefixes } from './secrets.ts'
 /** How precise "last used" is; a request that only reads does not become a write. */
 const useInterval = minute
 
-/** Looks a token up for every request: a revoked key is dead on the next one, in every process. */
-export type Bearer = (authorization: string | null) => Promise<AccountStore>
+/**
+ * Looks a token up for every request: a revoked key is dead on the next one, in every process. A call that lasts
+ * asks again with the `before` of its beginning: an agent that was claimed meanwhile may be in another account.
+ */
+export type Bearer = (authorization: string | null, before?: AccountStore) => Promise<AccountStore>
 
 /**
  * The caller of an `Authorization` header.
- * Fails with `unauthenticated`: missing, malformed, unknown or revoked, or its agent deleted.
+ * Fails with `unauthenticated`: missing, malformed, unknown or revoked, or its agent deleted. With `before` also
+ * with `unavailable`: the account is another one now, and a new call finds it.
  *
  * Spec: "Authentication" 1 to 3. @see RFC 6750 §2.1
  */
 export function bearer(store: Store): Bearer {
   const noted = new Map<string, number>()
+  const accountIds = new WeakMap<AccountStore, string>()
 
-  return async function authenticate(authorization) {
+  return async function authenticate(authorization, before) {
+    const account = await byHeader(authorization)
+    if (before && accountIds.get(before) !== accountIds.get(account)) throw moved()
+    return account
+  }
+
+  async function byHeader(authorization: string | null): Promise<AccountStore> {
     const token = bearerToken(authorization)
     if (token === undefined) throw missing()
     // Typos and floods end here, before any database work.
@@ -42,7 +53,7 @@ export function bearer(store: Store): Bearer {
   async function byKey(token: string): Promise<AccountStore> {
     const credential = await store.global.credentials.byHash(hashForLookup(token))
     if (!credential) throw refused()
-    const account = store.account(credential.accountId, actorOf(credential))
+    const account = enter(credential.accountId, actorOf(credential))
     noteUse(account, credential, noted, account.change.keys.used)
     return account
   }
@@ -50,17 +61,23 @@ export function bearer(store: Store): Bearer {
   async function byAccessToken(token: string): Promise<AccountStore> {
     const grant = await store.global.oauth.tokens.byAccessHash(hashForLookup(token), store.deps.now())
     if (!grant) throw ended()
-    const account = store.account(grant.accountId, granteeOf(grant))
+    const account = enter(grant.accountId, granteeOf(grant))
     noteUse(account, grant, noted, account.change.grants.used)
+    return account
+  }
+
+  function enter(accountId: string, actor: AgentActor | AdminActor): AccountStore {
+    const account = store.account(accountId, actor)
+    accountIds.set(account, accountId)
     return account
   }
 }
 
 /** The same for a door that no OAuth token was issued for: there it is refused like an unknown key. Security O5. */
 export function keysOnly(authenticate: Bearer): Bearer {
-  return async function authenticateKey(authorization) {
+  return async function authenticateKey(authorization, before) {
     if (bearerToken(authorization)?.startsWith(keyPrefixes.access_token)) throw refused()
-    return await authenticate(authorization)
+    return await authenticate(authorization, before)
   }
 }
 
@@ -125,6 +142,12 @@ function refused(): GridError {
       credential: 'refused',
     },
   )
+}
+
+function moved(): GridError {
+  return new GridError('unavailable', 'This agent was moved to another account. Repeat the call.', {
+    retryAfterSeconds: 1,
+  })
 }
 
 function ended(): GridError {

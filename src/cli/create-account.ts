@@ -14,8 +14,10 @@ export const createAccountCommand = storeCommand({
   },
   async run(store, args) {
     const passwordHash = args.password === undefined ? undefined : await hashPassword(args.password)
-    const input = { name: args.name, ownerEmail: args['owner-email'], passwordHash }
-    const account = await createAccount(store, input, { type: 'system', job: 'create-account' })
+    const { name, 'owner-email': ownerEmail } = args
+    const input = { name, ownerEmail, passwordHash }
+    const call = { tool: 'create-account', arguments: { name, owner_email: ownerEmail }, requestId: null }
+    const account = await createAccount(store, input, { type: 'system', job: 'create-account' }, call)
     return { account_id: account.id, user_id: account.userId, admin_key: account.adminKey }
   },
   print: (account) =>

@@ -6,7 +6,7 @@ import { newId } from '../lib/id.ts'
 import { wellFormed } from '../lib/text.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
-import { recorded } from './activity.ts'
+import { type Call, recorded } from './activity.ts'
 import { againOnConflict } from './conflict.ts'
 import { normalEmail } from './email.ts'
 import { standing } from './standing.ts'
@@ -27,12 +27,14 @@ export interface NewAccount {
 /**
  * Create an account with its owner and a first admin key, shown here only. A person
  * who is known by that address becomes the owner and keeps the password they have.
+ * With `call` it is the first row of the account's activity log.
  * Fails with `invalid_input` or `invalid_email`.
  */
 export async function createAccount(
   store: Store,
   input: NewAccount,
   actor: Actor,
+  call?: Call,
 ): Promise<{ id: string; userId: string; adminKey: string }> {
   const name = checkName(input.name, 'name')
   const email = normalEmail(input.ownerEmail)
@@ -43,13 +45,15 @@ export async function createAccount(
 
   const account = store.account(id, actor)
   const { statement, key } = await adminKey(account, 'first key')
-  try {
-    await store.write([
+  const make = (account: AccountStore) =>
+    account.write([
       store.global.accounts.add({ id, name, state: 'claimed', joinEmail: null }, at),
       ...(known ? [] : [store.global.users.add({ id: userId, email, passwordHash: input.passwordHash ?? null }, at)]),
       store.global.users.addMembership(id, userId, 'owner', at),
       statement,
     ])
+  try {
+    await (call ? recorded(account, call, make) : make(account))
   } catch (error) {
     // Repeated after a lost answer, the write met its own account: then it is done.
     if (!(await store.global.accounts.byId(id))) throw error

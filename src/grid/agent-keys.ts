@@ -4,7 +4,6 @@ import { type MintedKey, mintKey } from '../auth/secrets.ts'
 import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Agent } from '../store/account/agents.ts'
-import type { Statement } from '../store/bound.ts'
 import { keyRow } from './agents.ts'
 import { againOnConflict } from './conflict.ts'
 import { findAgent } from './find-agent.ts'
@@ -19,7 +18,7 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
   const keyId = newId()
   return await againOnConflict(async () => {
     const agent = await findAgent(account, ref)
-    await account.write(replacement(account, agent.id, keyId, key))
+    await replace(account, agent.id, keyId, key)
     return { agent, apiKey: key.key }
   })
 }
@@ -33,16 +32,19 @@ export async function replaceAgentKey(
 ): Promise<{ agentId: string; alias: string; apiKey: string }> {
   const { agentId, alias } = callingAgent(account.actor)
   const key = await mintKey('agent_key')
-  await account.write(replacement(account, agentId, newId(), key))
+  await replace(account, agentId, newId(), key)
   return { agentId, alias, apiKey: key.key }
 }
 
-/** Repeated after a lost answer, the unit must not end its own key: so all but this one end. */
-function replacement({ change, deps }: AccountStore, agentId: string, keyId: string, key: MintedKey): Statement[] {
-  const at = deps.now()
-  return [
-    change.agents.requireLive([agentId]),
-    change.keys.add({ ...keyRow(agentId, key), id: keyId }, at),
-    change.keys.revokeOthersOfAgent(agentId, keyId, at),
-  ]
+async function replace(account: AccountStore, agentId: string, keyId: string, key: MintedKey): Promise<void> {
+  const { agents, keys } = account.change
+  const at = account.deps.now()
+  await account.write([
+    agents.requireLive([agentId]),
+    keys.add({ ...keyRow(agentId, key), id: keyId }, at),
+    // Repeated after a lost answer, the unit must not end its own key: so all but this one end.
+    keys.revokeOthersOfAgent(agentId, keyId, at),
+  ])
+  // Whoever waits with another key looks again, and finds its end.
+  account.waiting.wakes.wake([agentId])
 }

@@ -100,6 +100,8 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
       handOuts.park(id, at),
       agents.softDelete(id, at),
     ])
+    // Whoever waits for its mail looks again, and finds the end of its key.
+    account.waiting.wakes.wake([id])
     return { id }
   })
 }

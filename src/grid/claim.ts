@@ -127,7 +127,10 @@ async function withOpenClaim(
     if (decided.length !== live.length || decided.some((id, n) => id !== live[n])) {
       throw new GridError('claim_changed', 'Agents came or went since the page was made. Decide again.')
     }
-    return await act(claim)
+    const id = await act(claim)
+    // Whoever waits for mail looks again, and finds that its agent was deleted or moved.
+    store.waiting.wakes.wake(decided)
+    return id
   })
 }
 

@@ -32,7 +32,7 @@ const rates = {
 } as const satisfies Record<string, readonly (readonly number[])[]>
 
 /** Nothing looks back further. */
-const keepMs = day
+export const attemptsKeptMs = day
 /** Removed with each addition, so that nothing piles up. */
 const removedAtOnce = 100
 
@@ -100,7 +100,7 @@ export async function takeMailAttempt(store: Store, email: string, address: stri
 /** Add all attempts if no limit is reached, otherwise none. */
 async function take(store: Store, attempts: Attempt[], limits: Limit[], at: number): Promise<boolean> {
   const { add, removeOld, has } = store.global.attempts
-  const [added] = await store.write([add(attempts, limits, at), removeOld(at - keepMs, removedAtOnce)])
+  const [added] = await store.write([add(attempts, limits, at), removeOld(at - attemptsKeptMs, removedAtOnce)])
   // Repeated after a lost answer, the statement met its own rows.
   return added.length > 0 || await has(attempts[0].id)
 }

@@ -9,6 +9,11 @@ import { type Batch, readMessages } from './mailbox.ts'
 /** Longest wait of a read. */
 export const maxWaitSeconds = 50
 
+/** How often a wait looks by itself: for the end of its credential, or mail put back, at another process. */
+const lookMs = 15 * second
+/** About when a wait looks again after the grid was too busy. */
+const busyMs = 500
+
 /** Mail that is still unread after this long is announced again. */
 const remindAfterMs = minute
 /** Oldest a stream gets; its client opens a new one. */
@@ -20,19 +25,22 @@ export interface Wait {
   departure?: { readonly signal: AbortSignal }
   /** Fails when the credential is no longer good; asked again before a later look. */
   check?(): Promise<unknown>
+  /** How often it looks although nobody wakes it, in milliseconds. */
+  lookEveryMs?: number
 }
 
 /**
  * `readMessages` that waits while the mailbox is empty. It looks before it waits, and it answers at the commit
  * of a message; otherwise with an empty batch when the time is over, the process stops or has too many waits,
- * or the credential began its fourth and this was its oldest.
+ * or the credential began its fourth and this was its oldest. While the grid is too busy it goes on waiting.
  *
- * Fails as `readMessages` does, and with `unauthenticated` when the credential ended meanwhile.
+ * Fails as `readMessages` does, and with `unauthenticated` when the credential ended meanwhile: at once where
+ * its agent is deleted or its key replaced in this process, otherwise within 15 seconds.
  */
 export async function awaitMessages(
   account: AccountStore,
   input: Parameters<typeof readMessages>[1],
-  { seconds, departure, check }: Wait,
+  { seconds, departure, check, lookEveryMs = lookMs }: Wait,
 ): Promise<Batch> {
   const { agentId, credentialId } = callingAgent(account.actor)
   const { wakes, reads } = account.waiting
@@ -41,7 +49,12 @@ export async function awaitMessages(
   const left = departure?.signal
   const bell = new Bell()
   let isOver = false
+  let isFirst = true
   let wokenAt: number | undefined
+  const look = async () => {
+    if (!isFirst) await check?.()
+    return await readMessages(account, input, wokenAt)
+  }
   const finish = () => {
     isOver = true
     bell.ring()
@@ -56,11 +69,17 @@ export async function awaitMessages(
       if (left?.aborted) throw new GridError('unavailable', 'The caller has left.')
       // Seen before the look, so that the last look is after the end.
       const isLast = isOver || account.deps.stopping?.aborted
-      const batch = await readMessages(account, input, wokenAt)
-      if (batch.messages.length > 0 || batch.tooLong !== undefined || isLast) return batch
+      const batch = await look().catch((error) => {
+        // Many that are woken at one moment fill the queue of writes. They have time.
+        if (isLast || !(error instanceof GridError) || !error.details.nothingDone) throw error
+      })
+      if (batch && (batch.messages.length > 0 || batch.tooLong !== undefined || isLast)) return batch
+      // Not all at one moment again.
+      const again = setTimeout(() => bell.ring(), batch ? lookEveryMs : busyMs * (0.5 + Math.random()))
       await bell.rings()
+      clearTimeout(again)
       if (!isOver) wokenAt = account.deps.now()
-      await check?.()
+      isFirst = false
     }
   } finally {
     clearTimeout(timer)
@@ -113,6 +132,7 @@ async function* signals(
   let timer: ReturnType<typeof setTimeout> | undefined
   let spokeAt = -Infinity
   let announced = { seq: 0, at: -Infinity }
+  let wasRung = false
   try {
     while (!left.aborted && !stopping?.aborted && now() - openedAt < maxAgeMs) {
       const newest = await mailbox.newestUnread(agentId)
@@ -125,12 +145,16 @@ async function* signals(
         }
         spokeAt = now()
         yield isNews ? 'mail' : 'alive'
+        wasRung = false
         // Speaking may take as long as the listener likes.
         continue
       }
+      // Rung for nothing: the agent may have been deleted, or moved.
+      if (wasRung && !await isGood(check)) return
       timer = setTimeout(ring, heartbeatMs - (now() - spokeAt))
       await bell.rings()
       clearTimeout(timer)
+      wasRung = true
     }
   } catch (error) {
     log.warn('A stream ended because its mailbox could not be looked into', { error })

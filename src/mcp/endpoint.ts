@@ -10,6 +10,7 @@ import type { Answers } from '../lib/answers.ts'
 import { apiLimits, type BodyLimits, formLimits, parseBody, readText } from '../lib/body.ts'
 import { corsHeaders, preflight } from '../lib/cors.ts'
 import { Departure } from '../lib/event-stream.ts'
+import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, rpcFrameError } from '../wire.ts'
 import { accountOffer, type Offer, signupOffer } from './offer.ts'
@@ -35,15 +36,18 @@ export function mcpGrid(
 
   return function mcpGrid(request: Request, requestId: string): Promise<Response> {
     const departure = new Departure(request)
-    const check = credentialOf(authenticate, request.headers.get('authorization'))
-    const enter = async () => accountOffer(await check(), requestId, { departure, check })
+    const authorization = request.headers.get('authorization')
+    const enter = async () => {
+      const account = await authenticate(authorization)
+      return accountOffer(account, requestId, { departure, check: checkOf(authenticate, authorization, account) })
+    }
     return serve(request, requestId, enter, metadataUrl)
   }
 }
 
-/** Asks again for the same credential, and keeps nothing else of its request. */
-function credentialOf(authenticate: Bearer, authorization: string | null) {
-  return () => authenticate(authorization)
+/** Asks again for the same credential in the same account, and keeps nothing else of its request. */
+function checkOf(authenticate: Bearer, authorization: string | null, account: AccountStore) {
+  return () => authenticate(authorization, account)
 }
 
 /** The endpoint of those who have no key yet: no credential is asked for, and none is looked at. */

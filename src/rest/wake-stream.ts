@@ -21,8 +21,8 @@ export function wakeStream(authenticate: Bearer) {
   return async function wakeStream(request: Request): Promise<Response> {
     if (request.method === 'OPTIONS') return preflight('GET, OPTIONS')
     const authorization = request.headers.get('authorization')
-    const check = () => authenticate(authorization)
-    const account = await check()
+    const account = await authenticate(authorization)
+    const check = () => authenticate(authorization, account)
     // Hono answers HEAD with this handler and drops the body: a stream that nobody could end.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the wake stream with GET.')
 

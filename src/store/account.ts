@@ -22,6 +22,7 @@ import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
 import { prepareSkills } from './account/skills.ts'
 import { prepareTeam } from './account/team.ts'
+import { prepareUnclaimed } from './account/unclaimed.ts'
 import type { Turns } from '../lib/turns.ts'
 import { Scope, type Statement } from './bound.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
@@ -115,6 +116,7 @@ function prepareNouns(db: Db, crossings: Crossings) {
     retention: prepareRetention(db),
     skills: prepareSkills(db),
     team: prepareTeam(db),
+    unclaimed: prepareUnclaimed(db),
   }
 }
 

@@ -1,6 +1,7 @@
 /** Tables that belong to no account, and the look-ups that must cross accounts. */
 import type { Crossings, Db } from './account.ts'
 import { prepareAccounts } from './global/accounts.ts'
+import { prepareActivityHeads } from './global/activity-heads.ts'
 import { prepareArrivals } from './global/arrivals.ts'
 import { prepareAttempts } from './global/attempts.ts'
 import { prepareClaims } from './global/claims.ts'
@@ -19,6 +20,7 @@ export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 export function prepareGlobalTables(db: Db, crossings: Crossings) {
   return {
     accounts: prepareAccounts(db),
+    activityHeads: prepareActivityHeads(db, crossings),
     arrivals: prepareArrivals(db, crossings),
     attempts: prepareAttempts(db),
     claims: prepareClaims(db, crossings),

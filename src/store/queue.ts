@@ -277,7 +277,10 @@ function alone(group: Unit[]): Unit[][] {
 }
 
 function overloaded(): GridError {
-  return new GridError('unavailable', 'The grid is busy. Repeat the call in a moment.', { retryAfterSeconds: 1 })
+  return new GridError('unavailable', 'The grid is busy. Repeat the call in a moment.', {
+    retryAfterSeconds: 1,
+    nothingDone: true,
+  })
 }
 
 function stopped(): GridError {

@@ -183,7 +183,10 @@ function reader(client: Client, remote: boolean): Client {
       return await client.execute(statement)
     } catch (error) {
       if (!remote || !isRemoteLoss(error)) throw error
-      throw new GridError('unavailable', 'The database does not answer. Repeat the call.', { retryAfterSeconds: 1 })
+      throw new GridError('unavailable', 'The database does not answer. Repeat the call.', {
+        retryAfterSeconds: 1,
+        nothingDone: true,
+      })
     }
   }
   return { execute } as Client

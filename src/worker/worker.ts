@@ -1,6 +1,7 @@
 /** The door that time knocks on: what a serving process does by itself. */
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
+import { logActivityHeads } from './activity-heads.ts'
 import { OpenReads } from './open-reads.ts'
 import { sweep } from './retention.ts'
 
@@ -22,6 +23,7 @@ export async function startWorker(store: Store): Promise<Worker> {
 
   const works = [
     every(sweepMs, firstSweepMs, () => sweep(store, ended.signal)),
+    every(hour, minute, () => logActivityHeads(store, ended.signal)),
     // Other processes on a database that takes several.
     ...(store.durability === 'remote' ? [every(beatMs, beatMs, () => openReads.beat())] : []),
   ]

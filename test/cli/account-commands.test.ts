@@ -44,6 +44,17 @@ test('create-guardrail stores a guardrail whose token is seen nowhere', async ()
   expect(JSON.stringify([made, rows, grid.logs])).not.toContain('canary')
 })
 
+test('create-account leaves the first row of the new account, without the password', async () => {
+  const args = { name: 'New', 'owner-email': 'new@new.example', password: 'correct horse battery' }
+  const made = await runThere(access(), findCommand('create-account') as StoreCommand, args)
+
+  const account = grid.store.account(made!.account_id as string, { type: 'system', job: 'test' })
+  const rows = await account.read.activity.list()
+  expect(rows).toMatchObject([{ n: 1, tool: 'create-account', actorType: 'system', outcome: 'ok' }])
+  expect(JSON.parse(rows[0].arguments)).toEqual({ name: 'New', owner_email: 'new@new.example' })
+  expect(await account.read.activity.firstBroken()).toBeUndefined()
+})
+
 test.each([
   ['config that is no JSON', { provider: 'pii', config: '{kinds' }, 'invalid_input', 'config: must be JSON'],
   ['an unknown provider', { provider: 'magic' }, 'invalid_input', 'There is no such provider. Known are: phrases'],
@@ -166,8 +177,8 @@ test('as a process: the token comes from GUARDRAIL_TOKEN, and a broken chain end
     const behind = await testGrid({ url: place.url })
     await behind.store.write([
       {
-        sql: 'INSERT INTO activity SELECT account_id, 2, id, created_at, actor_type, user_id, credential_id,' +
-          ' credential_kind, tool, arguments, outcome, request_id, previous_hash, hash FROM activity WHERE account_id = ?',
+        sql: 'INSERT INTO activity SELECT account_id, 3, id, created_at, actor_type, user_id, credential_id,' +
+          ' credential_kind, tool, arguments, outcome, request_id, previous_hash, hash FROM activity WHERE account_id = ? AND n = 1',
         args: [account_id],
       },
     ])
@@ -175,7 +186,7 @@ test('as a process: the token comes from GUARDRAIL_TOKEN, and a broken chain end
     const broken = await command(['verify-activity', '--account', account_id])
 
     expect(guardrail).toMatchObject({ code: 0, stderr: '', answer: { name: 'mod' } })
-    expect(whole).toMatchObject({ code: 0, answer: { rows: 1, head_hash: expect.stringMatching(/^[0-9a-f]{64}$/) } })
+    expect(whole).toMatchObject({ code: 0, answer: { rows: 2, head_hash: expect.stringMatching(/^[0-9a-f]{64}$/) } })
     expect(broken).toMatchObject({ code: 1, answer: { error: { code: 'activity_broken' } } })
   } finally {
     place.remove()
@@ -184,7 +195,11 @@ test('as a process: the token comes from GUARDRAIL_TOKEN, and a broken chain end
 
 /** Run a command on Acme the way another process does. */
 async function run(name: string, args: Record<string, string>): Promise<Record<string, unknown>> {
-  const access = JSON.parse(readFileSync(join(grid.folder, 'grid.db.owner'), 'utf8')).control
-  const result = await runThere(access, findCommand(name) as StoreCommand, { account: grid.acme.id, ...args })
+  const result = await runThere(access(), findCommand(name) as StoreCommand, { account: grid.acme.id, ...args })
   return result!
+}
+
+/** Where the process that holds the database takes commands. */
+function access() {
+  return JSON.parse(readFileSync(join(grid.folder, 'grid.db.owner'), 'utf8')).control
 }

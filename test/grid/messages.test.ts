@@ -134,6 +134,15 @@ onEachDatabase((open) => {
     })
   })
 
+  test('the search of agents finds the names of their skills, and none of another account', async () => {
+    await setSkills(as(grid.bob), { skills: [{ name: 'Counting beans' }, { name: 'peas' }] })
+    await setSkills(as(grid.eve), { skills: [{ name: 'counting peas' }] })
+
+    const found = async (search: string) => (await listAgents(as(grid.alice), { search })).agents
+    expect(await found('counting')).toMatchObject([{ alias: '@bob', skills: [{}, {}] }])
+    expect(await found('counting peas')).toEqual([])
+  })
+
   test('the search of agents takes letters of every script as they are written', async () => {
     await grid.acme.agent('scribe', { description: 'Übersetzer und Schreiber' })
 

@@ -15,6 +15,8 @@ import { readMessages } from '../../src/grid/mailbox.ts'
 import { readAgain } from '../../src/grid/read-again.ts'
 import { listSkills, setSkills } from '../../src/grid/skills.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { logActivityHeads } from '../../src/worker/activity-heads.ts'
+import { sweep } from '../../src/worker/retention.ts'
 import { testGrid } from '../support/grid.ts'
 import { tripwire } from '../support/tripwire.ts'
 
@@ -55,6 +57,18 @@ test.each([
     'idempotency_keys_created',
   ],
   ['accounts with old messages', /^select "id" from "accounts" where \(\(select/, 'sqlite_autoindex_messages'],
+  ['unclaimed accounts', /^select "id" from "accounts" where \("accounts"."state"/, 'USING INDEX accounts_unclaimed'],
+  ['what an unclaimed account sent', /^delete from "deliveries"/, 'deliveries_message'],
+  ['sessions that are gone', /^delete from "sessions"/, 'sessions_ended'],
+  ['sessions past their time', /^delete from "sessions"/, 'sessions_expire'],
+  ['links past their time', /^delete from "links"/, 'links_expire'],
+  ['invitations past their time', /^delete from "invitations"/, 'invitations_expire'],
+  ['attempts past their time', /^delete from "attempts"/, 'attempts_created'],
+  ['consent pages past their time', /^delete from "oauth_requests" .*limit/, 'oauth_requests_expires'],
+  ['tokens past their time', /^delete from "oauth_tokens" (?!.*inner join)/, 'oauth_tokens_expires'],
+  ['tokens of ended grants', /^delete from "oauth_tokens" .*inner join/, 'oauth_grants_revoked'],
+  ['ended grants', /^delete from "oauth_grants"/, 'oauth_grants_uncollected'],
+  ['heads of activity logs', /from "accounts" inner join "activity"/, 'SEARCH activity USING INDEX'],
   ['the count of unread messages', /^select count\(\*\) as "unread"/, 'USING COVERING INDEX deliveries_unread'],
   ['the first that waits', /^select "seq", "chars" from "deliveries"/, 'USING COVERING INDEX deliveries_unread'],
   [
@@ -84,7 +98,7 @@ test.each([
   ['a public agent by alias', /from "agents" where \("agents"\."alias" = \? and \("agents"\."account_id" <>/, 'alias'],
   ['the message row of a send', /^insert into "messages"/, 'sqlite_autoindex_idempotency_keys'],
   ['a send by its key', /from "idempotency_keys" inner join/, 'sqlite_autoindex_idempotency_keys'],
-  ['a key past its time', /^delete from "idempotency_keys"/, '(account_id=? AND agent_id=? AND key=?)'],
+  ['a key past its time', /^delete from "idempotency_keys" .*"key"/, '(account_id=? AND agent_id=? AND key=?)'],
   ['the fan-out of a post', /^insert into "deliveries" .* from "channel_members"/, 'sqlite_autoindex_channel_members'],
   [
     'the receipts of a message',
@@ -158,6 +172,9 @@ async function statementsOfEveryVerb(): Promise<string[]> {
   handedOver(bob, next.handOut!)
   await grid.store.global.retention.keys(1, 1)
   await grid.store.global.retention.accountsWithMessages(1, 1)
+  await sweep(grid.store)
+  await logActivityHeads(grid.store)
+  await bob.write(bob.change.unclaimed.remove(0, 1)).catch(() => {})
   for (const since of [undefined, 'last_batch', '1h', cursor]) await readAgain(bob, { since })
   await sendMessage(bob, { to: 'alice', text: 'hi', replyToMessageId: id })
   await messageStatus(alice, id)

@@ -19,9 +19,11 @@ export const allowedCrossings = [
   'credential by hash',
   'ended grants',
   'expired OAuth tokens',
+  'expired invitations',
   'grant by code',
   'grant of a person by id',
   'grants of a person',
+  'heads of activity logs',
   'invitation by token',
   'live alias',
   'memberships of a user',
@@ -35,6 +37,7 @@ export const allowedCrossings = [
   'signup by claim link',
   'signups from an address',
   'tokens of ended grants',
+  'unclaimed accounts',
 ]
 
 const scoped = /"?(sender_)?account_id"? = \?/

@@ -1,4 +1,4 @@
-import { and, count, eq, exists, gt, isNull, ne, notExists, or, sql } from 'drizzle-orm'
+import { and, count, eq, exists, gt, inArray, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { demand, mine, own, p, type Scope, value } from '../bound.ts'
@@ -51,25 +51,37 @@ export const agentFields = {
   lastSeenAt: agents.lastSeenAt,
 }
 
-/** Part of an alias, description or skill name, without regard to the case of A to Z; the empty text matches all. */
-export function matchesSearch(db: Db) {
-  const contains = (text: unknown) => sql`instr(lower(${text}), lower(${p('search')})) > 0`
-  return or(
-    sql`${p('search')} = ''`,
-    contains(agents.alias),
-    contains(agents.description),
-    exists(
-      db.select({ one: sql`1` }).from(agentSkills)
-        .innerJoin(skills, and(eq(skills.accountId, agentSkills.accountId), eq(skills.id, agentSkills.skillId)))
-        .where(
-          and(
-            eq(agentSkills.accountId, agents.accountId),
-            eq(agentSkills.agentId, agents.id),
-            contains(skills.name),
-          ),
+const contains = (text: unknown) => sql`instr(lower(${text}), lower(${p('search')})) > 0`
+
+/**
+ * Part of an alias, description or skill name, without regard to the case of A to Z; the empty text matches all.
+ * `hasSkill` says of an agent whether a skill of its matches.
+ */
+export function matchesSearch(hasSkill: SQL) {
+  return or(sql`${p('search')} = ''`, contains(agents.alias), contains(agents.description), hasSkill)
+}
+
+/** Whether an agent of any account has a skill whose name matches. */
+export function hasMatchingSkill(db: Db) {
+  return exists(
+    db.select({ one: sql`1` }).from(agentSkills)
+      .innerJoin(skills, and(eq(skills.accountId, agentSkills.accountId), eq(skills.id, agentSkills.skillId)))
+      .where(
+        and(
+          eq(agentSkills.accountId, agents.accountId),
+          eq(agentSkills.agentId, agents.id),
+          contains(skills.name),
         ),
-    ),
+      ),
   )
+}
+
+/** The same for agents of the account. Names are looked through once, not once for each agent: skills are shared. */
+function hasOwnMatchingSkill(db: Db) {
+  const matching = db.select({ id: skills.id }).from(skills).where(own(skills, contains(skills.name)))
+  const skilled = db.select({ agentId: agentSkills.agentId }).from(agentSkills)
+    .where(own(agentSkills, inArray(agentSkills.skillId, matching)))
+  return inArray(agents.id, skilled)
 }
 
 /**
@@ -90,7 +102,7 @@ export function prepareAgents(db: Db) {
     .prepare()
   const byId = db.select(agentFields).from(agents).where(own(agents, eq(agents.id, p('id')), live)).prepare()
   const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
-    .where(own(agents, live, ne(agents.id, p('except')), matchesSearch(db)))
+    .where(own(agents, live, ne(agents.id, p('except')), matchesSearch(hasOwnMatchingSkill(db))))
     .orderBy(agents.alias).limit(searchLimit + 1).prepare()
   const byRefs = db.select(agentFields).from(agents).where(own(
     agents,

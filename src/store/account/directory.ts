@@ -3,7 +3,7 @@ import { and, eq, isNull, ne, sql } from 'drizzle-orm'
 import { accounts, agentAccess, agents } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
 import { p, type Scope } from '../bound.ts'
-import { agentFields, matchesSearch, searchLimit, skillsAsJson } from './agents.ts'
+import { agentFields, hasMatchingSkill, matchesSearch, searchLimit, skillsAsJson } from './agents.ts'
 
 export function prepareDirectory(db: Db, crossings: Crossings) {
   // Whoever signed up by itself and was not claimed neither sees nor is seen.
@@ -22,7 +22,7 @@ export function prepareDirectory(db: Db, crossings: Crossings) {
   const fields = { ...agentFields, home: agents.accountId }
   const byAlias = db.select(fields).from(agents).where(and(eq(agents.alias, p('alias')), reachable)).prepare()
   const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
-    .where(and(reachable, matchesSearch(db))).orderBy(agents.alias).limit(searchLimit + 1).prepare()
+    .where(and(reachable, matchesSearch(hasMatchingSkill(db)))).orderBy(agents.alias).limit(searchLimit + 1).prepare()
   const aliasOwner = db.select({ mine: sql<number>`max(${agents.accountId} = ${p('account')})` }).from(agents)
     .where(eq(agents.alias, p('alias'))).groupBy(agents.alias).prepare()
   const aliasLive = db.select({ id: agents.id }).from(agents)

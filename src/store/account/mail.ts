@@ -25,7 +25,7 @@ export interface Mail {
   createdAt: number
   senderDescription: string
   senderSkills: string
-  senderState: 'provisional' | 'claimed' | 'merged'
+  senderState: 'provisional' | 'claimed' | 'merged' | 'removed'
 }
 
 /** Nothing is decoded: one damaged row must not hide the others, and a unit of the write queue gives raw rows. */

@@ -42,7 +42,7 @@ export function prepareAttempts(db: Db) {
   const remove = db.delete(attempts).where(eq(attempts.id, p('id'))).toSQL()
   const removeOf = db.delete(attempts).where(ofSubject).toSQL()
   const old = db.select({ id: attempts.id }).from(attempts).where(lt(attempts.createdAt, p('before'))).limit(p('max'))
-  const removeOld = db.delete(attempts).where(inArray(attempts.id, old)).toSQL()
+  const removeOld = db.delete(attempts).where(inArray(attempts.id, old)).returning({ id: attempts.id }).toSQL()
 
   return {
     /** All of them, or none when a limit is reached. The rows say which. */
@@ -56,7 +56,7 @@ export function prepareAttempts(db: Db) {
       (await ask(last, { kind, subject, since, skip: max - 1 }))[0]?.at,
     remove: (id: string): Statement => bind(remove, { id }),
     removeOf: (kind: string, subject: string): Statement => bind(removeOf, { kind, subject }),
-    /** At most `max` of those before a time. */
+    /** At most `max` of those before a time; a row for each comes back. */
     removeOld: (before: number, max: number): Statement => ({ ...bind(removeOld, { before, max }), rows: max }),
   }
 }

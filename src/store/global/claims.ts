@@ -155,7 +155,9 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     .where(and(eq(idempotencyKeys.accountId, p('from')), keptAgent(idempotencyKeys.agentId))).toSQL()
   const removeMessages = db.delete(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))).toSQL()
-  const removeAgents = db.delete(agents).where(and(ofFrom, isKept)).toSQL()
+  // A nameless row stays: to delete it, SQLite would look through all deliveries for one that points to it.
+  const leaveBehind = db.update(agents).set({ alias: sql`${agents.id}`, deletedAt: sql`${p('at')}` })
+    .where(and(ofFrom, isKept)).toSQL()
   const revive = db.update(agents).set({ deletedAt: null })
     .where(and(eq(agents.accountId, p('to')), ne(agents.accountId, p('from')), isKept)).toSQL()
   const moves = [
@@ -172,7 +174,7 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     moveReceived,
     moveSendKeys,
     removeMessages,
-    removeAgents,
+    leaveBehind,
     revive,
   ]
 

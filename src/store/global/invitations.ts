@@ -1,7 +1,7 @@
-import { and, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, lte, sql } from 'drizzle-orm'
 import { accounts, invitations, users } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, p } from '../bound.ts'
+import { ask, bind, p, type Statement } from '../bound.ts'
 
 /** What the holder of an invitation's link is asked into. */
 export type OpenInvitation = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareInvitations>['byToken']>>>
@@ -23,10 +23,19 @@ export function prepareInvitations(db: Db, crossings: Crossings) {
       isNull(invitations.endedAt),
       gt(invitations.expiresAt, p('now')),
     )).prepare()
+  const expired = db.select({ row: sql`rowid` }).from(invitations).where(lte(invitations.expiresAt, p('until')))
+    .limit(p('limit'))
+  const removeExpired = db.delete(invitations).where(sql`rowid IN ${expired}`).returning({ id: invitations.id }).toSQL()
   crossings.set(byToken.getQuery().sql, 'invitation by token')
+  crossings.set(removeExpired.sql, 'expired invitations')
 
   return {
     /** The invitation with this SHA-256, if it can still be accepted. Its account is not the caller's yet. */
     byToken: async (hash: string, now: number) => (await ask(byToken, { hash, now }))[0],
+    /** At most `limit` of those that had expired by then, whatever came of them; a row for each comes back. */
+    removeExpired: (until: number, limit: number): Statement => ({
+      ...bind(removeExpired, { until, limit }),
+      rows: limit,
+    }),
   }
 }

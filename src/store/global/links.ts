@@ -1,4 +1,4 @@
-import { and, eq, exists, gt, isNull, sql } from 'drizzle-orm'
+import { and, eq, exists, gt, inArray, isNull, lte, sql } from 'drizzle-orm'
 import { links } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { ask, bind, demand, p, type Statement } from '../bound.ts'
@@ -40,6 +40,8 @@ export function prepareLinks(db: Db) {
     .where(and(sql`${links.userId} IS ${p('user')}`, eq(links.kind, p('kind')), isNull(links.usedAt))).toSQL()
   const endAll = db.update(links).set({ usedAt: sql`${p('at')}` })
     .where(and(eq(links.userId, p('user')), isNull(links.usedAt))).toSQL()
+  const expired = db.select({ id: links.id }).from(links).where(lte(links.expiresAt, p('at'))).limit(p('limit'))
+  const removeExpired = db.delete(links).where(inArray(links.id, expired)).returning({ id: links.id }).toSQL()
 
   return {
     /** The link with this SHA-256, if it can still be used. */
@@ -54,5 +56,7 @@ export function prepareLinks(db: Db) {
     endOpen: (user: string | null, kind: LinkKind, at: number): Statement => bind(endOpen, { user, kind, at }),
     /** End every open link of a person. */
     endAll: (user: string, at: number): Statement => bind(endAll, { user, at }),
+    /** At most `limit` of those that have expired, used or not; a row for each comes back. */
+    removeExpired: (at: number, limit: number): Statement => ({ ...bind(removeExpired, { at, limit }), rows: limit }),
   }
 }

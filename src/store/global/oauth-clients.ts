@@ -104,7 +104,8 @@ export function prepareOAuthClients(db: Db) {
     .where(eq(oauthClients.id, p('id'))).toSQL()
   const expired = db.select({ id: oauthClients.id }).from(oauthClients).where(lte(oauthClients.expiresAt, p('at')))
     .limit(p('limit'))
-  const removeExpired = db.delete(oauthClients).where(sql`${oauthClients.id} IN ${expired}`).toSQL()
+  const removeExpired = db.delete(oauthClients).where(sql`${oauthClients.id} IN ${expired}`)
+    .returning({ id: oauthClients.id }).toSQL()
 
   return {
     /** A client that has not expired. */

@@ -151,14 +151,17 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
       and(eq(oauthGrants.accountId, oauthTokens.accountId), eq(oauthGrants.id, oauthTokens.grantId)),
     )
     .where(isDead).limit(p('limit'))
-  const removeTokensOfDead = db.delete(oauthTokens).where(sql`rowid IN ${tokensOfDead}`).toSQL()
+  const removeTokensOfDead = db.delete(oauthTokens).where(sql`rowid IN ${tokensOfDead}`).returning({
+    id: oauthTokens.id,
+  })
+    .toSQL()
   const emptyDead = db.select({ row: sql`oauth_grants.rowid` }).from(oauthGrants)
     .leftJoin(
       oauthTokens,
       and(eq(oauthTokens.accountId, oauthGrants.accountId), eq(oauthTokens.grantId, oauthGrants.id)),
     )
     .where(and(isDead, isNull(oauthTokens.id))).limit(p('limit'))
-  const removeDead = db.delete(oauthGrants).where(sql`rowid IN ${emptyDead}`).toSQL()
+  const removeDead = db.delete(oauthGrants).where(sql`rowid IN ${emptyDead}`).returning({ id: oauthGrants.id }).toSQL()
   crossings.set(removeTokensOfDead.sql, 'tokens of ended grants')
   crossings.set(removeDead.sql, 'ended grants')
 

@@ -70,7 +70,8 @@ export function prepareOAuthRequests(db: Db) {
     .returning({ handleHash: oauthRequests.handleHash }).toSQL()
   const expired = db.select({ handleHash: oauthRequests.handleHash }).from(oauthRequests)
     .where(lte(oauthRequests.expiresAt, p('at'))).limit(p('limit'))
-  const removeExpired = db.delete(oauthRequests).where(sql`${oauthRequests.handleHash} IN ${expired}`).toSQL()
+  const removeExpired = db.delete(oauthRequests).where(sql`${oauthRequests.handleHash} IN ${expired}`)
+    .returning({ handleHash: oauthRequests.handleHash }).toSQL()
 
   return {
     /** The request behind a page that still waits for its answer. */

@@ -116,7 +116,7 @@ export function prepareOAuthTokens(db: Db, crossings: Crossings) {
     .where(and(mineByHash, isNull(oauthTokens.revokedAt))).toSQL()
   const expired = db.select({ row: sql`rowid` }).from(oauthTokens).where(lte(oauthTokens.expiresAt, p('at')))
     .limit(p('limit'))
-  const removeExpired = db.delete(oauthTokens).where(sql`rowid IN ${expired}`).toSQL()
+  const removeExpired = db.delete(oauthTokens).where(sql`rowid IN ${expired}`).returning({ id: oauthTokens.id }).toSQL()
   crossings.set(removeExpired.sql, 'expired OAuth tokens')
 
   return {

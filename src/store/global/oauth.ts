@@ -19,7 +19,7 @@ export function prepareOAuth(db: Db, crossings: Crossings) {
     picks,
     requests,
     tokens,
-    /** Forget what has ended by `now`, at most `limit` rows of each kind. Safe to repeat. */
+    /** Forget what has ended by `now`, at most `limit` rows of each kind; a row for each comes back. Safe to repeat. */
     removeExpired: (now: number, limit: number): Statement[] => [
       requests.removeExpired(now, limit),
       tokens.removeExpired(now, limit),

@@ -1,5 +1,5 @@
-import { eq, lte, sql } from 'drizzle-orm'
-import { accounts, idempotencyKeys, messages } from '../../../db/schema.ts'
+import { and, eq, gt, lte, notExists, sql } from 'drizzle-orm'
+import { accounts, idempotencyKeys, messages, trials } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
 import { ask, p } from '../bound.ts'
 
@@ -17,10 +17,20 @@ export function prepareRetention(db: Db, crossings: Crossings) {
     .where(sql`(${oldest}) <= ${p('until')}`).limit(p('limit')).prepare()
   crossings.set(withMessages.getQuery().sql, 'accounts with old messages')
 
+  const onTrial = db.select({ one: sql`1` }).from(trials)
+    .where(and(eq(trials.accountId, accounts.id), gt(trials.expiresAt, p('at'))))
+  const unclaimed = db.select({ id: accounts.id }).from(accounts)
+    // Written out, not bound: only then may the planner use the partial index.
+    .where(and(sql`${accounts.state} = 'provisional'`, lte(accounts.createdAt, p('until')), notExists(onTrial)))
+    .orderBy(accounts.createdAt).limit(p('limit')).prepare()
+  crossings.set(unclaimed.getQuery().sql, 'unclaimed accounts')
+
   return {
     /** Idempotency keys stored until then, the oldest first, by the message of each. */
     keys: (until: number, limit: number) => ask(keys, { until, limit }),
     /** Accounts whose oldest message was stored until then. */
     accountsWithMessages: (until: number, limit: number) => ask(withMessages, { until, limit }),
+    /** Provisional accounts opened until then in which no trial lasts any more, the oldest first. */
+    unclaimed: (until: number, at: number, limit: number) => ask(unclaimed, { until, at, limit }),
   }
 }

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, isNull, ne, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from 'drizzle-orm'
 import { sessions, users } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { ask, bind, p, type Statement } from '../bound.ts'
@@ -57,6 +57,10 @@ export function prepareSessions(db: Db) {
     .returning({ id: sessions.id }).toSQL()
   const endOthers = db.update(sessions).set({ endedAt: sql`${p('at')}` })
     .where(and(eq(sessions.userId, p('user')), ne(sessions.id, p('except')), isNull(sessions.endedAt))).toSQL()
+  const gone = db.select({ id: sessions.id }).from(sessions)
+    .where(or(lte(sessions.expiresAt, p('at')), and(isNotNull(sessions.endedAt), lte(sessions.endedAt, p('at')))))
+    .limit(p('limit'))
+  const removeGone = db.delete(sessions).where(inArray(sessions.id, gone)).returning({ id: sessions.id }).toSQL()
 
   return {
     /** The live session with this SHA-256, and its person. */
@@ -69,5 +73,7 @@ export function prepareSessions(db: Db) {
     end: (user: string, id: string, at: number): Statement => bind(end, { user, id, at }),
     /** End every session of a person but one; `''` for all. */
     endOthers: (user: string, except: string, at: number): Statement => bind(endOthers, { user, except, at }),
+    /** At most `limit` of those that have ended by themselves or were ended; a row for each comes back. */
+    removeGone: (at: number, limit: number): Statement => ({ ...bind(removeGone, { at, limit }), rows: limit }),
   }
 }

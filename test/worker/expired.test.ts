@@ -1,0 +1,107 @@
+/** Sessions, links, invitations, OAuth rows and attempts are removed after their end, with the clock stepped. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { takeSignInAttempt } from '../../src/grid/throttle.ts'
+import { day, hour } from '../../src/lib/time.ts'
+import { sweep } from '../../src/worker/retention.ts'
+import { rows } from '../support/database.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import type { TestGrid } from '../support/grid.ts'
+
+let grid: TestGrid
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
+  })
+  afterEach(() => grid.close())
+
+  test('a session goes when it is ended or has expired', async () => {
+    const { sessions } = grid.store.global
+    const { userId, at } = await ann()
+    const session = (id: string, ms: number) =>
+      sessions.add({ id, userId, tokenHash: id, expiresAt: at + ms, userAgent: '', address: '' }, at)
+    await grid.store.write([session('ended', 9 * day), session('short', day), session('long', 2 * day)])
+    await grid.store.write([sessions.end(userId, 'ended', at)])
+
+    expect(await leftAfter(day - 1, 'sessions')).toEqual(['long', 'short'])
+    expect(await leftAfter(1, 'sessions')).toEqual(['long'])
+  })
+
+  test('a link goes when it has expired, used or not', async () => {
+    const { links } = grid.store.global
+    const { userId, at } = await ann()
+    const link = (id: string, ms: number) =>
+      links.add({ id, kind: 'verify', tokenHash: id, userId, email: 'ann@acme.example', expiresAt: at + ms }, at)
+    await grid.store.write([link('used', hour), link('short', hour), link('long', day)])
+    await grid.store.write(links.use('verify', 'used', at))
+
+    expect(await leftAfter(hour - 1, 'links')).toEqual(['long', 'short', 'used'])
+    expect(await leftAfter(1, 'links')).toEqual(['long'])
+  })
+
+  test('an invitation is shown for 30 days after it has expired, and then goes', async () => {
+    const { userId, at } = await ann()
+    const { store } = grid.acme
+    const invitation = (id: string, ms: number) =>
+      store.change.team.addInvitation(
+        { id, email: 'x@acme.example', role: 'member', tokenHash: id, invitedBy: userId, expiresAt: at + ms },
+        at,
+      )
+    await store.write([invitation('old', day), invitation('new', 2 * day)])
+    const shown = async () => (await store.read.team.invitations()).map(({ id }) => id).sort()
+
+    grid.clock.now += 31 * day - 1
+    await sweep(grid.store)
+    expect(await shown()).toEqual(['new', 'old'])
+    grid.clock.now += 1
+    await sweep(grid.store)
+    expect(await shown()).toEqual(['new'])
+  })
+
+  test('attempts go after a day, more of them than one unit holds, with two sweeps at once', async () => {
+    const { attempts } = grid.store.global
+    const many = Array.from({ length: 1_200 }, (_, n) => ({ id: `${n}`, kind: 'sign_in', subject: 'x' }))
+    await grid.store.write([attempts.add(many, [], grid.clock.now)])
+    grid.clock.now += day
+    await takeSignInAttempt(grid.store, 'ann@acme.example', '203.0.113.7')
+
+    await Promise.all([sweep(grid.store), sweep(grid.store)])
+    expect(await rows(grid, 'SELECT 1 FROM attempts')).toHaveLength(1_202)
+    grid.clock.now += 1
+    await Promise.all([sweep(grid.store), sweep(grid.store)])
+    expect(await rows(grid, 'SELECT 1 FROM attempts')).toHaveLength(2)
+  })
+
+  test('OAuth clients that nobody used go with the rest of what has ended', async () => {
+    const { clients } = grid.store.global.oauth
+    const client = (id: string, ms: number) =>
+      clients.add(
+        {
+          id,
+          name: 'x',
+          redirectUris: '[]',
+          authMethod: 'none',
+          secretHash: null,
+          address: 'x',
+          expiresAt: grid.clock.now + ms,
+        },
+        { perAddress: 500, since: 0, total: 500 },
+        grid.clock.now,
+      )
+    for (let n = 0; n < 150; n++) await grid.store.write(client(`${n}`, day))
+    await grid.store.write(client('long', 2 * day))
+
+    expect(await leftAfter(day, 'oauth_clients')).toEqual(['long'])
+  })
+})
+
+async function ann() {
+  return { userId: (await grid.store.global.users.byEmail('ann@acme.example'))!.id, at: grid.clock.now }
+}
+
+/** Ids of a table after a while and a sweep. */
+async function leftAfter(ms: number, table: 'sessions' | 'links' | 'oauth_clients'): Promise<string[]> {
+  grid.clock.now += ms
+  await sweep(grid.store)
+  return (await rows(grid, `SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => String(id))
+}
