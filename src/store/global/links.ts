@@ -1,5 +1,5 @@
-import { and, eq, exists, gt, isNull, sql } from 'drizzle-orm'
-import { links } from '../../../db/schema.ts'
+import { and, eq, exists, gt, isNull, or, sql } from 'drizzle-orm'
+import { links, users } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { ask, bind, demand, p, type Statement } from '../bound.ts'
 
@@ -38,8 +38,11 @@ export function prepareLinks(db: Db) {
   // `IS` also finds the link that belongs to nobody.
   const endOpen = db.update(links).set({ usedAt: sql`${p('at')}` })
     .where(and(sql`${links.userId} IS ${p('user')}`, eq(links.kind, p('kind')), isNull(links.usedAt))).toSQL()
+  // A proof for a claim names no person, because there may be none yet; it lets in the one of its mailbox.
+  const address = db.select({ email: users.email }).from(users).where(eq(users.id, p('user')))
+  const theirProof = and(isNull(links.userId), eq(links.kind, sql`'claim'`), eq(links.email, address))
   const endAll = db.update(links).set({ usedAt: sql`${p('at')}` })
-    .where(and(eq(links.userId, p('user')), isNull(links.usedAt))).toSQL()
+    .where(and(or(eq(links.userId, p('user')), theirProof), isNull(links.usedAt))).toSQL()
 
   return {
     /** The link with this SHA-256, if it can still be used. */
@@ -52,7 +55,7 @@ export function prepareLinks(db: Db) {
     ],
     /** End the open links of one kind of a person; null: those that belong to nobody. */
     endOpen: (user: string | null, kind: LinkKind, at: number): Statement => bind(endOpen, { user, kind, at }),
-    /** End every open link of a person. */
+    /** End every open link of a person, also those that prove the mailbox they have when it runs. */
     endAll: (user: string, at: number): Statement => bind(endAll, { user, at }),
   }
 }
