@@ -46,6 +46,11 @@ export async function verifyPassword(hash: string | null | undefined, password: 
   return isRight && hash != null && normal !== undefined
 }
 
+/** What is said of every wrong pair of address and password. */
+export function signInFailed(): GridError {
+  return new GridError('sign_in_failed', 'The address or the password is wrong.')
+}
+
 /** The same letters typed on another keyboard are the same password: NFKC, as both implementations expect. */
 function normalised(password: string): string | undefined {
   return password.length > maxUnits ? undefined : password.normalize('NFKC')

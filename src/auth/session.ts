@@ -9,6 +9,7 @@ import { day, hour, minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Membership } from '../store/global/users.ts'
 import type { Store } from '../store/store.ts'
+import { signInFailed } from './passwords.ts'
 import { hashForLookup, isSameSecret, mintLinkToken } from './secrets.ts'
 
 export const sessionIdleMs = 12 * hour
@@ -57,8 +58,12 @@ export interface Sessions {
    * sign-in, to the browser. Fails with `forbidden_form`.
    */
   checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void
-  /** Open a session after a proof of who it is; the old one of this browser ends. Resolves to `Set-Cookie`. */
-  begin(request: Request, userId: string, address: string): Promise<string>
+  /**
+   * Open a session after a proof of who it is; the old one of this browser ends. Resolves to `Set-Cookie`.
+   * `passwordHash` is what a password was checked against, if that was the proof: fails with `sign_in_failed` when
+   * the person has another one by now, whose choice has just ended their sessions.
+   */
+  begin(request: Request, userId: string, address: string, passwordHash?: string): Promise<string>
   /** End the session of a request. Resolves to the `Set-Cookie` that removes it. */
   end(request: Request): Promise<string>
   /** The live sessions of a person, the last used first. */
@@ -118,7 +123,7 @@ export function sessions(store: Store, origins: string[]): Sessions {
       }
     },
 
-    async begin(request, userId, address) {
+    async begin(request, userId, address, passwordHash) {
       const { token, hash } = await mintLinkToken()
       const at = now()
       const session = {
@@ -129,10 +134,14 @@ export function sessions(store: Store, origins: string[]): Sessions {
         userAgent: (request.headers.get('user-agent') ?? '').slice(0, maxUserAgentLength),
         address,
       }
+      const { users } = store.global
       await store.write([
+        ...(passwordHash === undefined ? [] : [users.requirePassword(userId, passwordHash)]),
         ...await endOf(store, cookieOf(request, sessionCookie)),
         store.global.sessions.add(session, at),
-      ])
+      ]).catch((error) => {
+        throw error instanceof GridError && error.code === 'write_conflict' ? signInFailed() : error
+      })
       return setCookie(sessionCookie, token, { isSecure, maxAgeMs: sessionLifetimeMs })
     },
 

@@ -12,8 +12,10 @@ import { normalEmail } from './email.ts'
 import { standing } from './standing.ts'
 
 const maxNameLength = 80
-/** What makes a name look like another one: controls, directions, zero widths and tags. Security T7, C2. */
-const unseen = /[\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u
+/** What makes a name look like another one, or like none: controls, directions, fillers, tags. Security T7, C2. */
+const unseen = /(?![\u200c\u200d\ufe0e\ufe0f])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/u
+/** Joiners and variation selectors make emoji, and letters of some scripts, what they are; behind these they do nothing. */
+const idleJoiner = /(?:^|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Z}])[\u200c\u200d\ufe0e\ufe0f]/u
 /** How many accounts one person may own before they cannot make another one. */
 export const maxOwned = 20
 
@@ -154,7 +156,7 @@ export function checkName(text: string, field: string): string {
   if (!name || name.length > maxNameLength) {
     throw new GridError('invalid_input', `A name has 1 to ${maxNameLength} characters.`, { field })
   }
-  if (unseen.test(name)) {
+  if (unseen.test(name) || idleJoiner.test(name)) {
     throw new GridError('invalid_input', 'A name has no control characters and no invisible ones.', { field })
   }
   return name

@@ -9,22 +9,25 @@ import { openClaim } from './claim.ts'
 import { againOnConflict } from './conflict.ts'
 import { claimMail } from './mails.ts'
 import { linkLifetimeMs } from './people.ts'
-import { sendMail } from './send-mail.ts'
+import { takeMailAttempt } from './throttle.ts'
 
 /**
  * Mail the owner of a claim a one-time link that proves their mailbox; `alias` names the agent that just signed up.
- * Who opens it is, or becomes, the person of that mailbox. `address` is the client's, as the limits count it.
- * Fails with `link_expired`.
+ * Who opens it is, or becomes, the person of that mailbox. `address` is the client's, as the limits count it: beyond
+ * a limit there is no link and no mail. Fails with `link_expired`.
  */
 export async function mailClaim(store: Store, token: string, address: string, alias?: string): Promise<void> {
   const { ownerEmail } = await openClaim(store, token)
-  const { global, deps: { config, now } } = store
+  const { global, deps: { config, log, mail, now } } = store
+  if (!(await takeMailAttempt(store, ownerEmail, address))) {
+    log.info('A link was not mailed: over a limit', { kind: 'claim' })
+    return
+  }
   const proof = await mintLinkToken()
   const at = now()
   const link = { id: newId(), kind: 'claim' as const, tokenHash: proof.hash, userId: null, email: ownerEmail }
   await store.write([global.links.add({ ...link, expiresAt: at + linkLifetimeMs.claim }, at)])
-  const url = `${config.appUrl}/claim/${token}/${proof.token}`
-  await sendMail(store, { to: ownerEmail, ...claimMail(config, url, alias) }, address)
+  mail.send({ to: ownerEmail, ...claimMail(config, `${config.appUrl}/claim/${token}/${proof.token}`, alias) })
 }
 
 /** The mailbox that a proof link stands for, and its person if there is one. Fails with `link_expired`. */

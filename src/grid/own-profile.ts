@@ -68,8 +68,9 @@ export async function takeNewEmail(store: Store, token: string, userId: string):
   const { global, deps: { now } } = store
   const user = await findUser(store, userId)
   await withLink(store, 'change_email', token, [
-    global.users.setEmail(userId, link.email, now()),
+    // First, while the address is still the old one.
     global.links.endAll(userId, now()),
+    global.users.setEmail(userId, link.email, now()),
   ])
   tellAddressChanged(store, user.email)
   return link.email

@@ -1,5 +1,5 @@
 /** People: how the first of them comes to the grid, and how they sign in. */
-import { hashPassword, verifyPassword } from '../auth/passwords.ts'
+import { hashPassword, signInFailed, verifyPassword } from '../auth/passwords.ts'
 import { hashForLookup, mintLinkToken } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
@@ -81,21 +81,22 @@ export async function setUp(store: Store, token: string, input: SetUp): Promise<
 }
 
 /**
- * The person behind a mail address and a password. Takes as long for an address that nobody has. `address` is the
- * client's, as limits count it. Fails with `sign_in_failed` or `rate_limit_exceeded`. Security: A5, E1.
+ * The person behind a mail address and a password, and the hash that it was checked against. Takes as long for an
+ * address that nobody has. `address` is the client's, as limits count it. Fails with `sign_in_failed` or
+ * `rate_limit_exceeded`. Security: A5, E1.
  */
 export async function signIn(
   store: Store,
   input: { email: string; password: string },
   address: string,
-): Promise<string> {
+): Promise<{ userId: string; passwordHash: string }> {
   const email = signInEmail(input.email)
   const attempt = await takeSignInAttempt(store, email, address)
   const user = await store.global.users.byEmail(email)
   const isRight = await verifyPassword(user?.passwordHash, input.password)
-  if (!user || !isRight) throw new GridError('sign_in_failed', 'The address or the password is wrong.')
+  if (!user || user.passwordHash === null || !isRight) throw signInFailed()
   await attempt.succeeded()
-  return user.id
+  return { userId: user.id, passwordHash: user.passwordHash }
 }
 
 /** What is no address belongs to nobody; it is answered like any other wrong one. */

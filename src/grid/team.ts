@@ -1,5 +1,5 @@
 /** The team of an account: what its people are, and how they go. An account always has an owner. */
-import { allows, callingUser, type Role, roles } from '../auth/actor.ts'
+import { allows, callingUser, type Permission, type Role, roles } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Member } from '../store/account/team.ts'
@@ -15,7 +15,7 @@ export function grantable(role: Role): readonly Role[] {
 
 /**
  * Make a member something else. With the right to manage go the admin keys that they made; with the right to give
- * a role go the invitations to it that they sent.
+ * a role go the invitations to it that they sent; with the right to act, what they let OAuth clients do.
  * Fails with `not_allowed`, `member_not_found`, `invalid_input` or `last_owner`.
  */
 export async function setMemberRole(
@@ -38,7 +38,7 @@ export async function setMemberRole(
 }
 
 /**
- * Take somebody out of the account. The admin keys that they made end, and so do their invitations.
+ * Take somebody out of the account. The admin keys that they made end, and so do their invitations and grants.
  * Fails with `not_allowed`, `member_not_found` or `last_owner`.
  */
 export async function removeMember(account: AccountStore, userId: string): Promise<{ userId: string }> {
@@ -51,7 +51,7 @@ export async function removeMember(account: AccountStore, userId: string): Promi
   })
 }
 
-/** Leave the account. The caller's admin keys and invitations end. Fails with `last_owner`. */
+/** Leave the account. The caller's admin keys, invitations and grants end. Fails with `last_owner`. */
 export async function leaveAccount(account: AccountStore): Promise<void> {
   const { userId } = callingUser(account.actor)
   await againOnConflict(async () => {
@@ -129,9 +129,12 @@ async function unchanged(account: AccountStore, { userId, role }: Member, to: Ro
 function endOfRights(account: AccountStore, userId: string, role: Role | undefined): Statement[] {
   const { change, deps: { now } } = account
   const given = role === undefined ? [] : grantable(role)
-  const keepsKeys = role !== undefined && allows(role, 'manage')
+  const mayStill = (permission: Permission) => role !== undefined && allows(role, permission)
+  const scopes = [...(mayStill('manage') ? ['admin' as const] : []), ...(mayStill('use') ? ['agent:use' as const] : [])]
   return [
     change.team.endInvitationsBy(userId, given, now()),
-    ...(keepsKeys ? [] : [change.keys.revokeOfUser(userId, now())]),
+    ...(mayStill('manage') ? [] : [change.keys.revokeOfUser(userId, now())]),
+    // Refused without this too, but only until the role comes back.
+    change.grants.revokeOfUser(userId, scopes, now()),
   ]
 }

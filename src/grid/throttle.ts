@@ -25,6 +25,8 @@ const rates = {
   /** One person from everywhere, soft: beyond it one address tries only so often, and is never shut out. */
   signInCrowd: [[100, hour]],
   signInInCrowd: [[1, 15 * minute]],
+  /** One address as whomever: lists of stolen passwords. Wide, because a whole office may share an address. */
+  signInFrom: [[30, minute], [300, hour]],
   mailTo: [[1, 5 * minute], [3, day]],
   mailFrom: [[5, hour]],
   /** The /48 around an IPv6 address. */
@@ -51,13 +53,18 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
   const id = newId()
   const pair = await hashSecret(`${email}\n${address}`)
   const person = await hashSecret(email)
+  const client = await hashSecret(address)
 
   const crowd = limitsOf('sign_in_crowd', person, rates.signInCrowd, at)
   const isCrowded = (await store.global.attempts.blockedSince(crowd[0])) !== undefined
-  const limits = limitsOf('sign_in', pair, [...rates.signIn, ...(isCrowded ? rates.signInInCrowd : [])], at)
+  const limits = [
+    ...limitsOf('sign_in', pair, [...rates.signIn, ...(isCrowded ? rates.signInInCrowd : [])], at),
+    ...limitsOf('sign_in_from', client, rates.signInFrom, at),
+  ]
   const attempts = [
     { id: `${id}.1`, kind: 'sign_in', subject: pair },
     { id: `${id}.2`, kind: 'sign_in_crowd', subject: person },
+    { id: `${id}.3`, kind: 'sign_in_from', subject: client },
   ]
   if (!(await take(store, attempts, limits, at))) throw await tooMany(store, limits)
   return {
@@ -65,6 +72,7 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
       await store.write([
         store.global.attempts.removeOf('sign_in', pair),
         store.global.attempts.remove(`${id}.2`),
+        store.global.attempts.remove(`${id}.3`),
       ])
     },
   }

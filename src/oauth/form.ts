@@ -14,11 +14,11 @@ export async function readForm(request: Request): Promise<URLSearchParams> {
 
 /** Each parameter stands once, but `resource` (RFC 8707 §2). Fails with `invalid_request`. @see RFC 6749 §3.1 */
 export function refuseRepeats(parameters: URLSearchParams): void {
-  for (const name of new Set(parameters.keys())) {
-    if (name !== 'resource' && parameters.getAll(name).length > 1) {
-      // Not by its name, which is the sender's own text.
-      throw new GridError('invalid_request', 'A parameter was sent twice.')
-    }
+  const seen = new Set<string>()
+  for (const name of parameters.keys()) {
+    // Not by its name, which is the sender's own text.
+    if (name !== 'resource' && seen.has(name)) throw new GridError('invalid_request', 'A parameter was sent twice.')
+    seen.add(name)
   }
 }
 

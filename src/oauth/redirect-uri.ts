@@ -5,6 +5,8 @@ const maxLength = 2_000
 const loopback = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?(?=[/?]|$)/
 /** A scheme of an app's own has a dot, as a domain turned round has. @see RFC 8252 §7.1 */
 const privateUse = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:\/(?!\/*$)/
+/** Parsers take more for a host, also `;` and `,`, which begin something new in the policy of the consent page. */
+const plainHost = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/
 /** What we add ourselves may not be there before. */
 const ourParameters = ['code', 'error', 'error_description', 'iss', 'state']
 
@@ -22,7 +24,7 @@ export function isAllowedRedirect(uri: string, allow: readonly string[]): boolea
   if (privateUse.test(uri)) return url.username === '' && url.password === '' && url.href === uri
   if (url.username !== '' || url.password !== '' || uri.includes('*')) return false
   if (isLoopbackRedirect(uri)) return isNormal(withoutPort(uri))
-  return url.protocol === 'https:' && isNormal(uri)
+  return url.protocol === 'https:' && plainHost.test(url.hostname) && isNormal(uri)
 }
 
 /** Whether `requested` is the `registered` one: to the letter, but for the port of a loopback address. */

@@ -12,8 +12,8 @@ export function signInPages({ get, post }: Pages<OpenVisit>, { store, sessions }
   get('/sign-in', show)
   post('/sign-in', async ({ request, form, address }) => {
     const input = { email: form.get('email') ?? '', password: form.get('password') ?? '' }
-    const userId = await signIn(store, input, address)
-    return { goTo: ownPath(form.get('next')), cookie: await sessions.begin(request, userId, address) }
+    const { userId, passwordHash } = await signIn(store, input, address)
+    return { goTo: ownPath(form.get('next')), cookie: await sessions.begin(request, userId, address, passwordHash) }
   }, show)
   post('/sign-out', async ({ request }) => ({ goTo: '/', cookie: await sessions.end(request) }))
 }

@@ -69,6 +69,26 @@ describe('sign-ins', () => {
     expect(await tries(ann, '203.0.113.9')).toBe('ok')
   })
 
+  test('one address tries 30 people a minute and 300 an hour, and those who get in do not count', async () => {
+    const allowed = async () => {
+      const people = Array.from({ length: 40 }, (_, n) => `p${n}-${grid.clock.now}@acme.example`)
+      const codes = await Promise.all(people.map((email) => tries(email)))
+      return codes.filter((code) => code === 'ok').length
+    }
+    for (let n = 0; n < 40; n++) {
+      await (await takeSignInAttempt(grid.store, `in${n}@acme.example`, here)).succeeded()
+    }
+
+    const byMinute: number[] = []
+    for (let minutes = 0; minutes < 11; minutes++) {
+      byMinute.push(await allowed())
+      grid.clock.now += minute
+    }
+
+    expect(byMinute).toEqual([...Array.from({ length: 10 }, () => 30), 0])
+    expect(await tries(ann, '198.51.100.1')).toBe('ok')
+  })
+
   test('neither address is kept in clear, and what is old goes', async () => {
     await tries()
     expect(JSON.stringify(await kept())).not.toMatch(/ann|acme|203/)
@@ -76,7 +96,7 @@ describe('sign-ins', () => {
     grid.clock.now += day + 1
     await tries('bob@acme.example')
 
-    expect(await kept()).toHaveLength(2)
+    expect(await kept()).toHaveLength(3)
   })
 
   function tries(email = ann, address = here): Promise<string> {

@@ -6,6 +6,8 @@ import { demand, own, p, type Scope } from '../bound.ts'
 /** How many grants one list shows. */
 const maxListed = 200
 
+type OAuthScope = typeof oauthGrants.$inferSelect.scope
+
 export function prepareGrants(db: Db) {
   const liveToken = db.select({ one: sql`1` }).from(oauthTokens).where(own(
     oauthTokens,
@@ -32,6 +34,12 @@ export function prepareGrants(db: Db) {
   const isLive = oneLive.prepare()
   const requireLive = demand(db, exists(oneLive))
   const revoke = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` }).where(live).toSQL()
+  const revokeOfUser = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` }).where(own(
+    oauthGrants,
+    eq(oauthGrants.userId, p('user')),
+    isNull(oauthGrants.revokedAt),
+    sql`${oauthGrants.scope} NOT IN (SELECT value FROM json_each(${p('kept')}))`,
+  )).toSQL()
   const used = db.update(oauthGrants).set({ lastUsedAt: sql`${p('at')}` })
     .where(own(oauthGrants, eq(oauthGrants.id, p('id')))).toSQL()
 
@@ -46,6 +54,9 @@ export function prepareGrants(db: Db) {
       requireLive: (id: string) => scope.bind(requireLive, { id }),
       /** End a grant: all its tokens with it. */
       revoke: (id: string, at: number) => scope.bind(revoke, { id, at }),
+      /** End what a person granted, but for the scopes they may still grant. */
+      revokeOfUser: (user: string, kept: readonly OAuthScope[], at: number) =>
+        scope.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),
       used: (id: string, at: number) => scope.bind(used, { id, at }),
     }),
   }

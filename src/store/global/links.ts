@@ -1,5 +1,5 @@
-import { and, eq, exists, gt, inArray, isNull, lte, sql } from 'drizzle-orm'
-import { links } from '../../../db/schema.ts'
+import { and, eq, exists, gt, inArray, isNull, lte, or, sql } from 'drizzle-orm'
+import { links, users } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { ask, bind, demand, p, type Statement } from '../bound.ts'
 
@@ -38,8 +38,11 @@ export function prepareLinks(db: Db) {
   // `IS` also finds the link that belongs to nobody.
   const endOpen = db.update(links).set({ usedAt: sql`${p('at')}` })
     .where(and(sql`${links.userId} IS ${p('user')}`, eq(links.kind, p('kind')), isNull(links.usedAt))).toSQL()
+  // A proof for a claim names no person, because there may be none yet; it lets in the one of its mailbox.
+  const address = db.select({ email: users.email }).from(users).where(eq(users.id, p('user')))
+  const theirProof = and(isNull(links.userId), eq(links.kind, sql`'claim'`), eq(links.email, address))
   const endAll = db.update(links).set({ usedAt: sql`${p('at')}` })
-    .where(and(eq(links.userId, p('user')), isNull(links.usedAt))).toSQL()
+    .where(and(or(eq(links.userId, p('user')), theirProof), isNull(links.usedAt))).toSQL()
   const expired = db.select({ id: links.id }).from(links).where(lte(links.expiresAt, p('at'))).limit(p('limit'))
   const removeExpired = db.delete(links).where(inArray(links.id, expired)).returning({ id: links.id }).toSQL()
 
@@ -54,7 +57,7 @@ export function prepareLinks(db: Db) {
     ],
     /** End the open links of one kind of a person; null: those that belong to nobody. */
     endOpen: (user: string | null, kind: LinkKind, at: number): Statement => bind(endOpen, { user, kind, at }),
-    /** End every open link of a person. */
+    /** End every open link of a person, also those that prove the mailbox they have when it runs. */
     endAll: (user: string, at: number): Statement => bind(endAll, { user, at }),
     /** At most `limit` of those that have expired, used or not; a row for each comes back. */
     removeExpired: (at: number, limit: number): Statement => ({ ...bind(removeExpired, { at, limit }), rows: limit }),

@@ -1,0 +1,30 @@
+/** Sessions begin with what was proved, as it is when they begin (O12). */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { sessions } from '../../src/auth/session.ts'
+import { servedOrigins } from '../../src/edge.ts'
+import { changePassword } from '../../src/grid/own-profile.ts'
+import { signIn } from '../../src/grid/people.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { password, person } from '../support/people.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+})
+afterEach(() => grid.close())
+
+test('a sign-in that was under way when the password changed opens no session with the old one', async () => {
+  const bob = await person(grid, { role: 'member' })
+  const people = sessions(grid.store, servedOrigins(grid.deps.config))
+  const [here, there] = ['203.0.113.20', '203.0.113.21']
+  const begin = async (password: string) => {
+    const { userId, passwordHash } = await signIn(grid.store, { email: bob.email, password }, there)
+    return () => people.begin(new Request(grid.deps.config.appUrl), userId, there, passwordHash)
+  }
+  const late = await begin(password)
+
+  await changePassword(grid.store, bob.id, { current: password, password: 'a new horse battery' }, here)
+
+  await expect(late()).rejects.toMatchObject({ code: 'sign_in_failed' })
+  expect(await (await begin('a new horse battery'))()).toContain('grid-session=')
+})
