@@ -1,0 +1,98 @@
+/** How each client is installed, and driven without a screen and without a model. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rpcOver } from '../../test/support/stdio-rpc.ts'
+import type { Home, Ran } from './program.ts'
+import type { Entry } from './stage.ts'
+
+export interface Program {
+  /** Their parts for other machines than this are left out by npm. */
+  packages: string[]
+  /** Logs in, lists tools, and calls one where it can. `modules` is its `node_modules`. */
+  drive(home: Home, modules: string, url: string, entry: Entry, visit: (url: string) => void): Promise<void>
+  /** What it cannot do without a model. */
+  cannotCall?: boolean
+}
+
+const machine = `${process.platform}-${process.arch}`
+
+export const programs: Record<string, Program> = {
+  // It needs a newer Node than the grid does.
+  inspector: {
+    packages: ['@modelcontextprotocol/inspector@2', `node-${machine}@24`],
+    async drive(home, modules, url, { tool, arguments: args }, visit) {
+      const inspector = [join(modules, '.bin/mcp-inspector'), '--cli', url, '--transport', 'http', '--format', 'json']
+      const run = async (...words: string[]) =>
+        succeeded(
+          await home.run(join(modules, `node-${machine}/bin/node`), [...inspector, ...words], {
+            env: { MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' },
+            heard: (said) => addressesIn(said).forEach(visit),
+          }),
+        )
+      await run('--method', 'tools/list')
+      const given = Object.entries(args).flatMap(([name, value]) => ['--tool-arg', `${name}=${value}`])
+      const calls = ['--method', 'tools/call', '--tool-name', tool, ...given, '--stored-auth-only']
+      await run(...calls)
+      await run(...calls, '--protocol-era', 'modern')
+    },
+  },
+
+  codex: {
+    packages: ['@openai/codex'],
+    async drive(home, modules, url, { tool, arguments: args }, visit) {
+      const codex = join(modules, '.bin/codex')
+      const heard = (said: string) => addressesIn(said).forEach(visit)
+      succeeded(await home.run(codex, ['mcp', 'add', 'grid', '--url', url], { heard }))
+      succeeded(await home.run(codex, ['mcp', 'login', 'grid'], { heard }))
+
+      const child = home.start(codex, ['app-server'])
+      const request = rpcOver(child)
+      await request('initialize', { clientInfo: { name: 'test', title: 'Test', version: '1' } })
+      child.stdin!.write(`${JSON.stringify({ method: 'initialized' })}\n`)
+      await request('mcpServerStatus/list', {})
+      const { thread } = await request('thread/start', { cwd: home.folder, ephemeral: true }) as {
+        thread: { id: string }
+      }
+      await request('mcpServer/tool/call', { threadId: thread.id, server: 'grid', tool, arguments: args })
+      child.kill()
+    },
+  },
+
+  opencode: {
+    packages: ['opencode-ai'],
+    cannotCall: true,
+    async drive(home, modules, url) {
+      const opencode = join(modules, `opencode-${machine}/bin/opencode`)
+      const mcp = { grid: { type: 'remote', url, enabled: true } }
+      writeFileSync(join(home.folder, 'opencode.json'), JSON.stringify({ autoupdate: false, mcp }))
+      succeeded(await home.run(opencode, ['mcp', 'auth', 'grid']))
+      says(await home.run(opencode, ['mcp', 'list']), /grid.*connected/)
+    },
+  },
+
+  'claude-code': {
+    packages: ['@anthropic-ai/claude-code'],
+    cannotCall: true,
+    async drive(home, modules, url) {
+      const claude = join(modules, `@anthropic-ai/claude-code-${machine}/claude`)
+      succeeded(await home.run(claude, ['mcp', 'add', '--transport', 'http', 'grid', url]))
+      // It logs in on a terminal only.
+      succeeded(await home.run('script', ['-qfec', `${claude} mcp login grid`, '/dev/null']))
+      says(await home.run(claude, ['mcp', 'list']), /grid.*Connected/)
+    },
+  },
+}
+
+/** What a client asks its person to open. */
+function addressesIn(said: string): string[] {
+  return said.match(/http:\/\/\S+\/oauth\/authorize\?\S+(?=\s)/g) ?? []
+}
+
+function succeeded({ code, said }: Ran): void {
+  if (code !== 0) throw new Error(`ended with ${code}: ${said}`)
+}
+
+function says(ran: Ran, what: RegExp): void {
+  succeeded(ran)
+  if (!what.test(ran.said)) throw new Error(`did not say ${what}: ${ran.said}`)
+}
