@@ -98,18 +98,12 @@ function Programs<Grant extends ListedGrant>(
 /** A name that the program gave itself, with what is known of it. Security O9. */
 function Program({ grant: { clientName, clientDomain } }: { grant: ListedGrant }) {
   return (
-    <>
+    <span>
       {clientName} <span class='small soft'>{clientDomain ?? 'unverified'}</span>
-    </>
+    </span>
   )
 }
 
 function Entry({ grant: { entry } }: { grant: ListedGrant }) {
-  return entry === '@admin'
-    ? (
-      <>
-        {entry} <Badge kind='warning'>Admin</Badge>
-      </>
-    )
-    : <>{entry}</>
+  return <span>{entry} {entry === '@admin' && <Badge kind='warning'>Admin</Badge>}</span>
 }

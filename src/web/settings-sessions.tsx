@@ -54,9 +54,9 @@ function Sessions({ visit, open, now }: { visit: Visit; open: OpenSession[]; now
           {
             title: 'Browser',
             cell: ({ userAgent, isThis }) => (
-              <>
+              <span>
                 {browserInWords(userAgent)} {isThis && <Badge kind='good'>this one</Badge>}
-              </>
+              </span>
             ),
           },
           {

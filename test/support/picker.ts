@@ -43,9 +43,10 @@ export async function openPicker(
   await Promise.all([page.waitForURL(/\/oauth\/authorize/), page.getByRole('button', { name: 'Sign in' }).click()])
 }
 
-/** Tick one entry; its name must be the whole of what the page says before its explanation. */
+/** Tick one entry. */
 export async function chooseEntry(page: Page, entry: string): Promise<void> {
-  const choice = page.locator('label.choice', { has: page.getByText(entry, { exact: false }) })
+  const name = new RegExp(`^\\s*${entry.replace(/[()[\]]/g, '\\$&')}(\\s+Admin)?\\s*$`)
+  const choice = page.locator('label.choice', { has: page.locator('.title', { hasText: name }) })
   if (await choice.count() !== 1) {
     throw new Error(`No one entry ${entry} on the page: ${await page.locator('main').innerText()}`)
   }
