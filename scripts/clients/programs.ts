@@ -1,17 +1,16 @@
-/** How each client is installed, and driven without a screen and without a model. */
+/** How each client is installed, and driven without a screen; those that call only through a model get a stand-in. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rpcOver } from '../../test/support/stdio-rpc.ts'
+import { modelThatCalls } from './model.ts'
 import type { Home, Ran } from './program.ts'
 import type { Entry } from './stage.ts'
 
 export interface Program {
   /** Their parts for other machines than this are left out by npm. */
   packages: string[]
-  /** Logs in, lists tools, and calls one where it can. `modules` is its `node_modules`. */
+  /** Logs in, lists tools and calls one. `modules` is its `node_modules`. */
   drive(home: Home, modules: string, url: string, entry: Entry, visit: (url: string) => void): Promise<void>
-  /** What it cannot do without a model. */
-  cannotCall?: boolean
 }
 
 const machine = `${process.platform}-${process.arch}`
@@ -60,25 +59,37 @@ export const programs: Record<string, Program> = {
 
   opencode: {
     packages: ['opencode-ai'],
-    cannotCall: true,
-    async drive(home, modules, url) {
+    async drive(home, modules, url, entry) {
       const opencode = join(modules, `opencode-${machine}/bin/opencode`)
+      const model = await modelThatCalls(entry)
+      const options = { baseURL: `${model.url}/v1`, apiKey: 'none' }
+      const provider = { stand: { npm: '@ai-sdk/anthropic', options, models: { model: { tool_call: true } } } }
       const mcp = { grid: { type: 'remote', url, enabled: true } }
-      writeFileSync(join(home.folder, 'opencode.json'), JSON.stringify({ autoupdate: false, mcp }))
+      writeFileSync(join(home.folder, 'opencode.json'), JSON.stringify({ autoupdate: false, mcp, provider }))
       succeeded(await home.run(opencode, ['mcp', 'auth', 'grid']))
       says(await home.run(opencode, ['mcp', 'list']), /grid.*connected/)
+      succeeded(await home.run(opencode, ['run', '--model', 'stand/model', `Call ${entry.tool}.`]))
+      await model.close()
     },
   },
 
   'claude-code': {
     packages: ['@anthropic-ai/claude-code'],
-    cannotCall: true,
-    async drive(home, modules, url) {
+    async drive(home, modules, url, entry) {
       const claude = join(modules, `@anthropic-ai/claude-code-${machine}/claude`)
       succeeded(await home.run(claude, ['mcp', 'add', '--transport', 'http', 'grid', url]))
       // It logs in on a terminal only.
       succeeded(await home.run('script', ['-qfec', `${claude} mcp login grid`, '/dev/null']))
       says(await home.run(claude, ['mcp', 'list']), /grid.*Connected/)
+      const model = await modelThatCalls(entry)
+      const env = {
+        ANTHROPIC_BASE_URL: model.url,
+        ANTHROPIC_API_KEY: 'none',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      }
+      const words = ['--print', `Call ${entry.tool}.`, '--allowedTools', `mcp__grid__${entry.tool}`]
+      succeeded(await home.run(claude, words, { env }))
+      await model.close()
     },
   },
 }
