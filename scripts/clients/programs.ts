@@ -45,15 +45,17 @@ export const programs: Record<string, Program> = {
       succeeded(await home.run(codex, ['mcp', 'login', 'grid'], { heard }))
 
       const child = home.start(codex, ['app-server'])
-      const request = rpcOver(child)
-      await request('initialize', { clientInfo: { name: 'test', title: 'Test', version: '1' } })
-      child.stdin!.write(`${JSON.stringify({ method: 'initialized' })}\n`)
-      await request('mcpServerStatus/list', {})
-      const { thread } = await request('thread/start', { cwd: home.folder, ephemeral: true }) as {
-        thread: { id: string }
+      try {
+        const request = rpcOver(child)
+        await request('initialize', { clientInfo: { name: 'test', title: 'Test', version: '1' } })
+        child.stdin!.write(`${JSON.stringify({ method: 'initialized' })}\n`)
+        await request('mcpServerStatus/list', {})
+        const started = await request('thread/start', { cwd: home.folder, ephemeral: true })
+        const { id: threadId } = (started as { thread: { id: string } }).thread
+        await request('mcpServer/tool/call', { threadId, server: 'grid', tool, arguments: args })
+      } finally {
+        child.kill()
       }
-      await request('mcpServer/tool/call', { threadId: thread.id, server: 'grid', tool, arguments: args })
-      child.kill()
     },
   },
 
@@ -61,15 +63,15 @@ export const programs: Record<string, Program> = {
     packages: ['opencode-ai'],
     async drive(home, modules, url, entry) {
       const opencode = join(modules, `opencode-${machine}/bin/opencode`)
-      const model = await modelThatCalls(entry)
-      const options = { baseURL: `${model.url}/v1`, apiKey: 'none' }
-      const provider = { stand: { npm: '@ai-sdk/anthropic', options, models: { model: { tool_call: true } } } }
-      const mcp = { grid: { type: 'remote', url, enabled: true } }
-      writeFileSync(join(home.folder, 'opencode.json'), JSON.stringify({ autoupdate: false, mcp, provider }))
-      succeeded(await home.run(opencode, ['mcp', 'auth', 'grid']))
-      says(await home.run(opencode, ['mcp', 'list']), /grid.*connected/)
-      succeeded(await home.run(opencode, ['run', '--model', 'stand/model', `Call ${entry.tool}.`]))
-      await model.close()
+      await withModel(entry, async (address) => {
+        const options = { baseURL: `${address}/v1`, apiKey: 'none' }
+        const provider = { stand: { npm: '@ai-sdk/anthropic', options, models: { model: { tool_call: true } } } }
+        const mcp = { grid: { type: 'remote', url, enabled: true } }
+        writeFileSync(join(home.folder, 'opencode.json'), JSON.stringify({ autoupdate: false, mcp, provider }))
+        succeeded(await home.run(opencode, ['mcp', 'auth', 'grid']))
+        says(await home.run(opencode, ['mcp', 'list']), /grid.*connected/)
+        succeeded(await home.run(opencode, ['run', '--model', 'stand/model', `Call ${entry.tool}.`]))
+      })
     },
   },
 
@@ -81,20 +83,29 @@ export const programs: Record<string, Program> = {
       // It logs in on a terminal only.
       succeeded(await home.run('script', ['-qfec', `${claude} mcp login grid`, '/dev/null']))
       says(await home.run(claude, ['mcp', 'list']), /grid.*Connected/)
-      const model = await modelThatCalls(entry)
-      const env = {
-        ANTHROPIC_BASE_URL: model.url,
-        ANTHROPIC_API_KEY: 'none',
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      }
-      const words = ['--print', `Call ${entry.tool}.`, '--allowedTools', `mcp__grid__${entry.tool}`]
-      succeeded(await home.run(claude, words, { env }))
-      await model.close()
+      await withModel(entry, async (address) => {
+        const env = {
+          ANTHROPIC_BASE_URL: address,
+          ANTHROPIC_API_KEY: 'none',
+          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        }
+        const words = ['--print', `Call ${entry.tool}.`, '--allowedTools', `mcp__grid__${entry.tool}`]
+        succeeded(await home.run(claude, words, { env }))
+      })
     },
   },
 }
 
-/** What a client asks its person to open. */
+async function withModel(entry: Entry, use: (address: string) => Promise<void>): Promise<void> {
+  const model = await modelThatCalls(entry)
+  try {
+    await use(model.url)
+  } finally {
+    await model.close()
+  }
+}
+
+/** What a client tells its person to open. */
 function addressesIn(said: string): string[] {
   return said.match(/http:\/\/\S+\/oauth\/authorize\?\S+(?=\s)/g) ?? []
 }

@@ -100,9 +100,8 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 60_000 }, () => {
   test('O7: an answer forged by another origin is refused, with everything that the page holds', async () => {
     const { page, close } = await visit()
     await openPicker(page, await authorizeUrl(far), { ...many, password })
-    const stolen = await page.locator('form', { has: page.locator('[value=allow]') }).evaluate((form) =>
-      Object.fromEntries(new FormData(form as HTMLFormElement)) as Record<string, string>
-    )
+    const hidden = (name: string) => page.locator(`form:has([value=allow]) [name=${name}]`).inputValue()
+    const stolen = { csrf: await hidden('csrf'), handle: await hidden('handle') }
     const fields = Object.entries({ ...stolen, pick: `admin:${grid.acme.id}`, decision: 'allow' })
       .map(([name, value]) => `<input name="${name}" value="${value}">`)
     const forged = `<!doctype html><form method="post" action="${grid.url}/oauth/authorize">${fields.join('')}</form>`
@@ -186,7 +185,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 60_000 }, () => {
       response_type: 'code',
       client_id: (await registered.json()).client_id,
       redirect_uri: redirect,
-      code_challenge: await challengeOf(verifier),
+      code_challenge: (await challengeOf(verifier))!,
       code_challenge_method: 'S256',
       state: 'x7',
     }
