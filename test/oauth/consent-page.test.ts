@@ -159,8 +159,6 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 60_000 }, () => {
 
     expect(status).toBe(303)
     expect(location).toMatch(`${redirect}?code=`)
-    // A refusal by the policy would stand here.
-    await visitor.page.waitForTimeout(200)
     expect(visitor.faults).toEqual([])
     await visitor.close()
   })

@@ -14,7 +14,7 @@ import { hour } from '../../src/lib/time.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { rows } from '../support/database.ts'
 import { asCalled, gridPath } from '../support/mcp.ts'
-import { type Callback, callbackServer, oauthProvider } from '../support/oauth-client.ts'
+import { type Callback, callbackServer, type OAuthProvider, oauthProvider } from '../support/oauth-client.ts'
 import { password } from '../support/people.ts'
 import { allowAt } from '../support/picker.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -26,12 +26,10 @@ interface AnyClient {
   close(): Promise<void>
 }
 
-type Provider = ReturnType<typeof oauthProvider>
-
 const info = { name: 'test', version: '1' }
 
 /** Connects; an UnauthorizedError means that the person was sent to the browser. */
-const clients: Record<string, (url: URL, authProvider: Provider, callback: Callback) => Promise<AnyClient>> = {
+const clients: Record<string, (url: URL, authProvider: OAuthProvider, callback: Callback) => Promise<AnyClient>> = {
   'client 1': async (url, authProvider, callback) => {
     const transport = new TransportV1(url, { authProvider })
     const refused = new ClientV1(info).connect(transport)
@@ -43,7 +41,7 @@ const clients: Record<string, (url: URL, authProvider: Provider, callback: Callb
   },
   ...Object.fromEntries((['auto', 'legacy'] as const).map((mode) => [
     `client 2, ${mode}`,
-    async (url: URL, authProvider: Provider, callback: Callback) => {
+    async (url: URL, authProvider: OAuthProvider, callback: Callback) => {
       const transport = new TransportV2(url, { authProvider })
       const versionNegotiation = { mode }
       const refused = new ClientV2(info, { versionNegotiation }).connect(transport)
