@@ -24,24 +24,15 @@ import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
-import { islands, standIn, withoutSaid } from './support/islands.ts'
+import { islands } from './support/islands.ts'
+import { expectUntold } from './support/matrix.ts'
 import { mcp } from './support/mcp.ts'
 import { accessTokenOf } from './support/oauth-token.ts'
-import {
-  a2aRows,
-  adminRows,
-  agentRows,
-  casesOf,
-  expectedOutcome,
-  type Form,
-  type State,
-  textPaths,
-  withValue,
-} from './support/parameters.ts'
+import { a2aRows, adminRows, agentRows, casesOf, textPaths } from './support/parameters.ts'
 
 describe('a parameter of a tool', async () => {
   const world = await islands()
-  const { grid, foreign, deletedForeign } = world
+  const { grid } = world
   afterAll(() => grid.close())
   afterEach(() => world.reset())
 
@@ -73,35 +64,10 @@ describe('a parameter of a tool', async () => {
     },
   )
 
-  test.each(cases)('%s', async (_, { tool, row, path, parameter, call, state, form }) => {
-    const value = await valueOf(state, form)
-    const before = { acme: await world.acme(), evil: await world.evil() }
-
-    const answer = await call(tool, withValue(row, path, value))
-
-    expect(await world.acme()).toBe(before.acme)
-    if (answer.outcome !== 'ok') expect(await world.evil()).toBe(before.evil)
-    const said = withoutSaid(answer, value)
-    expect(world.secrets.filter((secret) => said.includes(secret))).toEqual([])
-    const expected = expectedOutcome(parameter, state, form)
-    if (expected === undefined) {
-      await world.reset()
-      const other = standIn(await valueOf(state, form))
-      const random = await call(tool, withValue(row, path, other))
-      expect(said).toBe(withoutSaid(random, other))
-    } else {
-      expect(answer.outcome).toBe(expected)
-    }
+  test.each(cases)('%s', async (_, at) => {
+    await expectUntold(world, at)
     ran++
   })
-
-  async function valueOf(state: State, form: Form): Promise<string> {
-    if (state === 'empty') return ''
-    if (state === 'random') return standIn(foreign[form])
-    if (state === 'foreign') return foreign[form]
-    if (state === 'deleted foreign') return deletedForeign[form]!
-    return state === 'deleted own' ? (await world.deletedOwn())[form]! : (await world.own())[form]
-  }
 })
 
 type Args = Record<string, unknown>

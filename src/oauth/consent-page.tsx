@@ -3,6 +3,7 @@
 import { AgentIcon } from '../html/agent-icon.tsx'
 import { Badge, Notice } from '../html/bits.tsx'
 import { buttonClass, Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
+import { Icon } from '../html/icons.tsx'
 import { barePage } from '../html/layout.tsx'
 import type { AdminEntry, AgentEntry, Picker } from './picker.ts'
 import { isLoopbackRedirect, redirectHost } from './redirect-uri.ts'
@@ -43,7 +44,7 @@ export function consentPage(view: ConsentView): Promise<Response> {
       <Form action='/oauth/authorize' csrf={csrf}>
         <Handle view={view} />
         {isEmpty ? <Nothing picker={picker} /> : <Entries view={view} />}
-        <div class='row'>
+        <div class={isEmpty ? 'row' : 'row stays'}>
           {!isEmpty && <SubmitButton name='decision' value='allow' waits>Allow</SubmitButton>}
           <button type='submit' class={buttonClass('plain')} name='decision' value='deny' formnovalidate>Deny</button>
         </div>
@@ -79,7 +80,7 @@ function Admin({ entry, isChosen }: { entry: AdminEntry; isChosen: boolean }) {
   return (
     <label class='choice'>
       <input type='radio' name='pick' value={entry.pick} required checked={isChosen} />
-      <span>
+      <span class='title'>
         @admin ({entry.accountName}) <Badge kind='warning'>Admin</Badge>
       </span>
       <span class='hint'>
@@ -94,7 +95,7 @@ function Agent({ entry, isChosen }: { entry: AgentEntry; isChosen: boolean }) {
   return (
     <label class='choice'>
       <input type='radio' name='pick' value={entry.pick} required checked={isChosen} />
-      <span class='who'>
+      <span class='title who'>
         <AgentIcon alias={entry.alias} size={20} /> @{entry.alias}
       </span>
       <span class='hint'>Reads and sends as this agent of {entry.accountName}</span>
@@ -125,8 +126,10 @@ function Search({ view: { picker, fields } }: View) {
 function NewAgent({ view }: View) {
   const accounts = view.picker.makeIn.map(({ accountId, accountName }) => ({ value: accountId, title: accountName }))
   return (
-    <details>
-      <summary>Make a new agent</summary>
+    <details class='more'>
+      <summary>
+        <Icon name='plus' size={16} /> Make a new agent
+      </summary>
       <Form action='/oauth/authorize' csrf={view.csrf}>
         <Handle view={view} />
         <Select name='account' label='Account' options={accounts} isRequired />

@@ -45,6 +45,7 @@ export function AdminAccess(
         </Secret>
       )}
       <Card title='Admin Access' lead={lead} id='admin-access'>
+        <SigningIn url={url} accountName={visit.membership.name} />
         <Generate visit={visit} hasMade={madeKey !== undefined} />
         {access.keys.length === 0
           ? (
@@ -62,6 +63,16 @@ export function AdminAccess(
         </p>
       </Card>
     </>
+  )
+}
+
+/** The recommended way. Spec: "Authentication" 4. */
+function SigningIn({ url, accountName }: { url: string; accountName: string }) {
+  return (
+    <Notice title='Better than a key: sign in'>
+      Give an MCP client <code>{url}</code> without any key. It opens this grid in your browser, where you choose{' '}
+      <strong>@admin ({accountName})</strong>. Use keys for programs that nobody watches.
+    </Notice>
   )
 }
 

@@ -25,6 +25,7 @@ const done = {
   'name-changed': 'Your name has been changed.',
   'password-changed': 'Your password has been changed. All your other sessions have ended.',
   'session-ended': 'The session has ended.',
+  'grant-ended': 'The program has no access any more.',
   'sessions-ended': 'All your other sessions have ended.',
 
   'account-made': 'The account has been made. You own it.',

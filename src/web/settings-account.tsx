@@ -1,16 +1,18 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { createAdminKey, deleteAdminKey, renameAccount } from '../grid/accounts.ts'
+import { listGrants, revokeGrant } from '../grid/grants.ts'
 import { Card, Facts, Notice } from '../html/bits.tsx'
 import { Form, SubmitButton, TextInput } from '../html/form.tsx'
 import { AdminAccess } from './admin-access.tsx'
 import { formFault } from './faults.ts'
 import { saying } from './notices.ts'
+import { AccountPrograms } from './programs.tsx'
 import { settingsPage, settingsPath } from './settings.tsx'
 import type { Pages, Visit } from './visit.ts'
 import type { Web } from './web.ts'
 
-/** The account itself, and the keys that administer it. Spec: "Authentication" 5. */
+/** The account itself, and the keys and programs that administer it. Spec: "Authentication" 5. */
 export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Web): void {
   const { config, now } = store.deps
   const show = async (visit: Visit, madeKey?: { name: string; key: string }) => {
@@ -18,12 +20,14 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Web
     const access = visit.may('manage')
       ? { keys: await keys.adminKeys(), members: await team.members() }
       : { keys: [], members: [] }
+    const grants = visit.may('manage') ? await listGrants(visit.account) : undefined
     return await settingsPage(
       visit,
       'account',
       <>
         <NameCard visit={visit} />
         <AdminAccess visit={visit} access={access} madeKey={madeKey} url={`${config.appUrl}/mcp/v1/grid`} now={now()} />
+        {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
       </>,
     )
   }
@@ -46,6 +50,11 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Web
     const id = visit.param('key')
     await visit.record('delete_admin_key', { id }, (account) => deleteAdminKey(account, id))
     return { goTo: saying(settingsPath(visit, 'account'), 'key-deleted') }
+  })
+  post('/settings/account/programs/:grant/end', async (visit) => {
+    const id = visit.param('grant')
+    await visit.record('revoke_grant', { id }, (account) => revokeGrant(account, id))
+    return { goTo: saying(settingsPath(visit, 'account'), 'grant-ended') }
   })
 }
 

@@ -1,21 +1,35 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { OpenSession } from '../auth/session.ts'
+import { listOwnGrants, revokeOwnGrant } from '../grid/grants.ts'
 import { Badge, Card, Time } from '../html/bits.tsx'
 import { Form, SubmitButton } from '../html/form.tsx'
 import { Table } from '../html/table.tsx'
 import { browserInWords } from './browser-name.ts'
 import { saying } from './notices.ts'
+import { OwnPrograms } from './programs.tsx'
 import { settingsPage, settingsPath } from './settings.tsx'
 import type { Pages, Visit } from './visit.ts'
 import type { Web } from './web.ts'
 
-/** Where the person is signed in; it is about them, in all their accounts. Security: O12. */
+/** Where the person is signed in, and what they let programs do; about them, in all their accounts. Security: O12. */
 export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: Web): void {
   get('/settings/sessions', async (visit) => {
     const open = await sessions.list(visit.visitor)
-    // TODO: what OAuth clients were granted is a card of its own below this one.
-    return await settingsPage(visit, 'sessions', <Sessions visit={visit} open={open} now={store.deps.now()} />)
+    const grants = await listOwnGrants(store, visit.visitor.user.id)
+    const now = store.deps.now()
+    return await settingsPage(
+      visit,
+      'sessions',
+      <>
+        <Sessions visit={visit} open={open} now={now} />
+        <OwnPrograms visit={visit} grants={grants} now={now} />
+      </>,
+    )
+  })
+  post('/settings/sessions/programs/:grant/end', async (visit) => {
+    await revokeOwnGrant(store, visit.visitor.user.id, visit.param('grant'))
+    return { goTo: saying(settingsPath(visit, 'sessions'), 'grant-ended') }
   })
   post('/settings/sessions/end-others', async (visit) => {
     await sessions.endOthers(visit.visitor)
@@ -40,9 +54,9 @@ function Sessions({ visit, open, now }: { visit: Visit; open: OpenSession[]; now
           {
             title: 'Browser',
             cell: ({ userAgent, isThis }) => (
-              <>
+              <span>
                 {browserInWords(userAgent)} {isThis && <Badge kind='good'>this one</Badge>}
-              </>
+              </span>
             ),
           },
           {

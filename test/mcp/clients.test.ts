@@ -5,11 +5,11 @@ import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextproto
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { asCalled, eras, gridPath, wireRequest } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { rpcOver } from '../support/stdio-rpc.ts'
 
 /** The little that all clients have in common. */
 interface AnyClient {
@@ -175,22 +175,5 @@ async function overMcpRemote(key: string, callbackPort: number): Promise<AnyClie
         child.once('exit', () => closed())
         child.kill()
       }),
-  }
-}
-
-function rpcOver(child: ChildProcess) {
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>()
-  createInterface({ input: child.stdout! }).on('line', (line) => {
-    const { id, result, error } = JSON.parse(line)
-    if (error) waiting.get(id)?.reject(error)
-    else waiting.get(id)?.resolve(result)
-  })
-  let lastId = 0
-  return (method: string, params: unknown): Promise<unknown> => {
-    const id = ++lastId
-    return new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject } as PromiseWithResolvers<unknown>)
-      child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
-    })
   }
 }

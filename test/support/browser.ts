@@ -1,19 +1,11 @@
 /** Debian's Chromium for tests of pages. Where there is none, those tests are skipped. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type ConsoleMessage, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, ConsoleMessage, Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
+import { hasBrowser, launchChromium } from './chromium.ts'
 
-const executablePath = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-]
-  .find((path) => path && existsSync(path))
-
-/** For `describe.skipIf(!hasBrowser)`. */
-export const hasBrowser = executablePath !== undefined
+export { hasBrowser }
 
 export const viewports = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
 
@@ -37,14 +29,7 @@ export function useBrowser(): (visit?: Visit) => Promise<Visitor> {
   let browser: Browser
   beforeAll(async () => {
     if (!hasBrowser) return
-    browser = await chromium.launch({
-      executablePath,
-      args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'].concat(
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ),
-    })
+    browser = await launchChromium()
   }, 60_000)
   afterAll(() => browser?.close())
 

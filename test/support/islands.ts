@@ -26,33 +26,42 @@ export interface Answer {
 
 export type Islands = Awaited<ReturnType<typeof islands>>
 
-/** The grid of the matrix. It is closed by its user. */
-export async function islands() {
+/**
+ * The grid of the matrix. It is closed by its user. With `isSwapped`, the account Evil plays Acme's part, and Acme
+ * names what is its.
+ */
+export async function islands({ isSwapped = false } = {}) {
   const grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
-  const { acme, evil, eve } = grid
+  const [acme, alice, evil, eve] = isSwapped
+    ? [grid.evil, grid.eve, grid.acme, grid.alice]
+    : [grid.acme, grid.alice, grid.evil, grid.eve]
+  const alicesMate = isSwapped ? (await acme.agent('acme-mate')).alias : 'bob'
   await evil.agent('mate')
   for (const name of fillers) {
     await evil.agent(name)
     await createGuardrail(evil.store, { name, provider: 'pii' })
   }
   await createChannel(evil.store, { name: 'home' })
-  const cast = await castOf(grid)
+  const cast = await castOf(grid, evil)
 
-  const foreign = await furnish(grid, acme, 'acme', grid.alice, 'bob')
+  const foreign = await furnish(grid, acme, 'acme', alice, alicesMate)
   const deletedForeign = await furnishDeleted(acme, 'acme')
   // Keys note their first use; the clock stands still, so there is no second.
   for (const key of [evil.adminKey, eve.key]) await callMcp(grid, key, 'none', {})
-  const secrets = await secretsOf(grid)
+  const secrets = await secretsOf(grid, acme)
 
   return {
     grid,
+    /** Whose things are named, and who names them. */
+    owner: acme,
+    namer: evil,
     foreign,
     deletedForeign,
     secrets,
     /** One of everything of Evil, alive or deleted. */
     own: () => furnish(grid, evil, 'own', eve, 'mate'),
     deletedOwn: () => furnishDeleted(evil, 'own'),
-    reset: () => reset(grid, cast),
+    reset: () => reset(grid, evil, cast),
     callMcp: (key: string, tool: string, args: unknown) => callMcp(grid, key, tool, args),
     callA2a: (method: string, message: Record<string, unknown>) => callA2a(grid, method, message),
     acme: () => dump(grid, acme),
@@ -140,19 +149,19 @@ interface Cast {
 }
 
 /** The ids that Evil keeps, as JSON. */
-async function castOf(grid: TestGrid): Promise<Cast> {
+async function castOf(grid: TestGrid, evil: TestAccount): Promise<Cast> {
   const ids = async (table: string) => {
-    const found = await rows(grid, `SELECT id FROM ${table} WHERE account_id = ?`, [grid.evil.id])
+    const found = await rows(grid, `SELECT id FROM ${table} WHERE account_id = ?`, [evil.id])
     return JSON.stringify(found.map(({ id }) => id))
   }
   return { agents: await ids('agents'), guardrails: await ids('guardrails'), channels: await ids('channels') }
 }
 
-async function reset(grid: TestGrid, { agents, guardrails, channels }: Cast): Promise<void> {
+async function reset(grid: TestGrid, evil: TestAccount, { agents, guardrails, channels }: Cast): Promise<void> {
   const remove = (table: string, column?: string, kept?: string) =>
-    column === undefined ? { sql: `DELETE FROM ${table} WHERE account_id = ?`, args: [grid.evil.id] } : {
+    column === undefined ? { sql: `DELETE FROM ${table} WHERE account_id = ?`, args: [evil.id] } : {
       sql: `DELETE FROM ${table} WHERE account_id = ? AND ${column} NOT IN (SELECT value FROM json_each(?))`,
-      args: [grid.evil.id, kept!],
+      args: [evil.id, kept!],
     }
   await grid.store.write([
     remove('deliveries'),
@@ -166,14 +175,14 @@ async function reset(grid: TestGrid, { agents, guardrails, channels }: Cast): Pr
     remove('channels', 'id', channels),
     remove('credentials', 'agent_id', agents),
     remove('agents', 'id', agents),
-    { sql: 'UPDATE agents SET deleted_at = NULL WHERE account_id = ?', args: [grid.evil.id] },
-    { sql: 'UPDATE channels SET deleted_at = NULL WHERE account_id = ?', args: [grid.evil.id] },
+    { sql: 'UPDATE agents SET deleted_at = NULL WHERE account_id = ?', args: [evil.id] },
+    { sql: 'UPDATE channels SET deleted_at = NULL WHERE account_id = ?', args: [evil.id] },
   ])
 }
 
 /** The ids, hashes and names in the rows of Acme: what no answer to Evil may hold. */
-async function secretsOf(grid: TestGrid): Promise<string[]> {
-  const tables = JSON.parse(await dump(grid, grid.acme)) as string[][]
+async function secretsOf(grid: TestGrid, acme: TestAccount): Promise<string[]> {
+  const tables = JSON.parse(await dump(grid, acme)) as string[][]
   const cells = new Set(tables.flat().flatMap((row) => Object.values(JSON.parse(row))))
   return [...cells].map(String).filter((cell) => /acme|alice|[0-9a-f]{8}/i.test(cell))
 }

@@ -12,6 +12,7 @@ import { createSkill } from '../../src/grid/skills.ts'
 import { newId } from '../../src/lib/id.ts'
 import { dump } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { accessTokenOf } from '../support/oauth-token.ts'
 import { csrfAt, password, person, signedIn } from '../support/people.ts'
 
 type Who = 'owner' | 'admin' | 'member' | 'viewer'
@@ -41,6 +42,13 @@ const actions: Record<string, Action> = {
   '/settings/account/keys/:key/delete': {
     may: managers,
     given: async ({ acme }) => ({ params: { key: (await createAdminKey(acme.store, 'doomed')).id } }),
+  },
+  '/settings/account/programs/:grant/end': {
+    may: managers,
+    given: async (grid) => {
+      const { id } = await person(grid, { role: 'owner' })
+      return { params: { grant: (await accessTokenOf(grid, id, grid.acme.id)).grantId } }
+    },
   },
 
   '/settings/team/invitations': {
@@ -88,6 +96,7 @@ const actions: Record<string, Action> = {
 /** Actions on what is one's own and nobody else's, whatever the role: they have tests of their own. */
 const withoutRow: Record<string, string> = {
   '/settings/sessions/:session/end': 'ends a session of the person alone (web/settings)',
+  '/settings/sessions/programs/:grant/end': 'ends a grant of the person alone (web/programs)',
 }
 
 /** POST routes outside accounts, and what they go by. */

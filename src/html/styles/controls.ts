@@ -29,7 +29,13 @@ form.line { display: flex; flex-wrap: wrap; align-items: flex-end; gap: var(--s3
 form.line .field { flex: 1 1 12rem }
 form.line.query { padding: var(--s3) var(--s4) var(--s4); border-bottom: 1px solid var(--line) }
 form.line.query .field { flex-basis: 9rem }
-form .row { margin-top: var(--s1) }
+form .row:not(.stays) { margin-top: var(--s1) }
+.row.stays { position: sticky; bottom: 0; padding: var(--s4) 0 var(--s2); margin: calc(var(--s3) * -1) 0 calc(var(--s2) * -1);
+  background: linear-gradient(transparent, var(--panel) var(--s4)) }
+.more > summary { display: flex; align-items: center; gap: var(--s2); width: max-content; min-height: 1.75rem;
+  color: var(--accent); font-weight: 560 }
+.more > summary:hover { text-decoration: underline }
+.more[open] > summary { margin-bottom: var(--s3) }
 .field { display: grid; gap: var(--s1); min-width: 0 }
 .field > label, legend { font-weight: 560; padding: 0 }
 .optional { margin-left: .35em; color: var(--soft); font-weight: 400 }
@@ -59,6 +65,7 @@ form:has([name='type'][value='a2a']:not(:checked)) .when-remote, form:has([name=
 .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; cursor: pointer }
 .choice input { width: 1.125rem; height: 1.125rem; margin: .15rem 0 0; accent-color: var(--accent) }
 .choice .hint { grid-column: 2 }
+.choice .title { font-weight: 560; overflow-wrap: anywhere }
 .choices.cards { gap: var(--s2) }
 .choices.cards .choice { padding: var(--s3); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
 .choices.cards .choice:hover { background: var(--hover) }

@@ -1,0 +1,205 @@
+/** The account picker in a real browser: how it looks, what may be around it, and where it may lead. Security O7, T7. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { renameAccount } from '../../src/grid/accounts.ts'
+import { challengeOf } from '../../src/oauth/pkce.ts'
+import {
+  accessibilityFaults,
+  hasBrowser,
+  screenshot,
+  useBrowser,
+  type Visit,
+  type Visitor,
+} from '../support/browser.ts'
+import { rows } from '../support/database.ts'
+import { callbackServer } from '../support/oauth-client.ts'
+import { verifier } from '../support/oauth.ts'
+import { password, type Person, person } from '../support/people.ts'
+import { chooseEntry, openPicker } from '../support/picker.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+
+const views: Required<Pick<Visit, 'scheme' | 'viewport'>>[] = [
+  { scheme: 'light', viewport: 'desktop' },
+  { scheme: 'dark', viewport: 'phone' },
+]
+if (process.env.SCREENSHOTS) views.push({ scheme: 'dark', viewport: 'desktop' }, { scheme: 'light', viewport: 'phone' })
+
+const far = 'https://client.example/callback'
+
+describe.skipIf(!hasBrowser)('the picker', { timeout: 60_000 }, () => {
+  const visit = useBrowser()
+  let grid: LiveGrid
+  let ann: { email: string; password: string }
+  let many: Person
+  let nobody: Person
+  let server: Server | undefined
+  beforeAll(async () => {
+    grid = await liveGrid()
+    ann = { email: 'ann@acme.example', password }
+    await grid.setPassword(ann.email, password)
+    await renameAccount(
+      grid.store.account(grid.evil.id, (await person(grid, { role: 'owner', account: grid.evil })).actor('owner')),
+      { name: 'Acme) [Admin' },
+    )
+    many = await person(grid, { role: 'admin', account: grid.evil, email: 'mona@acme.example' })
+    await grid.store.write([grid.store.global.users.addMembership(grid.acme.id, many.id, 'owner', grid.clock.now)])
+    for (let n = 0; n < 50; n++) await grid.evil.agent(`worker-${n}`)
+    nobody = await person(grid, { email: 'nell@acme.example' })
+  })
+  afterAll(async () => {
+    server?.closeAllConnections()
+    server?.close()
+    await grid?.close()
+  })
+
+  const pages: Record<string, { of: () => { email: string }; client: string; redirect: string }> = {
+    few: { of: () => ann, client: 'Claude Code', redirect: 'http://localhost:4100/callback' },
+    many: { of: () => many, client: 'Acme Workbench', redirect: far },
+    none: { of: () => nobody, client: 'Codex', redirect: 'http://127.0.0.1:4100/callback' },
+  }
+
+  test.each(Object.entries(pages).flatMap(([name, page]) => views.map((view) => ({ name, ...page, ...view }))))(
+    'with $name entries is accessible, fits and breaks no rule ($scheme, $viewport)',
+    async ({ name, of, client, redirect, scheme, viewport }) => {
+      const { page, faults, close } = await visit({ scheme, viewport })
+      await openPicker(page, await authorizeUrl(redirect, client), { ...of(), password })
+      await screenshot(page, `consent-${name}-${viewport}-${scheme}`)
+
+      expect(await accessibilityFaults(page)).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain(new URL(redirect).host)
+      expect(faults).toEqual([])
+      await close()
+    },
+  )
+
+  test('T7: shows a name that imitates the page as it is, and the badge is not text', async () => {
+    const { page, close } = await visit()
+    await openPicker(page, await authorizeUrl(far), { ...many, password })
+
+    const entry = page.locator('label.choice', { hasText: '@admin (Acme) [Admin)' })
+    expect(await entry.locator('.badge').innerText()).toBe('Admin')
+    expect(await page.locator('label.choice', { has: page.locator('.badge') }).count()).toBe(2)
+    await close()
+  })
+
+  test('O7: cannot be framed, not even by a page of the same site', async () => {
+    const { page, close } = await visit()
+    await openPicker(page, await authorizeUrl(far), { ...many, password })
+    const framing = `<!doctype html><iframe src="${await authorizeUrl(far)}"></iframe>`
+
+    await page.goto(await otherOrigin(framing), { waitUntil: 'networkidle' })
+
+    const [, frame] = page.frames()
+    expect(await frame.locator('body').innerText()).not.toContain('Allow')
+    expect(frame.url()).toMatch(/^chrome-error:/)
+    await close()
+  })
+
+  test('O7: an answer forged by another origin is refused, with everything that the page holds', async () => {
+    const { page, close } = await visit()
+    await openPicker(page, await authorizeUrl(far), { ...many, password })
+    const hidden = (name: string) => page.locator(`form:has([value=allow]) [name=${name}]`).inputValue()
+    const stolen = { csrf: await hidden('csrf'), handle: await hidden('handle') }
+    const fields = Object.entries({ ...stolen, pick: `admin:${grid.acme.id}`, decision: 'allow' })
+      .map(([name, value]) => `<input name="${name}" value="${value}">`)
+    const forged = `<!doctype html><form method="post" action="${grid.url}/oauth/authorize">${fields.join('')}</form>`
+    const before = await grants()
+
+    await page.goto(await otherOrigin(forged))
+    const [answer] = await Promise.all([
+      page.waitForResponse(`${grid.url}/oauth/authorize`),
+      page.evaluate("document.querySelector('form').submit()"),
+    ])
+
+    expect(answer.status()).toBe(403)
+    expect(await grants()).toBe(before)
+    await close()
+  })
+
+  test('O7: Allow cannot be pressed in the first half second', async () => {
+    const { page, close } = await visit()
+    const url = await authorizeUrl(far)
+    await openPicker(page, url, { ...many, password })
+    await page.clock.install({ time: Date.now() })
+    await page.clock.pauseAt(Date.now() + 60_000)
+    await page.goto(url)
+    const allow = page.getByRole('button', { name: 'Allow' })
+
+    expect(await allow.isDisabled()).toBe(true)
+    await page.clock.runFor(499)
+    expect(await allow.isDisabled()).toBe(true)
+    await page.clock.runFor(1)
+    expect(await allow.isEnabled()).toBe(true)
+    await close()
+  })
+
+  test.each(['127.0.0.1', 'localhost', '[::1]'])('leads on to a callback at %s', async (host) => {
+    const callback = await callbackServer(host)
+    const visitor = await visit()
+
+    const { status, location } = await allowed(visitor, callback.url)
+
+    expect(status).toBe(303)
+    expect((await callback.next()).get('code')).toBe(new URL(location).searchParams.get('code'))
+    expect(visitor.faults).toEqual([])
+    await visitor.close()
+    await callback.close()
+  })
+
+  test.each([
+    'cursor://anysphere.cursor-mcp/oauth/callback',
+    'claude://claude.ai/mcp-auth-callback/sdk',
+    'com.example.app:/callback',
+  ])('leads on to an application by its scheme: %s', async (redirect) => {
+    const visitor = await visit()
+
+    const { status, location } = await allowed(visitor, redirect)
+
+    expect(status).toBe(303)
+    expect(location).toMatch(`${redirect}?code=`)
+    expect(visitor.faults).toEqual([])
+    await visitor.close()
+  })
+
+  /** Choose an agent and press Allow. */
+  async function allowed({ page }: Visitor, redirect: string) {
+    await openPicker(page, await authorizeUrl(redirect), ann)
+    await chooseEntry(page, '@alice')
+    const [answer] = await Promise.all([
+      page.waitForResponse((response) => response.request().method() === 'POST'),
+      page.getByRole('button', { name: 'Allow' }).click(),
+    ])
+    return { status: answer.status(), location: answer.headers().location }
+  }
+
+  async function authorizeUrl(redirect: string, name = 'Demo'): Promise<string> {
+    const registered = await fetch(`${grid.url}/oauth/register`, {
+      method: 'POST',
+      body: JSON.stringify({ client_name: name, redirect_uris: [redirect] }),
+    })
+    const query = {
+      response_type: 'code',
+      client_id: (await registered.json()).client_id,
+      redirect_uri: redirect,
+      code_challenge: (await challengeOf(verifier))!,
+      code_challenge_method: 'S256',
+      state: 'x7',
+    }
+    return `${grid.url}/oauth/authorize?${new URLSearchParams(query)}`
+  }
+
+  async function grants(): Promise<number> {
+    return (await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).length
+  }
+
+  /** A page at another port: another origin of the same site, to which the cookies go all the same. */
+  async function otherOrigin(html: string): Promise<string> {
+    server?.close()
+    const other = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end(html))
+    server = other
+    await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
+    return `http://127.0.0.1:${(other.address() as AddressInfo).port}/`
+  }
+})
