@@ -13,7 +13,7 @@ const fields: Record<string, string[]> = {
     'description = ?1',
     `alias = CASE WHEN alias IN ('night-watch', 'partner-desk') THEN alias ELSE ?1 || id END`,
   ],
-  agent_access: ['alias = ?1'],
+  agent_access: ['alias = ?1 || rowid'],
   credentials: ['name = ?1'],
   skills: ['name = ?1 || id', 'description = ?1'],
   channels: ['name = ?1 || id', 'description = ?1', 'external_channel_name = ?1'],
