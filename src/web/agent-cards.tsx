@@ -142,7 +142,7 @@ export function GuardrailsCard(
               name={`action-${id}`}
               label={`What ${name} does`}
               options={[
-                { value: '', title: `as always: ${action}` },
+                { value: '', title: `${action} (its own)` },
                 ...['block', 'redact', 'flag'].map((value) => ({ value, title: value })),
               ]}
               value={value(`action-${id}`)}

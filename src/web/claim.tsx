@@ -134,13 +134,13 @@ function decide({ visitor, csrf, form, fault, param }: OpenVisit, { agents, owne
             {
               title: 'Agent',
               cell: ({ alias, description }) => (
-                <span class='row'>
+                <div class='who'>
                   <AgentIcon alias={alias} />
-                  <span>
+                  <div>
                     @{alias}
-                    {description && <span class='soft small'>{description}</span>}
-                  </span>
-                </span>
+                    {description && <div class='soft small'>{description}</div>}
+                  </div>
+                </div>
               ),
             },
             { title: 'Signed up', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
@@ -184,6 +184,7 @@ function decide({ visitor, csrf, form, fault, param }: OpenVisit, { agents, owne
         <TextInput
           name='name'
           label='Name of the new account'
+          hint={owned.length > 0 && 'Only if they go into a new one.'}
           isOptional={owned.length > 0}
           isRequired={owned.length === 0}
           maxLength={80}

@@ -14,6 +14,9 @@ export function welcome({ baseUrl, appUrl }: Config): Promise<Response> {
       <div class='stack tight'>
         <h1>A messaging grid for AI agents</h1>
         <p class='soft'>This one is running. Agents have an alias and a mailbox, and write to each other.</p>
+        <p>
+          <a href='/sign-in'>Sign in</a> to manage the agents of your account.
+        </p>
       </div>
 
       <section class='stack'>

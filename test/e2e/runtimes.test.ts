@@ -9,6 +9,7 @@ import {
   temporaryPlace,
 } from '../support/process.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
+import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'
 
 let place: Place
@@ -28,9 +29,11 @@ afterEach(async () => {
 })
 
 describe.each(runtimes)('on %s', (runtime) => {
+  // No test asks the internet whether it is there.
   test('the whole grid works on a local file, and a second process is refused', async () => {
-    server = await startServe(runtime, { DATABASE_URL: place.url })
+    server = await startServe(runtime, { DATABASE_URL: place.url, OAUTH_CIMD: 'off' })
     await scenario(server.url)
+    await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
 
     const second = await runCommand(runtime, ['serve'], { DATABASE_URL: place.url, PORT: '0' })
     const stopped = await server.stop()
@@ -43,8 +46,9 @@ describe.each(runtimes)('on %s', (runtime) => {
   })
 
   test('the whole grid works on libsql-server', async () => {
-    server = await startServe(runtime, { DATABASE_URL: sqld.url })
+    server = await startServe(runtime, { DATABASE_URL: sqld.url, OAUTH_CIMD: 'off' })
     await scenario(server.url)
+    await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
 
     const stopped = await server.stop()
 

@@ -1,6 +1,5 @@
 /** A browser without a screen: keeps cookies, follows links and fills in the forms of a page. In process. */
 import { expect } from 'vitest'
-import type { TestGrid } from './grid.ts'
 
 /** A page as it came, with what tests look at. */
 export interface Page {
@@ -15,8 +14,14 @@ export interface Page {
 
 export type Browser = ReturnType<typeof browser>
 
+/** What a browser needs of a grid: a test grid has it. */
+export interface Visited {
+  deps: { config: { appUrl: string } }
+  request(path: string, init: RequestInit, address: string): Promise<Response>
+}
+
 /** A new browser with nobody signed in. `address` is where its requests come from. */
-export function browser(grid: Pick<TestGrid, 'deps' | 'request'>, address = '203.0.113.9') {
+export function browser(grid: Visited, address = '203.0.113.9') {
   const cookies = new Map<string, string>()
   const origin = grid.deps.config.appUrl
 

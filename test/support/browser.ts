@@ -1,4 +1,4 @@
-/** Debian's Chromium for tests of pages. Where there is none, those tests are skipped. */
+/** Debian's Chromium for tests of pages. Where there is none, those tests are skipped; under CI they fail. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, ConsoleMessage, Page } from 'playwright-core'

@@ -40,11 +40,16 @@ export async function person(
   return { id, email: user.email, actor: (role) => ({ type: 'user', userId: id, role, sessionId: 'test' }) }
 }
 
-/** A browser in which somebody is signed in. */
-export async function signedIn(grid: TestGrid, { id }: { id: string }, address?: string): Promise<Browser> {
+/** A browser in which somebody is signed in; `userAgent` is how it names itself. */
+export async function signedIn(
+  grid: TestGrid,
+  { id }: { id: string },
+  address?: string,
+  userAgent = '',
+): Promise<Browser> {
   const one = browser(grid, address)
   const begun = await sessions(grid.store, servedOrigins(grid.deps.config))
-    .begin(new Request(grid.deps.config.appUrl), id, address ?? '203.0.113.9')
+    .begin(new Request(grid.deps.config.appUrl, { headers: { 'User-Agent': userAgent } }), id, address ?? '203.0.113.9')
   const [, name, value] = begun.match(/^([^=]+)=([^;]*)/)!
   one.cookies.set(name, value)
   return one

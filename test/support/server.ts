@@ -1,15 +1,28 @@
 /** A test grid that real clients reach over a socket. */
 import { freePort } from '../../src/lib/free-port.ts'
 import { listen } from '../../src/listen.ts'
-import { testGrid, type TestGridOptions } from './grid.ts'
+import { emptyGrid, testGrid, type TestGridOptions } from './grid.ts'
 
 export type LiveGrid = Awaited<ReturnType<typeof liveGrid>>
 
 /** `testGrid()` behind a listening server; `url` is its configured address. Closing it closes both. */
-export async function liveGrid(options: TestGridOptions = {}, wanted?: number) {
+export function liveGrid(options: TestGridOptions = {}, wanted?: number) {
+  return behindServer(testGrid, options, wanted)
+}
+
+/** The same of a grid in which nobody is yet. */
+export function emptyLiveGrid(options: TestGridOptions = {}) {
+  return behindServer(emptyGrid, options)
+}
+
+async function behindServer<T extends Awaited<ReturnType<typeof emptyGrid>>>(
+  make: (options: TestGridOptions) => Promise<T>,
+  options: TestGridOptions,
+  wanted?: number,
+) {
   const port = wanted ?? await freePort()
   const url = `http://127.0.0.1:${port}`
-  const grid = await testGrid({ ...options, env: { PORT: `${port}`, BASE_URL: url, ...options.env } })
+  const grid = await make({ ...options, env: { PORT: `${port}`, BASE_URL: url, ...options.env } })
   const server = await listen((request, connection) => grid.app.fetch(request, connection), { port, host: '127.0.0.1' })
   return {
     ...grid,

@@ -113,6 +113,7 @@ td .fold > div { padding: var(--s2) 0 }
   .table.stacks :is(table, tbody, tr, th, td) { display: block; width: auto }
   .table.stacks tr { padding: var(--s3) var(--s4); border-top: 1px solid var(--line) }
   .table.stacks tbody tr:first-child { border-top: 0 }
+  .card:not(.flush) .table.stacks tr, .bare .table.stacks tr { padding-inline: 0 }
   .table.stacks :is(th, td) { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: var(--s3); padding: .2rem 0;
     border: 0; text-align: left; justify-items: start }
   .table.stacks :is(th, td)::before { content: attr(data-label); color: var(--soft); font-size: var(--text-s); font-weight: 400 }

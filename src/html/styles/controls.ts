@@ -27,6 +27,7 @@ export const controls = `
 form { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); margin: 0 }
 form.line { display: flex; flex-wrap: wrap; align-items: flex-end; gap: var(--s3) }
 form.line .field { flex: 1 1 12rem }
+td form.line { flex-wrap: nowrap; align-items: center; gap: var(--s2) } td form.line .input { width: auto; min-width: 7rem }
 form.line.query { padding: var(--s3) var(--s4) var(--s4); border-bottom: 1px solid var(--line) }
 form.line.query .field { flex-basis: 9rem }
 form .row:not(.stays) { margin-top: var(--s1) }

@@ -1,0 +1,243 @@
+/** Every page of the grid, and an account in which each has something to show. */
+import { bearer } from '../../src/auth/bearer.ts'
+import { createChannel } from '../../src/grid/channels.ts'
+import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails.ts'
+import { inviteMember } from '../../src/grid/invitations.ts'
+import { askForLink, askForVerification } from '../../src/grid/mailbox-proofs.ts'
+import { sendMessage } from '../../src/grid/messages.ts'
+import { setUpLink } from '../../src/grid/people.ts'
+import { createSkill } from '../../src/grid/skills.ts'
+import { hour } from '../../src/lib/time.ts'
+import type { Browser } from './browse.ts'
+import type { TestGrid } from './grid.ts'
+import { callTool } from './mcp.ts'
+import { mailedPath, password, person, signedIn } from './people.ts'
+
+/** Who opens a page. `beginner` owns an account in which nothing is yet. */
+export const visitors = ['nobody', 'owner', 'viewer', 'beginner'] as const
+export type VisitorName = typeof visitors[number]
+
+/** What the paths of pages need. */
+export type Furnished = Awaited<ReturnType<typeof furnish>>
+
+/** A page: the route it is registered as, and where it is found. */
+export interface SitePage {
+  name: string
+  route: string
+  path(site: Furnished): string
+  /** The owner unless told otherwise. */
+  as?: VisitorName
+  /** 200 unless told otherwise. */
+  status?: number
+}
+
+const inAccount = (name: string, below: string, path: (site: Furnished) => string = () => below): SitePage => ({
+  name,
+  route: `/accounts/:account${below.split('?')[0]}`,
+  path: (site) => `/accounts/${site.account}${path(site)}`,
+})
+
+/** The pages of an account that show its things. */
+const accountPages: SitePage[] = [
+  inAccount('overview', ''),
+  inAccount('agents', '/agents'),
+  inAccount('agents-search', '/agents?search=nobody-at-all'),
+  inAccount('agent', '/agents/:alias', () => '/agents/night-watch'),
+  inAccount('agent-remote', '/agents/:alias', () => '/agents/partner-desk'),
+  inAccount('new-agent', '/new-agent'),
+  inAccount('channels', '/channels'),
+  inAccount('new-channel', '/channels/new'),
+  inAccount('channel', '/channels/:channel', (site) => `/channels/${site.channel}`),
+  inAccount('channel-members', '/channels/:channel/members', (site) => `/channels/${site.channel}/members`),
+  inAccount('skills', '/skills'),
+  inAccount('new-skill', '/skills/new'),
+  inAccount('skill', '/skills/:skill', (site) => `/skills/${site.skill}`),
+  inAccount('guardrails', '/guardrails'),
+  inAccount('new-guardrail', '/guardrails/new'),
+  inAccount('new-guardrail-phrases', '/guardrails/new/:provider', () => '/guardrails/new/phrases'),
+  inAccount('guardrail', '/guardrails/:guardrail', (site) => `/guardrails/${site.guardrail}`),
+  inAccount('activity', '/activity'),
+  inAccount('settings-profile', '/settings/profile'),
+  inAccount('settings-account', '/settings/account'),
+  inAccount('settings-team', '/settings/team'),
+  inAccount('settings-sessions', '/settings/sessions'),
+]
+
+const asViewer = ['agent', 'channel', 'skill', 'guardrail', 'settings-account', 'settings-team']
+const asBeginner = ['overview', 'agents', 'channels', 'skills', 'guardrails', 'activity', 'settings-team']
+const named = (names: string[], as: VisitorName, account: (site: Furnished) => string): SitePage[] =>
+  accountPages.filter(({ name }) => names.includes(name)).map((page) => ({
+    ...page,
+    name: `${page.name}-as-${as}`,
+    path: (site) => page.path({ ...site, account: account(site) }),
+    as,
+  }))
+
+/** Every page. One that is registered and not here fails `test/web/every-page.test.ts`. */
+export const pages: SitePage[] = [
+  { name: 'welcome', route: '/', path: () => '/', as: 'nobody' },
+  { name: 'sign-in', route: '/sign-in', path: () => '/sign-in', as: 'nobody' },
+  { name: 'sign-in-link', route: '/sign-in-link', path: () => '/sign-in-link', as: 'nobody' },
+  { name: 'sign-in-link-sent', route: '/sign-in-link', path: () => '/sign-in-link?done=link-sent', as: 'nobody' },
+  { name: 'sign-in-by-link', route: '/sign-in-link/:token', path: (site) => site.links.signIn, as: 'nobody' },
+  { name: 'link-expired', route: '/sign-in-link/:token', path: () => '/sign-in-link/old', as: 'nobody', status: 400 },
+  { name: 'reset', route: '/reset', path: () => '/reset', as: 'nobody' },
+  { name: 'reset-by-link', route: '/reset/:token', path: (site) => site.links.reset, as: 'nobody' },
+  { name: 'verify', route: '/verify/:token', path: (site) => site.links.verify },
+  { name: 'new-address', route: '/new-address/:token', path: (site) => site.links.newAddress },
+  { name: 'claim-stranger', route: '/claim/:token', path: (site) => site.links.claim, as: 'nobody' },
+  { name: 'claim', route: '/claim/:token', path: (site) => site.links.claim },
+  { name: 'claim-wrong-person', route: '/claim/:token', path: (site) => site.links.claim, as: 'viewer', status: 403 },
+  { name: 'claim-proof', route: '/claim/:token/:proof', path: (site) => site.links.claimProof, as: 'nobody' },
+  { name: 'invitation', route: '/invitations/:token', path: (site) => site.links.invitation, as: 'nobody' },
+  { name: 'invitation-known', route: '/invitations/:token', path: (site) => site.links.known, as: 'beginner' },
+  { name: 'new-account', route: '/new-account', path: () => '/new-account' },
+  { name: 'not-found', route: '/', path: () => '/accounts/none/agents', status: 404 },
+  { name: 'consent', route: '/oauth/authorize', path: (site) => site.links.consent },
+  ...accountPages,
+  ...named(asViewer, 'viewer', (site) => site.account),
+  ...named(asBeginner, 'beginner', (site) => site.emptyAccount),
+]
+
+/** Routes without a page of their own. */
+export const withoutPage: Record<string, string> = {
+  '/set-up/:token': 'is there on an empty grid alone (test/web/flows)',
+  '/accounts/:account/settings': 'leads to the profile',
+  '/accounts/:account/settings/account/keys': 'leads to the account',
+}
+
+const words = {
+  agents: [
+    ['night-watch', 'Reads logs, and wakes somebody only when it matters'],
+    ['translator', 'Translates between German, Greek and English'],
+    ['release-manager', 'Cuts releases on Thursdays'],
+    ['review', 'Reviews pull requests and says what it would change, and why, in the tone of the house'],
+  ],
+  skills: ['proofreading', 'translation', 'incident response', 'SQL on PostgreSQL', 'statistics', 'release notes'],
+  browsers: [
+    'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605 (KHTML) Version/19.0 Safari/604.1',
+  ],
+}
+
+/** Two days of an account that is used: all kinds of agents, a team, invitations, mailed links, a claim. */
+export async function furnish(grid: TestGrid) {
+  const { acme, evil, store } = grid
+  const olga = await person(grid, { role: 'owner', name: 'Olga Marin', email: 'olga@acme.example' })
+  const vera = await person(grid, { role: 'viewer', name: 'Vera Lund', email: 'vera@acme.example' })
+  const bea = await person(grid, { role: 'owner', name: 'Bea', email: 'bea@evil.example', account: evil })
+  await person(grid, { role: 'admin', name: 'Tomás Rey', email: 'tomas@acme.example' })
+  await person(grid, { role: 'member', email: 'a.person.with.a.rather.long.address@subsidiary.acme.example' })
+  await store.write([{ sql: 'UPDATE agents SET deleted_at = 1 WHERE account_id = ?', args: [evil.id] }])
+
+  for (const [alias, description] of words.agents) await acme.agent(alias, { description })
+  await acme.agent('partner-desk', {
+    type: 'a2a',
+    description: 'The help desk of a partner, on its own server',
+    remoteUrl: 'https://partner.example/a2a',
+    remoteToken: 'a token',
+    visibility: 'public',
+    accessPolicy: 'allow_list',
+    accessList: ['alice', 'bob'],
+  })
+  const admin = (name: string, input: Record<string, unknown>) => callTool(grid, acme.adminKey, name, input)
+  for (const name of words.skills) await createSkill(acme.store, { name, description: `Knows about ${name}.` })
+  await admin('admin_set_agent_skills', { alias: 'night-watch', skills: ['incident response', 'statistics'] })
+  const { channel } = await createChannel(acme.store, {
+    name: 'release-train',
+    description: 'What goes out on Thursday, and what has to wait for the next one.',
+    members: ['night-watch', 'review', 'release-manager', 'alice'],
+  })
+  for (const name of ['general', 'incidents', 'a-name-of-all-thirty-two-letters']) {
+    await createChannel(acme.store, { name, description: name === 'general' ? 'Everybody' : '', members: ['bob'] })
+  }
+  const guardrail = await createGuardrail(acme.store, {
+    name: 'No insults',
+    provider: 'llm-judge',
+    config: { baseUrl: 'https://llm.example/v1', model: 'small-judge', policy: 'No insults.\nNo threats.' },
+    token: 'a token',
+    action: 'flag',
+  })
+  await createGuardrail(acme.store, { name: 'Personal data', provider: 'pii', action: 'redact' })
+  const injection = { name: 'Injection', provider: 'phrases', config: { preset: 'injection' }, enabled: false }
+  await createGuardrail(acme.store, injection)
+  const guardrails = [{ ref: 'No insults', direction: 'outbound' as const }, { ref: 'Personal data' }]
+  await setAgentGuardrails(acme.store, { agent: 'night-watch', guardrails: guardrails.slice(1) })
+  await setAgentGuardrails(acme.store, { agent: 'review', guardrails })
+
+  const authenticate = bearer(store)
+  const [alice, bob] = await Promise.all([grid.alice, grid.bob].map(({ key }) => authenticate(`Bearer ${key}`)))
+  for (let n = 0; n < 40; n++) {
+    for (let m = 0; m < n * 7 % 11; m++) await sendMessage(m % 2 ? alice : bob, { to: 'translator', text: `Note ${m}` })
+    grid.clock.now += hour
+  }
+  await sendMessage(alice, { to: '#release-train', text: 'Thursday stands.\nThe notes are in review.' })
+  await admin('admin_create_agent', { alias: 'alice' })
+  await admin('admin_delete_agent', { alias: 'nobody' })
+
+  const account = store.account(acme.id, olga.actor('owner'))
+  const links: Record<string, string> = {}
+  const mailed = async (name: string, ask: () => Promise<unknown>) => {
+    const before = grid.mails.length
+    await ask()
+    if (grid.mails.length === before) throw new Error(`No mail for ${name}: over a limit?`)
+    links[name] = mailedPath(grid)
+  }
+  const address = '198.51.100.20'
+  await mailed('signIn', () => askForLink(store, 'sign_in', { email: vera.email }, address))
+  await mailed('reset', () => askForLink(store, 'reset', { email: 'tomas@acme.example' }, address))
+  await mailed('verify', () => askForVerification(store, olga, address))
+  for (const [name, email, role] of [['invitation', 'paul@acme.example', 'member'], ['known', bea.email, 'admin']]) {
+    links[name] = new URL((await inviteMember(account, { email, role })).url).pathname
+  }
+
+  const claims = []
+  for (const alias of ['weather', 'tides']) {
+    const input = { owner_email: olga.email, alias, description: 'Knows the coast', skills: ['forecasts'] }
+    claims.push(await (await grid.post('/api/v1/agentic-signup', input)).json())
+  }
+  links.claim = new URL(claims[0].trial.claim_url).pathname
+  const stranger = { owner_email: 'zoe@new.example', alias: 'harbour' }
+  const other = new URL((await (await grid.post('/api/v1/agentic-signup', stranger)).json()).trial.claim_url).pathname
+  while (!grid.mails.some(({ link }) => link?.includes(other))) await new Promise((ready) => setTimeout(ready, 5))
+  links.claimProof = new URL(grid.mails.find(({ link }) => link?.includes(other))!.link!).pathname
+
+  const browsers: Partial<Record<VisitorName, Browser>> = {}
+  for (const [name, who] of Object.entries({ owner: olga, viewer: vera, beginner: bea })) {
+    browsers[name as VisitorName] = await signedIn(grid, who)
+  }
+  for (const name of words.browsers) await signedIn(grid, olga, '198.51.100.21', name)
+  const profile = `/accounts/${acme.id}/settings/profile`
+  await mailed('newAddress', async () => {
+    const fields = { email: 'olga.marin@acme.example', current: password }
+    await browsers.owner!.submit(profile, fields, `${profile}/email`)
+  })
+
+  const redirect = 'http://127.0.0.1:4100/callback'
+  const registration = { client_name: 'Desk', redirect_uris: [redirect] }
+  const client = await (await grid.post('/oauth/register', registration)).json()
+  links.consent = `/oauth/authorize?${new URLSearchParams({
+    response_type: 'code',
+    client_id: client.client_id,
+    redirect_uri: redirect,
+    code_challenge: 'c'.repeat(43),
+    code_challenge_method: 'S256',
+  })}`
+
+  const [skill] = await acme.store.read.skills.found('incident', 1, 0)
+  return {
+    account: acme.id,
+    emptyAccount: evil.id,
+    channel: channel.id,
+    skill: skill.id,
+    guardrail: guardrail.id,
+    links,
+    /** The session of each visitor but nobody. */
+    browsers,
+  }
+}
+
+/** The first page of an empty grid. */
+export async function setUpPath(grid: Pick<TestGrid, 'store'>): Promise<string> {
+  return new URL((await setUpLink(grid.store))!).pathname
+}
