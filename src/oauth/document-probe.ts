@@ -1,7 +1,7 @@
 /** Whether documents of clients can be read from here: clients that see it advertised never fall back. mcp.md, section 8.3. */
-import { clearInterval, setInterval } from 'node:timers'
+import { clearTimeout, setInterval, setTimeout } from 'node:timers'
 import type { Deps } from '../deps.ts'
-import { hour } from '../lib/time.ts'
+import { hour, second } from '../lib/time.ts'
 import { documentLimits, readDocument } from './client-document.ts'
 
 /** The document of a widespread client. */
@@ -14,7 +14,10 @@ export interface DocumentProbe {
   look(): Promise<void>
 }
 
-/** `auto`: looks at once and every hour, delaying nobody; until it succeeds, and after it failed, not advertised. */
+/** A process that cannot start has called nobody. */
+const startMs = second
+
+/** `auto`: looks soon after the start and every hour, delaying nobody; until it succeeds, and after it failed, not advertised. */
 export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps): DocumentProbe {
   let isReached = false
 
@@ -30,10 +33,9 @@ export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping 
   }
 
   if (oauthCimd === 'auto') {
-    void look()
-    const timer = setInterval(() => void look(), hour)
-    timer.unref()
-    stopping?.addEventListener('abort', () => clearInterval(timer), { once: true })
+    const timers = [setTimeout(() => void look(), startMs), setInterval(() => void look(), hour)]
+    for (const timer of timers) timer.unref()
+    stopping?.addEventListener('abort', () => timers.forEach((timer) => clearTimeout(timer)), { once: true })
   }
   return {
     areRead: () => oauthCimd === 'on' || (oauthCimd === 'auto' && isReached),
