@@ -15,33 +15,38 @@ const tiny = {
   starts: '1',
 }
 
-test('every scenario of the bench runs to its end, but for the brokers, which not everybody has', async () => {
-  const args = Object.entries(tiny).flatMap(([name, value]) => [`--${name}`, value])
-  const script = ['--import', 'tsx', 'scripts/bench.ts', ...args, '--markdown']
+// A minute of both cores: for those who change the bench (`BENCH=1 npx vitest run test/bench`).
+test.skipIf(!process.env.BENCH)(
+  'every scenario of the bench runs to its end, but for the brokers, which not everybody has',
+  async () => {
+    const args = Object.entries(tiny).flatMap(([name, value]) => [`--${name}`, value])
+    const script = ['--import', 'tsx', 'scripts/bench.ts', ...args, '--markdown']
 
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, script)
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, script)
 
-  const measured = stdout.split('\n').filter((line) => /^\| [a-z]/.test(line)).map((line) =>
-    line.split(' | ')[0].slice(2)
-  )
-  expect(stderr).toBe('')
-  expect(measured).toEqual([
-    ...[
-      'hello',
-      'tools/call',
-      'tools/call, 2025 era',
-      'tools/call, MCP SDK',
-      'tools/list',
-      'send',
-      'read',
-      'send + read',
-    ],
-    ...['hello', 'wake, waiting read', 'wake, stream'],
-    'wake across processes: a local file has one process; see --database libsql',
-    'waiting',
-    ...['send, 10/100', 'read, 10/100', 'send + read, 10/100'],
-    ...['since last_batch, 10/100', 'since 1h, 10/100', 'list_agents, search, 10/100'],
-    'post to a channel',
-    ...['start, empty', 'start, 10/100'],
-  ])
-}, 240_000)
+    const measured = stdout.split('\n').filter((line) => /^\| [a-z]/.test(line)).map((line) =>
+      line.split(' | ')[0].slice(2)
+    )
+    expect(stderr).toBe('')
+    expect(measured).toEqual([
+      ...[
+        'hello',
+        'tools/call',
+        'tools/call, 2025 era',
+        'tools/call, MCP SDK',
+        'tools/list',
+        'send',
+        'read',
+        'send + read',
+      ],
+      ...['hello', 'wake, waiting read', 'wake, stream'],
+      'wake across processes: a local file has one process; see --database libsql',
+      'waiting',
+      ...['send, 10/100', 'read, 10/100', 'send + read, 10/100'],
+      ...['since last_batch, 10/100', 'since 1h, 10/100', 'list_agents, search, 10/100'],
+      'post to a channel',
+      ...['start, empty', 'start, 10/100'],
+    ])
+  },
+  240_000,
+)
