@@ -35,6 +35,7 @@ const noStore = {
   account: (_id: string, actor: AccountStore['actor']) => ({
     deps,
     actor,
+    change: { keys: {} },
     read: { channels: { ofAgent: () => Promise.resolve([]), memberAliases: () => Promise.resolve([]) } },
   }),
 } as unknown as Store
