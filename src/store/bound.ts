@@ -3,7 +3,7 @@
  * built once with the placeholder `account`, and a `Scope` is the only thing
  * that can run or bind it, with its own account filled in.
  */
-import { and, DrizzleQueryError, eq, fillPlaceholders, type Placeholder, type Query, type SQL, sql } from 'drizzle-orm'
+import { and, DrizzleQueryError, eq, is, Param, Placeholder, type Query, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { InValue } from '@libsql/client'
 import { storeFacts } from '../../db/schema.ts'
@@ -50,11 +50,31 @@ export interface Statement {
 /** The values of a statement's placeholders. `null` is a value; `undefined` throws, and so do objects in the end. */
 export type Values = Record<string, InValue>
 
-/** Fill a prepared statement. */
-export function bind(query: Query, values: Values): Statement {
-  const args = fillPlaceholders(query.params, values) as InValue[]
-  args.forEach(checkArgument)
+/** What stands at one place of a statement: a constant, or what becomes of a named value. */
+type Slot = { constant: InValue } | { name: string; encode?: (value: InValue) => unknown }
+
+const slotsOf = new WeakMap<Query, Slot[]>()
+
+/** Fill a prepared statement. `account` goes before a value of that name. */
+export function bind(query: Query, values: Values, account?: string): Statement {
+  let slots = slotsOf.get(query)
+  if (!slots) slotsOf.set(query, slots = query.params.map(slotOf))
+  const args = slots.map((slot) => {
+    if ('constant' in slot) return slot.constant
+    const value = slot.name === 'account' && account !== undefined ? account : values[slot.name]
+    if (value === undefined) throw new TypeError(`The statement was given no value for ${slot.name}`)
+    return checked(slot.encode ? slot.encode(value) as InValue : value)
+  })
   return { sql: query.sql, args }
+}
+
+function slotOf(param: unknown): Slot {
+  if (is(param, Placeholder)) return { name: param.name }
+  if (is(param, Param) && is(param.value, Placeholder)) {
+    const { encoder, value } = param
+    return { name: value.name, encode: (given) => encoder.mapToDriverValue(given) }
+  }
+  return { constant: checked(param as InValue) }
 }
 
 interface Prepared<Row> {
@@ -63,7 +83,7 @@ interface Prepared<Row> {
 
 /** Run a prepared read. Fails with `unavailable` when a remote database does not answer. */
 export async function ask<Row>(prepared: Prepared<Row>, values: Values = {}): Promise<Row[]> {
-  Object.values(values).forEach(checkArgument)
+  for (const name in values) checked(values[name])
   try {
     return await prepared.all(values)
   } catch (error) {
@@ -73,10 +93,11 @@ export async function ask<Row>(prepared: Prepared<Row>, values: Values = {}): Pr
 }
 
 /** The native driver ends the process on an object, and one `undefined` would fail a whole group of the queue. */
-function checkArgument(value: InValue): void {
+function checked(value: InValue): InValue {
   if (value === undefined || (typeof value === 'object' && value !== null)) {
     throw new TypeError(`The database takes no ${typeof value} as a value`)
   }
+  return value
 }
 
 /** One account's way to run prepared reads and to bind prepared changes. */
@@ -96,6 +117,6 @@ export class Scope {
   }
 
   bind(query: Query, values: Values = {}): Statement {
-    return bind(query, { ...values, account: this.accountId })
+    return bind(query, values, this.accountId)
   }
 }
