@@ -2,7 +2,6 @@
 import { callingAgent } from '../auth/actor.ts'
 import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { Budget } from '../store/account/hand-outs.ts'
 import type { Mail } from '../store/account/mail.ts'
 import { cursorAt } from './cursor.ts'
 import { type Damaged, handedOver, park } from './hand-outs.ts'
@@ -76,8 +75,10 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
   const { mailbox, handOuts } = account.read
   const budget = budgetOf(input)
   for (;;) {
-    const first = await mailbox.firstUnread(agentId)
-    if (!first || first.chars > budget.maxOne) {
+    const oldest = await mailbox.oldestUnread(agentId, budget.limit)
+    const taken = fitting(oldest, budget)
+    if (taken.length === 0) {
+      const [first] = oldest
       return {
         messages: [],
         remaining: first ? await mailbox.unread(agentId) : 0,
@@ -89,7 +90,7 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
     const [batch, at] = [newId(), account.deps.now()]
     const { change } = account
     const [, , counted, claimed] = await account.write([
-      change.handOuts.claim(agentId, batch, budget, at, wokenAt ?? null),
+      change.handOuts.claim(agentId, batch, taken.map(({ seq }) => seq), at, wokenAt ?? null),
       change.handOuts.open(agentId, batch, account.instanceId, at),
       change.mailbox.countUnread(agentId),
       change.handOuts.batch(agentId, batch),
@@ -99,11 +100,9 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
     if (damaged.length > 0) await park(account, batch, damaged)
     const remaining = Number(counted[0].unread)
     const isHandOut = messages.length > 0
-    if (mail.length > 0 && !isHandOut) {
-      handedOver(account, batch)
-      // What was set aside does not make a mailbox empty.
-      if (remaining > 0) continue
-    }
+    if (mail.length > 0 && !isHandOut) handedOver(account, batch)
+    // What was set aside, or what another reader was quicker to take, does not make a mailbox empty.
+    if (!isHandOut && remaining > 0) continue
     return {
       messages,
       remaining,
@@ -130,6 +129,13 @@ export function rendered(
   return { messages, damaged }
 }
 
+/** What fits into one answer; lengths in UTF-16 units. The first message alone may be as long as `maxOne`. */
+export interface Budget {
+  limit: number
+  maxChars: number
+  maxOne: number
+}
+
 /** The limits of one answer: the caller's, within ours. */
 export function budgetOf({ limit = maxBatch, maxChars }: PageSize): Budget {
   return {
@@ -137,6 +143,16 @@ export function budgetOf({ limit = maxBatch, maxChars }: PageSize): Budget {
     maxChars: Math.min(maxChars ?? maxBatchChars, maxBatchChars),
     maxOne: maxChars ?? Number.MAX_SAFE_INTEGER,
   }
+}
+
+/** The messages from the beginning that fit, whole. */
+export function fitting<Sized extends { chars: number }>(mail: Sized[], { limit, maxChars, maxOne }: Budget): Sized[] {
+  let total = 0
+  const end = mail.findIndex(({ chars }, n) => {
+    total += chars
+    return n === limit || (total > maxChars && (n > 0 || total > maxOne))
+  })
+  return end === -1 ? mail : mail.slice(0, end)
 }
 
 /** A message as its recipient sees it. Throws when its row is damaged. */

@@ -102,11 +102,10 @@ export async function sendMessage(account: AccountStore, input: SendInput): Prom
       key,
       at: account.deps.now(),
     }
-    const { stored, recipients, answer } = await store(account, message, target, requestHash)
-    // A write that was repeated after a lost answer finds its own message: then it is done.
-    if (stored || await account.read.messages.sent(message.id, sender.agentId)) {
-      account.waiting.wakes.wake(recipients)
-      return { id: message.id, recipient: target.label, conversationId, createdAt: message.at, ...answer }
+    const stored = await store(account, message, target, requestHash)
+    if (stored) {
+      account.waiting.wakes.wake(stored.recipients)
+      return { id: message.id, recipient: target.label, conversationId, createdAt: message.at, ...stored.answer }
     }
     // A condition of the write did not hold. What can be read now says which; otherwise it holds again.
     await refuseEndedTrial(account, sender)
@@ -223,7 +222,7 @@ async function conversationOf(
 }
 
 /**
- * Commit a message; not stored when one of its conditions no longer held. `recipients` are those whose
+ * Commit a message; undefined when one of its conditions no longer held. `recipients` are those whose
  * mailbox it is now in.
  */
 async function store(
@@ -231,7 +230,7 @@ async function store(
   message: NewMessage,
   target: Target,
   requestHash: string,
-): Promise<{ stored: boolean; recipients: string[]; answer: Answer }> {
+): Promise<{ recipients: string[]; answer: Answer } | undefined> {
   const { messages } = account.change
   const chars = message.body.length + (message.a2a?.length ?? 0)
   const statements: Statement[] = target.kind === 'channel'
@@ -250,12 +249,12 @@ async function store(
   const forget = key === null ? [] : [messages.forgetKey(message.from, key, message.at - keyLifetimeMs)]
   const remember = key === null ? [] : [messages.addKey({ ...message, key }, requestHash)]
   const rows = await account.write([...forget, ...statements, ...remember, answering(account, message, target)])
+  const [told] = rows[rows.length - 1]
+  if (!told) return undefined
   const delivered = rows[forget.length + statements.length - 1]
-  const told = rows[rows.length - 1][0]?.answer
   return {
-    stored: rows[forget.length].length > 0,
     recipients: target.kind === 'channel' ? delivered.map((row) => String(row.agent_id)) : [target.id],
-    answer: await answerOf(account, message.from, told === undefined ? null : String(told)),
+    answer: JSON.parse(String(told.answer)),
   }
 }
 
@@ -265,7 +264,7 @@ function answering({ change: { answers } }: AccountStore, message: NewMessage, t
   return answers.ofChannel(message, message.at - activeMs)
 }
 
-/** Nothing is kept of sends that were not stored, or before answers were. */
+/** Of sends from before answers were kept there is none. */
 async function answerOf(account: AccountStore, agentId: string, kept: string | null): Promise<Answer> {
   return kept === null ? { unread: await account.read.mailbox.unread(agentId) } : JSON.parse(kept)
 }

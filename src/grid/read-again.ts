@@ -2,10 +2,9 @@
 import { callingAgent } from '../auth/actor.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { Budget } from '../store/account/hand-outs.ts'
 import type { Mail } from '../store/account/mail.ts'
 import { cursorAt, placeOf } from './cursor.ts'
-import { asGridMessage, budgetOf, type GridMessage, type PageSize, rendered } from './mailbox.ts'
+import { asGridMessage, budgetOf, fitting, type GridMessage, type PageSize, rendered } from './mailbox.ts'
 
 /** How far the clocks of two processes, or of one before and after a correction, may differ. */
 const clockSlackMs = 5 * minute
@@ -77,16 +76,6 @@ async function select(
 function durationMs(text: string): number | undefined {
   const [, count, unit] = text.match(/^(\d{1,6})([smhd])$/) ?? []
   return unit === undefined ? undefined : Number(count) * unitMs[unit]
-}
-
-/** The whole messages from the beginning that fit, by the rule of the claim. */
-function fitting(mail: Mail[], { limit, maxChars, maxOne }: Budget): Mail[] {
-  let total = 0
-  const end = mail.findIndex(({ chars }, n) => {
-    total += chars
-    return n === limit || (total > maxChars && (n > 0 || total > maxOne))
-  })
-  return end === -1 ? mail : mail.slice(0, end)
 }
 
 function asShown(mail: Mail): GridMessage {

@@ -1,6 +1,6 @@
 /** What a send tells its sender beyond the message: counted in the unit of the send, so that it holds at its commit. */
 import { and, count, eq, gt, type SQL, sql } from 'drizzle-orm'
-import { agents, deliveries, idempotencyKeys } from '../../../db/schema.ts'
+import { agents, deliveries, idempotencyKeys, messages } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { own, p, type Scope, type Statement, type Values } from '../bound.ts'
 
@@ -39,7 +39,8 @@ export function prepareAnswers(db: Db) {
 
   function prepared(answer: SQL) {
     return {
-      told: db.select({ answer: sql`${answer}`.as('answer') }).from(sql`(SELECT 1)`).toSQL(),
+      told: db.select({ answer: sql`${answer}`.as('answer') }).from(messages)
+        .where(own(messages, eq(messages.id, p('id')))).limit(1).toSQL(),
       // Written once: a repeat of the send is told what the first was.
       kept: db.update(idempotencyKeys).set({ answer: sql`coalesce(${idempotencyKeys.answer}, ${answer})` })
         .where(own(
@@ -59,7 +60,10 @@ export function prepareAnswers(db: Db) {
           ? { ...scope.bind(told, { ...send, ...values }), rows: 0 }
           : scope.bind(kept, { ...send, ...values })
       return {
-        /** Column `answer`, JSON of an `Answer`; kept under the key of the send, if it has one. Stands behind `addKey`. */
+        /**
+         * Column `answer`, JSON of an `Answer`; no row if the message is not stored. Kept under the key of the send,
+         * if it has one. Stands behind `addKey`.
+         */
         ofAgent: ({ id, from, key }: Send, to: string, seenAt: number | null) =>
           bound(ofAgent, { id, from, key }, { to, seenAt }),
         /** About an agent of another account nothing is told. */

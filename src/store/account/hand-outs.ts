@@ -1,19 +1,18 @@
 /** Handing mail out, and taking back what reached nobody. Reliability 2.2. */
 import type { Row } from '@libsql/client'
-import { and, desc, eq, exists, gt, isNotNull, isNull, lt, lte, notExists, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
+import { and, desc, eq, exists, gt, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { deliveries, givenBack, openReads } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { own, p, type Scope, type Statement, value } from '../bound.ts'
 import { type Mail, mailReader, selectMail } from './mail.ts'
 
-/** What fits into one answer; lengths in UTF-16 units. */
-export type Budget = { limit: number; maxChars: number; maxOne: number }
-
 /** Most hand-outs of one delivery that are remembered when they are given back. */
 const maxRemembered = 20
 /** Of how many messages a wake-up is noted: those behind them are old. */
 const maxWoken = 50
+
+const isOneOf = (seq: SQLiteColumn) => sql`${seq} IN (SELECT value FROM json_each(${p('seqs')}))`
 
 export function prepareHandOuts(db: Db) {
   const mine = eq(deliveries.agentId, p('agent'))
@@ -21,17 +20,6 @@ export function prepareHandOuts(db: Db) {
   const isUnread = sql`${deliveries.state} = 'unread'`
   const ofBatch = and(eq(deliveries.batchId, p('batch')), isNotNull(deliveries.batchId))!
 
-  const claimed = alias(deliveries, 'claimed')
-  const oldest = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
-    .where(own(deliveries, mine, isUnread)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
-  const sized = db.select({
-    seq: sql<number>`${oldest.seq}`.as('seq'),
-    total: sql<number>`sum(${oldest.chars}) OVER (ORDER BY ${oldest.seq})`.as('total'),
-    n: sql<number>`row_number() OVER (ORDER BY ${oldest.seq})`.as('n'),
-  }).from(oldest).as('sized')
-  const fits = db.select({ seq: sized.seq }).from(sized).where(
-    sql`${sized.total} <= ${p('maxChars')} OR (${sized.n} = 1 AND ${sized.total} <= ${p('maxOne')})`,
-  )
   const claim = db.update(deliveries)
     .set({
       state: 'read',
@@ -39,15 +27,7 @@ export function prepareHandOuts(db: Db) {
       readAt: sql`${p('at')}`,
       wokenAt: sql`coalesce(${deliveries.wokenAt}, ${p('wokenAt')})`,
     })
-    .where(own(
-      deliveries,
-      sql`${deliveries.seq} IN ${fits}`,
-      // A claim that is repeated after a lost answer claims nothing more.
-      notExists(
-        db.select({ one: sql`1` }).from(claimed)
-          .where(and(own(claimed), eq(claimed.batchId, p('batch')), isNotNull(claimed.batchId))),
-      ),
-    )).toSQL()
+    .where(own(deliveries, mine, sql`${deliveries.state} = 'unread'`, isOneOf(deliveries.seq))).toSQL()
   // Only what the claim directly before took: an empty hand-out is not open.
   const open = db.insert(openReads).select(
     db.select({
@@ -81,7 +61,7 @@ export function prepareHandOuts(db: Db) {
   const close = db.delete(openReads).where(own(openReads, eq(openReads.batchId, p('batch')))).toSQL()
 
   const parkOf = db.update(deliveries).set({ state: 'parked', batchId: null, readAt: sql`${p('at')}` })
-    .where(own(deliveries, mine, ofBatch, sql`${deliveries.seq} IN (SELECT value FROM json_each(${p('seqs')}))`))
+    .where(own(deliveries, mine, ofBatch, isOneOf(deliveries.seq)))
     .toSQL()
   const park = db.update(deliveries).set({ state: 'parked', readAt: sql`${p('at')}` })
     .where(own(deliveries, mine, isUnread)).toSQL()
@@ -99,12 +79,12 @@ export function prepareHandOuts(db: Db) {
     }),
     changes: (scope: Scope) => ({
       /**
-       * Hand out the oldest unread messages as `batch`: at most `limit`, and as many as fit into `maxChars`; the
-       * first alone may be as long as `maxOne`. `wokenAt` is when a wait for them ended, or null.
+       * Hand out those of the messages `seqs` that are still unread as `batch`. `wokenAt` is when a wait for them
+       * ended, or null.
        */
-      claim: (agent: string, batch: string, budget: Budget, at: number, wokenAt: number | null): Statement => ({
-        ...scope.bind(claim, { agent, batch, ...budget, at, wokenAt }),
-        rows: budget.limit,
+      claim: (agent: string, batch: string, seqs: number[], at: number, wokenAt: number | null): Statement => ({
+        ...scope.bind(claim, { agent, batch, seqs: JSON.stringify(seqs), at, wokenAt }),
+        rows: seqs.length,
       }),
       /** Note for `instance` that the answer is under way. Must stand directly behind the claim. */
       open: (agent: string, batch: string, instance: string, at: number) =>

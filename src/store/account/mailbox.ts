@@ -19,8 +19,8 @@ export function prepareMailbox(db: Db) {
   ).limit(1)
   const countUnread = unread.toSQL()
   const preparedUnread = unread.prepare()
-  const firstUnread = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
-    .where(own(deliveries, mine, isUnread)).orderBy(deliveries.seq).limit(1).prepare()
+  const oldestUnread = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
+    .where(own(deliveries, mine, isUnread)).orderBy(deliveries.seq).limit(p('limit')).prepare()
   const newestUnread = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
     .where(own(deliveries, mine, isUnread)).prepare()
   const lastRead = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
@@ -55,8 +55,8 @@ export function prepareMailbox(db: Db) {
       received: (agent: string, id: string) => scope.one(received, { agent, id }),
       /** How many messages wait for an agent. */
       unread: async (agent: string) => (await scope.one(preparedUnread, { agent }))!.unread,
-      /** The oldest that waits, with its length; undefined when nothing does. Cheaper than counting. */
-      firstUnread: (agent: string) => scope.one(firstUnread, { agent }),
+      /** The places and lengths of what waits, oldest first. */
+      oldestUnread: (agent: string, limit: number) => scope.all(oldestUnread, { agent, limit }),
       /** The `seq` of the newest message that waits; 0 when none does. */
       newestUnread: async (agent: string) => (await scope.one(newestUnread, { agent }))?.seq ?? 0,
       /** The `seq` of the newest message handed out; 0 before the first. */

@@ -118,7 +118,7 @@ export function prepareMessages(db: Db) {
         createdAt: value<number>('at'),
       }).from(sender)
         .where(own(sender, eq(sender.id, p('from')), isNull(sender.deletedAt), trialOpen, keyUnused, condition)),
-    ).onConflictDoNothing().returning({ id: messages.id }).toSQL()
+    ).onConflictDoNothing().toSQL()
   const addDirect = add(null, recipientAccepts)
   const addPost = add(messages.channelId, senderIsMember)
 
@@ -212,7 +212,7 @@ export function prepareMessages(db: Db) {
       byKey: (from: string, key: string, since: number) => scope.one(byKey, { from, key, since }),
     }),
     changes: (scope: Scope) => ({
-      /** A message to one agent. Its row comes back; none means that a condition does not hold, or a repeat. */
+      /** A message to one agent; not stored where a condition does not hold. */
       addDirect: (message: NewMessage, to: Mailbox) =>
         scope.bind(addDirect, { ...message, toAccount: to.home ?? scope.accountId, to: to.id }),
       /** A post to a channel the sender is in. */
