@@ -1,7 +1,7 @@
 /** The pair of the grid beside the same on brokers that are installed. */
 import type { Broker, Running } from './brokers/broker.ts'
 import { nats } from './brokers/nats.ts'
-import { postgresql } from './brokers/postgresql.ts'
+import { postgresql, postgresqlBehindHttp } from './brokers/postgresql.ts'
 import { redis } from './brokers/redis.ts'
 import { load, type Step } from './load.ts'
 import { pairRow, startPairs } from './pairs.ts'
@@ -9,16 +9,18 @@ import { measure } from './requests.ts'
 import type { Scenario, Stage } from './scenario.ts'
 import { temporaryFolder } from './server.ts'
 
-const all: Broker[] = [postgresql, redis, nats]
+const all: Broker[] = [postgresql, postgresqlBehindHttp, redis, nats]
 
 export const brokers: Scenario = {
   rows: [
     pairRow,
-    ...all.map(({ name, pair }) => ({
+    ...all.map(({ name, pair, speaksHttp }) => ({
       name: `${name}, pair`,
       measures:
         `A message is published and acknowledged, then taken by its recipient; each client has a queue of its own. ${pair}`,
-      limit: 'its protocol is plain TCP without a key, HTTP or JSON, so the comparison flatters it',
+      limit: speaksHttp
+        ? 'the one JavaScript thread of the service'
+        : 'its protocol is plain TCP without a key, HTTP or JSON, so the comparison flatters it',
     })),
   ],
   async run(stage) {

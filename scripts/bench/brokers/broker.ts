@@ -8,6 +8,8 @@ export interface Broker {
   name: string
   /** How a message is sent and taken, in the broker's own words. */
   pair: string
+  /** Whether it is asked as the grid is, over HTTP and with a key. */
+  speaksHttp?: true
   /** Where its programs are; undefined: not installed. */
   find(): string | undefined
   /** Start it in an empty folder, on a free port. */

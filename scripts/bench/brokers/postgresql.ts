@@ -4,26 +4,14 @@ import { chownSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { freePort } from '../../../src/lib/free-port.ts'
-import { start } from '../server.ts'
+import { hashForLookup, mintKey } from '../../../src/auth/secrets.ts'
+import { Connection, post } from '../connection.ts'
+import { start, startScript } from '../server.ts'
 import { type Broker, folderOf } from './broker.ts'
+import { publish, tables, take } from './postgresql-queue.ts'
 
 /** Where Debian keeps each version. */
 const versions = '/usr/lib/postgresql'
-
-const table = `
-CREATE TABLE messages (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, queue text NOT NULL, body text NOT NULL, taken_at timestamptz
-);
-CREATE INDEX waiting ON messages (queue, id) WHERE taken_at IS NULL`
-
-const publish = { name: 'publish', text: 'INSERT INTO messages (queue, body) VALUES ($1, $2)' }
-
-const take = {
-  name: 'take',
-  text: `UPDATE messages SET taken_at = now() WHERE id = (
-    SELECT id FROM messages WHERE queue = $1 AND taken_at IS NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
-  ) RETURNING body`,
-}
 
 export const postgresql: Broker = {
   name: 'PostgreSQL',
@@ -34,33 +22,10 @@ export const postgresql: Broker = {
     return folderOf('postgres', folders.reverse())
   },
   async start(folder, found) {
-    const port = await freePort()
-    const data = join(folder, 'data')
-    const user = postgresUser()
-    if (user) chownSync(folder, user.uid, user.gid)
-    const init = ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8', '--locale=C']
-    execFileSync(join(found, 'initdb'), init, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
-
-    const login = { host: '127.0.0.1', port, user: 'bench', database: 'postgres' }
-    const connect = async () => {
-      const client = new pg.Client(login)
-      client.on('error', () => {})
-      await client.connect()
-      return client
-    }
-    const isReady = () => connect().then((client) => client.end()).then(() => true, () => false)
-    const settings = { max_connections: 300, fsync: 'on', synchronous_commit: 'on', listen_addresses: '127.0.0.1' }
-    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    const program = [join(found, 'postgres'), '-D', data, '-p', String(port), '-k', folder, ...args]
-    const server = await start(program, { port, isReady, user })
-    const admin = await connect()
-    const version = (await admin.query('SHOW server_version')).rows[0].server_version.split(' ')[0]
-    await admin.query(table)
-    await admin.end()
-
+    const { server, version, connect } = await startPostgresql(folder, found)
     return {
       server,
-      durability: `PostgreSQL ${version}, fsync on, synchronous_commit on: fsynced before it is acknowledged`,
+      durability: durabilityOf(version),
       async open(queue) {
         const client = await connect()
         return {
@@ -71,6 +36,80 @@ export const postgresql: Broker = {
       },
     }
   },
+}
+
+/** The same queue as a service: what a team would write instead of the grid, and no more than that. */
+export const postgresqlBehindHttp: Broker = {
+  name: 'PostgreSQL behind HTTP',
+  pair: 'The same two statements, asked for over HTTP of a Hono service on Node that looks the key of the caller up',
+  speaksHttp: true,
+  find: postgresql.find,
+  async start(folder, found) {
+    const database = await startPostgresql(folder, found)
+    const { host, port, user, database: name } = database.login
+    const env = { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: name }
+    const service = await startScript('node', ['scripts/bench/brokers/postgresql-service.ts'], env, '/readyz')
+    const admin = new pg.Pool({ ...database.login, max: 1 })
+    return {
+      server: {
+        ...service,
+        cpuMs: () => service.cpuMs() + database.server.cpuMs(),
+        async stop() {
+          await admin.end()
+          await service.stop()
+          await database.server.stop()
+        },
+      },
+      durability: `${durabilityOf(database.version)}; beside it a service with a pool of connections`,
+      async open(queue) {
+        const { key } = await mintKey('agent_key')
+        await admin.query('INSERT INTO keys (hash, queue) VALUES ($1, $2)', [hashForLookup(key), queue])
+        const connection = new Connection(service.port)
+        const call = (path: string, body: unknown) =>
+          connection.send(post(service.port, path, body, { Authorization: `Bearer ${key}` }))
+        return {
+          async publish(text) {
+            const { status } = await call('/publish', { text })
+            if (status !== 201) throw new Error(`The service answered ${status}`)
+          },
+          take: async () => JSON.parse((await call('/take', {})).body).text,
+          close: () => Promise.resolve(connection.close()),
+        }
+      },
+    }
+  },
+}
+
+/** A database of its own with the table, in an empty folder. */
+async function startPostgresql(folder: string, found: string) {
+  const port = await freePort()
+  const data = join(folder, 'data')
+  const user = postgresUser()
+  if (user) chownSync(folder, user.uid, user.gid)
+  const init = ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8', '--locale=C']
+  execFileSync(join(found, 'initdb'), init, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+
+  const login = { host: '127.0.0.1', port, user: 'bench', database: 'postgres' }
+  const connect = async () => {
+    const client = new pg.Client(login)
+    client.on('error', () => {})
+    await client.connect()
+    return client
+  }
+  const isReady = () => connect().then((client) => client.end()).then(() => true, () => false)
+  const settings = { max_connections: 300, fsync: 'on', synchronous_commit: 'on', listen_addresses: '127.0.0.1' }
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const program = [join(found, 'postgres'), '-D', data, '-p', String(port), '-k', folder, ...args]
+  const server = await start(program, { port, isReady, user })
+  const admin = await connect()
+  const version: string = (await admin.query('SHOW server_version')).rows[0].server_version.split(' ')[0]
+  await admin.query(tables)
+  await admin.end()
+  return { server, login, version, connect }
+}
+
+function durabilityOf(version: string): string {
+  return `PostgreSQL ${version}, fsync on, synchronous_commit on: fsynced before it is acknowledged`
 }
 
 /** It refuses to run as root; its package brings a user for it. */
