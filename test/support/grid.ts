@@ -45,6 +45,8 @@ export interface TestGridOptions extends StoreOptions {
   env?: Record<string, string>
   /** Open this database instead of a new temporary file. */
   url?: string
+  /** Who is in the database of `url` already. */
+  cast?: Cast
   /** Says that the process stops. */
   stopping?: AbortSignal
   /** Instead of the way out to other servers. */
@@ -55,10 +57,10 @@ export interface TestGridOptions extends StoreOptions {
  * The cast: account Acme with alice and bob, account Evil with eve. They know
  * nothing of each other. The clock stands still until `clock.now` is moved.
  */
-export async function testGrid(options: TestGridOptions = {}) {
+export async function testGrid({ cast: known, ...options }: TestGridOptions = {}) {
   const template = options.url === undefined ? await (withCast ??= templateOf(makeCast)) : undefined
   const grid = await openGrid(options, template?.file)
-  const cast = template?.cast ?? await makeCast(grid.store)
+  const cast = known ?? template?.cast ?? await makeCast(grid.store)
   const of = ({ id, adminKey }: MadeAccount) => accountIn(grid.store, id, adminKey)
   // Each test has its own, to change as it likes.
   const [alice, bob, eve] = [cast.alice, cast.bob, cast.eve].map((agent): TestAgent => ({ ...agent }))
@@ -66,7 +68,7 @@ export async function testGrid(options: TestGridOptions = {}) {
 }
 
 /** A grid in which nobody is yet. */
-export async function emptyGrid(options: TestGridOptions = {}) {
+export async function emptyGrid(options: Omit<TestGridOptions, 'cast'> = {}) {
   const template = options.url === undefined ? await (empty ??= templateOf(() => Promise.resolve({}))) : undefined
   return await openGrid(options, template?.file)
 }
@@ -84,7 +86,10 @@ async function templateOf<Cast>(furnish: (store: Store) => Promise<Cast>): Promi
   return { file, cast }
 }
 
-async function openGrid({ env, url, stopping, safeFetch, ...options }: TestGridOptions, template?: Uint8Array) {
+async function openGrid(
+  { env, url, stopping, safeFetch, ...options }: Omit<TestGridOptions, 'cast'>,
+  template?: Uint8Array,
+) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))
   const path = join(folder, 'grid.db')
   if (template) {
@@ -155,7 +160,7 @@ async function openGrid({ env, url, stopping, safeFetch, ...options }: TestGridO
 }
 
 type MadeAccount = Pick<TestAccount, 'id' | 'adminKey'>
-type Cast = Awaited<ReturnType<typeof makeCast>>
+export type Cast = Awaited<ReturnType<typeof makeCast>>
 
 async function makeCast(store: Store) {
   const make = async (name: string, ownerEmail: string) => {
