@@ -34,7 +34,7 @@ test('Q3: kill -9 between commit and answer: on a file the read comes again exac
   expect(rest.messages).toEqual([])
   await second.stop()
   place.remove()
-}, 180_000)
+}, 600_000)
 
 test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
   'Q3: of a process that was %s on libsql-server, a sibling gives back after 60 s, exactly once and flagged',
@@ -75,7 +75,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     await server.ended
     await grid.close()
   },
-  180_000,
+  600_000,
 )
 
 /** Resolves when some process has claimed mail. */

@@ -1,6 +1,6 @@
 /** Real processes of agent-grid on each runtime. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -89,23 +89,25 @@ export async function startServe(
   return await listening(start(runtime, 'src/main.ts', ['serve', ...options], { PORT: '0', ...env }))
 }
 
-/**
- * The same on Node, where the start itself is not the subject: from the file that `npm test` builds once, if there is
- * one, which starts in a third of the time.
- */
-export async function startBuilt(env: Record<string, string>): Promise<ServerProcess> {
-  const built = process.env.BUILT_PROGRAM
-  if (built === undefined) return await startServe('node', env)
-  return await listening(spawnWith([process.execPath, built, 'serve'], { PORT: '0', ...env }))
+/** The same on Node, where the start itself is not the subject: as `startProgram` does. */
+export function startBuilt(env: Record<string, string>): Promise<ServerProcess> {
+  return startProgram('src/main.ts', ['serve'], env)
 }
 
-/** Start another program that serves the grid and says where, as `agent-grid serve` does. */
+/**
+ * Start another program that serves the grid and says where, as `agent-grid serve` does. On Node, from the file that
+ * `npm test` builds once (`build.ts`), if there is one.
+ */
 export async function startProgram(
   script: string,
   words: string[],
   env: Record<string, string>,
 ): Promise<ServerProcess> {
-  return await listening(start('node', script, words, { PORT: '0', ...env }))
+  const built = process.env.BUILT_PROGRAMS && join(process.env.BUILT_PROGRAMS, script.replace(/\.ts$/, '.js'))
+  const program = built && existsSync(built)
+    ? [process.execPath, built]
+    : [...commandLine('node', env.DATABASE_URL), script]
+  return await listening(spawnWith([...program, ...words], { PORT: '0', ...env }))
 }
 
 async function listening(child: ChildProcess): Promise<ServerProcess> {
