@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
-import { castOf } from '../support/cast.ts'
-import { type Place, runCommand, runScript, runtimes, startServe, temporaryPlace } from '../support/process.ts'
+import { castBefore } from '../support/cast.ts'
+import { type Place, runCommand, runScript, runtimes, startBuilt, startServe, temporaryPlace } from '../support/process.ts'
 
 let place: Place
 beforeEach(() => {
@@ -25,7 +25,7 @@ test('a start says where the grid is, where its data are, and what to do next', 
 })
 
 test('a start on a grid with accounts does not ask for one', async () => {
-  await castOf(place.url, [])
+  await castBefore(place.url, [])
   const server = await startServe('bun', { DATABASE_URL: place.url })
   const { stdout } = await server.stop()
 
@@ -109,7 +109,7 @@ describe.each(runtimes)('on %s', (runtime) => {
 })
 
 test('once asked to stop the server is not ready', async () => {
-  const server = await startServe('node', { DATABASE_URL: place.url, LOG_LEVEL: 'info' })
+  const server = await startBuilt({ DATABASE_URL: place.url, LOG_LEVEL: 'info' })
   const begun = await begin(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
 
   server.signal('SIGTERM')
@@ -124,7 +124,7 @@ test('once asked to stop the server is not ready', async () => {
 })
 
 test('a second signal ends the process at once; the echo of the first does not', async () => {
-  const server = await startServe('node', { DATABASE_URL: place.url, LOG_LEVEL: 'info' })
+  const server = await startBuilt({ DATABASE_URL: place.url, LOG_LEVEL: 'info' })
   const begun = await begin(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
 
   server.signal('SIGINT')

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { castOf } from '../support/cast.ts'
+import { castBefore } from '../support/cast.ts'
 import { wireRequest } from '../support/mcp.ts'
 import { runtimes, startServe, temporaryPlace } from '../support/process.ts'
 import { callTool } from './client.ts'
@@ -10,8 +10,8 @@ test.each(runtimes)(
   'Q2: %s: a read cut off after any number of bytes loses nothing and repeats only what it flags',
   async (runtime) => {
     const place = temporaryPlace()
+    const [alice, bob] = await castBefore(place.url, ['alice', 'bob'])
     const server = await startServe(runtime, { DATABASE_URL: place.url })
-    const { agents: [alice, bob] } = await castOf(place.url, ['alice', 'bob'])
 
     for (const bytes of [0, 0, 0, 1, 100, 300, 500, Infinity]) {
       const message = `cut after ${bytes}`

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { castOf } from '../support/cast.ts'
-import { startServe, temporaryPlace } from '../support/process.ts'
+import { castBefore } from '../support/cast.ts'
+import { startBuilt, temporaryPlace } from '../support/process.ts'
 import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
 
 const kills = 20
@@ -9,8 +9,8 @@ const kills = 20
 test('20 times kill -9 under load: what was acknowledged is there exactly once, the rest at most once', async () => {
   const place = temporaryPlace()
   const env = { DATABASE_URL: place.url }
-  let server = await startServe('node', env)
-  const { agents: [reader, ...senders] } = await castOf(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
+  const [reader, ...senders] = await castBefore(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
+  let server = await startBuilt(env)
   const ledger = new Ledger()
 
   for (let round = 0; round < kills; round++) {
@@ -21,7 +21,7 @@ test('20 times kill -9 under load: what was acknowledged is there exactly once, 
     server.signal('SIGKILL')
     await Promise.all([load.done, server.ended])
     expect(ledger.acknowledged.size).toBeGreaterThan(before)
-    server = await startServe('node', env)
+    server = await startBuilt(env)
   }
 
   const times = await readAll(server.url, reader)
@@ -29,4 +29,4 @@ test('20 times kill -9 under load: what was acknowledged is there exactly once, 
   place.remove()
   expect(faults(ledger, times)).toEqual(noFaults)
   expect(stopped.code).toBe(0)
-}, 180_000)
+}, 600_000)

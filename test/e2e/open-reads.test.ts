@@ -6,7 +6,7 @@ import { sendMessage } from '../../src/grid/messages.ts'
 import { OpenReads } from '../../src/worker/open-reads.ts'
 import { castBefore } from '../support/cast.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { startProgram, startServe, temporaryPlace } from '../support/process.ts'
+import { startBuilt, startProgram, temporaryPlace } from '../support/process.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { callTool } from './client.ts'
 
@@ -26,7 +26,7 @@ test('Q3: kill -9 between commit and answer: on a file the read comes again exac
 
   await expect(callTool(first.url, bob.key, 'read_messages')).rejects.toThrow()
   await first.ended
-  const second = await startServe('node', env)
+  const second = await startBuilt(env)
   const read = () => callTool(second.url, bob.key, 'read_messages')
   const [again, rest] = [await read(), await read()]
 
@@ -34,7 +34,7 @@ test('Q3: kill -9 between commit and answer: on a file the read comes again exac
   expect(rest.messages).toEqual([])
   await second.stop()
   place.remove()
-}, 180_000)
+}, 600_000)
 
 test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
   'Q3: of a process that was %s on libsql-server, a sibling gives back after 60 s, exactly once and flagged',
@@ -75,7 +75,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     await server.ended
     await grid.close()
   },
-  180_000,
+  600_000,
 )
 
 /** Resolves when some process has claimed mail. */

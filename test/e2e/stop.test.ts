@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { castOf } from '../support/cast.ts'
+import { castBefore } from '../support/cast.ts'
 import { runtimes, startServe, temporaryPlace } from '../support/process.ts'
 import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
 
 test.each(runtimes)('SIGTERM under load on %s: every acknowledged message is there, exit code 0', async (runtime) => {
   const place = temporaryPlace()
   const env = { DATABASE_URL: place.url }
+  const [reader, ...senders] = await castBefore(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
   const server = await startServe(runtime, env)
-  const { agents: [reader, ...senders] } = await castOf(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
   const ledger = new Ledger()
 
   const load = sendUntilGone(server.url, [...senders, ...senders], reader.alias, ledger)

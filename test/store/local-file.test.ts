@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { commandLine } from '../../scripts/runtime.ts'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
@@ -222,11 +223,10 @@ async function open(env: Record<string, string> = {}, onStorageFault?: (error: u
   return { store, client }
 }
 
-/** Another process that tries to take the file. */
+/** Another process that tries to take the file. The lock is the system's; Bun starts fastest. */
 async function hold(lockWait = '0') {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'test/store/hold-database.ts', `file:${path}`, lockWait], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const [program, ...args] = [...commandLine('bun'), 'test/store/hold-database.ts', `file:${path}`, lockWait]
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   closing.push(() => child.kill('SIGKILL') && ended)
   const line = await new Promise<string>((resolve) => child.stdout.once('data', (data) => resolve(String(data))))

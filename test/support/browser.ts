@@ -7,7 +7,7 @@ import { hasBrowser, launchChromium } from './chromium.ts'
 
 export { hasBrowser }
 
-export const viewports = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
+const viewports = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
 
 export interface Visit {
   scheme?: 'light' | 'dark'
@@ -15,6 +15,13 @@ export interface Visit {
   /** Without JavaScript every page still works. */
   withScript?: boolean
 }
+
+/** Each scheme and each size once; for pictures, all four. */
+const views: Required<Pick<Visit, 'scheme' | 'viewport'>>[] = [
+  { scheme: 'light', viewport: 'desktop' },
+  { scheme: 'dark', viewport: 'phone' },
+]
+if (process.env.SCREENSHOTS) views.push({ scheme: 'dark', viewport: 'desktop' }, { scheme: 'light', viewport: 'phone' })
 
 export interface Visitor {
   page: Page
@@ -57,11 +64,35 @@ function isFault(message: ConsoleMessage): boolean {
   return message.type() === 'error' || message.type() === 'warning'
 }
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** The new colours are there, and no transition is on its way to them. */
+const settled = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+  .then(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))))
+  .then(() => 0)`
+
+/**
+ * What is wrong with the page that is open, which is shown in each scheme and size in turn: what `accessibilityFaults`
+ * finds, what is too wide, and what the console and the policy said so far. Keeps pictures of that name.
+ */
+export async function faultsOf({ page, faults }: Visitor, name: string): Promise<string[]> {
+  const found: string[] = []
+  for (const { scheme, viewport } of views) {
+    await page.emulateMedia({ colorScheme: scheme })
+    await page.setViewportSize(viewports[viewport])
+    await page.evaluate(settled)
+    await screenshot(page, `${name}-${viewport}-${scheme}`)
+    const excess = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+    const inView = [...(excess > 0 ? [`is ${excess} px too wide`] : []), ...await accessibilityFaults(page)]
+    found.push(...inView.map((fault) => `${scheme}, ${viewport}: ${fault}`))
+  }
+  return [...found, ...faults.splice(0)]
+}
+
+// Whatever a text comes to is sent back, which here would be all of it.
+const axeSource = `${readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')};0`
 
 /** What axe finds against WCAG 2.2 A and AA and good practice: each as `rule: selector`, worst first. */
 export async function accessibilityFaults(page: Page, within?: string): Promise<string[]> {
-  await page.evaluate(axeSource)
+  if (!await page.evaluate("'axe' in globalThis")) await page.evaluate(axeSource)
   return await page.evaluate(async (within) => {
     interface Found {
       violations: { id: string; help: string; impact: string; nodes: { target: string[]; failureSummary: string }[] }[]

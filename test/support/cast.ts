@@ -22,16 +22,6 @@ export async function castBefore(databaseUrl: string, aliases: string[], channel
   return agents
 }
 
-/** An account with one agent per alias, made with the commands of the program itself on a running server. Agents of an account have no trial. */
-export async function castOf(databaseUrl: string, aliases: string[]) {
-  const account = await command(databaseUrl, 'create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
-  const agents = await Promise.all(aliases.map(async (alias) => {
-    const agent = await command(databaseUrl, 'create-agent', '--account', account.account_id, '--alias', alias)
-    return { alias: agent.alias, key: agent.api_key }
-  }))
-  return { accountId: account.account_id, adminKey: account.admin_key, agents }
-}
-
 /** Run a command with `--json`; fails when it does. Bun starts fastest. */
 export async function command(databaseUrl: string, ...words: string[]): Promise<Record<string, string>> {
   const { code, stdout, stderr } = await runCommand('bun', [...words, '--json'], { DATABASE_URL: databaseUrl })

@@ -1,8 +1,8 @@
 /** Tests that hold on every database: a local file, and a real libsql-server. */
-import { createClient } from '@libsql/client'
+import { type Client, createClient, type InStatement } from '@libsql/client'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { type Sqld, startSqld } from './sqld.ts'
-import { type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
+import { type Cast, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
 
 export type OpenGrid = (options?: TestGridOptions) => Promise<TestGrid>
 
@@ -12,31 +12,56 @@ export function onEachDatabase(tests: (open: OpenGrid) => void): void {
 
   describe('on libsql-server', () => {
     let server: Sqld
+    let beginning: { rows: InStatement[]; cast: Cast }
     beforeAll(async () => {
-      server = await startSqld()
+      server = await startSqld({ isRelaxed: true })
+      const { acme, evil, alice, bob, eve, ...grid } = await testGrid({ url: server.url })
+      await grid.close()
+      beginning = { rows: await rowsOf(server.url), cast: { acme, evil, alice, bob, eve } }
     })
     afterAll(() => server.stop())
 
     tests(async (options) => {
-      await empty(server.url)
-      return testGrid({ ...options, url: server.url })
+      await begin(server.url, beginning.rows)
+      return testGrid({ ...options, url: server.url, cast: beginning.cast })
     })
   })
 }
 
-/** Forget every row and keep the schema: a server for each test would take a second. */
-async function empty(url: string): Promise<void> {
+/** Every row, as the statement that puts it there. */
+async function rowsOf(url: string): Promise<InStatement[]> {
   const client = createClient({ url })
-  const { rows } = await client.execute(
-    "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND name <> '__drizzle_migrations'",
-  )
-  const tables = rows.filter(({ type }) => type === 'table')
+  const statements: InStatement[] = []
+  for (const { type, name } of await schemaOf(client)) {
+    if (type !== 'table') continue
+    const { columns, rows } = await client.execute(`SELECT * FROM "${name}"`)
+    const places = columns.map(() => '?').join(', ')
+    for (const row of rows) {
+      statements.push({ sql: `INSERT INTO "${name}" VALUES (${places})`, args: columns.map((column) => row[column]) })
+    }
+  }
+  client.close()
+  return statements
+}
+
+/** Keep the schema and go back to these rows: a server for each test would take a second. */
+async function begin(url: string, rows: InStatement[]): Promise<void> {
+  const client = createClient({ url })
+  const schema = await schemaOf(client)
   // Some tables refuse to be emptied.
-  const triggers = rows.filter(({ type }) => type === 'trigger')
+  const triggers = schema.filter(({ type }) => type === 'trigger')
   await client.migrate([
     ...triggers.map(({ name }) => `DROP TRIGGER "${name}"`),
-    ...tables.map(({ name }) => `DELETE FROM "${name}"`),
+    ...schema.filter(({ type }) => type === 'table').map(({ name }) => `DELETE FROM "${name}"`),
+    ...rows,
     ...triggers.map(({ sql }) => String(sql)),
   ])
   client.close()
+}
+
+async function schemaOf(client: Client) {
+  const { rows } = await client.execute(
+    "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND name <> '__drizzle_migrations'",
+  )
+  return rows
 }

@@ -1,5 +1,5 @@
 /** A whole grid on a temporary database, in process, with the tripwire that no unscoped statement passes. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
@@ -9,6 +9,7 @@ import type { Deps, OutgoingMail } from '../../src/deps.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import { createAccount } from '../../src/grid/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents.ts'
+import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/safe-fetch.ts'
 import { createLog } from '../../src/log.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
@@ -31,6 +32,12 @@ export interface TestAccount {
   agent(alias: string, input?: Partial<NewAgent>): Promise<TestAgent>
 }
 
+/** A closed database that is copied instead of made anew, and who is in it. */
+interface Template<Cast> {
+  file: Uint8Array
+  cast: Cast
+}
+
 export type TestGrid = Awaited<ReturnType<typeof testGrid>>
 
 /** Where a test's database is: a fresh file, or what `url` names. */
@@ -38,6 +45,8 @@ export interface TestGridOptions extends StoreOptions {
   env?: Record<string, string>
   /** Open this database instead of a new temporary file. */
   url?: string
+  /** Who is in the database of `url` already. */
+  cast?: Cast
   /** Says that the process stops. */
   stopping?: AbortSignal
   /** Instead of the way out to other servers. */
@@ -48,31 +57,55 @@ export interface TestGridOptions extends StoreOptions {
  * The cast: account Acme with alice and bob, account Evil with eve. They know
  * nothing of each other. The clock stands still until `clock.now` is moved.
  */
-export async function testGrid(options: TestGridOptions = {}) {
-  const grid = await emptyGrid(options)
-  const { store } = grid
-  const acme = await account(store, 'Acme', 'ann@acme.example')
-  const evil = await account(store, 'Evil', 'ed@evil.example')
-  return {
-    ...grid,
-    acme,
-    evil,
-    alice: await acme.agent('alice'),
-    bob: await acme.agent('bob'),
-    eve: await evil.agent('eve'),
-  }
+export async function testGrid({ cast: known, ...options }: TestGridOptions = {}) {
+  const template = options.url === undefined ? await (withCast ??= templateOf(makeCast)) : undefined
+  const grid = await openGrid(options, template?.file)
+  const cast = known ?? template?.cast ?? await makeCast(grid.store)
+  const of = ({ id, adminKey }: MadeAccount) => accountIn(grid.store, id, adminKey)
+  // Each test has its own, to change as it likes.
+  const [alice, bob, eve] = [cast.alice, cast.bob, cast.eve].map((agent): TestAgent => ({ ...agent }))
+  return { ...grid, acme: of(cast.acme), evil: of(cast.evil), alice, bob, eve }
 }
 
 /** A grid in which nobody is yet. */
-export async function emptyGrid({ env, url, stopping, safeFetch, ...options }: TestGridOptions = {}) {
+export async function emptyGrid(options: Omit<TestGridOptions, 'cast'> = {}) {
+  const template = options.url === undefined ? await (empty ??= templateOf(() => Promise.resolve({}))) : undefined
+  return await openGrid(options, template?.file)
+}
+
+// Migrations and the cast take most of what opening a grid costs, and are the same each time.
+let empty: Promise<Template<object>> | undefined
+let withCast: Promise<Template<Cast>> | undefined
+
+async function templateOf<Cast>(furnish: (store: Store) => Promise<Cast>): Promise<Template<Cast>> {
+  const grid = await openGrid({})
+  const cast = await furnish(grid.store)
+  await grid.store.close()
+  const file = readFileSync(join(grid.folder, 'grid.db'))
+  rmSync(grid.folder, { recursive: true })
+  return { file, cast }
+}
+
+async function openGrid(
+  { env, url, stopping, safeFetch, ...options }: Omit<TestGridOptions, 'cast'>,
+  template?: Uint8Array,
+) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))
+  const path = join(folder, 'grid.db')
+  if (template) {
+    writeFileSync(path, template)
+    // Its own the store would have to see on disk.
+    if (!env?.GRID_KEYS) writeFileSync(`${path}.keys`, newKeyRing(), { mode: 0o600 })
+  }
   const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
   const logs: string[] = []
   const config = readConfig({
     LOG_LEVEL: 'debug',
     // No test asks the internet whether it is there.
     OAUTH_CIMD: 'off',
-    DATABASE_URL: url ?? `file:${join(folder, 'grid.db')}`,
+    // A test's data end with it.
+    DURABILITY: 'relaxed',
+    DATABASE_URL: url ?? `file:${path}`,
     ...env,
   })
   const log = createLog(config.logLevel, (line) => logs.push(line))
@@ -126,8 +159,22 @@ export async function emptyGrid({ env, url, stopping, safeFetch, ...options }: T
   }
 }
 
-async function account(store: Store, name: string, ownerEmail: string): Promise<TestAccount> {
-  const { id, adminKey } = await createAccount(store, { name, ownerEmail }, system)
+type MadeAccount = Pick<TestAccount, 'id' | 'adminKey'>
+export type Cast = Awaited<ReturnType<typeof makeCast>>
+
+async function makeCast(store: Store) {
+  const make = async (name: string, ownerEmail: string) => {
+    const { id, adminKey } = await createAccount(store, { name, ownerEmail }, system)
+    return accountIn(store, id, adminKey)
+  }
+  const acme = await make('Acme', 'ann@acme.example')
+  const evil = await make('Evil', 'ed@evil.example')
+  const [alice, bob, eve] = [await acme.agent('alice'), await acme.agent('bob'), await evil.agent('eve')]
+  const bare = ({ id, adminKey }: TestAccount): MadeAccount => ({ id, adminKey })
+  return { acme: bare(acme), evil: bare(evil), alice, bob, eve }
+}
+
+function accountIn(store: Store, id: string, adminKey: string): TestAccount {
   const door = store.account(id, system)
   return {
     id,

@@ -1,6 +1,6 @@
 /** Real processes of agent-grid on each runtime. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -8,12 +8,17 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, vi } from 'vitest'
 import { commandLine, type Runtime, runtimes } from '../../scripts/runtime.ts'
 
-// A process takes a second to start, and several on a busy machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+// For a file that runs by itself. A process takes a second to start, and several on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+afterAll(endStarted)
 
-// A test that fails does not come to stopping what it started.
-const started: ChildProcess[] = []
-afterAll(() => started.forEach((child) => child.kill('SIGKILL')))
+const started = new Set<ChildProcess>()
+
+/** End every process of the tests so far: one that fails does not come to stopping what it started. */
+export function endStarted(): void {
+  for (const child of started) child.kill('SIGKILL')
+  started.clear()
+}
 
 export { type Runtime, runtimes }
 
@@ -84,13 +89,25 @@ export async function startServe(
   return await listening(start(runtime, 'src/main.ts', ['serve', ...options], { PORT: '0', ...env }))
 }
 
-/** Start another program that serves the grid and says where, as `agent-grid serve` does. */
+/** The same on Node, where the start itself is not the subject: as `startProgram` does. */
+export function startBuilt(env: Record<string, string>): Promise<ServerProcess> {
+  return startProgram('src/main.ts', ['serve'], env)
+}
+
+/**
+ * Start another program that serves the grid and says where, as `agent-grid serve` does. On Node, from the file that
+ * `npm test` builds once (`build.ts`), if there is one.
+ */
 export async function startProgram(
   script: string,
   words: string[],
   env: Record<string, string>,
 ): Promise<ServerProcess> {
-  return await listening(start('node', script, words, { PORT: '0', ...env }))
+  const built = process.env.BUILT_PROGRAMS && join(process.env.BUILT_PROGRAMS, script.replace(/\.ts$/, '.js'))
+  const program = built && existsSync(built)
+    ? [process.execPath, built]
+    : [...commandLine('node', env.DATABASE_URL), script]
+  return await listening(spawnWith([...program, ...words], { PORT: '0', ...env }))
 }
 
 async function listening(child: ChildProcess): Promise<ServerProcess> {
@@ -117,14 +134,17 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
 }
 
 function start(runtime: Runtime, script: string, words: string[], env: Record<string, string>): ChildProcess {
-  const [program, ...args] = commandLine(runtime, env.DATABASE_URL)
-  const child = spawn(program, [...args, script, ...words], {
+  return spawnWith([...commandLine(runtime, env.DATABASE_URL), script, ...words], env)
+}
+
+function spawnWith([program, ...args]: string[], env: Record<string, string>): ChildProcess {
+  const child = spawn(program, args, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     // Nothing of our own environment decides what the process does.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir(), LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  started.push(child)
+  started.add(child)
   return child
 }
 

@@ -12,15 +12,19 @@ export interface Sqld {
   stop(): Promise<void>
 }
 
-/** Start an empty libsql-server that fsyncs each commit, on free ports. */
-export async function startSqld(): Promise<Sqld> {
+/** Start an empty libsql-server on free ports. It fsyncs each commit, unless its data end with the test. */
+export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-sqld-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
-  const server = await startLibsqlServer({ folder, port: await freePort(), adminPort: await freePort() })
-    .catch((error) => {
-      remove()
-      throw error
-    })
+  const server = await startLibsqlServer({
+    folder,
+    port: await freePort(),
+    adminPort: await freePort(),
+    durability: isRelaxed ? 'as it is' : 'strong',
+  }).catch((error) => {
+    remove()
+    throw error
+  })
   return {
     url: server.url,
     async stop() {

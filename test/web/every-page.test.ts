@@ -1,8 +1,8 @@
 /** Every page, as everybody who may see it. `npm run screenshots` keeps pictures of all of them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browser } from '../support/browse.ts'
-import { accessibilityFaults, hasBrowser, screenshot, useBrowser, type Visit } from '../support/browser.ts'
-import { furnish, type Furnished, pages, setUpPath, type SitePage, withoutPage } from '../support/site.ts'
+import { faultsOf, hasBrowser, useBrowser } from '../support/browser.ts'
+import { furnish, type Furnished, pages, setUpPath, type SitePage, visitors, withoutPage } from '../support/site.ts'
 import { emptyLiveGrid, type LiveGrid, liveGrid } from '../support/server.ts'
 
 let grid: LiveGrid
@@ -47,52 +47,35 @@ test.each(pages)('$name is answered as a page that nobody frames, keeps or guess
   expect(headers['content-security-policy']).not.toContain('unsafe')
 })
 
-const views: Required<Pick<Visit, 'scheme' | 'viewport'>>[] = [
-  { scheme: 'light', viewport: 'desktop' },
-  { scheme: 'dark', viewport: 'phone' },
-]
-if (process.env.SCREENSHOTS) views.push({ scheme: 'dark', viewport: 'desktop' }, { scheme: 'light', viewport: 'phone' })
-
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const visit = useBrowser()
 
-  test.each(views)('every page is accessible, fits and keeps its policy ($scheme, $viewport)', async (view) => {
+  test.each(visitors)('every page of %s is accessible, fits and keeps its policy', async (as) => {
+    const visitor = await visit()
+    for (const [name, value] of site.browsers[as]?.cookies ?? []) {
+      await visitor.context.addCookies([{ name, value, url: grid.url }])
+    }
     const found: string[] = []
-    const waiting = [...pages]
-    await Promise.all(Array.from({ length: 3 }, async () => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) found.push(...await faultsOf(next, view))
-    }))
+    for (const { name, path, status = 200 } of pages.filter((page) => (page.as ?? 'owner') === as)) {
+      const answer = await visitor.page.goto(grid.url + path(site))
+      const faults = [
+        ...(answer!.status() === status ? [] : [`answers ${answer!.status()}`]),
+        ...await faultsOf(visitor, name),
+      ]
+      found.push(...faults.map((fault) => `${name}: ${fault}`))
+    }
 
     expect(found).toEqual([])
+    await visitor.close()
   })
 
-  test.each(views)('so is the first page of an empty grid ($scheme, $viewport)', async (view) => {
+  test('so is the first page of an empty grid', async () => {
     const fresh = await emptyLiveGrid()
-    const { page, faults, close } = await visit(view)
-    await page.goto(fresh.url + await setUpPath(fresh))
-    await screenshot(page, `set-up-${view.viewport}-${view.scheme}`)
+    const visitor = await visit()
+    await visitor.page.goto(fresh.url + await setUpPath(fresh))
 
-    expect(await accessibilityFaults(page)).toEqual([])
-    expect(faults).toEqual([])
-    await close()
+    expect(await faultsOf(visitor, 'set-up')).toEqual([])
+    await visitor.close()
     await fresh.close()
   })
-
-  async function faultsOf({ name, as = 'owner', path, status = 200 }: SitePage, view: Visit): Promise<string[]> {
-    const { page, context, faults, close } = await visit(view)
-    for (const [name, value] of site.browsers[as]?.cookies ?? []) {
-      await context.addCookies([{ name, value, url: grid.url }])
-    }
-    const answer = await page.goto(grid.url + path(site))
-    await screenshot(page, `${name}-${view.viewport}-${view.scheme}`)
-    const excess = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
-    const found = [
-      ...(answer!.status() === status ? [] : [`answers ${answer!.status()}`]),
-      ...(excess > 0 ? [`is ${excess} px too wide`] : []),
-      ...await accessibilityFaults(page),
-      ...faults,
-    ]
-    await close()
-    return found.map((fault) => `${name}: ${fault}`)
-  }
 })

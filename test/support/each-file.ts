@@ -1,0 +1,5 @@
+/** Around each file, also when several run in one process. */
+import { afterAll } from 'vitest'
+import { endStarted } from './process.ts'
+
+afterAll(endStarted)

@@ -1,0 +1,33 @@
+/** How `npm test` runs the tests. Each file also runs by itself, with `npx vitest run FILE`. */
+import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+// A loaded machine takes several times as long as ours; what hangs is still found.
+const patienceMs = 120_000
+
+/** What takes longest. At the end one of them would keep one of two processors idle. */
+const longest = /\/test\/(e2e|cli)\/|\/(every-page|isolation|gallery|two-accounts|local-file)\.test/
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification) => longest.test(moduleId)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.{ts,tsx}'],
+    // Two processes run all files, so what these import is loaded twice, and not once for each. No file may leave
+    // anything behind in its process.
+    isolate: false,
+    maxWorkers: 2,
+    testTimeout: patienceMs,
+    hookTimeout: patienceMs,
+    teardownTimeout: patienceMs,
+    globalSetup: 'test/support/build.ts',
+    setupFiles: 'test/support/each-file.ts',
+    sequence: { sequencer: LongestFirst },
+  },
+})
