@@ -70,6 +70,18 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: 'last_batch' }))).toEqual(['one'])
   })
 
+  test('the later of two hand-outs is the last, also when the clock of its process is behind', async () => {
+    await sendAll('one', 'two')
+    const { handOut } = await readMessages(as(grid.bob), { limit: 1 })
+    await grid.store.write([{
+      sql: "UPDATE deliveries SET batch_id = 'ffffffff' || batch_id WHERE account_id = ? AND batch_id = ?",
+      args: [grid.acme.id, handOut!],
+    }])
+    await readMessages(as(grid.bob), { limit: 1 })
+
+    expect(texts(await again({ since: 'last_batch' }))).toEqual(['two'])
+  })
+
   test('a peek shows what the next read hands out, and its cursor looks further', async () => {
     await sendAll('one', 'two', 'three')
 
