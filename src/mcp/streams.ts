@@ -58,16 +58,22 @@ async function* lateFrames(
   handOuts: Offer['handOuts'],
   departure: Departure,
 ): AsyncGenerator<string> {
-  yield heartbeat
-  while (!await comesWithin(heartbeatMs, answer)) yield heartbeat
-  const message = event(JSON.stringify(await answer), 'message')
-  if (departure.signal.aborted) {
-    // Handed out to somebody who has left meanwhile.
-    await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
-    return
+  let isOnItsWay = false
+  try {
+    yield heartbeat
+    while (!await comesWithin(heartbeatMs, answer)) yield heartbeat
+    const message = event(JSON.stringify(await answer), 'message')
+    if (departure.signal.aborted) return
+    for (const handOut of handOuts) handOut.handedOver()
+    isOnItsWay = true
+    yield message
+  } finally {
+    // Handed out to somebody who has left, perhaps before the last heartbeat was taken.
+    if (!isOnItsWay) {
+      await answer
+      await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
+    }
   }
-  for (const handOut of handOuts) handOut.handedOver()
-  yield message
 }
 
 async function comesWithin(ms: number, coming: Promise<unknown>): Promise<boolean> {

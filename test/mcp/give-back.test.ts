@@ -25,6 +25,19 @@ test.each(eras)('Q2: %s: a read whose client goes away before the answer comes a
   expect(rest.text).toEqual([])
 })
 
+test('a long wait whose client leaves without having taken its first heartbeat is given back', async () => {
+  grid = await testGrid()
+  const { bob, alice, store } = grid
+  const response = await grid.request(gridPath, readRequest(bob.key, 'legacy', { wait_seconds: 50 }))
+  await vi.waitFor(() => expect(store.waiting.reads.count).toBe(1))
+  await callTool(grid, alice.key, 'send_message', { to: 'bob', message: 'hi' })
+  await vi.waitFor(() => expect(store.waiting.reads.count).toBe(0))
+
+  await response.body!.cancel()
+
+  expect((await callTool(grid, bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi', redelivered: true }])
+})
+
 test('a read that fails has claimed nothing', async () => {
   let broken = false
   grid = await testGrid({
@@ -130,7 +143,7 @@ function slowClaims(act: () => void): TestGridOptions {
   }
 }
 
-function readRequest(key: string, era: Era = 'legacy') {
-  const { headers, body } = wireRequest(era, 'tools/call', { name: 'read_messages', arguments: {} })
+function readRequest(key: string, era: Era = 'legacy', args: object = {}) {
+  const { headers, body } = wireRequest(era, 'tools/call', { name: 'read_messages', arguments: args })
   return { method: 'POST', headers: { ...headers, Authorization: `Bearer ${key}` }, body: JSON.stringify(body) }
 }
