@@ -8,6 +8,7 @@ import { corsHeaders } from '../lib/cors.ts'
 import { type Departure, event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
 import { heartbeatMs, maxSilentSeconds, type Offer } from './offer.ts'
 import { inboxUri } from './resources.ts'
+import { sendOut } from './tool.ts'
 
 const inboxUpdated = event(
   JSON.stringify({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: inboxUri } }),
@@ -64,7 +65,7 @@ async function* lateFrames(
     while (!await comesWithin(heartbeatMs, answer)) yield heartbeat
     const message = event(JSON.stringify(await answer), 'message')
     if (departure.signal.aborted) return
-    for (const handOut of handOuts) handOut.handedOver()
+    sendOut(handOuts, departure)
     isOnItsWay = true
     yield message
   } finally {
