@@ -137,8 +137,8 @@ async function* signals(
   try {
     while (!left.aborted && !stopping?.aborted && now() - openedAt < maxAgeMs) {
       const newest = await mailbox.newestUnread(agentId)
-      const isNews = newest > announced.seq || (newest > 0 && now() - announced.at >= remindAfterMs)
-      if (isNews || now() - spokeAt >= heartbeatMs) {
+      const isNews = newest > announced.seq || (newest > 0 && hasPassed(announced.at, remindAfterMs, now()))
+      if (isNews || hasPassed(spokeAt, heartbeatMs, now())) {
         if (!await isGood(check)) return
         if (isNews) {
           if (newest > announced.seq) account.later([change.handOuts.woken(agentId, announced.seq, newest, now())])
@@ -165,6 +165,11 @@ async function* signals(
     ignore()
     leave()
   }
+}
+
+/** Whether so long has passed. A clock that was set back stops nothing. */
+function hasPassed(since: number, ms: number, now: number): boolean {
+  return now < since || now - since >= ms
 }
 
 async function isGood(check: Listening['check']): Promise<boolean> {
