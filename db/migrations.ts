@@ -116,5 +116,27 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;",
       "CREATE INDEX `messages_sent` ON `messages` (`account_id`,`created_at`);"
     ]
+  },
+  {
+    "name": "0003_wake_calls",
+    "hash": "1682492da8d7d4cdf0e6314ca3d20f319fbe8e865d0d1c3f256722de8865833f",
+    "createdAt": 1795299992858,
+    "statements": [
+      "CREATE TABLE `wake_calls` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`agent_id` text NOT NULL\n);"
+    ]
+  },
+  {
+    "name": "0004_wake_calls_are_written",
+    "hash": "0ce6dded6d73264bab1c28c765f97960b33ee87840d03cf819f3adbfb332ac90",
+    "createdAt": 1795299998767,
+    "statements": [
+      "CREATE TRIGGER wake_calls_are_few AFTER INSERT ON wake_calls\nBEGIN DELETE FROM wake_calls WHERE seq <= NEW.seq - 1000; END;",
+      "CREATE TRIGGER key_ends_or_moves AFTER UPDATE OF revoked_at, account_id ON credentials\nWHEN NEW.agent_id IS NOT NULL\nBEGIN INSERT INTO wake_calls (agent_id) VALUES (NEW.agent_id); END;",
+      "CREATE TRIGGER key_goes AFTER DELETE ON credentials\nWHEN OLD.agent_id IS NOT NULL\nBEGIN INSERT INTO wake_calls (agent_id) VALUES (OLD.agent_id); END;",
+      "CREATE TRIGGER agent_ends AFTER UPDATE OF deleted_at ON agents\nWHEN NEW.deleted_at IS NOT NULL\nBEGIN INSERT INTO wake_calls (agent_id) VALUES (NEW.id); END;",
+      "CREATE TRIGGER grant_ends AFTER UPDATE OF revoked_at ON oauth_grants\nWHEN NEW.revoked_at IS NOT NULL AND NEW.agent_id IS NOT NULL\nBEGIN INSERT INTO wake_calls (agent_id) VALUES (NEW.agent_id); END;",
+      "CREATE TRIGGER access_token_ends AFTER UPDATE OF revoked_at ON oauth_tokens\nWHEN NEW.revoked_at IS NOT NULL AND NEW.kind = 'access'\nBEGIN\n  INSERT INTO wake_calls (agent_id) SELECT agent_id FROM oauth_grants\n    WHERE account_id = NEW.account_id AND id = NEW.grant_id AND agent_id IS NOT NULL;\nEND;",
+      "CREATE TRIGGER batch_is_given_back AFTER UPDATE OF returned ON deliveries\nWHEN NEW.state = 'unread' AND NOT EXISTS\n  (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND batch_id = OLD.batch_id)\nBEGIN INSERT INTO wake_calls (agent_id) VALUES (NEW.agent_id); END;"
+    ]
   }
 ]

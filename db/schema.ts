@@ -366,6 +366,15 @@ export const instances = sqliteTable('instances', {
   createdAt: integer('created_at').notNull(),
 })
 
+/**
+ * Agents whose waits and streams must look again for another reason than new mail: a credential ended, the agent was
+ * deleted or moved, mail was given back. Triggers write it, whoever makes the change, and keep the newest 1,000 rows.
+ */
+export const wakeCalls = sqliteTable('wake_calls', {
+  seq: integer('seq').primaryKey({ autoIncrement: true }),
+  agentId: text('agent_id').notNull(),
+})
+
 /** Hand-outs of one delivery that reached nobody, for the timeline of the message. The last one is in `deliveries`. */
 export const givenBack = sqliteTable('given_back', {
   accountId: text('account_id').notNull(),

@@ -46,8 +46,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   const resources = protectedResources(origins, deps.config.appUrl)
   const mcp = mcpGrid(authenticate, answers, deps, resources.metadataUrl)
   const mcpForSignup = mcpSignup(store, answers)
-  app.all('/mcp/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
-  app.all('/api/v1/grid', (c) => mcp(c.req.raw, c.get('requestId')))
+  app.all('/mcp/v1/grid', (c) => mcp(c.req.raw, c.get('requestId'), c.env.delivered))
+  app.all('/api/v1/grid', (c) => mcp(c.req.raw, c.get('requestId'), c.env.delivered))
   app.all('/mcp/v1/signup', (c) => mcpForSignup(c.req.raw, c.get('requestId'), address(c)))
 
   const a2a = a2aGrid(keysOnly(authenticate), deps)

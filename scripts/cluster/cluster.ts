@@ -82,13 +82,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   try {
     proxy = await startRoundRobin({ port: options.port, instances: ports })
     const url = `http://localhost:${proxy.port}`
-    const shared = {
-      DATABASE_URL: databaseUrl,
-      BASE_URL: url,
-      TRUSTED_PROXIES: '127.0.0.1',
-      GRID_KEYS: readKeys(join(folder, 'grid')),
-      ...options.env,
-    }
+    const shared = { ...sharedSettings(databaseUrl, url, readKeys(join(folder, 'grid'))), ...options.env }
     const about = runtimes.map((runtime, i) => {
       const name = `instance ${i + 1}`
       return { name, runtime, port: ports[i], log: join(folder, `instance-${i + 1}.log`) }
@@ -116,6 +110,11 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     await stop()
     throw error
   }
+}
+
+/** What makes processes one grid behind one address; `compose.yaml` sets the same. */
+export function sharedSettings(databaseUrl: string, url: string, keys: string): Record<string, string> {
+  return { DATABASE_URL: databaseUrl, BASE_URL: url, TRUSTED_PROXIES: '127.0.0.1', GRID_KEYS: keys }
 }
 
 async function untilReady(proxy: RoundRobin, count: number, folder: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** What becomes of a hand-out: its answer is handed over, or it is given back; what cannot be shown is parked. */
 import { callingAgent, requireAdmin } from '../auth/actor.ts'
+import { GridError } from '../errors.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Mail } from '../store/account/mail.ts'
 
@@ -38,6 +39,17 @@ export function handedOver(account: AccountStore, handOut: string): void {
  */
 export async function giveBack(account: AccountStore, handOut: string): Promise<void> {
   await putBack(account, callingAgent(account.actor).agentId, handOut)
+}
+
+/**
+ * Fail as the hand-out did. Of a database that did not answer nobody knows whether it made the hand-out, so it is given
+ * back when it answers again.
+ */
+export function giveBackUnknown(account: AccountStore, handOut: string, error: unknown): never {
+  if (!(error instanceof GridError) || !error.details.nothingDone) {
+    account.later(account.change.handOuts.giveBack(callingAgent(account.actor).agentId, handOut, account.deps.now()))
+  }
+  throw error
 }
 
 /** `giveBack` for the process that made the hand-out and died. Fails with `wrong_credential`. Reliability 2.2.4. */

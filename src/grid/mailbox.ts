@@ -4,7 +4,7 @@ import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Mail } from '../store/account/mail.ts'
 import { cursorAt } from './cursor.ts'
-import { type Damaged, handedOver, park } from './hand-outs.ts'
+import { type Damaged, giveBackUnknown, handedOver, park } from './hand-outs.ts'
 
 /** Most messages of one hand-out. */
 export const maxBatch = 50
@@ -94,7 +94,7 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
       change.handOuts.open(agentId, batch, account.instanceId, at),
       change.mailbox.countUnread(agentId),
       change.handOuts.batch(agentId, batch),
-    ])
+    ]).catch((error) => giveBackUnknown(account, batch, error))
     const mail = handOuts.mail(claimed)
     const { messages, damaged } = rendered(mail)
     if (damaged.length > 0) await park(account, batch, damaged)

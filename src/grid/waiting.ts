@@ -9,7 +9,7 @@ import { type Batch, readMessages } from './mailbox.ts'
 /** Longest wait of a read. */
 export const maxWaitSeconds = 50
 
-/** How often a wait looks by itself: for the end of its credential, or mail put back, at another process. */
+/** How often a wait looks by itself, should nobody have been able to wake it. */
 const lookMs = 15 * second
 /** About when a wait looks again after the grid was too busy. */
 const busyMs = 500
@@ -34,8 +34,9 @@ export interface Wait {
  * of a message; otherwise with an empty batch when the time is over, the process stops or has too many waits,
  * or the credential began its fourth and this was its oldest. While the grid is too busy it goes on waiting.
  *
- * Fails as `readMessages` does, and with `unauthenticated` when the credential ended meanwhile: at once where
- * its agent is deleted or its key replaced in this process, otherwise within 15 seconds.
+ * Fails as `readMessages` does, and when the credential ended meanwhile, at whichever process, with
+ * `unauthenticated`, or `unavailable` when its agent is in another account now: at once, or at the latest after
+ * 15 seconds if the database did not answer in between.
  */
 export async function awaitMessages(
   account: AccountStore,
@@ -136,8 +137,8 @@ async function* signals(
   try {
     while (!left.aborted && !stopping?.aborted && now() - openedAt < maxAgeMs) {
       const newest = await mailbox.newestUnread(agentId)
-      const isNews = newest > announced.seq || (newest > 0 && now() - announced.at >= remindAfterMs)
-      if (isNews || now() - spokeAt >= heartbeatMs) {
+      const isNews = newest > announced.seq || (newest > 0 && hasPassed(announced.at, remindAfterMs, now()))
+      if (isNews || hasPassed(spokeAt, heartbeatMs, now())) {
         if (!await isGood(check)) return
         if (isNews) {
           if (newest > announced.seq) account.later([change.handOuts.woken(agentId, announced.seq, newest, now())])
@@ -164,6 +165,11 @@ async function* signals(
     ignore()
     leave()
   }
+}
+
+/** Whether so long has passed. A clock that was set back stops nothing. */
+function hasPassed(since: number, ms: number, now: number): boolean {
+  return now < since || now - since >= ms
 }
 
 async function isGood(check: Listening['check']): Promise<boolean> {

@@ -21,10 +21,18 @@ export function event(data: string, name?: string): string {
 /** Says when the caller of a request has left: its connection was closed, or its answer was not wanted any more. */
 export class Departure {
   readonly #request: Request
+  readonly #delivered: (() => Promise<boolean>) | undefined
   #controller: AbortController | undefined
 
-  constructor(request: Request) {
+  /** `delivered` as its connection has it. */
+  constructor(request: Request, delivered?: () => Promise<boolean>) {
     this.#request = request
+    this.#delivered = delivered
+  }
+
+  /** Asked before an answer is given: whether the caller stayed until it was sent. Undefined where nobody tells. */
+  stayed(): Promise<boolean> | undefined {
+    return this.#delivered?.()
   }
 
   /** Made when it is first asked for: on Node a request's own signal is expensive. */

@@ -17,6 +17,7 @@ import { accountOffer, type Offer, signupOffer } from './offer.ts'
 import { sdkPath } from './server.ts'
 import { shortcut } from './shortcut.ts'
 import { inboxStream, lateAnswer, waitsLong } from './streams.ts'
+import { sendOut } from './tool.ts'
 
 const parseError = -32700
 const invalidRequest = -32600
@@ -34,8 +35,13 @@ export function mcpGrid(
 ) {
   const serve = mcpServer(log, answers, apiLimits)
 
-  return function mcpGrid(request: Request, requestId: string): Promise<Response> {
-    const departure = new Departure(request)
+  /** `delivered` tells whether the answer was taken, where the runtime does. */
+  return function mcpGrid(
+    request: Request,
+    requestId: string,
+    delivered?: () => Promise<boolean>,
+  ): Promise<Response> {
+    const departure = new Departure(request, delivered)
     const authorization = request.headers.get('authorization')
     const enter = async () => {
       const account = await authenticate(authorization)
@@ -98,17 +104,21 @@ function mcpServer(log: Log, answers: Answers, limits: BodyLimits) {
 
 /**
  * What was handed out is given back when there is no answer or nobody to take it. Before the answer the signal is
- * right on every runtime; afterwards Deno fires it on success too, and only `since` can help a client that died.
+ * right on every runtime; afterwards only Node tells, and elsewhere only `since` can help a client that died.
  * Reliability 2.2.3.
  */
-async function handOver(request: Request, { handOuts }: Offer, answer: () => Promise<Response>): Promise<Response> {
+async function handOver(
+  request: Request,
+  { handOuts, inbox }: Offer,
+  answer: () => Promise<Response>,
+): Promise<Response> {
   try {
     const response = await answer()
     if (handOuts.length === 0) return response
     // A local commit takes no turn of the event loop, and a closed connection shows only in one.
     await setImmediate()
     if (request.signal.aborted) await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
-    else handOuts.forEach((handOut) => handOut.handedOver())
+    else sendOut(handOuts, inbox?.departure)
     return response
   } catch (error) {
     await Promise.all(handOuts.map((handOut) => handOut.giveBack()))

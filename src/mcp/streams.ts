@@ -8,6 +8,7 @@ import { corsHeaders } from '../lib/cors.ts'
 import { type Departure, event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
 import { heartbeatMs, maxSilentSeconds, type Offer } from './offer.ts'
 import { inboxUri } from './resources.ts'
+import { sendOut } from './tool.ts'
 
 const inboxUpdated = event(
   JSON.stringify({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: inboxUri } }),
@@ -58,16 +59,22 @@ async function* lateFrames(
   handOuts: Offer['handOuts'],
   departure: Departure,
 ): AsyncGenerator<string> {
-  yield heartbeat
-  while (!await comesWithin(heartbeatMs, answer)) yield heartbeat
-  const message = event(JSON.stringify(await answer), 'message')
-  if (departure.signal.aborted) {
-    // Handed out to somebody who has left meanwhile.
-    await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
-    return
+  let isOnItsWay = false
+  try {
+    yield heartbeat
+    while (!await comesWithin(heartbeatMs, answer)) yield heartbeat
+    const message = event(JSON.stringify(await answer), 'message')
+    if (departure.signal.aborted) return
+    sendOut(handOuts, departure)
+    isOnItsWay = true
+    yield message
+  } finally {
+    // Handed out to somebody who has left, perhaps before the last heartbeat was taken.
+    if (!isOnItsWay) {
+      await answer
+      await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
+    }
   }
-  for (const handOut of handOuts) handOut.handedOver()
-  yield message
 }
 
 async function comesWithin(ms: number, coming: Promise<unknown>): Promise<boolean> {

@@ -31,6 +31,14 @@ export interface HandOut {
   giveBack(): Promise<void>
 }
 
+/** The answer that holds them goes out now: what of it is not taken comes again, where the runtime tells. */
+export function sendOut(handOuts: readonly HandOut[], departure: Departure | undefined): void {
+  if (handOuts.length === 0) return
+  const stayed = departure?.stayed()
+  if (!stayed) return handOuts.forEach((handOut) => handOut.handedOver())
+  void stayed.then((isTaken) => handOuts.forEach((handOut) => isTaken ? handOut.handedOver() : handOut.giveBack()))
+}
+
 /** The caller after the moment of calling. */
 export interface Presence {
   /** Whether the caller has left. */

@@ -134,7 +134,7 @@ function assemble(
     },
   })
   const global = prepareGlobalTables(db, crossings)
-  const waiting = openWaiting(deps, path ? undefined : global.arrivals)
+  const waiting = openWaiting(deps, global.arrivals, path !== undefined)
   const instanceId = newId()
   const shared: Shared = {
     tablesOf: prepareAccountTables(db, crossings),

@@ -2,7 +2,7 @@
 import type { Deps } from '../deps.ts'
 import { Seats } from '../lib/seats.ts'
 import { Wakes } from '../lib/wakes.ts'
-import { watchArrivals } from './arrivals.ts'
+import { arrivalsWatch } from './arrivals.ts'
 import type { Arrivals } from './global/arrivals.ts'
 
 /** Per credential, for waits and for streams. */
@@ -20,19 +20,20 @@ export interface Waiting {
 }
 
 /**
- * Mail of other processes is looked for in `arrivals`; undefined where there are none, because a local file
- * has one process. When the process stops, all are woken and see it.
+ * While somebody waits, `arrivals` are looked for. `isAlone`: the database has no other process, as a local file.
+ * When the process stops, all are woken and see it.
  */
-export function openWaiting(deps: Deps, arrivals: Arrivals | undefined): Waiting & { close(): Promise<void> } {
+export function openWaiting(deps: Deps, arrivals: Arrivals, isAlone: boolean): Waiting & { close(): Promise<void> } {
   const ended = new AbortController()
   let watch: Promise<void> | undefined
   const wakes = new Wakes(watchWhileHeard)
+  const look = arrivalsWatch(arrivals, wakes, { log: deps.log, ended: ended.signal, isAlone })
   deps.stopping?.addEventListener('abort', () => wakes.wakeAll(), { once: true })
 
   /** One watch at a time: the next begins when the last has ended. */
   function watchWhileHeard(): void {
-    if (!arrivals || watch || !wakes.areHeard || ended.signal.aborted) return
-    watch = watchArrivals(arrivals, wakes, { log: deps.log, ended: ended.signal }).finally(() => {
+    if (watch || !wakes.areHeard || ended.signal.aborted) return
+    watch = look().finally(() => {
       watch = undefined
       watchWhileHeard()
     })

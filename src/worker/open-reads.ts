@@ -1,5 +1,6 @@
 /** Gives back what processes handed out and could not answer before they died. Reliability 2.2.3 and 2.2.4. */
 import { giveBackOf } from '../grid/hand-outs.ts'
+import { minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 /**
@@ -8,6 +9,14 @@ import type { Store } from '../store/store.ts'
  * was suspended with all its processes counts as one beat, however long that took.
  */
 const missedBeats = 4
+
+/**
+ * How old an open read of our own is when nobody answers it any more. An answer takes moments; but a claim whose own
+ * answer got lost may be carried out by the database after it was given back.
+ */
+const forgottenMs = minute
+
+type OpenRead = Awaited<ReturnType<Store['global']['instances']['openReads']>>[number]
 
 /** Another process: its number when last seen, and for how many of our beats it has been that. */
 interface Seen {
@@ -44,15 +53,18 @@ export class OpenReads {
     }
   }
 
-  /** Say that we live, and give back what belongs to those that do not. Remote databases only. */
+  /** Say that we live, and give back what belongs to those that do not, and what we forgot. Remote databases only. */
   async beat(): Promise<void> {
     const { global: { instances }, instanceId, deps: { now } } = this.#store
     await this.#store.write([instances.beat(instanceId, ++this.#beats, now())])
-    const dead = await this.#findDead()
-    if (dead.size === 0) return
-
     const open = await instances.openReads()
-    await this.#giveBack(open.filter((read) => dead.has(read.instanceId)))
+    const dead = await this.#findDead(open)
+    await this.#giveBack(
+      open.filter((read) =>
+        dead.has(read.instanceId) || (read.instanceId === instanceId && now() - read.createdAt >= forgottenMs)
+      ),
+    )
+    if (dead.size === 0) return
     // One that lives after all makes its row again with its next beat.
     await this.#store.write([...dead].map((id) => instances.remove(id)))
   }
@@ -63,10 +75,10 @@ export class OpenReads {
     if (durability === 'remote') await this.#store.write([instances.remove(instanceId)])
   }
 
-  async #findDead(): Promise<Set<string>> {
+  async #findDead(open: OpenRead[]): Promise<Set<string>> {
     const { global: { instances }, instanceId } = this.#store
     const beats = new Map<string, number | undefined>()
-    for (const read of await instances.openReads()) beats.set(read.instanceId, undefined)
+    for (const read of open) beats.set(read.instanceId, undefined)
     for (const instance of await instances.all()) beats.set(instance.id, instance.beats)
     beats.delete(instanceId)
 
@@ -82,12 +94,12 @@ export class OpenReads {
     return new Set([...others].filter(([, { missed }]) => missed >= missedBeats).map(([id]) => id))
   }
 
-  async #giveBack(open: Awaited<ReturnType<Store['global']['instances']['openReads']>>): Promise<void> {
+  async #giveBack(open: OpenRead[]): Promise<void> {
     for (const { accountId, agentId, batchId } of open) {
       await giveBackOf(this.#store.account(accountId, { type: 'system', job: 'open reads' }), agentId, batchId)
     }
     if (open.length > 0) {
-      this.#store.deps.log.info('Hand-outs of a dead process were given back', { count: open.length })
+      this.#store.deps.log.info('Hand-outs that nobody answers any more were given back', { count: open.length })
     }
   }
 }

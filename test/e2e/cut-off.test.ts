@@ -10,7 +10,7 @@ test.each(runtimes)(
   'Q2: %s: a read cut off after any number of bytes loses nothing and repeats only what it flags',
   async (runtime) => {
     const place = temporaryPlace()
-    const [alice, bob] = await castBefore(place.url, ['alice', 'bob'])
+    const { agents: [alice, bob] } = await castBefore(place.url, ['alice', 'bob'])
     const server = await startServe(runtime, { DATABASE_URL: place.url })
 
     for (const bytes of [0, 0, 0, 1, 100, 300, 500, Infinity]) {

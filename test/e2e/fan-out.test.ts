@@ -15,7 +15,7 @@ test('Q14: kill -9 during a fan-out to a channel of 500: all or none', async () 
   const place = temporaryPlace()
   const deps = processDeps(readConfig({ DATABASE_URL: place.url, LOG_LEVEL: 'warn' }))
   const aliases = Array.from({ length: recipients + 1 }, (_, n) => `member-${n}`)
-  const senders = (await castBefore(place.url, aliases, 'general')).slice(0, 2)
+  const senders = (await castBefore(place.url, aliases, 'general')).agents.slice(0, 2)
   const ledger = new Ledger()
 
   for (let round = 0; round < rounds; round++) {

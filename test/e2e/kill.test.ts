@@ -9,7 +9,7 @@ const kills = 20
 test('20 times kill -9 under load: what was acknowledged is there exactly once, the rest at most once', async () => {
   const place = temporaryPlace()
   const env = { DATABASE_URL: place.url }
-  const [reader, ...senders] = await castBefore(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
+  const { agents: [reader, ...senders] } = await castBefore(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
   let server = await startBuilt(env)
   const ledger = new Ledger()
 

@@ -20,7 +20,7 @@ afterAll(() => Promise.all(servers.map((server) => server.stop())))
 test('Q3: kill -9 between commit and answer: on a file the read comes again exactly once, flagged', async () => {
   const place = temporaryPlace()
   const env = { DATABASE_URL: place.url }
-  const [alice, bob] = await castBefore(place.url, ['alice', 'bob'])
+  const { agents: [alice, bob] } = await castBefore(place.url, ['alice', 'bob'])
   const first = await startProgram(dying, [claim], env)
   await callTool(first.url, alice.key, 'send_message', { to: 'bob', message: 'hi' })
 

@@ -7,7 +7,7 @@ import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
 test.each(runtimes)('SIGTERM under load on %s: every acknowledged message is there, exit code 0', async (runtime) => {
   const place = temporaryPlace()
   const env = { DATABASE_URL: place.url }
-  const [reader, ...senders] = await castBefore(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
+  const { agents: [reader, ...senders] } = await castBefore(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
   const server = await startServe(runtime, env)
   const ledger = new Ledger()
 

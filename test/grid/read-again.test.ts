@@ -5,9 +5,10 @@ import { sendMessage } from '../../src/grid/messages.ts'
 import { readAgain } from '../../src/grid/read-again.ts'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { openStore } from '../../src/store/store.ts'
-import { dump } from '../support/database.ts'
+import { wholeDump } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestAgent, TestGrid } from '../support/grid.ts'
+import { callTool } from '../support/mcp.ts'
 
 let grid: TestGrid
 
@@ -20,15 +21,23 @@ onEachDatabase((open) => {
   test('Q8: since and peek change nothing in the database', async () => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 2 })
-    const before = await dump(grid, grid.acme)
+    const look = (args: Record<string, unknown>) => callTool(grid, grid.bob.key, 'read_messages', args)
+    // Once a minute the use of a key is noted, whatever it is used for.
+    await look({ peek: true })
+    await sendAll('flushes what was to be written later')
+    const before = await wholeDump(grid)
 
     for (const since of [undefined, 'last_batch', '1h', cursor]) {
+      for (const args of [{ peek: true }, { peek: true, limit: 1, max_chars: 1 }, { peek: true, wait_seconds: 1 }]) {
+        expect((await look({ ...args, since })).code).toBeUndefined()
+      }
       await again({ since })
       await again({ since, limit: 1, maxChars: 1 })
     }
+    await grid.store.write([])
 
-    expect(await dump(grid, grid.acme)).toBe(before)
-    expect(texts(await readMessages(as(grid.bob), {}))).toEqual(['three'])
+    expect(await wholeDump(grid)).toBe(before)
+    expect(texts(await readMessages(as(grid.bob), {}))).toEqual(['three', 'flushes what was to be written later'])
   })
 
   test('a message that is only looked at counts as waiting for its sender', async () => {
@@ -68,6 +77,18 @@ onEachDatabase((open) => {
     await readMessages(as(grid.bob), { limit: 1 })
 
     expect(texts(await again({ since: 'last_batch' }))).toEqual(['one'])
+  })
+
+  test('the later of two hand-outs is the last, also when the clock of its process is behind', async () => {
+    await sendAll('one', 'two')
+    const { handOut } = await readMessages(as(grid.bob), { limit: 1 })
+    await grid.store.write([{
+      sql: "UPDATE deliveries SET batch_id = 'ffffffff' || batch_id WHERE account_id = ? AND batch_id = ?",
+      args: [grid.acme.id, handOut!],
+    }])
+    await readMessages(as(grid.bob), { limit: 1 })
+
+    expect(texts(await again({ since: 'last_batch' }))).toEqual(['two'])
   })
 
   test('a peek shows what the next read hands out, and its cursor looks further', async () => {

@@ -145,6 +145,18 @@ test('a stream is alive every heartbeat', async () => {
   expect(await next).toBe('alive')
 })
 
+test('a clock that is set back by a day silences no stream: heartbeats and reminders go on', async () => {
+  await write('hello')
+  const stream = listen(bob)
+  await stream.next()
+  pass(-86_400_000)
+  expect(await stream.next()).toBe('mail')
+  const next = stream.next()
+  pass(15_000)
+
+  expect(await next).toBe('alive')
+})
+
 test('what stays unread is announced again after a minute', async () => {
   await write('hello')
   const stream = listen(bob)

@@ -25,6 +25,40 @@ test.each(eras)('Q2: %s: a read whose client goes away before the answer comes a
   expect(rest.text).toEqual([])
 })
 
+test.each([['an answer in one piece', 20], ['an event stream', 50]])(
+  'Q2: %s that its client did not take to the end comes again, flagged, and one that it took does not',
+  async (_, wait_seconds) => {
+    grid = await testGrid()
+    const { app, alice, bob, deps } = grid
+    const read = async (isTaken: boolean) => {
+      const url = new URL(gridPath, deps.config.baseUrl).href
+      const connection = { remoteAddress: '203.0.113.7', delivered: () => Promise.resolve(isTaken) }
+      return await (await app.request(url, readRequest(bob.key, 'legacy', { wait_seconds }), connection)).text()
+    }
+    await callTool(grid, alice.key, 'send_message', { to: 'bob', message: 'hi' })
+
+    const cut = await read(false)
+    const whole = await read(true)
+
+    expect(cut).not.toContain('redelivered')
+    expect(whole).toContain('redelivered')
+    expect((await callTool(grid, bob.key, 'read_messages')).text).toEqual([])
+  },
+)
+
+test('a long wait whose client leaves without having taken its first heartbeat is given back', async () => {
+  grid = await testGrid()
+  const { bob, alice, store } = grid
+  const response = await grid.request(gridPath, readRequest(bob.key, 'legacy', { wait_seconds: 50 }))
+  await vi.waitFor(() => expect(store.waiting.reads.count).toBe(1))
+  await callTool(grid, alice.key, 'send_message', { to: 'bob', message: 'hi' })
+  await vi.waitFor(() => expect(store.waiting.reads.count).toBe(0))
+
+  await response.body!.cancel()
+
+  expect((await callTool(grid, bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi', redelivered: true }])
+})
+
 test('a read that fails has claimed nothing', async () => {
   let broken = false
   grid = await testGrid({
@@ -130,7 +164,7 @@ function slowClaims(act: () => void): TestGridOptions {
   }
 }
 
-function readRequest(key: string, era: Era = 'legacy') {
-  const { headers, body } = wireRequest(era, 'tools/call', { name: 'read_messages', arguments: {} })
+function readRequest(key: string, era: Era = 'legacy', args: object = {}) {
+  const { headers, body } = wireRequest(era, 'tools/call', { name: 'read_messages', arguments: args })
   return { method: 'POST', headers: { ...headers, Authorization: `Bearer ${key}` }, body: JSON.stringify(body) }
 }

@@ -86,7 +86,7 @@ onEachDatabase((open) => {
     expect(batch.remaining).toBe(2)
   })
 
-  test('16 senders: every message comes once, and the order of each sender is kept', async () => {
+  test('Q10: 16 senders: every message comes once, in the order of storing, which keeps that of each sender', async () => {
     const senders = await Promise.all(Array.from({ length: 16 }, (_, n) => grid.acme.agent(`sender-${n}`)))
     await Promise.all(senders.map(async (sender) => {
       for (let n = 0; n < 10; n++) await sendMessage(as(sender), { to: 'bob', text: `${n}` })
@@ -95,7 +95,12 @@ onEachDatabase((open) => {
     const mail = []
     for (let batch; (batch = await readMessages(as(grid.bob), {})).messages.length > 0;) mail.push(...batch.messages)
 
+    const order = await rows(grid, 'SELECT seq, message_id FROM deliveries WHERE account_id = ? ORDER BY rowid', [
+      grid.acme.id,
+    ])
     expect(new Set(mail.map(({ message_id }) => message_id)).size).toBe(160)
+    expect(mail.map(({ message_id }) => message_id)).toEqual(order.map((row) => row.message_id))
+    for (let n = 1; n < order.length; n++) expect(Number(order[n].seq)).toBeGreaterThan(Number(order[n - 1].seq))
     for (const { alias } of senders) {
       const texts = mail.filter(({ user }) => user === `@${alias}`).map(({ message }) => message)
       expect(texts).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
@@ -108,6 +113,30 @@ onEachDatabase((open) => {
     const mail = []
     for (let batch; (batch = await readMessages(as(grid.bob), {})).messages.length > 0;) mail.push(...batch.messages)
     expect(mail.map(({ message }) => message)).toEqual(Array.from({ length: 200 }, (_, n) => `${n}`))
+  })
+
+  test('Q13: reads beside groups see only what was committed: of a post all deliveries or none', async () => {
+    const members = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`member-${n}`)))
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', ...members.map(({ alias }) => alias)] })
+    const { sent, received } = { sent: [] as string[], received: new Set<number>() }
+    let isOver = false
+    const look = async () => {
+      for (const id of sent) received.add((await as(grid.alice).read.receipts.of(id)).length)
+    }
+    const looking = (async () => {
+      for (; !isOver; await new Promise((resolve) => setTimeout(resolve))) await look()
+      await look()
+    })()
+    const watched = writing(as(grid.alice), (write, statements) => {
+      sent.push(String(statements[0].args.find((arg) => /^[0-9a-f-]{36}$/.test(String(arg)))))
+      return write(statements)
+    })
+    await Promise.all(Array.from({ length: 40 }, () => sendMessage(watched, toGeneral)))
+    isOver = true
+    await looking
+
+    expect([...received].filter((n) => n !== 0 && n !== 20)).toEqual([])
+    expect(received).toContain(20)
   })
 
   test('a fan-out is all or nothing', async () => {

@@ -11,7 +11,7 @@ import { runCommand } from './process.ts'
 export async function castBefore(databaseUrl: string, aliases: string[], channel?: string) {
   const store = await openStore(processDeps(readConfig({ DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' })))
   const system = { type: 'system', job: 'test' } as const
-  const { id } = await createAccount(store, { name: 'Acme', ownerEmail: 'ann@acme.example' }, system)
+  const { id, adminKey } = await createAccount(store, { name: 'Acme', ownerEmail: 'ann@acme.example' }, system)
   const account = await enterAccount(store, id, system)
   const agents = await Promise.all(aliases.map(async (alias) => {
     const { apiKey } = await createAgent(account, { alias })
@@ -19,7 +19,7 @@ export async function castBefore(databaseUrl: string, aliases: string[], channel
   }))
   if (channel !== undefined) await createChannel(account, { name: channel, members: aliases })
   await store.close()
-  return agents
+  return { adminKey, agents }
 }
 
 /** Run a command with `--json`; fails when it does. Bun starts fastest. */

@@ -1,7 +1,7 @@
 /** What tests do behind the grid's back, on its own connection. */
 import type { InValue, Row } from '@libsql/client'
 import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
-import { accountTables } from './tripwire.ts'
+import { accountTables, globalTables } from './tripwire.ts'
 
 /** Put an agent on trial, or change the trial it has. */
 export async function updateTrial(
@@ -27,6 +27,13 @@ export async function dump(grid: TestGrid, account: TestAccount, without: string
     rows(grid, 'SELECT * FROM accounts WHERE id = ?', [account.id]),
   ])
   return JSON.stringify(tables.map((found) => found.map((row) => JSON.stringify(row)).sort()), null, 1)
+}
+
+/** Every row of every table, as text. */
+export async function wholeDump(grid: TestGrid): Promise<string> {
+  const tables = await Promise.all([grid.acme, grid.evil].map((account) => dump(grid, account)))
+  const others = await Promise.all(globalTables.map((table) => rows(grid, `SELECT * FROM "${table}"`)))
+  return JSON.stringify([tables, others], null, 1)
 }
 
 /** Rows of one statement. Statements on account tables must name the account, here too. */

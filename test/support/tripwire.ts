@@ -3,11 +3,14 @@ import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as schema from '../../db/schema.ts'
 
+const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
+const hasAccount = (table: SQLiteTable) => 'accountId' in getTableColumns(table)
+
 /** Every table with an `account_id`, read from the schema. */
-export const accountTables = Object.values(schema)
-  .filter((table) => is(table, SQLiteTable))
-  .filter((table) => 'accountId' in getTableColumns(table))
-  .map((table) => getTableName(table))
+export const accountTables = tables.filter(hasAccount).map((table) => getTableName(table))
+
+/** And every other. */
+export const globalTables = tables.filter((table) => !hasAccount(table)).map((table) => getTableName(table))
 
 /** The look-ups that must cross accounts. A new one is a decision, made here. */
 export const allowedCrossings = [

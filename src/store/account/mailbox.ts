@@ -1,5 +1,6 @@
 /** An agent's own mailbox: what waits, and looking at it again. Handing out is `hand-outs.ts`. */
-import { and, desc, eq, gt, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, gte, inArray, isNotNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { own, p, type Scope } from '../bound.ts'
@@ -28,19 +29,34 @@ export function prepareMailbox(db: Db) {
 
   const batch = selectMail(db, eq(deliveries.batchId, p('batch')), isNotNull(deliveries.batchId)).prepare()
 
-  // Each half of a mailbox has its own index, so both are asked.
-  const half = (isHalf: SQL) => ({
-    page: selectMail(db, isHalf, gt(deliveries.seq, p('after')), gte(deliveries.createdAt, p('from'))).limit(p('limit'))
-      .prepare(),
-    before: db.select({ seq: deliveries.seq }).from(deliveries)
+  // Each half of a mailbox has its own index, so both are asked, in one statement: what is handed out or given back
+  // meanwhile would otherwise be in neither.
+  const half = (isHalf: SQL, after: string) =>
+    db.select({ seq: deliveries.seq }).from(deliveries)
+      .where(own(deliveries, mine, isHalf, gt(deliveries.seq, p(after)), gte(deliveries.createdAt, p('from'))))
+      .orderBy(deliveries.seq).limit(p('limit'))
+  const halves = unionAll(
+    db.select().from(half(isUnread, 'afterUnread').as('unread_half')),
+    db.select().from(half(isRead, 'afterRead').as('read_half')),
+  )
+  const page = selectMail(db, inArray(deliveries.seq, halves)).limit(p('limit')).prepare()
+  const waiting = selectMail(db, isUnread).limit(p('limit')).prepare()
+  const before = (isHalf: SQL) =>
+    db.select({ seq: deliveries.seq }).from(deliveries)
       .where(own(deliveries, mine, isHalf, lt(deliveries.createdAt, p('at')))).orderBy(desc(deliveries.seq)).limit(1)
-      .prepare(),
-  })
-  const [unreadHalf, readHalf] = [half(isUnread), half(isRead)]
-  // The newest by its id (UUIDv7), not by its messages: a batch given back is handed out again behind later ones.
-  const recent = db.select({ batchId: deliveries.batchId }).from(deliveries).where(own(deliveries, mine, isRead))
-    .orderBy(desc(deliveries.seq)).limit(lastBatchDepth).as('recent')
-  const lastBatch = db.select({ id: sql<string | null>`max(${recent.batchId})` }).from(recent).prepare()
+      .prepare()
+  const [unreadBefore, readBefore] = [before(isUnread), before(isRead)]
+
+  // Mail is handed out in its order, so the newest mail was in the newest batch. But what was given back is handed out
+  // again behind later mail: its batch may be newer, by its id (UUIDv7). Ids alone would trust the clocks of processes.
+  const recent = db.select({ seq: deliveries.seq, batchId: deliveries.batchId, returned: deliveries.returned })
+    .from(deliveries).where(own(deliveries, mine, isRead)).orderBy(desc(deliveries.seq)).limit(lastBatchDepth)
+    .as('recent')
+  const newestRead = db.select({ seq: sql`max(${deliveries.seq})` }).from(deliveries).where(
+    own(deliveries, mine, isRead),
+  )
+  const lastBatch = db.select({ id: sql<string | null>`max(${recent.batchId})` }).from(recent)
+    .where(or(gt(recent.returned, 0), sql`${recent.seq} = (${newestRead})`)).prepare()
 
   const received = db.select({ id: messages.id, conversationId: messages.conversationId }).from(deliveries)
     .innerJoin(
@@ -66,22 +82,18 @@ export function prepareMailbox(db: Db) {
       /** The newest hand-out; null before the first. */
       lastBatch: async (agent: string) => (await scope.one(lastBatch, { agent }))?.id ?? null,
       /** What waits, oldest first. */
-      waiting: (agent: string, limit: number) => scope.all(unreadHalf.page, { agent, after: 0, from: 0, limit }),
+      waiting: (agent: string, limit: number) => scope.all(waiting, { agent, limit }),
       /** What waits and what was read, behind a place of the mailbox, oldest first. */
-      async behind(agent: string, after: number, limit: number) {
-        const values = { agent, after, from: 0, limit }
-        return merged(await scope.all(unreadHalf.page, values), await scope.all(readHalf.page, values), limit)
-      },
+      behind: (agent: string, after: number, limit: number) =>
+        scope.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit }),
       /**
        * What waits and what was read and was stored at `from` or later, oldest first. Looks no further back
        * than the newest message of before `surely`, which is earlier than `from` by more than clocks differ.
        */
       async storedSince(agent: string, from: number, surely: number, limit: number) {
-        const page = async ({ before, page }: typeof readHalf) => {
-          const after = (await scope.one(before, { agent, at: surely }))?.seq ?? 0
-          return await scope.all(page, { agent, after, from, limit })
-        }
-        return merged(await page(unreadHalf), await page(readHalf), limit)
+        const afterUnread = (await scope.one(unreadBefore, { agent, at: surely }))?.seq ?? 0
+        const afterRead = (await scope.one(readBefore, { agent, at: surely }))?.seq ?? 0
+        return await scope.all(page, { agent, afterUnread, afterRead, from, limit })
       },
     }),
     changes: (scope: Scope) => ({
@@ -89,10 +101,4 @@ export function prepareMailbox(db: Db) {
       countUnread: (agent: string) => ({ ...scope.bind(countUnread, { agent }), rows: 0 }),
     }),
   }
-}
-
-/** The halves in one order. The unread one was asked first: what is read in between is in both, not in neither. */
-function merged<T extends { seq: number }>(unread: T[], read: T[], limit: number): T[] {
-  const bySeq = new Map([...unread, ...read].map((mail) => [mail.seq, mail]))
-  return [...bySeq.values()].sort((a, b) => a.seq - b.seq).slice(0, limit)
 }

@@ -140,7 +140,19 @@ export function prepareClaims(db: Db, crossings: Crossings) {
   ).toSQL()
   const sentByKept = db.select({ id: messages.id }).from(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId)))
-  // Traces of hand-outs stay behind: they lean on the very rows that move. A read in flight counts as answered.
+  // An answer under way is of the account that ends, which could not give it back any more. So it comes again, flagged.
+  const underWay = db.select({ batchId: openReads.batchId }).from(openReads)
+    .where(and(eq(openReads.accountId, p('from')), keptAgent(openReads.agentId)))
+  const giveBack = db.update(deliveries)
+    .set({ state: 'unread', batchId: null, readAt: null, returned: sql`${deliveries.returned} + 1` })
+    .where(
+      and(
+        eq(deliveries.accountId, p('from')),
+        isNotNull(deliveries.batchId),
+        sql`${deliveries.batchId} IN ${underWay}`,
+      ),
+    ).toSQL()
+  // Traces of hand-outs stay behind: they lean on the very rows that move.
   const closeReads = db.delete(openReads)
     .where(and(eq(openReads.accountId, p('from')), keptAgent(openReads.agentId))).toSQL()
   const forgetReceived = db.delete(givenBack)
@@ -167,6 +179,7 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     copySkills,
     moveSkills,
     copyMessages,
+    giveBack,
     closeReads,
     forgetReceived,
     forgetSent,

@@ -18,6 +18,7 @@ export function prepareInstances(db: Db, crossings: Crossings) {
     agentId: openReads.agentId,
     batchId: openReads.batchId,
     instanceId: openReads.instanceId,
+    createdAt: openReads.createdAt,
   }).from(openReads).orderBy(openReads.createdAt).limit(most).prepare()
   crossings.set(open.getQuery().sql, 'open reads')
 
@@ -26,7 +27,7 @@ export function prepareInstances(db: Db, crossings: Crossings) {
     /** Say that a process lives, with a number that is higher each time. */
     beat: (id: string, beats: number, at: number): Statement => bind(beat, { id, beats, at }),
     remove: (id: string): Statement => bind(remove, { id }),
-    /** Open reads of every account and process, the oldest first: ids and nothing else leaves this look-up. */
+    /** Open reads of every account and process, the oldest first: ids and times leave this look-up. */
     openReads: () => ask(open),
   }
 }
