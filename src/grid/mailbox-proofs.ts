@@ -3,7 +3,7 @@ import { hashPassword } from '../auth/passwords.ts'
 import { GridError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import { normalEmail } from './email.ts'
-import { mailNewLink, tellPasswordChanged } from './letters.ts'
+import { mailNewLink, mailOwnLink, tellPasswordChanged } from './letters.ts'
 import { type MailedLinkKind, openLink, withLink } from './links.ts'
 import { linkExpired } from './people.ts'
 
@@ -27,13 +27,13 @@ export async function askForLink(
   await mailNewLink(store, kind, { userId: user?.id ?? null, email, query }, address)
 }
 
-/** Send a link that verifies the address of a person. */
+/** Send a link that verifies the address of the signed-in person. Fails with `rate_limit_exceeded`. */
 export async function askForVerification(
   store: Store,
   user: { id: string; email: string },
   address: string,
 ): Promise<void> {
-  await mailNewLink(store, 'verify', { userId: user.id, email: user.email }, address)
+  await mailOwnLink(store, 'verify', { userId: user.id, email: user.email }, address)
 }
 
 /**

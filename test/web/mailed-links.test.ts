@@ -198,6 +198,20 @@ test('an address is verified by the person it belongs to, and by nobody else', a
   expect((await one.open(link)).status).toBe(400)
 })
 
+test('beyond the limit of mails whoever wants to verify their address is told when', async () => {
+  const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false })
+  const one = await signedIn(grid, carl)
+  await one.submit(profile, {}, `${profile}/verify`)
+  const link = mailedPath(grid)
+
+  const page = await one.submit(profile, {}, `${profile}/verify`)
+
+  expect(page.status).toBe(429)
+  expect(page.text).toContain('Too many mails were sent. Try again in 5 minutes.')
+  expect(grid.mails).toHaveLength(1)
+  expect((await one.submit(link, {})).text).toContain('Your address is verified')
+})
+
 test('another address is taken when its mailbox opened the link, and the old one is told', async () => {
   const one = await signedIn(grid, bob)
   await browser(grid).submit('/sign-in-link', { email })
