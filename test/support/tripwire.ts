@@ -14,6 +14,7 @@ export const allowedCrossings = [
   'OAuth token by hash',
   'access token by hash',
   'accounts a person administers',
+  'accounts a person owns',
   'accounts with old messages',
   'agents a person may act as',
   'credential by hash',
