@@ -63,7 +63,9 @@ export async function signInByLink(store: Store, token: string): Promise<string>
 }
 
 /**
- * Choose a new password by a mailed link. Every session and every other link of the person ends, and a mail says so.
+ * Choose a new password by a mailed link. Somebody else may have had the old one, and have let a program of theirs in
+ * with it: so not only every session and every other link of the person ends, but also what they let OAuth clients
+ * do, and a consent page that waits is not answered any more. A mail says that the password is another one.
  * Resolves to the person's id. Fails with `link_expired` or `invalid_input`.
  */
 export async function resetPassword(store: Store, token: string, password: string): Promise<string> {
@@ -75,6 +77,9 @@ export async function resetPassword(store: Store, token: string, password: strin
     global.users.proveEmail(userId, email, now()),
     global.sessions.endOthers(userId, '', now()),
     global.links.endAll(userId, now()),
+    // What is being allowed at this moment is one of the grants by now, or finds no page any more.
+    global.oauth.requests.removeOfUser(userId),
+    global.oauth.grants.revokeOfUser(userId, now()),
   ])
   tellPasswordChanged(store, email)
   return userId

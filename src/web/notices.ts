@@ -25,6 +25,8 @@ const done = {
   'address-changed': 'Your address has been changed.',
   'name-changed': 'Your name has been changed.',
   'password-changed': 'Your password has been changed. All your other sessions have ended.',
+  'password-reset':
+    'Your password has been changed. All your other sessions have ended, and no program acts for you any more.',
   'session-ended': 'The session has ended.',
   'grant-ended': 'The program has no access any more.',
   'sessions-ended': 'All your other sessions have ended.',

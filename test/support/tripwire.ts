@@ -18,6 +18,7 @@ export const allowedCrossings = [
   'accounts with old messages',
   'agents a person may act as',
   'credential by hash',
+  'end of the grants of a person',
   'ended grants',
   'expired OAuth tokens',
   'expired invitations',

@@ -104,6 +104,9 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
   const revoke = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` })
     .where(and(eq(oauthGrants.accountId, p('account')), eq(oauthGrants.id, p('id')), isNull(oauthGrants.revokedAt)))
     .returning({ id: oauthGrants.id }).toSQL()
+  const revokeOfUser = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` })
+    .where(and(eq(oauthGrants.userId, p('user')), isNull(oauthGrants.revokedAt))).toSQL()
+  crossings.set(revokeOfUser.sql, 'end of the grants of a person')
 
   const liveToken = db.select({ one: sql`1` }).from(oauthTokens).where(and(
     eq(oauthTokens.accountId, oauthGrants.accountId),
@@ -176,6 +179,11 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
       bind(collect, { ...code, account: accountId, at }),
     /** End a grant: all its tokens with it. No row when it had ended before. */
     revoke: (accountId: string, id: string, at: number): Statement => bind(revoke, { account: accountId, id, at }),
+    /** End every grant of a person, in all accounts, also those whose code nobody has collected yet. */
+    revokeOfUser: (user: string, at: number): Statement => ({
+      ...bind(revokeOfUser, { user, at }),
+      rows: maxListed,
+    }),
     /** The live grants of a person, newest first. `alias` is null for the account's admin. */
     ofUser: (user: string, at: number) => ask(ofUser, { user, at }),
     ofUserById: async (user: string, id: string) => (await ask(ofUserById, { user, id }))[0],
