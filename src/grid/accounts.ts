@@ -149,7 +149,7 @@ export async function deleteAdminKey(account: AccountStore, id: string): Promise
 
 async function adminKey(account: AccountStore, name: string) {
   const { key, hash, last4 } = await mintKey('admin_key')
-  const userId = 'userId' in account.actor ? account.actor.userId : null
+  const userId = ('userId' in account.actor ? account.actor.userId : null) ?? null
   const row = { id: newId(), kind: 'admin_key' as const, agentId: null, userId, name, hash, last4 }
   return { statement: account.change.keys.add(row, account.deps.now()), key, id: row.id }
 }

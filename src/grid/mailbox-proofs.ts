@@ -79,7 +79,7 @@ export async function resetPassword(store: Store, token: string, password: strin
     global.links.endAll(userId, now()),
     // What is being allowed at this moment is one of the grants by now, or finds no page any more.
     global.oauth.requests.removeOfUser(userId),
-    global.oauth.grants.revokeOfUser(userId, now()),
+    ...global.oauth.grants.endOfUser(userId, now()),
   ])
   tellPasswordChanged(store, email)
   return userId

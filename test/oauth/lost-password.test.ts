@@ -6,6 +6,7 @@ import { rows } from '../support/database.ts'
 import { mailedPath, password } from '../support/people.ts'
 import {
   answer,
+  apiKey,
   codeFor,
   exchange,
   issuer,
@@ -38,6 +39,7 @@ test('a reset ends what the person let in, in every account, and nobody else’s
   Object.assign(grid.ann, await signedIn(grid, user))
   const [here, there] = [await signIn(grid), await signIn(grid, `admin:${grid.evil.id}`)]
   const agent = await signIn(grid, `agent:${grid.alice.id}`)
+  const { apiKey: key } = (await apiKey(grid, agent.access_token)).body
   const eds = await signIn(grid, `admin:${grid.evil.id}`, { browser: grid.ed })
 
   await reset()
@@ -46,6 +48,8 @@ test('a reset ends what the person let in, in every account, and nobody else’s
     expect(await opens(grid, access_token)).toBe('401')
     expect((await refresh(grid, refresh_token)).body).toMatchObject({ error: 'invalid_grant' })
   }
+  expect(await opens(grid, key)).toBe('401')
+  expect(await opens(grid, grid.bob.key)).toBe('agent tools')
   expect(await opens(grid, eds.access_token)).toBe('admin tools')
 })
 
