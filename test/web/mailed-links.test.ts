@@ -100,6 +100,19 @@ test.each(['/Your-account-was-stolen', '/accounts/?call=me', 'https://evil.examp
   },
 )
 
+test('whoever signs in by mail on the way to let a program in goes on where they were', async () => {
+  const wish = '/oauth/authorize?client_id=none&state=x%20y'
+  const one = browser(grid)
+
+  const sent = await one.submit(`/sign-in-link?next=${encodeURIComponent(wish)}`, { email }, '/sign-in-link')
+  const onward = sent.html.match(/<a href="([^"]+)">go on here/)![1].replaceAll('&amp;', '&')
+  await one.submit(mailedPath(grid), {})
+
+  expect(onward).toBe(wish)
+  expect((await one.open(onward)).text).toContain('This client is not known here')
+  expect((await one.open('/sign-in-link?done=link-sent&next=https://evil.example')).html).not.toContain('go on here')
+})
+
 test('a sign-in link ends after 15 minutes, and verifies the address', async () => {
   const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false, hasPassword: false })
   const ask = () => browser(grid).submit('/sign-in-link', { email: carl.email })
