@@ -81,7 +81,10 @@ export async function makeAccount(
 ): Promise<string> {
   const name = checkName(input.name, 'name')
   if (user.emailVerifiedAt === null) {
-    throw new GridError('not_allowed', 'Verify your address first: an account needs an owner who can be reached.')
+    throw new GridError(
+      'not_allowed',
+      'Verify your address first, in your profile or by a mailed link: an account needs an owner who can be reached.',
+    )
   }
   const { users, accounts } = store.global
   const [id, at] = [newId(), store.deps.now()]

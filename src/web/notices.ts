@@ -17,7 +17,7 @@ const done = {
   saved: 'Saved.',
 
   'link-sent':
-    'If this address has a user here, a link is on its way, unless some were sent lately. It can be used once, for 15 minutes.',
+    'If this address has a user here, a link is on its way, unless one was sent lately. It works once, for 15 minutes.',
   'verification-sent': 'A link to verify your address is on its way. It can be used once, for 15 minutes.',
   'new-address-sent':
     'If nobody has this address yet, a link is on its way there. It can be used once, for 15 minutes.',

@@ -178,6 +178,14 @@ test('a person of that address who never proved it is refused, by page and by fo
 
   expect(page.status).toBe(403)
   expect((await person.post(signed.path, { csrf, name: 'Mine', into: grid.acme.id })).status).toBe(403)
+  // Nobody else is meant: the page offers what is missing.
+  grid.clock.now += 5 * 60_000
+  expect(page.text).toContain('show that this mailbox is yours')
+  expect((await person.submit(signed.path, {}, `${signed.path}/proof`)).text).toContain(
+    `A link is on its way to ${ann}`,
+  )
+  const proof = await proofPath(signed.path)
+  expect((await person.submit(proof, {})).text).toContain('@bean-one')
 })
 
 test('a proof link can be looked at five times and used once', async () => {
