@@ -193,7 +193,10 @@ export const credentials = sqliteTable('credentials', {
   kind: text('kind', { enum: ['agent_key', 'admin_key'] }).notNull(),
   /** The agent of an agent key. */
   agentId: text('agent_id'),
-  /** The person who made an admin key: it works while that person is owner or admin. Null: made on the command line. */
+  /**
+   * The person behind a key: who made the admin key, or let in the OAuth client that fetched the agent key. It works
+   * while their role allows that. Null: made on the command line, or of an agent by itself or by an admin.
+   */
   userId: text('user_id').references(() => users.id),
   name: text('name').notNull().default(''),
   hash: text('hash').notNull(),

@@ -19,6 +19,8 @@ export interface MailOptions {
 const senderName = 'agent-grid'
 const maxQueued = 1_000
 const maxTextLength = 20_000
+/** Before mails go out that found nothing being sent. */
+const pauseMs = 50
 
 interface Queued {
   mail: OutgoingMail
@@ -82,7 +84,7 @@ function sentMail({ config, log, retryAfterMs = [5 * second, minute] }: MailOpti
   }
 
   function start(): void {
-    sending ??= drain().finally(() => {
+    sending ??= afterAnswer().then(drain).finally(() => {
       sending = undefined
       // One may have come just after the loop looked for it.
       if (ready.length > 0) start()
@@ -110,6 +112,11 @@ function sentMail({ config, log, retryAfterMs = [5 * second, minute] }: MailOpti
       ;(await transport?.catch(() => undefined))?.close()
     },
   }
+}
+
+/** Whoever caused a mail is answered first: the work of sending it would tell that there is one. Security E1. */
+function afterAnswer(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, pauseMs))
 }
 
 /** Why a mail cannot go out: the library reads lists, names and line ends in places where we mean one plain text. */

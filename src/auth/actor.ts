@@ -7,6 +7,8 @@ export interface AgentActor {
   /** Without `@`. */
   alias: string
   credentialId: string
+  /** The person who let it in by OAuth; undefined with an agent key. */
+  userId?: string
 }
 
 export interface AdminActor {

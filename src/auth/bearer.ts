@@ -106,7 +106,7 @@ function actorOf(credential: Credential) {
 function granteeOf({ id, userId, grantedAgentId, agentId, alias }: AccessToken): AgentActor | AdminActor {
   if (grantedAgentId === null) return { type: 'admin', credentialId: id, credentialKind: 'oauth', userId }
   if (agentId === null || alias === null) throw ended()
-  return { type: 'agent', agentId, alias, credentialId: id }
+  return { type: 'agent', agentId, alias, credentialId: id, userId }
 }
 
 /** At most once a minute per credential and process, beside the request and not before its answer. */

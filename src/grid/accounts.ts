@@ -67,8 +67,6 @@ export async function createAccount(
 export interface Founder {
   user: { id: string; email: string; emailVerifiedAt: number | null }
   sessionId: string
-  /** What they belong to already. */
-  accounts: { role: string }[]
 }
 
 /**
@@ -78,24 +76,33 @@ export interface Founder {
 export async function makeAccount(
   store: Store,
   input: { name: string },
-  { user, sessionId, accounts }: Founder,
+  { user, sessionId }: Founder,
   requestId: string | null,
 ): Promise<string> {
   const name = checkName(input.name, 'name')
   if (user.emailVerifiedAt === null) {
-    throw new GridError('not_allowed', 'Verify your address first: an account needs an owner who can be reached.')
+    throw new GridError(
+      'not_allowed',
+      'Verify your address first, in your profile or by a mailed link: an account needs an owner who can be reached.',
+    )
   }
-  if (accounts.filter(({ role }) => role === 'owner').length >= maxOwned) {
-    throw new GridError('invalid_input', `One person can own at most ${maxOwned} accounts.`, { field: 'name' })
-  }
+  const { users, accounts } = store.global
   const [id, at] = [newId(), store.deps.now()]
   const account = store.account(id, { type: 'user', userId: user.id, role: 'owner', sessionId })
-  await recorded(account, { tool: 'create_account', arguments: { name }, requestId }, (account) =>
-    account.write([
-      store.global.users.requireProved(user.id, user.email),
-      store.global.accounts.add({ id, name, state: 'claimed', joinEmail: null }, at),
-      store.global.users.addMembership(id, user.id, 'owner', at),
-    ]))
+  const call = { tool: 'create_account', arguments: { name }, requestId }
+  await againOnConflict(async () => {
+    const owned = (await users.memberships(user.id)).filter(({ role }) => role === 'owner')
+    if (owned.length >= maxOwned) {
+      throw new GridError('invalid_input', `One person can own at most ${maxOwned} accounts.`, { field: 'name' })
+    }
+    await recorded(account, call, (account) =>
+      account.write([
+        users.requireProved(user.id, user.email),
+        users.requireOwnsFewer(user.id, maxOwned),
+        accounts.add({ id, name, state: 'claimed', joinEmail: null }, at),
+        users.addMembership(id, user.id, 'owner', at),
+      ]))
+  })
   return id
 }
 
@@ -145,7 +152,7 @@ export async function deleteAdminKey(account: AccountStore, id: string): Promise
 
 async function adminKey(account: AccountStore, name: string) {
   const { key, hash, last4 } = await mintKey('admin_key')
-  const userId = 'userId' in account.actor ? account.actor.userId : null
+  const userId = ('userId' in account.actor ? account.actor.userId : null) ?? null
   const row = { id: newId(), kind: 'admin_key' as const, agentId: null, userId, name, hash, last4 }
   return { statement: account.change.keys.add(row, account.deps.now()), key, id: row.id }
 }

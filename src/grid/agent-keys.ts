@@ -1,9 +1,11 @@
 /** Keys of agents after the first. */
 import { callingAgent, requireAdmin } from '../auth/actor.ts'
 import { type MintedKey, mintKey } from '../auth/secrets.ts'
+import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Agent } from '../store/account/agents.ts'
+import type { Statement } from '../store/bound.ts'
 import { keyRow } from './agents.ts'
 import { againOnConflict } from './conflict.ts'
 import { findAgent } from './find-agent.ts'
@@ -24,24 +26,33 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
 }
 
 /**
- * A new key for the calling agent, shown here only; the keys it had before end at once.
- * Fails with `wrong_credential`, or `write_conflict` when the agent was deleted meanwhile.
+ * A new key for the calling agent, shown here only; the keys it had before end at once. It goes to whoever a person let
+ * in by OAuth, and so lives with that person's role and, as its tokens, ends when somebody ends the grant.
+ * Fails with `wrong_credential`, or `write_conflict` when the agent or the grant ended meanwhile.
  */
 export async function replaceAgentKey(
   account: AccountStore,
 ): Promise<{ agentId: string; alias: string; apiKey: string }> {
-  const { agentId, alias } = callingAgent(account.actor)
+  const { agentId, alias, credentialId, userId } = callingAgent(account.actor)
+  if (userId === undefined) throw new GridError('wrong_credential', 'Only who signed in by OAuth gets another key.')
   const key = await mintKey('agent_key')
-  await replace(account, agentId, newId(), key)
+  await replace(account, agentId, newId(), key, { userId, demand: [account.change.grants.requireLive(credentialId)] })
   return { agentId, alias, apiKey: key.key }
 }
 
-async function replace(account: AccountStore, agentId: string, keyId: string, key: MintedKey): Promise<void> {
+async function replace(
+  account: AccountStore,
+  agentId: string,
+  keyId: string,
+  key: MintedKey,
+  { userId, demand }: { userId: string | null; demand: Statement[] } = { userId: null, demand: [] },
+): Promise<void> {
   const { agents, keys } = account.change
   const at = account.deps.now()
   await account.write([
+    ...demand,
     agents.requireLive([agentId]),
-    keys.add({ ...keyRow(agentId, key), id: keyId }, at),
+    keys.add({ ...keyRow(agentId, key), id: keyId, userId }, at),
     // Repeated after a lost answer, the unit must not end its own key: so all but this one end.
     keys.revokeOthersOfAgent(agentId, keyId, at),
   ])

@@ -33,11 +33,14 @@ export async function listOwnGrants({ global, deps }: Store, userId: string): Pr
   return found.map((grant) => ({ ...asListed(grant), accountName: grant.accountName }))
 }
 
-/** End a grant of one's own: its tokens are dead on their next use. Fails with `credential_not_found`. */
+/**
+ * End a grant of one's own: its tokens are dead on their next use, and so is a key that was fetched with one. Fails with
+ * `credential_not_found`.
+ */
 export async function revokeOwnGrant({ global, write, deps }: Store, userId: string, id: string): Promise<void> {
   const found = await global.oauth.grants.ofUserById(userId, id)
   if (!found) throw notFound(id)
-  await write([global.oauth.grants.revoke(found.accountId, id, deps.now())])
+  await write(global.oauth.grants.end(found.accountId, id, deps.now()))
 }
 
 /** The live grants of an account, of every person, newest first. Fails with `wrong_credential`. */
@@ -53,7 +56,7 @@ export async function revokeGrant(account: AccountStore, id: string): Promise<{ 
   return await againOnConflict(async () => {
     if (!(await account.read.grants.isLive(id))) throw notFound(id)
     const { grants } = account.change
-    await account.write([grants.requireLive(id), grants.revoke(id, account.deps.now())])
+    await account.write([grants.requireLive(id), ...grants.revoke(id, account.deps.now())])
     return { id }
   })
 }

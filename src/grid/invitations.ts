@@ -30,16 +30,23 @@ export interface SentInvitation {
 }
 
 /**
+ * Whether an address may be mailed now, asked once and last, when nothing else stands in the way. What it fails with
+ * leaves everything as it was: a link that is in a mailbox ends only for one that gets there.
+ */
+export type MayMail = (email: string) => Promise<void>
+
+/**
  * Ask somebody into the account, by a link to a mail address. An earlier one for the same address ends.
- * Fails with `not_allowed`, `invalid_email`, `invalid_input` or `member_exists`.
+ * Fails with `not_allowed`, `invalid_email`, `invalid_input` or `member_exists`, and as `mayMail` does.
  */
 export async function inviteMember(
   account: AccountStore,
   input: { email: string; role: string },
+  mayMail?: MayMail,
 ): Promise<SentInvitation> {
   const email = normalEmail(input.email, 'email')
   const role = checkRole(input.role)
-  return await againOnConflict(async () => {
+  const check = async () => {
     const caller = await standing(account, 'manage')
     checkGrant(caller.role, [role])
     if (await account.read.team.memberByEmail(email)) {
@@ -52,15 +59,29 @@ export async function inviteMember(
         field: 'email',
       })
     }
+    return caller
+  }
+  await check()
+  await mayMail?.(email)
+  return await againOnConflict(async () => {
+    const { demand } = await check()
     return await send(account, { email, role }, [
-      ...caller.demand,
+      ...demand,
       account.change.team.endInvitationsFor(email, account.deps.now()),
     ])
   })
 }
 
-/** Ask once more: a new link with a new day to use it; the old one ends. Fails with `not_allowed` or `invitation_not_found`. */
-export async function sendInvitationAgain(account: AccountStore, id: string): Promise<SentInvitation> {
+/**
+ * Ask once more: a new link with a new day to use it; the old one ends.
+ * Fails with `not_allowed` or `invitation_not_found`, and as `mayMail` does.
+ */
+export async function sendInvitationAgain(
+  account: AccountStore,
+  id: string,
+  mayMail?: MayMail,
+): Promise<SentInvitation> {
+  await mayMail?.((await findInvitation(account, id)).invitation.email)
   return await againOnConflict(async () => {
     const { invitation, demand } = await findInvitation(account, id)
     return await send(account, invitation, [...demand, account.change.team.endInvitation(id, account.deps.now())])

@@ -12,8 +12,7 @@ import {
   verifyAddressMail,
 } from './mails.ts'
 import { type MailedLinkKind, newLink } from './links.ts'
-import { sendMail } from './send-mail.ts'
-import { takeMailAttempt } from './throttle.ts'
+import { requireMailAttempt, takeMailAttempt } from './throttle.ts'
 
 const letters = {
   sign_in: signInMail,
@@ -22,37 +21,59 @@ const letters = {
   change_email: verifyAddressMail,
 } satisfies Record<MailedLinkKind, unknown>
 
+/** To whom a link goes. */
+interface LinkTo {
+  /** Null: nobody has the address. */
+  userId: string | null
+  email: string
+  query?: string
+  /** Statements of the same write. */
+  ending?: Statement[]
+}
+
 /**
  * Mail a new link of a kind. An address without a person takes the same limits and the same work, and gets nothing,
  * so that whoever asks does not learn which it was (security E1). Beyond a limit there is no link and no mail either.
- * `ending`: statements of the same write.
  */
 export async function mailNewLink(
   store: Store,
   kind: MailedLinkKind,
-  to: { userId: string | null; email: string; query?: string; ending?: Statement[] },
+  to: LinkTo,
   address: string,
 ): Promise<void> {
-  const { userId, email, query = '', ending = [] } = to
-  const { config, log, mail } = store.deps
-  if (!(await takeMailAttempt(store, email, address))) {
-    log.info('A link was not mailed: over a limit', { kind })
-    return
-  }
+  if (await takeMailAttempt(store, to.email, address)) await mailAllowedLink(store, kind, to)
+  else store.deps.log.info('A link was not mailed: over a limit', { kind })
+}
+
+/** The same for a person who is told when a limit is reached: with `rate_limit_exceeded`. */
+export async function mailOwnLink(
+  store: Store,
+  kind: MailedLinkKind,
+  to: { userId: string; email: string },
+  address: string,
+): Promise<void> {
+  await requireMailAttempt(store, to.email, address)
+  await mailAllowedLink(store, kind, to)
+}
+
+async function mailAllowedLink(
+  store: Store,
+  kind: MailedLinkKind,
+  { userId, email, query = '', ending = [] }: LinkTo,
+): Promise<void> {
+  const { config, mail } = store.deps
   const { url, statement } = await newLink(store, kind, { userId, email })
   await store.write([...ending, statement])
   if (userId !== null) mail.send({ to: email, ...letters[kind](config, url + query) })
 }
 
-/** Mail an invitation. False when a limit of mails was reached. */
-export async function mailInvitation(
+/** Mail an invitation; the limits were asked before it was made. */
+export function mailInvitation(
   store: Store,
   { email, url, role }: SentInvitation,
   from: { invitedBy: string; accountName: string },
-  address: string,
-): Promise<boolean> {
-  const letter = invitationMail(store.deps.config, url, { ...from, role })
-  return await sendMail(store, { to: email, ...letter }, address)
+): void {
+  store.deps.mail.send({ to: email, ...invitationMail(store.deps.config, url, { ...from, role }) })
 }
 
 /**

@@ -3,7 +3,7 @@ import { hashPassword } from '../auth/passwords.ts'
 import { GridError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import { normalEmail } from './email.ts'
-import { mailNewLink, tellPasswordChanged } from './letters.ts'
+import { mailNewLink, mailOwnLink, tellPasswordChanged } from './letters.ts'
 import { type MailedLinkKind, openLink, withLink } from './links.ts'
 import { linkExpired } from './people.ts'
 
@@ -27,13 +27,13 @@ export async function askForLink(
   await mailNewLink(store, kind, { userId: user?.id ?? null, email, query }, address)
 }
 
-/** Send a link that verifies the address of a person. */
+/** Send a link that verifies the address of the signed-in person. Fails with `rate_limit_exceeded`. */
 export async function askForVerification(
   store: Store,
   user: { id: string; email: string },
   address: string,
 ): Promise<void> {
-  await mailNewLink(store, 'verify', { userId: user.id, email: user.email }, address)
+  await mailOwnLink(store, 'verify', { userId: user.id, email: user.email }, address)
 }
 
 /**
@@ -63,7 +63,9 @@ export async function signInByLink(store: Store, token: string): Promise<string>
 }
 
 /**
- * Choose a new password by a mailed link. Every session and every other link of the person ends, and a mail says so.
+ * Choose a new password by a mailed link. Somebody else may have had the old one, and have let a program of theirs in
+ * with it: so not only every session and every other link of the person ends, but also what they let OAuth clients
+ * do, and a consent page that waits is not answered any more. A mail says that the password is another one.
  * Resolves to the person's id. Fails with `link_expired` or `invalid_input`.
  */
 export async function resetPassword(store: Store, token: string, password: string): Promise<string> {
@@ -75,6 +77,9 @@ export async function resetPassword(store: Store, token: string, password: strin
     global.users.proveEmail(userId, email, now()),
     global.sessions.endOthers(userId, '', now()),
     global.links.endAll(userId, now()),
+    // What is being allowed at this moment is one of the grants by now, or finds no page any more.
+    global.oauth.requests.removeOfUser(userId),
+    ...global.oauth.grants.endOfUser(userId, now()),
   ])
   tellPasswordChanged(store, email)
   return userId

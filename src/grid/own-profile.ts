@@ -18,7 +18,9 @@ export async function setOwnName(store: Store, userId: string, name: string): Pr
 
 /**
  * Choose another password. Every session of the person ends, also the one that asks, and every open link; a mail
- * says so. Fails with `invalid_input`, which names `current` or `password`, or `rate_limit_exceeded`.
+ * says so. What they let OAuth clients do goes on: it was never proved by a password, ends on its own page, and
+ * people who change theirs now and then would lose their programs each time. Who lost theirs takes `resetPassword`.
+ * Fails with `invalid_input`, which names `current` or `password`, or `rate_limit_exceeded`.
  */
 export async function changePassword(
   store: Store,

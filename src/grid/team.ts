@@ -15,7 +15,8 @@ export function grantable(role: Role): readonly Role[] {
 
 /**
  * Make a member something else. With the right to manage go the admin keys that they made; with the right to give
- * a role go the invitations to it that they sent; with the right to act, what they let OAuth clients do.
+ * a role go the invitations to it that they sent; with the right to act, what they let OAuth clients do, and the
+ * keys of agents that those fetched.
  * Fails with `not_allowed`, `member_not_found`, `invalid_input` or `last_owner`.
  */
 export async function setMemberRole(
@@ -131,9 +132,13 @@ function endOfRights(account: AccountStore, userId: string, role: Role | undefin
   const given = role === undefined ? [] : grantable(role)
   const mayStill = (permission: Permission) => role !== undefined && allows(role, permission)
   const scopes = [...(mayStill('manage') ? ['admin' as const] : []), ...(mayStill('use') ? ['agent:use' as const] : [])]
+  const keys = [
+    ...(mayStill('manage') ? [] : ['admin_key' as const]),
+    ...(mayStill('use') ? [] : ['agent_key' as const]),
+  ]
   return [
     change.team.endInvitationsBy(userId, given, now()),
-    ...(mayStill('manage') ? [] : [change.keys.revokeOfUser(userId, now())]),
+    change.keys.revokeOfUser(userId, keys, now()),
     // Refused without this too, but only until the role comes back.
     change.grants.revokeOfUser(userId, scopes, now()),
   ]

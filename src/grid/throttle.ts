@@ -66,7 +66,7 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
     { id: `${id}.2`, kind: 'sign_in_crowd', subject: person },
     { id: `${id}.3`, kind: 'sign_in_from', subject: client },
   ]
-  if (!(await take(store, attempts, limits, at))) throw await tooMany(store, limits)
+  if (!(await take(store, attempts, limits, at))) throw await tooMany(store, limits, 'Too many attempts to sign in.')
   return {
     async succeeded() {
       await store.write([
@@ -80,9 +80,23 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
 
 /**
  * Take one mail to `email` on behalf of a client at `address`. False when a limit is reached: of the person, of the
- * client, or of the whole grid, which is an alarm.
+ * client, or of the whole grid, which is an alarm. Strangers must not be told, since it says what others asked for.
  */
 export async function takeMailAttempt(store: Store, email: string, address: string): Promise<boolean> {
+  return (await mailLimitsReached(store, email, address)) === undefined
+}
+
+/**
+ * The same for callers who may learn that others asked for mails to this person. Fails with `rate_limit_exceeded`,
+ * which says when the next one is due.
+ */
+export async function requireMailAttempt(store: Store, email: string, address: string): Promise<void> {
+  const limits = await mailLimitsReached(store, email, address)
+  if (limits) throw await tooMany(store, limits, 'Too many mails were sent.')
+}
+
+/** Take one mail; with the limits, of which some are reached, when it is not taken. */
+async function mailLimitsReached(store: Store, email: string, address: string): Promise<Limit[] | undefined> {
   const at = store.deps.now()
   const id = newId()
   const wide = wideAddress(address)
@@ -96,13 +110,13 @@ export async function takeMailAttempt(store: Store, email: string, address: stri
   const entries = Object.entries(subjects)
   const attempts = entries.map(([kind, [subject]], n) => ({ id: `${id}.${n}`, kind, subject }))
   const limits = entries.flatMap(([kind, [subject, allowed]]) => limitsOf(kind, subject, allowed, at))
-  if (await take(store, attempts, limits, at)) return true
+  if (await take(store, attempts, limits, at)) return undefined
 
   const whole = limits.at(-1)!
   if (await store.global.attempts.blockedSince(whole) !== undefined) {
     store.deps.log.error('The grid sends no more mail this hour', { limit: whole.max })
   }
-  return false
+  return limits
 }
 
 /** Add all attempts if no limit is reached, otherwise none. */
@@ -117,14 +131,18 @@ function limitsOf(kind: string, subject: string, allowed: readonly Rate[], at: n
   return allowed.map(([max, windowMs]) => ({ kind, subject, max, since: at - windowMs }))
 }
 
-async function tooMany(store: Store, limits: Limit[]): Promise<GridError> {
+async function tooMany(store: Store, limits: Limit[], what: string): Promise<GridError> {
   const waits = await Promise.all(limits.map(async (limit) => {
     const blockedSince = await store.global.attempts.blockedSince(limit)
     return blockedSince === undefined ? 0 : blockedSince - limit.since
   }))
   const retryAfterSeconds = Math.max(1, Math.ceil(Math.max(...waits) / second))
-  const wait = retryAfterSeconds < 90 ? `${retryAfterSeconds} seconds` : `${Math.ceil(retryAfterSeconds / 60)} minutes`
-  return new GridError('rate_limit_exceeded', `Too many attempts to sign in. Try again in ${wait}.`, {
+  return new GridError('rate_limit_exceeded', `${what} Try again in ${inWords(retryAfterSeconds)}.`, {
     retryAfterSeconds,
   })
+}
+
+function inWords(seconds: number): string {
+  if (seconds < 90) return `${seconds} seconds`
+  return seconds < 5_400 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3_600)} hours`
 }

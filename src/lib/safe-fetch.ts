@@ -29,6 +29,8 @@ export interface SafeRequest {
   maxBytes?: number
   /** Ends it early. */
   signal?: AbortSignal
+  /** It is a question whether the server can be reached: that it cannot is no warning. */
+  isProbe?: boolean
 }
 
 export interface SafeAnswer {
@@ -87,7 +89,8 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
       }
     } catch (error) {
       const known = asRemoteError(deadline.signal.aborted ? deadline.signal.reason : error, 'bad_answer')
-      options.log.warn('An outbound request failed', { host: url?.host, fault: known.fault, detail: known.detail })
+      const level = request.isProbe ? 'debug' : 'warn'
+      options.log[level]('An outbound request failed', { host: url?.host, fault: known.fault, detail: known.detail })
       throw known
     } finally {
       deadline.clear()

@@ -67,6 +67,9 @@ async function answerTo(parts: AuthorizeParts, request: Request): Promise<Respon
   if (!visitor && isDocumentUrl(query.get('client_id') ?? '')) return signInFirst()
 
   const target = await readTarget(query, parts)
+  // Anybody can register a client: without this, a link to us would lead whoever follows it to any address.
+  // @see RFC 9700 §4.11.2
+  if (!visitor) return signInFirst()
   let wish: Wish
   try {
     wish = readWish(query, parts)
@@ -74,7 +77,6 @@ async function answerTo(parts: AuthorizeParts, request: Request): Promise<Respon
     if (!(error instanceof GridError)) throw error
     return refusedRedirect(target, error, parts.issuer)
   }
-  if (!visitor) return signInFirst()
   return await showPicker(parts, request, query, { target, wish, visitor })
 }
 

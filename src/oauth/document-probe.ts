@@ -19,16 +19,17 @@ const startMs = second
 
 /** `auto`: looks soon after the start and every hour, delaying nobody; until it succeeds, and after it failed, not advertised. */
 export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps): DocumentProbe {
-  let isReached = false
+  let isReached: boolean | undefined
 
   async function look(): Promise<void> {
     const before = isReached
     try {
-      readDocument(probedDocument, await safeFetch(probedDocument, documentLimits))
+      readDocument(probedDocument, await safeFetch(probedDocument, { ...documentLimits, isProbe: true }))
       isReached = true
     } catch {
       isReached = false
     }
+    // A grid without internet stays one for long: it is said once, not with every look.
     if (isReached !== before) log.info('Documents of OAuth clients', { areRead: isReached })
   }
 
@@ -38,7 +39,7 @@ export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping 
     stopping?.addEventListener('abort', () => timers.forEach((timer) => clearTimeout(timer)), { once: true })
   }
   return {
-    areRead: () => oauthCimd === 'on' || (oauthCimd === 'auto' && isReached),
+    areRead: () => oauthCimd === 'on' || (oauthCimd === 'auto' && isReached === true),
     look,
   }
 }

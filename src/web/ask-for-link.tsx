@@ -25,8 +25,10 @@ export function askPages(
   const show = (visit: OpenVisit) => ask(visit, web, path, words)
   get(path, show)
   post(path, async ({ form, address }) => {
-    await askForLink(web.store, kind, { email: form.get('email') ?? '', next: ownPath(form.get('next')) }, address)
-    return { goTo: saying(path, 'link-sent') }
+    const next = ownPath(form.get('next'))
+    await askForLink(web.store, kind, { email: form.get('email') ?? '', next }, address)
+    const onward = next === '/' ? '' : `&next=${encodeURIComponent(next)}`
+    return { goTo: `${saying(path, 'link-sent')}${onward}` }
   }, show)
 }
 
@@ -34,6 +36,7 @@ function ask(visit: OpenVisit, web: Web, path: string, { title, lead, button }: 
   const { csrf, form, query } = visit
   const fault = formFault(visit, path, ['email'])
   const said = noticeOf(query)
+  const next = ownPath(form.get('next') ?? query.get('next'))
   return barePage(
     { title },
     <>
@@ -43,6 +46,12 @@ function ask(visit: OpenVisit, web: Web, path: string, { title, lead, button }: 
           <>
             <Notice kind='good' title='Look into your mailbox'>{said.text}</Notice>
             <MailNote web={web} />
+            {/* A mail does not carry every path, such as a program's request to be let in. */}
+            {next !== '/' && (
+              <p>
+                Signed in by the link, in this browser, you can <a href={next}>go on here</a>.
+              </p>
+            )}
           </>
         )
         : (
@@ -50,7 +59,7 @@ function ask(visit: OpenVisit, web: Web, path: string, { title, lead, button }: 
             <p>{lead}</p>
             {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
             <Form action={path} csrf={csrf}>
-              <input type='hidden' name='next' value={ownPath(form.get('next') ?? query.get('next'))} />
+              <input type='hidden' name='next' value={next} />
               <TextInput
                 name='email'
                 type='email'

@@ -31,8 +31,8 @@ export function claimPages({ get, post }: Pages<OpenVisit>, { store, sessions }:
     try {
       checkClaimant(visit.visitor, claim)
     } catch (error) {
-      if (error instanceof GridError) return wrongPerson(visit, claim)
-      throw error
+      if (!(error instanceof GridError)) throw error
+      return visit.visitor.user.email === claim.ownerEmail ? askForProof(visit, claim) : wrongPerson(visit, claim)
     }
     return await decide(visit, claim, now())
   }
@@ -65,10 +65,11 @@ function decisionOf(form: URLSearchParams): Decision {
   return { keep: those('keep'), discard: those('discard') }
 }
 
-function askForProof({ csrf, param, fault }: OpenVisit, { ownerEmail, agents }: OpenClaim) {
+/** For strangers, and for the person of the mailbox as long as nobody proved it. */
+function askForProof({ visitor, csrf, param, fault }: OpenVisit, { ownerEmail, agents }: OpenClaim) {
   const here = `/claim/${encodeURIComponent(param('token'))}`
   return barePage(
-    { title: 'Claim your agents' },
+    { title: 'Claim your agents', status: visitor ? 403 : 200 },
     <>
       <h1>Claim your agents</h1>
       <p class='soft'>
@@ -80,9 +81,11 @@ function askForProof({ csrf, param, fault }: OpenVisit, { ownerEmail, agents }: 
       <Form action={`${here}/proof`} csrf={csrf}>
         <SubmitButton isWhole>Mail me a link</SubmitButton>
       </Form>
-      <p class='small soft'>
-        You have an account with this address? <a href={`/sign-in?next=${encodeURIComponent(here)}`}>Sign in</a>
-      </p>
+      {!visitor && (
+        <p class='small soft'>
+          You have an account with this address? <a href={`/sign-in?next=${encodeURIComponent(here)}`}>Sign in</a>
+        </p>
+      )}
     </>,
   )
 }

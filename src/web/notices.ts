@@ -16,7 +16,8 @@ const done = {
   deleted: 'Deleted.',
   saved: 'Saved.',
 
-  'link-sent': 'If this address has a user here, a link is on its way. It can be used once, for 15 minutes.',
+  'link-sent':
+    'If this address has a user here, a link is on its way, unless one was sent lately. It works once, for 15 minutes.',
   'verification-sent': 'A link to verify your address is on its way. It can be used once, for 15 minutes.',
   'new-address-sent':
     'If nobody has this address yet, a link is on its way there. It can be used once, for 15 minutes.',
@@ -24,6 +25,8 @@ const done = {
   'address-changed': 'Your address has been changed.',
   'name-changed': 'Your name has been changed.',
   'password-changed': 'Your password has been changed. All your other sessions have ended.',
+  'password-reset':
+    'Your password has been changed. All your other sessions have ended, and no program acts for you any more.',
   'session-ended': 'The session has ended.',
   'grant-ended': 'The program has no access any more.',
   'sessions-ended': 'All your other sessions have ended.',
@@ -33,7 +36,6 @@ const done = {
   'key-deleted': 'The admin key has been deleted. It does not work any more.',
 
   'invited': 'The invitation is on its way. It can be accepted for 24 hours.',
-  'not-mailed': 'The invitation is open, but too many mails were sent. Send it again later.',
   'invitation-withdrawn': 'The invitation has been withdrawn.',
   'joined': 'Welcome to the account.',
   'role-changed': 'The role has been changed.',
@@ -52,5 +54,5 @@ export function saying(path: string, what: Done): string {
 export function noticeOf(query: URLSearchParams): AppFrame['notice'] {
   const code = query.get('done')
   if (code === null || !Object.hasOwn(done, code)) return undefined
-  return { kind: code === 'not-mailed' ? 'warning' : 'good', text: done[code as Done] }
+  return { kind: 'good', text: done[code as Done] }
 }

@@ -6,6 +6,7 @@ import { Form, PasswordInput, SubmitButton } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
 import { askPages } from './ask-for-link.tsx'
 import { formFault } from './faults.ts'
+import { saying } from './notices.ts'
 import type { OpenVisit, Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -27,7 +28,7 @@ export function resetPages(pages: Pages<OpenVisit>, web: Web): void {
   pages.get('/reset/:token', show)
   pages.post('/reset/:token', async ({ request, form, address, param }) => {
     const userId = await resetPassword(store, param('token'), form.get('password') ?? '')
-    return { goTo: '/', cookie: await sessions.begin(request, userId, address) }
+    return { goTo: saying('/', 'password-reset'), cookie: await sessions.begin(request, userId, address) }
   }, show)
 }
 
@@ -39,7 +40,9 @@ function choose(visit: OpenVisit, email: string) {
     <>
       <h1>{words.title}</h1>
       <p>
-        For <strong>{email}</strong>. You are signed out everywhere else.
+        For{' '}
+        <strong>{email}</strong>. You are signed out everywhere else, and programs that you let act for you have to be
+        let in again.
       </p>
       {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
       <Form action={action} csrf={visit.csrf}>

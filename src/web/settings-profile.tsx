@@ -154,6 +154,10 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
   }
   return (
     <Card title='Password' lead='Changing it signs you out everywhere else.'>
+      <p class='soft'>
+        Programs that you let act for you stay signed in. They are listed, and ended, under{' '}
+        <a href={settingsPath(visit, 'sessions')}>Sessions</a>.
+      </p>
       {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
       <Form action={action} csrf={visit.csrf}>
         <PasswordInput

@@ -3,7 +3,9 @@
 import { inviteMember, sendInvitationAgain, type SentInvitation, withdrawInvitation } from '../grid/invitations.ts'
 import { mailInvitation } from '../grid/letters.ts'
 import { grantable, handOverAccount, leaveAccount, removeMember, setMemberRole } from '../grid/team.ts'
+import { requireMailAttempt } from '../grid/throttle.ts'
 import { Notice } from '../html/bits.tsx'
+import type { AccountStore } from '../store/account.ts'
 import { saying } from './notices.ts'
 import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
 import { settingsPage, settingsPath } from './settings.tsx'
@@ -36,21 +38,23 @@ export function teamPages({ get, post }: Pages<Visit>, web: Web): void {
     )
   }
   const path = (visit: Visit) => settingsPath(visit, 'team')
-  const mail = async (visit: Visit, invitation: SentInvitation) => {
+  const mayMail = ({ address }: Visit) => (email: string) => requireMailAttempt(store, email, address)
+  const mail = (visit: Visit, invitation: SentInvitation) => {
     const from = { invitedBy: visit.visitor.user.email, accountName: visit.membership.name }
-    const isSent = await mailInvitation(store, invitation, from, visit.address)
-    return { goTo: saying(path(visit), isSent ? 'invited' : 'not-mailed') }
+    mailInvitation(store, invitation, from)
+    return { goTo: saying(path(visit), 'invited') }
   }
 
   get('/settings/team', show)
   post('/settings/team/invitations', async (visit) => {
     const input = { email: visit.form.get('email') ?? '', role: visit.form.get('role') ?? '' }
-    return await mail(visit, await visit.record('invite_member', input, (account) => inviteMember(account, input)))
+    const invite = (account: AccountStore) => inviteMember(account, input, mayMail(visit))
+    return mail(visit, await visit.record('invite_member', input, invite))
   }, show)
   post('/settings/team/invitations/:invitation/again', async (visit) => {
     const id = visit.param('invitation')
-    const again = await visit.record('invite_member', { id }, (account) => sendInvitationAgain(account, id))
-    return await mail(visit, again)
+    const again = (account: AccountStore) => sendInvitationAgain(account, id, mayMail(visit))
+    return mail(visit, await visit.record('invite_member', { id }, again))
   }, show)
   post('/settings/team/invitations/:invitation/withdraw', async (visit) => {
     const id = visit.param('invitation')

@@ -1,7 +1,6 @@
 /** Limits of sign-ins and mails (security A1, A5). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { sendMail } from '../../src/grid/send-mail.ts'
-import { takeMailAttempt, takeSignInAttempt } from '../../src/grid/throttle.ts'
+import { requireMailAttempt, takeMailAttempt, takeSignInAttempt } from '../../src/grid/throttle.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -152,12 +151,22 @@ describe('mails', () => {
     expect(grid.logs.join('\n')).toMatch(/"level":"error","message":"The grid sends no more mail this hour"/)
   })
 
-  test('a mail is queued within the limits alone', async () => {
-    const mail = { to: ann, kind: 'sign_in', subject: 'x', text: 'y' } as const
+  test.each([
+    [1, 0, 5 * minute, 'Too many mails were sent. Try again in 5 minutes.'],
+    [3, 5 * minute, day - 15 * minute, 'Too many mails were sent. Try again in 24 hours.'],
+  ])('whoever may know is told when the next one is due: after %i', async (count, apartMs, waitMs, message) => {
+    for (let n = 0; n < count; n++) {
+      await requireMailAttempt(grid.store, ann, here)
+      grid.clock.now += apartMs
+    }
 
-    expect(await sendMail(grid.store, mail, here)).toBe(true)
-    expect(await sendMail(grid.store, mail, here)).toBe(false)
-    expect(grid.mails).toEqual([mail])
+    await expect(requireMailAttempt(grid.store, ann, here)).rejects.toMatchObject({
+      code: 'rate_limit_exceeded',
+      message,
+      details: { retryAfterSeconds: waitMs / 1_000 },
+    })
+    grid.clock.now += waitMs
+    await requireMailAttempt(grid.store, ann, here)
   })
 })
 

@@ -431,6 +431,19 @@ test('a private-use scheme and the two exact addresses work', async () => {
   }
 })
 
+test('a stranger is asked who they are before any address of a client is followed, also when it asked wrongly', async () => {
+  const registered = await grid.post(`${issuer}/oauth/register`, { redirect_uris: ['https://phish.example/'] })
+  const client = { client_id: (await registered.json()).client_id, redirect_uri: 'https://phish.example/' }
+  const query = await authorizeQuery(grid, { ...client, response_type: 'token' })
+  const path = `/oauth/authorize?${query}`
+
+  const stranger = await grid.request(`${issuer}${path}`)
+  const known = await browse(grid, grid.ann, path)
+
+  expect(stranger.headers.get('location')).toBe(`/sign-in?next=${encodeURIComponent(path)}`)
+  expect(redirected(known)).toMatchObject({ error: 'unsupported_response_type' })
+})
+
 test('consent is asked again for the same client', async () => {
   await codeFor(grid)
 

@@ -2,7 +2,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { isDocumentUrl } from '../../src/oauth/client-document.ts'
-import type { SafeFetch } from '../../src/lib/safe-fetch.ts'
+import { createSafeFetch, type SafeFetch } from '../../src/lib/safe-fetch.ts'
+import { createLog } from '../../src/log.ts'
 import { documentProbe } from '../../src/oauth/document-probe.ts'
 import { rows } from '../support/database.ts'
 import {
@@ -262,4 +263,25 @@ test('the look follows the network: advertised while the last one succeeded', as
 
   expect(seen).toEqual([false, true, false, true])
   expect(hour).toBe(3_600_000)
+})
+
+test('a grid without internet says so once, and with no look a warning', async () => {
+  const lines: string[] = []
+  const log = createLog('info', (line) => lines.push(line))
+  grid = await oauthGrid({ env: { OAUTH_CIMD: 'off' } })
+  const { deps } = grid
+  const safeFetch = createSafeFetch({
+    config: deps.config,
+    log,
+    ownPorts: new Set(),
+    resolve: () => Promise.reject(new Error('ENOTFOUND')),
+  })
+  const probe = documentProbe({ ...deps, log, safeFetch })
+  for (let times = 0; times < 3; times++) await probe.look()
+
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'info', message: 'Documents of OAuth clients', areRead: false },
+  ])
+  await expect(safeFetch('https://client.example/x', { timeoutMs: 1_000 })).rejects.toThrow()
+  expect(JSON.parse(lines[1])).toMatchObject({ level: 'warn', message: 'An outbound request failed' })
 })

@@ -4,6 +4,7 @@ import type { Role } from '../../src/auth/actor.ts'
 import { listOwnGrants } from '../../src/grid/grants.ts'
 import { leaveAccount, removeMember, setMemberRole } from '../../src/grid/team.ts'
 import {
+  apiKey,
   codeFor,
   exchange,
   type OAuthGrid,
@@ -36,6 +37,7 @@ test.each(ends)('after %s and the old role again: admin %s, agent %s', async (ho
   const { id } = bea.visitor.user
   const asAdmin = await signIn(grid, `admin:${grid.acme.id}`, { browser: bea })
   const asAgent = await signIn(grid, `agent:${grid.alice.id}`, { browser: bea })
+  const key = (await apiKey(grid, asAgent.access_token)).body.apiKey
   const code = await codeFor(grid, `admin:${grid.acme.id}`, { browser: bea })
   const owner = as(grid.ann.visitor.user.id, 'owner')
 
@@ -46,10 +48,22 @@ test.each(ends)('after %s and the old role again: admin %s, agent %s', async (ho
   await setRole(grid, bea, 'admin')
 
   expect([await opens(grid, asAdmin.access_token), await opens(grid, asAgent.access_token)]).toEqual([admin, agent])
+  expect(await opens(grid, key)).toBe(agent)
   const isKept = (kept: string) => kept === '401' ? 400 : 200
   expect((await refresh(grid, asAdmin.refresh_token)).status).toBe(isKept(admin))
   expect((await refresh(grid, asAgent.refresh_token)).status).toBe(isKept(agent))
   expect((await exchange(grid, code)).status).toBe(isKept(admin))
+})
+
+test('a static key that a client fetched is dead with the membership alone, whatever the log of grants says', async () => {
+  const bea = await person(grid, 'member')
+  const { body } = await apiKey(grid, (await signIn(grid, `agent:${grid.alice.id}`, { browser: bea })).access_token)
+  expect(await opens(grid, body.apiKey)).toBe('agent tools')
+
+  for (const [role, answer] of [['viewer', '401'], ['member', 'agent tools']]) {
+    await setRole(grid, bea, role)
+    expect(await opens(grid, body.apiKey)).toBe(answer)
+  }
 })
 
 test('nobody else’s grants end with it, and none of the same person in another account', async () => {

@@ -1,5 +1,6 @@
 /** Revocation (RFC 7009; S-O21, S-O22), grants as people see them, the agent's static key, and the sweep. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { reissueKey } from '../../src/grid/agent-keys.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/grants.ts'
 import { day, minute } from '../../src/lib/time.ts'
 import { bearer } from '../../src/auth/bearer.ts'
@@ -7,6 +8,7 @@ import { postA2a, send03 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
 import { callTool } from '../support/mcp.ts'
 import {
+  apiKey,
   callback,
   codeFor,
   issuer,
@@ -173,18 +175,10 @@ test('owners and admins see and end the grants of their account, and of no other
   expect(await listGrants(grid.acme.store)).toEqual([])
 })
 
-async function apiKey(token: string) {
-  const response = await grid.request(`${issuer}/api/oauth/api-key`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}` },
-  })
-  return { status: response.status, body: await response.json() }
-}
-
 test('an agent that signed in gets a static key, which replaces the one before', async () => {
   const { access_token } = await signIn(grid, agent())
 
-  const { status, body } = await apiKey(access_token)
+  const { status, body } = await apiKey(grid, access_token)
 
   expect(status).toBe(200)
   expect(body).toEqual({
@@ -195,7 +189,7 @@ test('an agent that signed in gets a static key, which replaces the one before',
   expect(await opens(grid, grid.alice.key)).toBe('401')
   expect(await opens(grid, body.apiKey)).toBe('agent tools')
   expect(await opens(grid, grid.bob.key)).toBe('agent tools')
-  const again = await apiKey(access_token)
+  const again = await apiKey(grid, access_token)
   expect(await opens(grid, body.apiKey)).toBe('401')
   expect(await opens(grid, again.body.apiKey)).toBe('agent tools')
 })
@@ -206,8 +200,33 @@ test.each<[string, () => Promise<string> | string, number, string]>([
   ['an admin key', () => grid.acme.adminKey, 400, 'agent_token_required'],
   ['nothing we made', () => 'x', 401, 'unauthenticated'],
 ])('%s gets no static key', async (_, token, status, code) => {
-  expect(await apiKey(await token())).toMatchObject({ status, body: { error: { code } } })
+  expect(await apiKey(grid, await token())).toMatchObject({ status, body: { error: { code } } })
   expect(await opens(grid, grid.alice.key)).toBe('agent tools')
+})
+
+test.each<[string, (id: string, userId: string) => Promise<unknown>]>([
+  ['who gave it', (id, userId) => revokeOwnGrant(grid.store, userId, id)],
+  ['an admin of the account', (id) => revokeGrant(grid.acme.store, id)],
+])('when %s ends a grant, the static key that was fetched with it ends too, and no other', async (_, end) => {
+  const [one, other] = [await signIn(grid, agent()), await signIn(grid, `agent:${grid.bob.id}`)]
+  const [key, otherKey] = [await apiKey(grid, one.access_token), await apiKey(grid, other.access_token)]
+  const { id } = (await listGrants(grid.acme.store)).find(({ entry }) => entry === '@alice')!
+
+  await end(id, grid.ann.visitor.user.id)
+
+  expect(await opens(grid, key.body.apiKey)).toBe('401')
+  expect(await opens(grid, otherKey.body.apiKey)).toBe('agent tools')
+  expect(await opens(grid, grid.acme.adminKey)).toBe('admin tools')
+})
+
+test('a key that an admin made for the agent afterwards outlives the grant', async () => {
+  await apiKey(grid, (await signIn(grid, agent())).access_token)
+  const { apiKey: made } = await reissueKey(grid.acme.store, 'alice')
+  const [{ id }] = await listGrants(grid.acme.store)
+
+  await revokeGrant(grid.acme.store, id)
+
+  expect(await opens(grid, made)).toBe('agent tools')
 })
 
 test('the sweep forgets what has ended, a few at a time, and nothing that lives', async () => {

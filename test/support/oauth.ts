@@ -214,6 +214,15 @@ export async function signIn(
   return body
 }
 
+/** What the exchange of an access token for a static key answers. */
+export async function apiKey(grid: OAuthGrid, token: string) {
+  const response = await grid.request(`${issuer}/api/oauth/api-key`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}` },
+  })
+  return { status: response.status, body: await response.json() }
+}
+
 /** Whether an access token opens the MCP endpoint, and with which tools. */
 export async function opens(grid: OAuthGrid, token: string): Promise<string> {
   const response = await grid.post(gridUrl, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {

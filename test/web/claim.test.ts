@@ -1,6 +1,9 @@
 /** Claiming what signed up. Security: section 4, T5, O15. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { bearer } from '../../src/auth/bearer.ts'
 import { createAgent } from '../../src/grid/agents.ts'
+import { giveBack } from '../../src/grid/hand-outs.ts'
+import { readMessages } from '../../src/grid/mailbox.ts'
 import { type Browser, browser } from '../support/browse.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -126,6 +129,30 @@ test('a merge brings keys, unread mail, sent mail and skills along', async () =>
   ])
 })
 
+test('mail whose reading is under way during a merge comes again, flagged, whatever becomes of that reading', async () => {
+  await grid.setPassword(ann, password)
+  const [one, two] = [await signUp('bean-one', ann), await signUp('bean-two', ann)]
+  const send = (message: string) => callTool(grid, one.key, 'send_message', { to: 'bean-two', message })
+  await send('answered before')
+  await callTool(grid, two.key, 'read_messages')
+  await send('under way')
+  const reader = await bearer(grid.store)(`Bearer ${two.key}`)
+  const { handOut } = await readMessages(reader, {})
+  const proof = browser(grid)
+  await proof.submit(await proofPath(one.path), {})
+
+  await claim(proof, one.path, { into: grid.acme.id })
+  // The reading ends in the account that was left: nobody is there any more, neither to take nor to return anything.
+  await giveBack(reader, handOut!)
+  await send('sent after')
+
+  const { messages } = (await callTool(grid, two.key, 'read_messages')).structured
+  expect(messages).toMatchObject([{ message: 'under way', redelivered: true }, { message: 'sent after' }])
+  expect(messages[1].redelivered).toBeUndefined()
+  expect((await callTool(grid, two.key, 'read_messages')).structured.messages).toEqual([])
+  expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
+})
+
 test('the link alone opens nothing: the agent has it too', async () => {
   const signed = await signUp('zoe-one', zoe)
   await grid.setPassword('ed@evil.example', password)
@@ -151,6 +178,14 @@ test('a person of that address who never proved it is refused, by page and by fo
 
   expect(page.status).toBe(403)
   expect((await person.post(signed.path, { csrf, name: 'Mine', into: grid.acme.id })).status).toBe(403)
+  // Nobody else is meant: the page offers what is missing.
+  grid.clock.now += 5 * 60_000
+  expect(page.text).toContain('show that this mailbox is yours')
+  expect((await person.submit(signed.path, {}, `${signed.path}/proof`)).text).toContain(
+    `A link is on its way to ${ann}`,
+  )
+  const proof = await proofPath(signed.path)
+  expect((await person.submit(proof, {})).text).toContain('@bean-one')
 })
 
 test('a proof link can be looked at five times and used once', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { setUpLink } from '../../src/grid/people.ts'
 import { day } from '../../src/lib/time.ts'
 import { type Browser, browser } from '../support/browse.ts'
+import { rows } from '../support/database.ts'
 import { emptyGrid, type TestGrid, testGrid } from '../support/grid.ts'
 import { mailedPath, password, type Person, person, signedIn } from '../support/people.ts'
 
@@ -132,13 +133,43 @@ test.each(['withdrawn', 'sent again', 'used', 'a day old', 'made up'])(
   },
 )
 
-test('beyond the limit of mails the page says that none was sent', async () => {
+test.each(['asked again', 'sent again'])(
+  'beyond the limit of mails nobody is %s, and the mailed link stays',
+  async (how) => {
+    await invite('bob@people.example')
+    const [{ id }] = await grid.acme.store.read.team.invitations()
+    const repeat = () =>
+      how === 'asked again'
+        ? invite('bob@people.example', 'admin')
+        : ann.submit(team, {}, `${team}/invitations/${id}/again`)
+
+    const page = await repeat()
+
+    expect(page.status).toBe(429)
+    expect(page.headers.get('retry-after')).toBe('300')
+    expect(page.text).toContain('Too many mails were sent. Try again in 5 minutes.')
+    expect(await grid.acme.store.read.team.invitations()).toMatchObject([{ id, role: 'member' }])
+    expect((await browser(grid).open(mailedPath(grid))).text).toContain('Olga invites')
+    grid.clock.now += 5 * 60_000
+    expect((await repeat()).text).toContain('The invitation is on its way')
+    expect(grid.mails).toHaveLength(2)
+  },
+)
+
+test('what is refused takes no mail from anybody', async () => {
   await invite('bob@people.example')
+  const [{ id }] = await grid.acme.store.read.team.invitations()
+  const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
+  const csrf = (await viewer.open(team)).html.match(/name="csrf" value="([^"]+)"/)![1]
+  grid.clock.now += 5 * 60_000
 
-  const page = await invite('bob@people.example')
+  expect((await viewer.post(`${team}/invitations/${id}/again`, { csrf })).status).toBe(403)
+  expect((await viewer.post(`${team}/invitations`, { csrf, email: 'x@people.example', role: 'viewer' })).status).toBe(
+    403,
+  )
+  await invite('olga@acme.example')
 
-  expect(page.text).toContain('too many mails were sent')
-  expect(grid.mails).toHaveLength(1)
+  expect((await rows(grid, "SELECT count(*) AS n FROM attempts WHERE kind = 'mail'"))[0].n).toBe(1)
 })
 
 test('what is wrong stands beside its field, and what was written stays', async () => {

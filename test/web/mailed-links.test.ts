@@ -100,6 +100,19 @@ test.each(['/Your-account-was-stolen', '/accounts/?call=me', 'https://evil.examp
   },
 )
 
+test('whoever signs in by mail on the way to let a program in goes on where they were', async () => {
+  const wish = '/oauth/authorize?client_id=none&state=x%20y'
+  const one = browser(grid)
+
+  const sent = await one.submit(`/sign-in-link?next=${encodeURIComponent(wish)}`, { email }, '/sign-in-link')
+  const onward = sent.html.match(/<a href="([^"]+)">go on here/)![1].replaceAll('&amp;', '&')
+  await one.submit(mailedPath(grid), {})
+
+  expect(onward).toBe(wish)
+  expect((await one.open(onward)).text).toContain('This client is not known here')
+  expect((await one.open('/sign-in-link?done=link-sent&next=https://evil.example')).html).not.toContain('go on here')
+})
+
 test('a sign-in link ends after 15 minutes, and verifies the address', async () => {
   const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false, hasPassword: false })
   const ask = () => browser(grid).submit('/sign-in-link', { email: carl.email })
@@ -143,8 +156,8 @@ test('a new password by link ends every session and every link of the person, an
 
   expect(common.status).toBe(400)
   expect(common.html).toContain('password-error')
-  expect(page.at).toBe(`/accounts/${grid.acme.id}`)
-  expect(page.text).toContain('Acme')
+  expect(page.at).toBe(`/accounts/${grid.acme.id}?done=password-reset`)
+  expect(page.text).toContain('no program acts for you any more')
   expect((await before.open(profile)).at).toMatch(/^\/sign-in/)
   expect((await browser(grid).open(signInLink)).status).toBe(400)
   expect((await browser(grid).open(link)).status).toBe(400)
@@ -163,6 +176,8 @@ test('changing the password needs the current one, and ends the other sessions',
   expect(wrong.status).toBe(400)
   expect(wrong.html).toMatch(/id="current-error".*This is not your current password/)
   expect(right.at).toBe(`${profile}?done=password-changed`)
+  expect(right.text).toContain('Programs that you let act for you stay signed in')
+  expect(right.html).toContain(`href="/accounts/${grid.acme.id}/settings/sessions">Sessions</a>`)
   expect(one.cookies.get('grid-session')).not.toBe(cookie)
   expect((await other.open(profile)).at).toMatch(/^\/sign-in/)
   expect(grid.mails.at(-1)).toMatchObject({ kind: 'password_changed', to: email })
@@ -196,6 +211,20 @@ test('an address is verified by the person it belongs to, and by nobody else', a
   expect(page.text).toContain('Your address is verified')
   expect(await isVerified()).toBe(true)
   expect((await one.open(link)).status).toBe(400)
+})
+
+test('beyond the limit of mails whoever wants to verify their address is told when', async () => {
+  const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false })
+  const one = await signedIn(grid, carl)
+  await one.submit(profile, {}, `${profile}/verify`)
+  const link = mailedPath(grid)
+
+  const page = await one.submit(profile, {}, `${profile}/verify`)
+
+  expect(page.status).toBe(429)
+  expect(page.text).toContain('Too many mails were sent. Try again in 5 minutes.')
+  expect(grid.mails).toHaveLength(1)
+  expect((await one.submit(link, {})).text).toContain('Your address is verified')
 })
 
 test('another address is taken when its mailbox opened the link, and the old one is told', async () => {

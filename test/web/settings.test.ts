@@ -177,6 +177,22 @@ test('a verified person makes another account and owns it', async () => {
   expect((await viewer.open('/')).text).toContain('Acme')
 })
 
+test('of 30 accounts that one person makes at once, 20 are made', async () => {
+  const who = await person(grid)
+  const one = await signedIn(grid, who)
+  const csrf = await csrfAt(one, '/new-account')
+
+  const pages = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => one.post('/new-account', { csrf, name: `Account ${n}` })),
+  )
+
+  const refused = pages.filter(({ status }) => status !== 200)
+  expect(refused.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 400))
+  expect(refused[0].text).toContain('One person can own at most 20 accounts.')
+  expect(await grid.store.global.users.memberships(who.id)).toHaveLength(20)
+  expect((await rows(grid, "SELECT count(*) AS n FROM accounts WHERE name LIKE 'Account %'"))[0].n).toBe(20)
+})
+
 test('whoever is not verified makes no account', async () => {
   const one = await signedIn(grid, await person(grid, { isVerified: false }))
 

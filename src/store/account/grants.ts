@@ -1,7 +1,7 @@
 import { and, desc, eq, exists, gt, isNull, sql } from 'drizzle-orm'
-import { agents, oauthGrants, oauthTokens, users } from '../../../db/schema.ts'
+import { agents, credentials, oauthGrants, oauthTokens, users } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { demand, own, p, type Scope } from '../bound.ts'
+import { demand, own, p, type Scope, type Statement } from '../bound.ts'
 
 /** How many grants one list shows. */
 const maxListed = 200
@@ -34,6 +34,15 @@ export function prepareGrants(db: Db) {
   const isLive = oneLive.prepare()
   const requireLive = demand(db, exists(oneLive))
   const revoke = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` }).where(live).toSQL()
+  const fetchedKeys = db.select({ one: sql`1` }).from(oauthGrants).where(own(
+    oauthGrants,
+    eq(oauthGrants.id, p('id')),
+    eq(oauthGrants.agentId, credentials.agentId),
+    eq(oauthGrants.userId, credentials.userId),
+  ))
+  const revokeKeys = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
+    .where(own(credentials, eq(credentials.kind, sql`'agent_key'`), isNull(credentials.revokedAt), exists(fetchedKeys)))
+    .toSQL()
   const revokeOfUser = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` }).where(own(
     oauthGrants,
     eq(oauthGrants.userId, p('user')),
@@ -52,8 +61,11 @@ export function prepareGrants(db: Db) {
     changes: (scope: Scope) => ({
       /** Fails the unit unless the grant is live when it runs. */
       requireLive: (id: string) => scope.bind(requireLive, { id }),
-      /** End a grant: all its tokens with it. */
-      revoke: (id: string, at: number) => scope.bind(revoke, { id, at }),
+      /** End a grant: all its tokens with it, and the key that its person's clients fetched for the agent. */
+      revoke: (
+        id: string,
+        at: number,
+      ): Statement[] => [scope.bind(revoke, { id, at }), scope.bind(revokeKeys, { id, at })],
       /** End what a person granted, but for the scopes they may still grant. */
       revokeOfUser: (user: string, kept: readonly OAuthScope[], at: number) =>
         scope.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),

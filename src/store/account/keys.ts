@@ -54,7 +54,12 @@ export function prepareKeys(db: Db) {
     isNull(credentials.revokedAt),
   )).toSQL()
   const revokeOfUser = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
-    .where(own(credentials, eq(credentials.userId, p('user')), isNull(credentials.revokedAt))).toSQL()
+    .where(own(
+      credentials,
+      eq(credentials.userId, p('user')),
+      isNull(credentials.revokedAt),
+      sql`${credentials.kind} IN (SELECT value FROM json_each(${p('kinds')}))`,
+    )).toSQL()
   const liveKeysOfAgent = own(
     credentials,
     eq(credentials.agentId, p('agent')),
@@ -93,8 +98,9 @@ export function prepareKeys(db: Db) {
       /** End every key of an agent but one. */
       revokeOthersOfAgent: (agent: string, id: string, at: number) =>
         scope.bind(revokeOthersOfAgent, { agent, id, at }),
-      /** End every admin key that a person made. */
-      revokeOfUser: (user: string, at: number) => scope.bind(revokeOfUser, { user, at }),
+      /** End every key of these kinds that a person is behind. */
+      revokeOfUser: (user: string, kinds: NewKey['kind'][], at: number) =>
+        scope.bind(revokeOfUser, { user, kinds: JSON.stringify(kinds), at }),
       used: (id: string, at: number) => scope.bind(used, { id, at }),
     }),
   }

@@ -1,5 +1,5 @@
 /** Taking over a provisional account: as an account of its own, or into another one of its owner. */
-import { and, asc, count, eq, exists, getTableColumns, isNotNull, isNull, ne, sql } from 'drizzle-orm'
+import { and, asc, count, eq, exists, getTableColumns, inArray, isNotNull, isNull, ne, sql } from 'drizzle-orm'
 import {
   accounts,
   agentAccess,
@@ -140,21 +140,16 @@ export function prepareClaims(db: Db, crossings: Crossings) {
   ).toSQL()
   const sentByKept = db.select({ id: messages.id }).from(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId)))
-  // An answer under way is of the account that ends, which could not give it back any more. So it comes again, flagged.
-  const underWay = db.select({ batchId: openReads.batchId }).from(openReads)
+  // Whether a read in flight reaches anybody is not known here, and whoever made it looks for it in the account left.
+  // So it is given back: what it handed out comes again, flagged.
+  const inFlight = db.select({ batchId: openReads.batchId }).from(openReads)
     .where(and(eq(openReads.accountId, p('from')), keptAgent(openReads.agentId)))
-  const giveBack = db.update(deliveries)
+  const giveBackReads = db.update(deliveries)
     .set({ state: 'unread', batchId: null, readAt: null, returned: sql`${deliveries.returned} + 1` })
-    .where(
-      and(
-        eq(deliveries.accountId, p('from')),
-        isNotNull(deliveries.batchId),
-        sql`${deliveries.batchId} IN ${underWay}`,
-      ),
-    ).toSQL()
-  // Traces of hand-outs stay behind: they lean on the very rows that move.
+    .where(and(eq(deliveries.accountId, p('from')), inArray(deliveries.batchId, inFlight))).toSQL()
   const closeReads = db.delete(openReads)
     .where(and(eq(openReads.accountId, p('from')), keptAgent(openReads.agentId))).toSQL()
+  // Traces of hand-outs stay behind: they lean on the very rows that move.
   const forgetReceived = db.delete(givenBack)
     .where(and(eq(givenBack.accountId, p('from')), keptAgent(givenBack.agentId))).toSQL()
   const forgetSent = db.delete(givenBack)
@@ -179,7 +174,7 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     copySkills,
     moveSkills,
     copyMessages,
-    giveBack,
+    giveBackReads,
     closeReads,
     forgetReceived,
     forgetSent,
@@ -213,6 +208,7 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     ],
     /**
      * Move the kept agents, with their keys, skills and mail, into the account `to`, and close the provisional one.
+     * Mail whose reading is under way is unread again.
      * Fails the unit as `claim` does, and unless the person owns `to`.
      */
     merge: (claim: Claim, to: string): Statement[] => {

@@ -1,12 +1,16 @@
 import { and, eq, inArray, isNotNull, isNull, or } from 'drizzle-orm'
 import { agents, credentials, memberships } from '../../../db/schema.ts'
+import type { Role } from '../../auth/actor.ts'
 import type { Crossings, Db } from '../account.ts'
 import { ask, p } from '../bound.ts'
+import { adminRoles, agentRoles } from './oauth-may-act.ts'
 
 /** A live credential and whom it stands for. */
 export type Credential = NonNullable<
   Awaited<ReturnType<ReturnType<typeof prepareCredentials>['byHash']>>
 >
+
+const whileRoleIs = (roles: readonly Role[]) => or(isNull(credentials.userId), inArray(memberships.role, [...roles]))
 
 export function prepareCredentials(db: Db, crossings: Crossings) {
   const byHash = db.select({
@@ -27,17 +31,16 @@ export function prepareCredentials(db: Db, crossings: Crossings) {
       and(
         eq(memberships.accountId, credentials.accountId),
         eq(memberships.userId, credentials.userId),
-        inArray(memberships.role, ['owner', 'admin']),
       ),
     )
     .where(and(
       eq(credentials.hash, p('hash')),
       isNull(credentials.revokedAt),
-      // An agent key lives with its agent. An admin key made by a person lives with that
-      // person's role; one made on the command line has nobody whose role could end.
+      // An agent key lives with its agent. A key with a person behind it lives with that person's
+      // role too; the others have nobody whose role could end.
       or(
-        and(eq(credentials.kind, 'agent_key'), isNotNull(agents.id)),
-        and(eq(credentials.kind, 'admin_key'), or(isNull(credentials.userId), isNotNull(memberships.userId))),
+        and(eq(credentials.kind, 'agent_key'), isNotNull(agents.id), whileRoleIs(agentRoles)),
+        and(eq(credentials.kind, 'admin_key'), whileRoleIs(adminRoles)),
       ),
     )).limit(1).prepare()
   crossings.set(byHash.getQuery().sql, 'credential by hash')

@@ -65,6 +65,7 @@ export function prepareOAuthRequests(db: Db) {
     .where(eq(oauthRequests.userId, p('userId'))).orderBy(sql`${oauthRequests.expiresAt} DESC`).limit(maxOpen)
   const trim = db.delete(oauthRequests)
     .where(and(eq(oauthRequests.userId, p('userId')), notInArray(oauthRequests.handleHash, newest))).toSQL()
+  const removeOfUser = db.delete(oauthRequests).where(eq(oauthRequests.userId, p('userId'))).toSQL()
   const take = db.update(oauthRequests).set({ usedAt: sql`${p('at')}`, grantId: sql`${p('grantId')}` })
     .where(and(open, or(isNull(oauthRequests.usedAt), eq(oauthRequests.grantId, p('grantId')))))
     .returning({ handleHash: oauthRequests.handleHash }).toSQL()
@@ -82,6 +83,8 @@ export function prepareOAuthRequests(db: Db) {
      * `grantId` names what came of it; null after a refusal.
      */
     take: (proof: RequestProof, grantId: string | null, at: number): Statement => bind(take, { ...proof, grantId, at }),
+    /** The pages of a person that wait for an answer get none. */
+    removeOfUser: (userId: string): Statement => ({ ...bind(removeOfUser, { userId }), rows: maxOpen }),
     removeExpired: (at: number, limit: number): Statement => ({ ...bind(removeExpired, { at, limit }), rows: limit }),
   }
 }

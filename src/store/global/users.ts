@@ -1,4 +1,4 @@
-import { and, eq, exists, isNotNull, isNull, sql } from 'drizzle-orm'
+import { and, count, eq, exists, isNotNull, isNull, sql } from 'drizzle-orm'
 import { accounts, memberships, users } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
 import { ask, bind, demand, p, type Statement } from '../bound.ts'
@@ -50,6 +50,10 @@ export function prepareUsers(db: Db, crossings: Crossings) {
   const proved = db.select({ id: users.id }).from(users)
     .where(and(eq(users.id, p('id')), eq(users.email, p('email')), isNotNull(users.emailVerifiedAt)))
   const requireProved = demand(db, exists(proved))
+  const owned = db.select({ n: count() }).from(memberships)
+    .where(and(eq(memberships.userId, p('id')), eq(memberships.role, sql`'owner'`)))
+  const requireOwnsFewer = demand(db, sql`(${owned}) < ${p('max')}`)
+  crossings.set(requireOwnsFewer.sql, 'accounts a person owns')
   const unchanged = db.select({ id: users.id }).from(users)
     .where(and(eq(users.id, p('id')), eq(users.passwordHash, p('hash'))))
   const requirePassword = demand(db, exists(unchanged))
@@ -80,6 +84,8 @@ export function prepareUsers(db: Db, crossings: Crossings) {
     setEmail: (id: string, email: string, at: number): Statement => bind(setEmail, { id, email, at }),
     /** Fails the unit unless this is the person's address, and proved, when it runs. */
     requireProved: (id: string, email: string): Statement => bind(requireProved, { id, email }),
+    /** Fails the unit unless the person owns fewer accounts than `max` when it runs. */
+    requireOwnsFewer: (id: string, max: number): Statement => bind(requireOwnsFewer, { id, max }),
     /** Fails the unit unless this is still what the person's password is checked against. */
     requirePassword: (id: string, hash: string): Statement => bind(requirePassword, { id, hash }),
   }
