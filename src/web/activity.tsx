@@ -6,7 +6,8 @@ import { appPage } from '../html/layout.tsx'
 import { Pagination, Table } from '../html/table.tsx'
 import { day } from '../lib/time.ts'
 import type { ActivityFilter } from '../store/account/activity-list.ts'
-import { Arguments, Outcome, whoDid } from './activity-rows.tsx'
+import { Happened, Logged, seeing, whoDid } from './activity-rows.tsx'
+import { reasonOf, titleOf } from './activity-words.ts'
 import type { Pages, Visit } from './visit.ts'
 
 const pageSize = 50
@@ -28,6 +29,7 @@ async function show({ account, frame, path, query }: Visit) {
   ])
   const now = account.deps.now()
   const rows = found.slice(0, pageSize)
+  const see = await seeing(account, rows, path)
   const chosen = (name: string) => query.get(name) ?? ''
   const isFiltered = filterNames.some((name) => chosen(name) !== '')
   const place = (changes: Record<string, string>) => addressOf(path('activity'), query, changes)
@@ -36,7 +38,7 @@ async function show({ account, frame, path, query }: Visit) {
     frame('activity'),
     {
       title: 'Activity',
-      lead: 'Every call of an admin tool and every change made here, also the refused ones. Nobody can edit it.',
+      lead: 'What people and programs did in this account, and what was refused. Nobody can edit it.',
     },
     <Card isFlush>
       <QueryForm action={path('activity')}>
@@ -52,11 +54,11 @@ async function show({ account, frame, path, query }: Visit) {
         />
         <Select
           name='tool'
-          label='Tool'
+          label='What'
           value={chosen('tool')}
           options={withChosen(chosen('tool'), [
-            { value: '', title: 'All' },
-            ...tools.map((tool) => ({ value: tool, title: tool })),
+            { value: '', title: 'Anything' },
+            ...tools.map((tool) => ({ value: tool, title: titleOf(tool) })),
           ])}
         />
         <Select
@@ -65,9 +67,9 @@ async function show({ account, frame, path, query }: Visit) {
           value={chosen('outcome')}
           options={withChosen(chosen('outcome'), [
             { value: '', title: 'Any' },
-            { value: 'ok', title: 'ok' },
+            { value: 'ok', title: 'Done' },
             { value: refused, title: 'Refused or failed' },
-          ])}
+          ], reasonOf)}
         />
         <TextInput name='from' label='From (UTC)' type='date' value={chosen('from')} />
         <TextInput name='to' label='To (UTC)' type='date' value={chosen('to')} />
@@ -91,14 +93,12 @@ async function show({ account, frame, path, query }: Visit) {
             rows={rows}
             columns={[
               {
-                title: 'Tool',
-                cell: ({ tool, createdAt }) => (
-                  <div class='whole'>
-                    <code>{tool}</code>
-                    <div class='soft small'>
-                      <Time at={createdAt} now={now} />
-                    </div>
-                  </div>
+                title: 'What',
+                cell: (row) => (
+                  <>
+                    <Happened row={row} see={see} />
+                    <Logged row={row} />
+                  </>
                 ),
               },
               {
@@ -108,13 +108,12 @@ async function show({ account, frame, path, query }: Visit) {
                   return (
                     <span class='roomy' title={row.userEmail ?? undefined}>
                       {who}
-                      <div class='soft small'>{by}</div>
+                      <span class='soft small'>{by}</span>
                     </span>
                   )
                 },
               },
-              { title: 'Arguments', cell: (row) => <Arguments json={row.arguments} /> },
-              { title: 'Outcome', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
+              { title: 'When', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
             ]}
           />
         )}
@@ -134,8 +133,8 @@ async function show({ account, frame, path, query }: Visit) {
 const filterNames = ['who', 'tool', 'outcome', 'from', 'to']
 
 /** The options, and what an address asks for beside them. */
-function withChosen(value: string, options: Option[]): Option[] {
-  return options.some((option) => option.value === value) ? options : [...options, { value, title: value }]
+function withChosen(value: string, options: Option[], titleOf = (value: string) => value): Option[] {
+  return options.some((option) => option.value === value) ? options : [...options, { value, title: titleOf(value) }]
 }
 
 /** What an address asks for. What makes no sense counts as not said. */

@@ -25,7 +25,9 @@ export function oneGuardrailPages({ get, post }: Pages<Visit>): void {
   }, show)
   post('/guardrails/:guardrail/delete', async (visit) => {
     const id = visit.param('guardrail')
-    await visit.record('delete_guardrail', { id }, (account) => deleteGuardrail(account, id))
+    // With its name: nobody can look it up afterwards.
+    const name = (await visit.account.read.guardrails.byId(id))?.name
+    await visit.record('delete_guardrail', { id, name }, (account) => deleteGuardrail(account, id))
     return { goTo: `${visit.path('guardrails')}?done=guardrail-deleted` }
   })
 }

@@ -8,7 +8,7 @@ import { appPage } from '../html/layout.tsx'
 import { day, hour } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { ListedActivity } from '../store/account/activity-list.ts'
-import { Outcome, whoDid } from './activity-rows.tsx'
+import { Happened, type See, seeing, whoDid } from './activity-rows.tsx'
 import type { Visit } from './visit.ts'
 import { AgentName } from './who.tsx'
 
@@ -54,7 +54,7 @@ export async function overview({ account, frame, path, may }: Visit) {
         <HourlyChart id='messages' title='Messages per hour of the last day' bars={figures.bars} />
       </Card>
       <div class='grid halves'>
-        <Lately rows={figures.recent} now={account.deps.now()} path={path} />
+        <Lately rows={figures.recent} see={await seeing(account, figures.recent, path)} now={account.deps.now()} />
         <Queues queues={figures.queues} path={path} />
       </div>
     </>,
@@ -67,12 +67,12 @@ function soft(text: string) {
 
 type Path = Visit['path']
 
-function Lately({ rows, now, path }: { rows: ListedActivity[]; now: number; path: Path }) {
+function Lately({ rows, see, now }: { rows: ListedActivity[]; see: See; now: number }) {
   return (
     <Card
       title='Activity'
       isFlush
-      actions={<ButtonLink href={path('activity')} kind='quiet' isSmall>All activity</ButtonLink>}
+      actions={<ButtonLink href={see.path('activity')} kind='quiet' isSmall>All activity</ButtonLink>}
     >
       {rows.length === 0 && (
         <EmptyState icon='activity' title='Nothing happened yet'>
@@ -86,7 +86,7 @@ function Lately({ rows, now, path }: { rows: ListedActivity[]; now: number; path
             return (
               <li>
                 <div>
-                  <code>{row.tool}</code> {row.outcome !== 'ok' && <Outcome outcome={row.outcome} />}
+                  <Happened row={row} see={see} />
                   <div class='soft small'>{who}, {by}</div>
                 </div>
                 <Time at={row.createdAt} now={now} />

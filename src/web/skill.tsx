@@ -22,7 +22,9 @@ export function oneSkillPages({ get, post }: Pages<Visit>): void {
   }, show)
   post('/skills/:skill/delete', async (visit) => {
     const id = visit.param('skill')
-    await visit.record('delete_skill', { id }, (account) => deleteSkill(account, id))
+    // With its name: nobody can look it up afterwards.
+    const name = (await visit.account.read.skills.byId(id))?.name
+    await visit.record('delete_skill', { id, name }, (account) => deleteSkill(account, id))
     return { goTo: `${visit.path('skills')}?done=skill-deleted` }
   })
 }
