@@ -7,7 +7,7 @@ import { ButtonLink, Checkbox, described, Form, SubmitButton } from '../html/for
 import { Table } from '../html/table.tsx'
 import type { Agent } from '../store/account/agents.ts'
 import type { Attachment, Guardrail } from '../store/account/guardrails.ts'
-import { AccessFields, DescriptionField, RemoteFields, SkillsField } from './agent-fields.tsx'
+import { AccessFields, DescriptionField, policyName, RemoteFields, SkillsField } from './agent-fields.tsx'
 
 interface CardProps {
   action: string
@@ -38,8 +38,10 @@ export function SettingsCard(
         <Facts
           items={[
             ['Description', agent.description || 'none'],
-            ['Access policy', agent.accessPolicy],
-            ['Access list', accessList.map((alias) => `@${alias}`).join(', ') || 'empty'],
+            ['Once public, open to', policyName(agent.accessPolicy)],
+            ...(agent.accessPolicy === 'auto_approve'
+              ? []
+              : [['Listed', accessList.map((alias) => `@${alias}`).join(', ') || 'nobody'] as [string, string]]),
             ...(isRemote ? [['Remote URL', agent.remoteUrl ?? ''] as [string, string]] : []),
           ]}
         />

@@ -41,8 +41,8 @@ export async function overview({ account, frame, path, may }: Visit) {
     frame('overview'),
     { title: 'Overview', lead: 'What your agents wrote in the last day.', actions: newAgent },
     <>
-      <div class='grid'>
-        <Stat label='Messages, last 24 hours' value={sent.toLocaleString('en')} hint={soft('sent by your agents')} />
+      <div class='grid stats'>
+        <Stat label='Messages' value={sent.toLocaleString('en')} hint={soft('sent in the last 24 hours')} />
         <Stat
           label='Agents'
           value={figures.agents.toLocaleString('en')}

@@ -8,8 +8,9 @@ import { appPage } from '../html/layout.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
 import { type FormFault, formFault } from './faults.ts'
-import { AgentLink, counted, OnlyManagers, PageLinks, pageSize, placeOf } from './listing.tsx'
+import { counted, OnlyManagers, PageLinks, pageSize, placeOf } from './listing.tsx'
 import type { Pages, Visit } from './visit.ts'
+import { AgentName } from './who.tsx'
 
 /** The page of one skill, and what can be done there. */
 export function oneSkillPages({ get, post }: Pages<Visit>): void {
@@ -108,7 +109,9 @@ async function show(visit: Visit) {
                   rows={agents}
                   columns={[{
                     title: 'Agent',
-                    cell: ({ alias, description }) => <AgentLink visit={visit} alias={alias}>{description}</AgentLink>,
+                    cell: ({ alias, description }) => (
+                      <AgentName alias={alias} href={visit.path('agents', alias)}>{description}</AgentName>
+                    ),
                   }]}
                 />
                 <PageLinks label='Pages of agents' at={at} total={total} />

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Role } from '../auth/actor.ts'
-import { Avatar, Badge, Card, EmptyState, Notice, Time } from '../html/bits.tsx'
+import { Avatar, Badge, Card, EmptyState, Facts, Notice, Time } from '../html/bits.tsx'
 import { Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
@@ -13,10 +13,10 @@ import type { Visit } from './visit.ts'
 import type { Web } from './web.ts'
 
 const whatRolesMay: Record<Role, string> = {
-  owner: 'everything, also the owners and the account itself',
-  admin: 'agents, channels, skills, guardrails, keys and the people below the owners',
-  member: 'act for the agents of the account',
-  viewer: 'look at everything',
+  owner: 'Everything, also the owners and the account itself.',
+  admin: 'Agents, channels, skills, guardrails, keys and the people below the owners.',
+  member: 'Act for the agents of the account.',
+  viewer: 'Look at everything.',
 }
 
 /** Everybody of the account. `given`: the roles that the visitor may give and take. */
@@ -24,14 +24,7 @@ export function MembersCard(
   { visit, members, given, now }: { visit: Visit; members: Member[]; given: readonly Role[]; now: number },
 ) {
   return (
-    <Card
-      title='People'
-      lead={`What roles may do. ${
-        Object.entries(whatRolesMay).map(([role, what]) => `${role[0].toUpperCase()}${role.slice(1)}: ${what}`).join(
-          '; ',
-        )
-      }.`}
-    >
+    <Card title='People'>
       <Table
         id='members'
         caption='People of the account'
@@ -73,6 +66,10 @@ export function MembersCard(
           },
         ]}
       />
+      <details class='more'>
+        <summary>What each role may do</summary>
+        <Facts items={Object.entries(whatRolesMay)} />
+      </details>
     </Card>
   )
 }
@@ -85,7 +82,7 @@ function RoleOf({ visit, member, given }: { visit: Visit; member: Member; given:
       <select class='input' name='role' aria-label={`Role of ${name || email}`}>
         {given.map((one) => <option value={one} selected={one === role}>{one}</option>)}
       </select>
-      <SubmitButton kind='plain' isSmall>Save</SubmitButton>
+      <SubmitButton kind='plain' isSmall whenChanged>Save</SubmitButton>
     </Form>
   )
 }
@@ -206,7 +203,7 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: Member[] 
               title: name ? `${name} (${email})` : email,
             }))}
           />
-          <SubmitButton kind='danger'>Hand over</SubmitButton>
+          <SubmitButton kind='plain danger'>Hand over</SubmitButton>
         </Form>
       )}
       {isOnlyOwner
@@ -217,6 +214,7 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: Member[] 
             csrf={csrf}
             id='leave'
             label='Leave account'
+            icon='leave'
             question='The admin keys that you made stop working at once. To come back you need an invitation.'
           />
         )}
