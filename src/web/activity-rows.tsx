@@ -50,7 +50,7 @@ export function Logged({ row }: { row: ListedActivity }) {
       <Facts
         items={[
           ['Call', <code>{row.tool}</code>],
-          ['Outcome', row.outcome === 'ok' ? 'ok' : <code>{row.outcome}</code>],
+          ['Outcome', row.outcome],
           ...fields.map(([name, value]): [string, Child] => [name, words(value)]),
           ['Entry', `${row.n}`],
           ...(row.requestId ? [['Request', <code>{row.requestId}</code>] as [string, Child]] : []),
@@ -97,9 +97,9 @@ function toldOf(sentence: string, fields: Record<string, unknown>, see: See): Ch
 }
 
 function shownAt(place: Place, fields: Record<string, unknown>, see: See): Child | undefined {
-  const { from, kind, noun, isMany } = place
+  const { from, kind, noun, isMany, whenNone } = place
   const values = from.flatMap((name) => name in fields ? [fields[name]] : [])
-  if (isMany) return Array.isArray(values[0]) ? severalOf(kind!, values[0], see) : undefined
+  if (isMany) return Array.isArray(values[0]) ? severalOf(kind!, values[0], see) ?? whenNone : undefined
   const refs = values.flatMap((value) => refOf(value) ?? [])
   if (kind === undefined) return refs[0] && <strong>{refs[0]}</strong>
   const ref = refs.find((ref) => see.named(kind, ref)) ?? refs.find((ref) => !isId(ref))
@@ -113,9 +113,9 @@ function shownAt(place: Place, fields: Record<string, unknown>, see: See): Child
     : <Thing kind={kind} called={ref} see={see} />
 }
 
-function severalOf(kind: Named['kind'], values: unknown[], see: See): Child {
+function severalOf(kind: Named['kind'], values: unknown[], see: See): Child | undefined {
   const refs = values.flatMap((value) => refOf(value) ?? []).filter((ref) => !isId(ref) || see.named(kind, ref))
-  if (refs.length === 0) return values.length === 0 ? 'none' : `${values.length}`
+  if (refs.length === 0) return values.length === 0 ? undefined : `${values.length}`
   const more = values.length - Math.min(refs.length, maxListed)
   return (
     <>

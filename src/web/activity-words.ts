@@ -11,21 +11,23 @@ export interface Place {
   noun?: string
   /** An argument that lists several. */
   isMany?: boolean
+  /** For a list of nothing. */
+  whenNone?: string
   otherwise?: string
 }
 
 export const places: Record<string, Place> = {
   agent: { from: ['alias', 'agent', 'id'], kind: 'agent', otherwise: 'an agent' },
-  members: { from: ['members'], kind: 'agent', isMany: true },
+  members: { from: ['members'], kind: 'agent', isMany: true, whenNone: 'nobody' },
   added: { from: ['add'], kind: 'agent', isMany: true },
   removed: { from: ['remove'], kind: 'agent', isMany: true },
   kept: { from: ['kept'], kind: 'agent', isMany: true, otherwise: 'agents that signed up' },
   discarded: { from: ['discarded'], kind: 'agent', isMany: true },
   channel: { from: ['name', 'channel', 'id'], kind: 'channel', otherwise: 'a channel' },
   skill: { from: ['id', 'name'], kind: 'skill', noun: 'skill', otherwise: 'a skill' },
-  skills: { from: ['skills'], kind: 'skill', isMany: true },
+  skills: { from: ['skills'], kind: 'skill', isMany: true, whenNone: 'none' },
   guardrail: { from: ['id', 'name'], kind: 'guardrail', noun: 'guardrail', otherwise: 'a guardrail' },
-  guardrails: { from: ['guardrails'], kind: 'guardrail', isMany: true },
+  guardrails: { from: ['guardrails'], kind: 'guardrail', isMany: true, whenNone: 'none' },
   key: { from: ['name', 'id'], kind: 'admin_key', noun: 'admin key', otherwise: 'an admin key' },
   program: { from: ['id'], kind: 'program', noun: 'program', otherwise: 'a program' },
   member: { from: ['userId', 'email'], kind: 'person', otherwise: 'somebody' },
@@ -118,7 +120,7 @@ export function titleOf(tool: string): string {
 
 /** What has no words of its own is called by its name. */
 function wordsOf(tool: string): Act {
-  return hasWords(tool) ? acts[tool] : ['Call', 'Called', tool.replaceAll(/[_-]/g, ' ')]
+  return hasWords(tool) ? acts[tool] : ['Call', 'Called', tool.replaceAll(/[^a-z0-9]+/gi, ' ')]
 }
 
 const reasons: Record<string, string> = {

@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** The forms on the page of one agent. Who may not change it sees what they hold. */
 import type { GridError } from '../errors.ts'
+import { listedProviders } from '../guardrails/providers.ts'
 import { Badge, Card, EmptyState, Facts } from '../html/bits.tsx'
 import { ButtonLink, Checkbox, described, Form, SubmitButton } from '../html/form.tsx'
 import { Table } from '../html/table.tsx'
@@ -93,6 +94,10 @@ export function SkillsCard(props: CardProps & { skills: { name: string; descript
   )
 }
 
+function providerName(id: string): string {
+  return listedProviders.find((provider) => provider.id === id)?.name ?? id
+}
+
 const directions = [
   { value: '', title: 'not attached' },
   { value: 'both', title: 'both ways' },
@@ -121,7 +126,7 @@ export function GuardrailsCard(
           cell: ({ name, provider, enabled }) => (
             <>
               {name} {!enabled && <Badge kind='warning'>off</Badge>}
-              <div class='soft small'>{provider}</div>
+              <div class='soft small'>{providerName(provider)}</div>
             </>
           ),
         },
@@ -144,7 +149,7 @@ export function GuardrailsCard(
               name={`action-${id}`}
               label={`What ${name} does`}
               options={[
-                { value: '', title: `${action} (its own)` },
+                { value: '', title: `as it says: ${action}` },
                 ...['block', 'redact', 'flag'].map((value) => ({ value, title: value })),
               ]}
               value={value(`action-${id}`)}
