@@ -124,14 +124,13 @@ function Queues({ queues, path }: { queues: { alias: string; unread: number }[];
 }
 
 async function figuresOf(account: AccountStore) {
-  const { activity, agents, overview } = account.read
+  const { activity, overview } = account.read
   const now = account.deps.now()
   // Whole hours: the one that has begun, and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
   const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [total, seen, { unread, longest }, bars, recent] = await Promise.all([
-    agents.total(),
-    overview.seenSince(now - day),
+  const [{ total, seen }, { unread, longest }, bars, recent] = await Promise.all([
+    overview.agents(now - day),
     overview.queues(longestQueues),
     overview.sentPerHour(hours),
     activity.list({ limit: recentRows }),
