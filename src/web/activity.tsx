@@ -83,7 +83,7 @@ async function show({ account, frame, path, query }: Visit) {
           <EmptyState icon='activity' title={isFiltered ? 'Nothing matches' : 'Nothing happened yet'}>
             {isFiltered
               ? 'No call of this account is like that.'
-              : 'What people and admin tools do in this account will stand here.'}
+              : 'What people and programs do in this account is listed here.'}
           </EmptyState>
         )
         : (

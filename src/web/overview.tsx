@@ -76,7 +76,7 @@ function Lately({ rows, see, now }: { rows: ListedActivity[]; see: See; now: num
     >
       {rows.length === 0 && (
         <EmptyState icon='activity' title='Nothing happened yet'>
-          What people and admin tools do in this account will stand here.
+          What people and programs do in this account is listed here.
         </EmptyState>
       )}
       {rows.length > 0 && (

@@ -3,6 +3,7 @@
 import type { Role } from '../auth/actor.ts'
 import { Avatar, Badge, Card, EmptyState, Facts, Notice, Time } from '../html/bits.tsx'
 import { Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
+import { Icon } from '../html/icons.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
 import type { Invitation, Member } from '../store/account/team.ts'
@@ -67,7 +68,9 @@ export function MembersCard(
         ]}
       />
       <details class='more'>
-        <summary>What each role may do</summary>
+        <summary>
+          <Icon name='info' size={16} />What each role may do
+        </summary>
         <Facts items={Object.entries(whatRolesMay)} />
       </details>
     </Card>
@@ -133,7 +136,7 @@ export function InvitationsCard(
       {invitations.length === 0
         ? (
           <EmptyState icon='people' title='Nobody is invited'>
-            Whoever you invite stands here until they come.
+            Whoever you invite is listed here until they come.
           </EmptyState>
         )
         : <Invitations visit={visit} invitations={invitations} given={given} now={now} />}
