@@ -242,7 +242,8 @@ export function ChoiceList(
 
 export interface ButtonProps {
   children: Child
-  kind?: 'main-action' | 'plain' | 'danger' | 'quiet'
+  /** `plain danger` for what cannot be undone and stands beside other things. */
+  kind?: 'main-action' | 'plain' | 'danger' | 'plain danger' | 'quiet'
   /** Sent with the form, where it has several buttons. */
   name?: string
   value?: string
@@ -250,10 +251,12 @@ export interface ButtonProps {
   isSmall?: boolean
   /** Not to be pressed within 500 ms of the page's appearing: for consent (security O7). */
   waits?: boolean
+  /** Offered once something in its form was changed; without script at all times. */
+  whenChanged?: boolean
 }
 
 export function SubmitButton(
-  { children, kind = 'main-action', name, value, isWhole, isSmall, waits }: ButtonProps,
+  { children, kind = 'main-action', name, value, isWhole, isSmall, waits, whenChanged }: ButtonProps,
 ) {
   return (
     <button
@@ -262,6 +265,7 @@ export function SubmitButton(
       name={name}
       value={value}
       data-wait={waits ? '' : undefined}
+      data-when-changed={whenChanged ? '' : undefined}
     >
       {children}
     </button>

@@ -36,6 +36,8 @@ export interface BarePage extends AnswerOptions {
   title: string
   /** Running text without a card, as on the welcome page. */
   isWide?: boolean
+  /** Buttons beside the mark. */
+  actions?: Child
 }
 
 /** A page of the web application: header, navigation, and the content below its title. */
@@ -67,7 +69,7 @@ export function appPage(frame: AppFrame, { title, lead, actions, back, ...option
 }
 
 /** A page that belongs to no account: sign-in, claim, consent, errors. The content brings its `h1`. */
-export function barePage({ title, isWide, ...options }: BarePage, content: Child): Promise<Response> {
+export function barePage({ title, isWide, actions, ...options }: BarePage, content: Child): Promise<Response> {
   return answer(
     { ...options, title, bodyClass: isWide ? 'bare wide' : 'bare' },
     <>
@@ -76,6 +78,7 @@ export function barePage({ title, isWide, ...options }: BarePage, content: Child
           <Mark />
           <span>agent-grid</span>
         </a>
+        {actions && <div class='row'>{actions}</div>}
       </header>
       <main id='content' tabindex={-1}>{content}</main>
     </>,

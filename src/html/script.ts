@@ -10,6 +10,7 @@
  * - `data-filters="id"` on a search field: hides rows of that table that lack the text; how many are left is
  *   written into the element `id-count`.
  * - `data-wait` on a button: disabled for 500 ms after the page appears or comes back (clickjacking, O7).
+ * - `data-when-changed` on a button: not offered until something in its form is changed.
  * - `data-shows="id"` on a button: shows and hides the password in that field.
  * - `data-needs-script` on anything: not there without script (the style sheet does it).
  * - `data-in-view` on anything in a strip that scrolls sideways: scrolled to where it is seen.
@@ -102,6 +103,14 @@ function hold() {
 hold()
 addEventListener('focus', hold)
 document.addEventListener('visibilitychange', () => { if (!document.hidden) hold() })
+
+function offer(form) {
+  for (const button of form.querySelectorAll('[data-when-changed]')) {
+    button.disabled = ![...form.querySelectorAll('option')].some(option => option.selected !== option.defaultSelected)
+  }
+}
+for (const button of document.querySelectorAll('[data-when-changed]')) offer(button.form)
+document.addEventListener('change', event => { if (event.target.form) offer(event.target.form) })
 
 on('click', '[data-shows]', button => {
   const field = byId(button.dataset.shows)

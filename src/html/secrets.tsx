@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import { CsrfField, SubmitButton, TextInput } from './form.tsx'
-import { Icon } from './icons.tsx'
+import { Icon, type IconName } from './icons.tsx'
 
 /** Text to take along: a command, a configuration, a key. `wraps` for long lines without breaks. */
 export function CopyBlock({ id, label, text, wraps }: { id: string; label: string; text: string; wraps?: boolean }) {
@@ -14,6 +14,20 @@ export function CopyBlock({ id, label, text, wraps }: { id: string; label: strin
       </figcaption>
       <pre tabindex={0} aria-label={label}><code id={id}>{text}</code></pre>
     </figure>
+  )
+}
+
+/** A short text that nobody reads and some take along, such as an id. `label` says what it is. */
+export function CopyText({ id, label, text }: { id: string; label: string; text: string }) {
+  return (
+    <span class='copy-text'>
+      <code id={id}>{text}</code>
+      <button type='button' class='button quiet icon small' data-copy={id} data-needs-script>
+        <Icon name='copy' size={14} />
+        <span class='unseen' data-label aria-live='polite'>Copy</span>
+        <span class='unseen'>{label}</span>
+      </button>
+    </span>
   )
 }
 
@@ -73,7 +87,7 @@ export function Secret(
  * `typed` is a word that has to be written before; `fields` are sent along.
  */
 export function ConfirmDelete(
-  { action, csrf, label = 'Delete', question, typed, fields = {}, id = 'confirm', isSmall }: {
+  { action, csrf, label = 'Delete', question, typed, fields = {}, id = 'confirm', icon = 'bin', isSmall }: {
     action: string
     csrf: string
     label?: string
@@ -81,13 +95,14 @@ export function ConfirmDelete(
     typed?: string
     fields?: Record<string, string>
     id?: string
+    icon?: IconName
     isSmall?: boolean
   },
 ) {
   return (
     <details class='confirm' data-menu>
       <summary class={isSmall ? 'button quiet danger small' : 'button plain danger'}>
-        <Icon name='bin' size={16} />
+        <Icon name={icon} size={16} />
         {label}…
       </summary>
       <form class='list' method='post' action={action}>

@@ -16,6 +16,7 @@ import { prepareHandOuts } from './account/hand-outs.ts'
 import { prepareKeys } from './account/keys.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareMailbox } from './account/mailbox.ts'
+import { prepareNames } from './account/names.ts'
 import { prepareOverview } from './account/overview.ts'
 import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
@@ -110,6 +111,7 @@ function prepareNouns(db: Db, crossings: Crossings) {
     keys: prepareKeys(db),
     mailbox: prepareMailbox(db),
     messages: prepareMessages(db),
+    names: prepareNames(db),
     overview: prepareOverview(db),
     profile: prepareProfile(db),
     receipts: prepareReceipts(db),

@@ -6,7 +6,8 @@ import { appPage } from '../html/layout.tsx'
 import { Pagination, Table } from '../html/table.tsx'
 import { day } from '../lib/time.ts'
 import type { ActivityFilter } from '../store/account/activity-list.ts'
-import { Arguments, Outcome, whoDid } from './activity-rows.tsx'
+import { Happened, Logged, seeing, whoDid } from './activity-rows.tsx'
+import { reasonOf, titleOf } from './activity-words.ts'
 import type { Pages, Visit } from './visit.ts'
 
 const pageSize = 50
@@ -28,23 +29,24 @@ async function show({ account, frame, path, query }: Visit) {
   ])
   const now = account.deps.now()
   const rows = found.slice(0, pageSize)
-  const chosen = (name: string) => query.get(name) ?? ''
-  const isFiltered = filterNames.some((name) => chosen(name) !== '')
+  const see = await seeing(account, rows, path)
+  const asked = (name: string) => query.get(name) ?? ''
+  const isFiltered = filterNames.some((name) => asked(name) !== '')
   const place = (changes: Record<string, string>) => addressOf(path('activity'), query, changes)
 
   return appPage(
     frame('activity'),
     {
       title: 'Activity',
-      lead: 'Every call of an admin tool and every change made here, also the refused ones. Nobody can edit it.',
+      lead: 'What people and programs did here, and what was refused. Nobody can edit it.',
     },
     <Card isFlush>
       <QueryForm action={path('activity')}>
         <Select
           name='who'
           label='Who'
-          value={chosen('who')}
-          options={withChosen(chosen('who'), [
+          value={asked('who')}
+          options={withAsked(asked('who'), [
             { value: '', title: 'Anybody' },
             ...people.map(({ id, name, email }) => ({ value: `user:${id}`, title: name || email })),
             ...adminKeys.map(({ id, name, last4 }) => ({ value: `key:${id}`, title: `Key ${name} …${last4}` })),
@@ -52,25 +54,25 @@ async function show({ account, frame, path, query }: Visit) {
         />
         <Select
           name='tool'
-          label='Tool'
-          value={chosen('tool')}
-          options={withChosen(chosen('tool'), [
-            { value: '', title: 'All' },
-            ...tools.map((tool) => ({ value: tool, title: tool })),
+          label='What'
+          value={asked('tool')}
+          options={withAsked(asked('tool'), [
+            { value: '', title: 'Anything' },
+            ...tools.map((tool) => ({ value: tool, title: titleOf(tool) })),
           ])}
         />
         <Select
           name='outcome'
           label='Outcome'
-          value={chosen('outcome')}
-          options={withChosen(chosen('outcome'), [
+          value={asked('outcome')}
+          options={withAsked(asked('outcome'), [
             { value: '', title: 'Any' },
-            { value: 'ok', title: 'ok' },
+            { value: 'ok', title: 'Done' },
             { value: refused, title: 'Refused or failed' },
-          ])}
+          ], reasonOf)}
         />
-        <TextInput name='from' label='From (UTC)' type='date' value={chosen('from')} />
-        <TextInput name='to' label='To (UTC)' type='date' value={chosen('to')} />
+        <TextInput name='from' label='From (UTC)' type='date' value={asked('from')} />
+        <TextInput name='to' label='To (UTC)' type='date' value={asked('to')} />
         <div class='row'>
           <SubmitButton kind='plain'>Filter</SubmitButton>
           {isFiltered && <ButtonLink href={path('activity')} kind='quiet'>Clear</ButtonLink>}
@@ -81,7 +83,7 @@ async function show({ account, frame, path, query }: Visit) {
           <EmptyState icon='activity' title={isFiltered ? 'Nothing matches' : 'Nothing happened yet'}>
             {isFiltered
               ? 'No call of this account is like that.'
-              : 'What people and admin tools do in this account will stand here.'}
+              : 'What people and programs do in this account is listed here.'}
           </EmptyState>
         )
         : (
@@ -91,14 +93,12 @@ async function show({ account, frame, path, query }: Visit) {
             rows={rows}
             columns={[
               {
-                title: 'Tool',
-                cell: ({ tool, createdAt }) => (
-                  <div class='whole'>
-                    <code>{tool}</code>
-                    <div class='soft small'>
-                      <Time at={createdAt} now={now} />
-                    </div>
-                  </div>
+                title: 'What',
+                cell: (row) => (
+                  <>
+                    <Happened row={row} see={see} />
+                    <Logged row={row} />
+                  </>
                 ),
               },
               {
@@ -108,22 +108,21 @@ async function show({ account, frame, path, query }: Visit) {
                   return (
                     <span class='roomy' title={row.userEmail ?? undefined}>
                       {who}
-                      <div class='soft small'>{by}</div>
+                      <span class='soft small'>{by}</span>
                     </span>
                   )
                 },
               },
-              { title: 'Arguments', cell: (row) => <Arguments json={row.arguments} /> },
-              { title: 'Outcome', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
+              { title: 'When', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
             ]}
           />
         )}
-      {(rows.length > 0 || chosen('before') !== '') && (
+      {(rows.length > 0 || asked('before') !== '') && (
         <Pagination
           label='Pages of the log'
           titles={['Newest', 'Older']}
           where={rows.length > 0 && `Entries ${rows.at(-1)!.n} to ${rows[0].n}`}
-          previous={chosen('before') ? place({ before: '' }) : undefined}
+          previous={asked('before') ? place({ before: '' }) : undefined}
           next={found.length > pageSize ? place({ before: String(rows.at(-1)!.n) }) : undefined}
         />
       )}
@@ -134,23 +133,23 @@ async function show({ account, frame, path, query }: Visit) {
 const filterNames = ['who', 'tool', 'outcome', 'from', 'to']
 
 /** The options, and what an address asks for beside them. */
-function withChosen(value: string, options: Option[]): Option[] {
-  return options.some((option) => option.value === value) ? options : [...options, { value, title: value }]
+function withAsked(value: string, options: Option[], titleOf = (value: string) => value): Option[] {
+  return options.some((option) => option.value === value) ? options : [...options, { value, title: titleOf(value) }]
 }
 
 /** What an address asks for. What makes no sense counts as not said. */
 function filterOf(query: URLSearchParams): ActivityFilter {
-  const chosen = (name: string) => query.get(name) || undefined
-  const [, kind, id] = chosen('who')?.match(/^(user|key):(.+)$/) ?? []
-  const outcome = chosen('outcome')
-  const to = dayOf(chosen('to'))
-  const before = Number(chosen('before') ?? NaN)
+  const asked = (name: string) => query.get(name) || undefined
+  const [, kind, id] = asked('who')?.match(/^(user|key):(.+)$/) ?? []
+  const outcome = asked('outcome')
+  const to = dayOf(asked('to'))
+  const before = Number(asked('before') ?? NaN)
   return {
-    tool: chosen('tool'),
+    tool: asked('tool'),
     ...(outcome === refused ? { isRefused: true } : { outcome }),
     ...(kind === 'user' && { userId: id }),
     ...(kind === 'key' && { credentialId: id }),
-    since: dayOf(chosen('from')),
+    since: dayOf(asked('from')),
     until: to === undefined ? undefined : to + day,
     before: Number.isSafeInteger(before) ? before : undefined,
   }
@@ -164,9 +163,9 @@ function dayOf(text: string | undefined): number | undefined {
 
 /** The same page with some of its choices changed; the empty one goes. */
 function addressOf(path: string, query: URLSearchParams, changes: Record<string, string>): string {
-  const chosen = [...filterNames, 'before'].map((
+  const asked = [...filterNames, 'before'].map((
     name,
   ): [string, string] => [name, changes[name] ?? query.get(name) ?? ''])
-  const search = new URLSearchParams(chosen.filter(([, value]) => value !== '')).toString()
+  const search = new URLSearchParams(asked.filter(([, value]) => value !== '')).toString()
   return search === '' ? path : `${path}?${search}`
 }

@@ -2,12 +2,13 @@
 /** @jsxImportSource hono/jsx */
 /** The forms on the page of one agent. Who may not change it sees what they hold. */
 import type { GridError } from '../errors.ts'
+import { listedProviders } from '../guardrails/providers.ts'
 import { Badge, Card, EmptyState, Facts } from '../html/bits.tsx'
 import { ButtonLink, Checkbox, described, Form, SubmitButton } from '../html/form.tsx'
 import { Table } from '../html/table.tsx'
 import type { Agent } from '../store/account/agents.ts'
 import type { Attachment, Guardrail } from '../store/account/guardrails.ts'
-import { AccessFields, DescriptionField, RemoteFields, SkillsField } from './agent-fields.tsx'
+import { AccessFields, DescriptionField, policyName, RemoteFields, SkillsField } from './agent-fields.tsx'
 
 interface CardProps {
   action: string
@@ -38,8 +39,10 @@ export function SettingsCard(
         <Facts
           items={[
             ['Description', agent.description || 'none'],
-            ['Access policy', agent.accessPolicy],
-            ['Access list', accessList.map((alias) => `@${alias}`).join(', ') || 'empty'],
+            ['Once public, open to', policyName(agent.accessPolicy)],
+            ...(agent.accessPolicy === 'auto_approve'
+              ? []
+              : [['Listed', accessList.map((alias) => `@${alias}`).join(', ') || 'nobody'] as [string, string]]),
             ...(isRemote ? [['Remote URL', agent.remoteUrl ?? ''] as [string, string]] : []),
           ]}
         />
@@ -91,6 +94,10 @@ export function SkillsCard(props: CardProps & { skills: { name: string; descript
   )
 }
 
+function providerName(id: string): string {
+  return listedProviders.find((provider) => provider.id === id)?.name ?? id
+}
+
 const directions = [
   { value: '', title: 'not attached' },
   { value: 'both', title: 'both ways' },
@@ -119,7 +126,7 @@ export function GuardrailsCard(
           cell: ({ name, provider, enabled }) => (
             <>
               {name} {!enabled && <Badge kind='warning'>off</Badge>}
-              <div class='soft small'>{provider}</div>
+              <div class='soft small'>{providerName(provider)}</div>
             </>
           ),
         },
@@ -142,7 +149,7 @@ export function GuardrailsCard(
               name={`action-${id}`}
               label={`What ${name} does`}
               options={[
-                { value: '', title: `${action} (its own)` },
+                { value: '', title: `as it says: ${action}` },
                 ...['block', 'redact', 'flag'].map((value) => ({ value, title: value })),
               ]}
               value={value(`action-${id}`)}

@@ -17,6 +17,11 @@ export const types: { value: AgentType; title: string; hint: string }[] = [
   { value: 'human', title: 'Human', hint: 'A person; their messages say so.' },
 ]
 
+/** `MCP`, `A2A` or `Human`. */
+export function typeName(type: AgentType): string {
+  return types.find(({ value }) => value === type)!.title
+}
+
 const visibilities: { value: Visibility; title: string; hint: string }[] = [
   { value: 'private', title: 'Private', hint: 'This account alone can find it and write to it.' },
   { value: 'public', title: 'Public', hint: 'Agents of other accounts can too, as the policy says.' },
@@ -27,6 +32,11 @@ const policies: { value: AccessPolicy; title: string; hint: string }[] = [
   { value: 'allow_list', title: 'Only those listed', hint: 'All others are told that it does not exist.' },
   { value: 'block_list', title: 'Everybody but those listed', hint: 'Those listed are told that it does not exist.' },
 ]
+
+/** Who of other accounts may write to it, in words. */
+export function policyName(policy: AccessPolicy): string {
+  return policies.find(({ value }) => value === policy)!.title
+}
 
 export function DescriptionField({ value, error }: AgentFieldsProps) {
   return (
@@ -112,8 +122,8 @@ export function SkillsField({ value, error }: AgentFieldsProps) {
   return (
     <TextArea
       name='skills'
-      label='Skills'
-      hint='One name per line. Names that are new become skills of the account.'
+      label='Names of skills'
+      hint='One per line. Names that are new become skills of the account.'
       isOptional
       rows={3}
       value={value('skills')}

@@ -5,8 +5,9 @@ import { AgentIcon } from '../html/agent-icon.tsx'
 import { Badge, Card, Facts, Notice, Time } from '../html/bits.tsx'
 import { Form, SubmitButton } from '../html/form.tsx'
 import { appPage } from '../html/layout.tsx'
-import { ConfirmDelete } from '../html/secrets.tsx'
+import { ConfirmDelete, CopyText } from '../html/secrets.tsx'
 import { GuardrailsCard, SettingsCard, SkillsCard } from './agent-cards.tsx'
+import { typeName } from './agent-fields.tsx'
 import { Connect } from './connect.tsx'
 import type { Visit } from './visit.ts'
 
@@ -50,12 +51,12 @@ export async function showAgent(visit: Visit, refused?: AgentForm) {
         <Card title='At a glance' actions={<AgentIcon alias={agent.alias} size={36} />}>
           <Facts
             items={[
-              ['Type', agent.type],
+              ['Type', typeName(agent.type)],
               [
                 'Visibility',
                 agent.visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>,
               ],
-              ['Queue', `${unread.toLocaleString('en')} unread`],
+              ['Mailbox', `${unread.toLocaleString('en')} unread`],
               ['Last seen', time(agent.lastSeenAt)],
               ['Created', time(agent.createdAt)],
               ...(settings.signupAddress === null ? [] : [
@@ -63,7 +64,7 @@ export async function showAgent(visit: Visit, refused?: AgentForm) {
                 ['Signed up for', settings.signupEmail],
               ] as [string, string][]),
               ...(trial ? [['Trial', `${trial.used} of ${trial.max} messages used`] as [string, string]] : []),
-              ['Id', <code>{agent.id}</code>],
+              ['Id', <CopyText id='agent-id' label='the id of the agent' text={agent.id} />],
             ]}
           />
         </Card>
@@ -84,6 +85,7 @@ export async function showAgent(visit: Visit, refused?: AgentForm) {
                 action={`${here}/key`}
                 csrf={csrf}
                 label='Replace the key'
+                icon='again'
                 question='The old key ends at once. The new one is shown once, to be given to its client.'
               />
             )

@@ -1,17 +1,18 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { Badge, Card, EmptyState, Time } from '../html/bits.tsx'
-import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../html/form.tsx'
+import { ButtonLink } from '../html/form.tsx'
 import { Icon } from '../html/icons.tsx'
 import { appPage } from '../html/layout.tsx'
-import { Pagination, Table } from '../html/table.tsx'
+import { Table } from '../html/table.tsx'
 import type { AccountStore } from '../store/account.ts'
 import { agentActions } from './agent-actions.tsx'
+import { typeName } from './agent-fields.tsx'
+import { NothingFound, PageLinks, pageSize, placeOf, SearchBar } from './listing.tsx'
 import { newAgentPages } from './new-agent.tsx'
 import type { Pages, Visit } from './visit.ts'
 import { AgentName } from './who.tsx'
 
-const pageSize = 50
 const shownSkills = 3
 
 /** The agents of an account: all of them, one of them, and a new one. */
@@ -23,15 +24,9 @@ export function agentPages(pages: Pages<Visit>): void {
 
 async function list({ account, frame, path, query, may }: Visit) {
   const now = account.deps.now()
-  const search = (query.get('search') ?? '').trim()
-  const page = Math.max(1, Math.trunc(Number(query.get('page')) || 1))
-  const first = (page - 1) * pageSize
-  const { rows, found } = await findAgents(account, search, first)
-  const place = (page: number) => {
-    const chosen = new URLSearchParams({ ...(search && { search }), ...(page > 1 && { page: String(page) }) })
-      .toString()
-    return path('agents') + (chosen && `?${chosen}`)
-  }
+  const at = { ...placeOf(query), path: path('agents') }
+  const { search } = at
+  const { rows, found } = await findAgents(account, search, at.offset)
   const newAgent = may('manage') && (
     <ButtonLink href={path('new-agent')} kind='main-action'>
       <Icon name='plus' />New agent
@@ -47,32 +42,14 @@ async function list({ account, frame, path, query, may }: Visit) {
       actions: !isEmpty && newAgent,
     },
     <Card isFlush>
-      {!isEmpty && (
-        <QueryForm action={path('agents')}>
-          <TextInput
-            name='search'
-            label='Search'
-            type='search'
-            placeholder='Alias, description or skill'
-            value={search}
-          />
-          <div class='row'>
-            <SubmitButton kind='plain'>Search</SubmitButton>
-            {search && <ButtonLink href={path('agents')} kind='quiet'>Clear</ButtonLink>}
-          </div>
-        </QueryForm>
-      )}
+      {!isEmpty && <SearchBar path={path('agents')} label='Find an alias, description or skill' search={search} />}
       {isEmpty && (
         <EmptyState icon='agents' title='Bring your first agent' action={newAgent}>
           Give it an alias, and paste the configuration you get into its client.
           {!may('manage') && ' Owners and admins of the account can make one.'}
         </EmptyState>
       )}
-      {!isEmpty && rows.length === 0 && (
-        <EmptyState icon='search' title='Nobody is found'>
-          {search ? `No alias, description or skill has “${search}” in it.` : 'The list is not that long.'}
-        </EmptyState>
-      )}
+      {rows.length === 0 && search !== '' && <NothingFound {...at} where='alias, description or skills' />}
       {rows.length > 0 && (
         <Table
           id='agents'
@@ -83,12 +60,12 @@ async function list({ account, frame, path, query, may }: Visit) {
               title: 'Agent',
               cell: ({ alias, description }) => (
                 <AgentName alias={alias} href={path('agents', alias)}>
-                  {description && <div class='soft small cut'>{description}</div>}
+                  {description}
                 </AgentName>
               ),
             },
             { title: 'Skills', cell: ({ skills }) => <SkillBadges names={skillNames(skills)} /> },
-            { title: 'Type', cell: ({ type }) => <span class='whole'>{type}</span> },
+            { title: 'Type', cell: ({ type }) => <span class='whole'>{typeName(type)}</span> },
             {
               title: 'Visibility',
               cell: ({ visibility }) =>
@@ -107,16 +84,7 @@ async function list({ account, frame, path, query, may }: Visit) {
           ]}
         />
       )}
-      {(rows.length > 0 || page > 1) && (
-        <Pagination
-          label='Pages of the list'
-          titles={['Previous', 'Next']}
-          where={rows.length > 0 &&
-            `${first + 1} to ${first + rows.length} of ${found.toLocaleString('en')}`}
-          previous={page > 1 ? place(page - 1) : undefined}
-          next={first + rows.length < found && rows.length > 0 ? place(page + 1) : undefined}
-        />
-      )}
+      <PageLinks label='Pages of the list' at={at} total={found} />
     </Card>,
   )
 }

@@ -2,11 +2,12 @@
 /** @jsxImportSource hono/jsx */
 import { askForLink } from '../grid/mailbox-proofs.ts'
 import { Notice } from '../html/bits.tsx'
-import { Form, SubmitButton, TextInput } from '../html/form.tsx'
+import { Form, SubmitButton } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
 import { formFault } from './faults.ts'
 import { MailNote } from './mail-note.tsx'
 import { noticeOf, saying } from './notices.ts'
+import { EmailField } from './person-fields.tsx'
 import { type OpenVisit, ownPath, type Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -60,16 +61,7 @@ function ask(visit: OpenVisit, web: Web, path: string, { title, lead, button }: 
             {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
             <Form action={path} csrf={csrf}>
               <input type='hidden' name='next' value={next} />
-              <TextInput
-                name='email'
-                type='email'
-                label='E-mail'
-                value={form.get('email') ?? ''}
-                error={fault.email}
-                autocomplete='username'
-                isRequired
-                isFocused
-              />
+              <EmailField value={form.get('email') ?? ''} error={fault.email} isFocused />
               <SubmitButton isWhole>{button}</SubmitButton>
             </Form>
           </>

@@ -10,8 +10,9 @@ import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
 import { AddMembers, maxOffered, namedAgents } from './add-members.tsx'
 import { formFault } from './faults.ts'
-import { AgentLink, counted, OnlyManagers, PageLinks, pageSize, type Place, placeOf } from './listing.tsx'
+import { counted, OnlyManagers, PageLinks, pageSize, type Place, placeOf } from './listing.tsx'
 import type { Pages, Visit } from './visit.ts'
+import { AgentName } from './who.tsx'
 
 /** The page of one channel, and what can be done there. */
 export function oneChannelPages({ get, post }: Pages<Visit>): void {
@@ -142,7 +143,9 @@ function Members({ visit, channel, around }: { visit: Visit; channel: Channel; a
         columns={[
           {
             title: 'Agent',
-            cell: ({ alias, description }) => <AgentLink visit={visit} alias={alias}>{description}</AgentLink>,
+            cell: ({ alias, description }) => (
+              <AgentName alias={alias} href={visit.path('agents', alias)}>{description}</AgentName>
+            ),
           },
           { title: 'Since', cell: ({ joinedAt }) => <Time at={joinedAt} now={now} /> },
           ...(mayManage

@@ -3,8 +3,10 @@
 import { openClaim } from '../grid/claim.ts'
 import { mailClaim, openProof, useProof } from '../grid/claim-proof.ts'
 import { Notice } from '../html/bits.tsx'
-import { Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
+import { Form, SubmitButton } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
+import { formFault } from './faults.ts'
+import { NameField, NewPasswordField } from './person-fields.tsx'
 import type { OpenVisit, Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -28,9 +30,11 @@ export function claimProofPages({ get, post }: Pages<OpenVisit>, { store, sessio
     }
   }, show)
 
-  async function show({ csrf, form, fault, param }: OpenVisit): Promise<Response> {
+  async function show(visit: OpenVisit): Promise<Response> {
+    const { csrf, form, param } = visit
     const { email, isKnown } = await openProof(store, param('proof'))
-    const field = (name: string) => ({ name, error: fault?.details.field === name ? fault.message : undefined })
+    const action = `/claim/${encodeURIComponent(param('token'))}/${encodeURIComponent(param('proof'))}`
+    const fault = formFault(visit, action, ['name', 'password'])
     return await barePage(
       { title: 'Your mailbox' },
       <>
@@ -39,25 +43,12 @@ export function claimProofPages({ get, post }: Pages<OpenVisit>, { store, sessio
           {isKnown ? <>Go on as</> : <>You are new on {new URL(config.appUrl).host}. You sign in with</>}{' '}
           <strong>{email}</strong>.
         </p>
-        {fault && !fault.details.field && <Notice kind='bad'>{fault.message}</Notice>}
-        <Form action={`/claim/${encodeURIComponent(param('token'))}/${encodeURIComponent(param('proof'))}`} csrf={csrf}>
+        {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+        <Form action={action} csrf={csrf}>
           {!isKnown && (
             <>
-              <TextInput
-                {...field('name')}
-                label='Your name'
-                autocomplete='name'
-                maxLength={80}
-                isRequired
-                value={form.get('name') ?? ''}
-              />
-              <PasswordInput
-                {...field('password')}
-                label='Password'
-                hint='10 characters or more. Without one you sign in by mailed links.'
-                autocomplete='new-password'
-                isOptional
-              />
+              <NameField value={form.get('name') ?? ''} error={fault.name} />
+              <NewPasswordField error={fault.password} isOptional />
             </>
           )}
           <SubmitButton isWhole>Continue</SubmitButton>

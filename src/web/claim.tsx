@@ -11,7 +11,7 @@ import {
   openClaim,
 } from '../grid/claim.ts'
 import { AgentIcon } from '../html/agent-icon.tsx'
-import { EmptyState, Notice, Time } from '../html/bits.tsx'
+import { Card, EmptyState, Notice, Time } from '../html/bits.tsx'
 import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
 import { Table } from '../html/table.tsx'
@@ -129,50 +129,52 @@ function decide({ visitor, csrf, form, fault, param }: OpenVisit, { agents, owne
       </div>
       {fault && !fault.details.field && <Notice kind='bad'>{fault.message}</Notice>}
       <Form action={`/claim/${encodeURIComponent(param('token'))}`} csrf={csrf}>
-        <Table
-          id='agents'
-          caption='Agents that signed up for you'
-          rows={agents}
-          columns={[
-            {
-              title: 'Agent',
-              cell: ({ alias, description }) => (
-                <div class='who'>
-                  <AgentIcon alias={alias} />
-                  <div>
-                    @{alias}
-                    {description && <div class='soft small'>{description}</div>}
+        <Card isFlush>
+          <Table
+            id='agents'
+            caption='Agents that signed up for you'
+            rows={agents}
+            columns={[
+              {
+                title: 'Agent',
+                cell: ({ alias, description }) => (
+                  <div class='who'>
+                    <AgentIcon alias={alias} />
+                    <div>
+                      @{alias}
+                      {description && <div class='soft small'>{description}</div>}
+                    </div>
                   </div>
-                </div>
-              ),
-            },
-            { title: 'Signed up', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-            { title: 'From', cell: ({ address }) => <code>{address ?? 'unknown'}</code> },
-            {
-              title: 'Last seen',
-              cell: ({ lastSeenAt }) => lastSeenAt === null ? 'never' : <Time at={lastSeenAt} now={now} />,
-            },
-            {
-              title: 'Decision',
-              cell: ({ id, alias }) => (
-                <fieldset class='choices line'>
-                  <legend class='unseen'>What becomes of @{alias}</legend>
-                  {(['keep', 'discard'] as const).map((choice) => (
-                    <label class='choice'>
-                      <input
-                        type='radio'
-                        name={`agent-${id}`}
-                        value={choice}
-                        checked={(form.get(`agent-${id}`) ?? 'keep') === choice}
-                      />
-                      <span>{choice === 'keep' ? 'Keep' : 'Discard'}</span>
-                    </label>
-                  ))}
-                </fieldset>
-              ),
-            },
-          ]}
-        />
+                ),
+              },
+              { title: 'Signed up', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+              { title: 'From', cell: ({ address }) => <code>{address ?? 'unknown'}</code> },
+              {
+                title: 'Last seen',
+                cell: ({ lastSeenAt }) => lastSeenAt === null ? 'never' : <Time at={lastSeenAt} now={now} />,
+              },
+              {
+                title: 'Decision',
+                cell: ({ id, alias }) => (
+                  <fieldset class='choices line'>
+                    <legend class='unseen'>What becomes of @{alias}</legend>
+                    {(['keep', 'discard'] as const).map((choice) => (
+                      <label class='choice'>
+                        <input
+                          type='radio'
+                          name={`agent-${id}`}
+                          value={choice}
+                          checked={(form.get(`agent-${id}`) ?? 'keep') === choice}
+                        />
+                        <span>{choice === 'keep' ? 'Keep' : 'Discard'}</span>
+                      </label>
+                    ))}
+                  </fieldset>
+                ),
+              },
+            ]}
+          />
+        </Card>
         {owned.length > 0 && (
           <Select
             name='into'
@@ -184,17 +186,20 @@ function decide({ visitor, csrf, form, fault, param }: OpenVisit, { agents, owne
             ]}
           />
         )}
-        <TextInput
-          name='name'
-          label='Name of the new account'
-          hint={owned.length > 0 && 'Only if they go into a new one.'}
-          isOptional={owned.length > 0}
-          isRequired={owned.length === 0}
-          maxLength={80}
-          value={form.get('name') ?? ''}
-          error={faultOf('name')}
-        />
-        <SubmitButton>Claim</SubmitButton>
+        <div class={owned.length > 0 ? 'when-new' : undefined}>
+          <TextInput
+            name='name'
+            label='Name of the new account'
+            hint='A company, a team or a project. It can be changed later.'
+            isRequired={owned.length === 0}
+            maxLength={80}
+            value={form.get('name') ?? ''}
+            error={faultOf('name')}
+          />
+        </div>
+        <div class='row'>
+          <SubmitButton>Claim {agents.length === 1 ? 'this agent' : 'these agents'}</SubmitButton>
+        </div>
       </Form>
     </>,
   )

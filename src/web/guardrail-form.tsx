@@ -6,6 +6,7 @@ import { type ListedProvider, listedProviders } from '../guardrails/providers.ts
 import { Card, Notice } from '../html/bits.tsx'
 import { ButtonLink, Checkbox, ChoiceList, Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
 import { appPage } from '../html/layout.tsx'
+import { chosen } from './choice.ts'
 import { formFault } from './faults.ts'
 import { OnlyManagers } from './listing.tsx'
 import { type Schema, SchemaFields, sent } from './schema-form.tsx'
@@ -73,16 +74,12 @@ export function settingsOf(provider: ListedProvider, form: URLSearchParams): Gua
   return {
     name: form.get('name') ?? '',
     config: sent(provider.configSchema as Schema, form, 'config'),
-    action: chosen(form.get('action'), actions),
-    onFailure: chosen(form.get('onFailure'), failures),
+    action: chosen(form, 'action', actions.map(({ value }) => value)),
+    onFailure: chosen(form, 'onFailure', failures.map(({ value }) => value)),
     enabled: form.has('enabled'),
     // A new one takes the place of the old one, also when that is to go.
     token: token !== '' ? token : form.has('removeToken') ? null : undefined,
   }
-}
-
-function chosen<T extends string>(value: string | null, options: readonly { value: T }[]): T | undefined {
-  return options.find((option) => option.value === value)?.value
 }
 
 /** What the form starts from. */

@@ -8,9 +8,10 @@ import { appPage } from '../html/layout.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
 import { actions, failures, GuardrailForm, providerOf, settingsOf } from './guardrail-form.tsx'
-import { AgentLink, counted, OnlyManagers, PageLinks, pageSize, placeOf } from './listing.tsx'
+import { counted, OnlyManagers, PageLinks, pageSize, placeOf } from './listing.tsx'
 import { labelOf, type Schema } from './schema-form.tsx'
 import type { Pages, Visit } from './visit.ts'
+import { AgentName } from './who.tsx'
 
 type Guardrail = NonNullable<Awaited<ReturnType<Visit['account']['read']['guardrails']['byId']>>>
 
@@ -25,7 +26,9 @@ export function oneGuardrailPages({ get, post }: Pages<Visit>): void {
   }, show)
   post('/guardrails/:guardrail/delete', async (visit) => {
     const id = visit.param('guardrail')
-    await visit.record('delete_guardrail', { id }, (account) => deleteGuardrail(account, id))
+    // With its name: nobody can look it up afterwards.
+    const name = (await visit.account.read.guardrails.byId(id))?.name
+    await visit.record('delete_guardrail', { id, name }, (account) => deleteGuardrail(account, id))
     return { goTo: `${visit.path('guardrails')}?done=guardrail-deleted` }
   })
 }
@@ -81,7 +84,10 @@ async function show(visit: Visit) {
                   caption={`Agents that ${guardrail.name} is attached to`}
                   rows={agents}
                   columns={[
-                    { title: 'Agent', cell: ({ alias }) => <AgentLink visit={visit} alias={alias} /> },
+                    {
+                      title: 'Agent',
+                      cell: ({ alias }) => <AgentName alias={alias} href={visit.path('agents', alias)} />,
+                    },
                     { title: 'Messages', cell: ({ direction }) => directions[direction] },
                     {
                       title: 'Action',

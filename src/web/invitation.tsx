@@ -2,10 +2,11 @@
 /** @jsxImportSource hono/jsx */
 import { acceptInvitation, openInvitation, registerInvited } from '../grid/invitations.ts'
 import { Notice } from '../html/bits.tsx'
-import { ButtonLink, Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
+import { ButtonLink, Form, SubmitButton } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
 import { formFault } from './faults.ts'
 import { saying } from './notices.ts'
+import { NameField, NewPasswordField } from './person-fields.tsx'
 import { type OpenVisit, type Pages, signedIn, signInPath } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -72,25 +73,8 @@ function Register({ visit, action, email }: { visit: OpenVisit; action: string; 
     <>
       {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
       <Form action={action} csrf={visit.csrf}>
-        <TextInput
-          name='name'
-          label='Your name'
-          value={visit.form.get('name') ?? ''}
-          error={fault.name}
-          autocomplete='name'
-          maxLength={80}
-          isRequired
-          isFocused
-        />
-        <input type='hidden' name='email' value={email} autocomplete='username' />
-        <PasswordInput
-          name='password'
-          label='Password'
-          hint='At least 10 characters.'
-          error={fault.password}
-          autocomplete='new-password'
-          isRequired
-        />
+        <NameField value={visit.form.get('name') ?? ''} error={fault.name} isFocused />
+        <NewPasswordField email={email} error={fault.password} />
         <SubmitButton isWhole>Join the account</SubmitButton>
       </Form>
     </>

@@ -1,8 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Lists in the order of names: which rows a page shows, a search that is sent, and links to the neighbouring pages. */
-import type { Child } from 'hono/jsx'
-import { AgentIcon } from '../html/agent-icon.tsx'
+import { EmptyState } from '../html/bits.tsx'
 import { Icon } from '../html/icons.tsx'
 import { Pagination } from '../html/table.tsx'
 import type { Visit } from './visit.ts'
@@ -79,23 +78,9 @@ export function SearchBar({ path, label, search }: { path: string; label: string
 /** Says that a search found nothing. */
 export function NothingFound({ search, path, where }: { search: string; path: string; where: string }) {
   return (
-    <div class='empty'>
-      <p>Nothing has “{search}” in its {where}.</p>
-      <a href={path}>Show all</a>
-    </div>
-  )
-}
-
-/** An agent in a list, leading to its page. */
-export function AgentLink({ visit, alias, children }: { visit: Visit; alias: string; children?: Child }) {
-  return (
-    <span class='who'>
-      <AgentIcon alias={alias} />
-      <div>
-        <a href={visit.path('agents', alias)}>@{alias}</a>
-        {children && <div class='soft small cut'>{children}</div>}
-      </div>
-    </span>
+    <EmptyState icon='search' title='Nothing is found' action={<a href={path}>Show all</a>}>
+      Nothing has “{search}” in its {where}.
+    </EmptyState>
   )
 }
 

@@ -48,7 +48,9 @@ function show(visit: OpenVisit) {
       <hr />
       <Form action='/sign-out' csrf={csrf}>
         <p class='small soft'>Signed in as {user.email}.</p>
-        <SubmitButton kind='quiet' isSmall>Sign out</SubmitButton>
+        <div class='row'>
+          <SubmitButton kind='plain' isSmall>Sign out</SubmitButton>
+        </div>
       </Form>
     </>,
   )

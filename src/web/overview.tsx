@@ -8,7 +8,7 @@ import { appPage } from '../html/layout.tsx'
 import { day, hour } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { ListedActivity } from '../store/account/activity-list.ts'
-import { Outcome, whoDid } from './activity-rows.tsx'
+import { Happened, type See, seeing, whoDid } from './activity-rows.tsx'
 import type { Visit } from './visit.ts'
 import { AgentName } from './who.tsx'
 
@@ -41,8 +41,8 @@ export async function overview({ account, frame, path, may }: Visit) {
     frame('overview'),
     { title: 'Overview', lead: 'What your agents wrote in the last day.', actions: newAgent },
     <>
-      <div class='grid'>
-        <Stat label='Messages, last 24 hours' value={sent.toLocaleString('en')} hint={soft('sent by your agents')} />
+      <div class='grid stats'>
+        <Stat label='Messages' value={sent.toLocaleString('en')} hint={soft('sent in the last 24 hours')} />
         <Stat
           label='Agents'
           value={figures.agents.toLocaleString('en')}
@@ -54,7 +54,7 @@ export async function overview({ account, frame, path, may }: Visit) {
         <HourlyChart id='messages' title='Messages per hour of the last day' bars={figures.bars} />
       </Card>
       <div class='grid halves'>
-        <Lately rows={figures.recent} now={account.deps.now()} path={path} />
+        <Lately rows={figures.recent} see={await seeing(account, figures.recent, path)} now={account.deps.now()} />
         <Queues queues={figures.queues} path={path} />
       </div>
     </>,
@@ -67,16 +67,16 @@ function soft(text: string) {
 
 type Path = Visit['path']
 
-function Lately({ rows, now, path }: { rows: ListedActivity[]; now: number; path: Path }) {
+function Lately({ rows, see, now }: { rows: ListedActivity[]; see: See; now: number }) {
   return (
     <Card
       title='Activity'
       isFlush
-      actions={<ButtonLink href={path('activity')} kind='quiet' isSmall>All activity</ButtonLink>}
+      actions={<ButtonLink href={see.path('activity')} kind='quiet' isSmall>All activity</ButtonLink>}
     >
       {rows.length === 0 && (
         <EmptyState icon='activity' title='Nothing happened yet'>
-          What people and admin tools do in this account will stand here.
+          What people and programs do in this account is listed here.
         </EmptyState>
       )}
       {rows.length > 0 && (
@@ -86,7 +86,7 @@ function Lately({ rows, now, path }: { rows: ListedActivity[]; now: number; path
             return (
               <li>
                 <div>
-                  <code>{row.tool}</code> {row.outcome !== 'ok' && <Outcome outcome={row.outcome} />}
+                  <Happened row={row} see={see} />
                   <div class='soft small'>{who}, {by}</div>
                 </div>
                 <Time at={row.createdAt} now={now} />
@@ -124,14 +124,13 @@ function Queues({ queues, path }: { queues: { alias: string; unread: number }[];
 }
 
 async function figuresOf(account: AccountStore) {
-  const { activity, agents, overview } = account.read
+  const { activity, overview } = account.read
   const now = account.deps.now()
   // Whole hours: the one that has begun, and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
   const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [total, seen, { unread, longest }, bars, recent] = await Promise.all([
-    agents.total(),
-    overview.seenSince(now - day),
+  const [{ total, seen }, { unread, longest }, bars, recent] = await Promise.all([
+    overview.agents(now - day),
     overview.queues(longestQueues),
     overview.sentPerHour(hours),
     activity.list({ limit: recentRows }),

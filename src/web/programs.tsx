@@ -51,7 +51,7 @@ function Programs<Grant extends ListedGrant>(
       {grants.length === 0
         ? (
           <EmptyState icon='key' title='No programs'>
-            MCP clients that sign in through the browser stand here.
+            MCP clients that sign in through the browser are listed here.
           </EmptyState>
         )
         : (

@@ -2,11 +2,12 @@
 /** @jsxImportSource hono/jsx */
 import { openMailedLink, resetPassword } from '../grid/mailbox-proofs.ts'
 import { Notice } from '../html/bits.tsx'
-import { Form, PasswordInput, SubmitButton } from '../html/form.tsx'
+import { Form, SubmitButton } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
 import { askPages } from './ask-for-link.tsx'
 import { formFault } from './faults.ts'
 import { saying } from './notices.ts'
+import { NewPasswordField } from './person-fields.tsx'
 import type { OpenVisit, Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -46,15 +47,7 @@ function choose(visit: OpenVisit, email: string) {
       </p>
       {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
       <Form action={action} csrf={visit.csrf}>
-        <input type='hidden' name='email' value={email} autocomplete='username' />
-        <PasswordInput
-          name='password'
-          label='New password'
-          hint='At least 10 characters.'
-          error={fault.password}
-          autocomplete='new-password'
-          isRequired
-        />
+        <NewPasswordField label='New password' email={email} error={fault.password} />
         <SubmitButton isWhole>Save and sign in</SubmitButton>
       </Form>
     </>,

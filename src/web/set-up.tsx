@@ -3,9 +3,10 @@
 import { GridError } from '../errors.ts'
 import { isSetUpOpen, setUp } from '../grid/people.ts'
 import { Notice } from '../html/bits.tsx'
-import { Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
+import { Form, SubmitButton, TextInput } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
 import { formFault } from './faults.ts'
+import { EmailField, NameField, NewPasswordField } from './person-fields.tsx'
 import type { OpenVisit, Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -52,32 +53,9 @@ function show(visit: OpenVisit) {
           isRequired
           isFocused
         />
-        <TextInput
-          name='name'
-          label='Your name'
-          value={form.get('name') ?? ''}
-          error={fault.name}
-          autocomplete='name'
-          maxLength={80}
-          isRequired
-        />
-        <TextInput
-          name='email'
-          type='email'
-          label='E-mail'
-          value={form.get('email') ?? ''}
-          error={fault.email}
-          autocomplete='username'
-          isRequired
-        />
-        <PasswordInput
-          name='password'
-          label='Password'
-          hint='At least 10 characters.'
-          error={fault.password}
-          autocomplete='new-password'
-          isRequired
-        />
+        <NameField value={form.get('name') ?? ''} error={fault.name} />
+        <EmailField value={form.get('email') ?? ''} error={fault.email} />
+        <NewPasswordField error={fault.password} />
         <SubmitButton isWhole>Make the account</SubmitButton>
       </Form>
     </>,

@@ -4,6 +4,7 @@ import { createAdminKey, deleteAdminKey, renameAccount } from '../grid/accounts.
 import { listGrants, revokeGrant } from '../grid/grants.ts'
 import { Card, Facts, Notice } from '../html/bits.tsx'
 import { Form, SubmitButton, TextInput } from '../html/form.tsx'
+import { CopyText } from '../html/secrets.tsx'
 import { AdminAccess } from './admin-access.tsx'
 import { formFault } from './faults.ts'
 import { saying } from './notices.ts'
@@ -85,8 +86,8 @@ function NameCard({ visit }: { visit: Visit }) {
       <Facts
         items={[
           ...(visit.may('own') ? [] : [['Name', membership.name] as [string, string]]),
-          ['Id', <code>{membership.id}</code>],
           ['Your role', membership.role],
+          ['Id', <CopyText id='account-id' label='the id of the account' text={membership.id} />],
         ]}
       />
     </Card>

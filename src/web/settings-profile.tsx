@@ -7,6 +7,7 @@ import { Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
 import { formFault } from './faults.ts'
 import { MailNote } from './mail-note.tsx'
 import { saying } from './notices.ts'
+import { NameField, NewPasswordField } from './person-fields.tsx'
 import { settingsPage, settingsPath } from './settings.tsx'
 import type { Pages, Visit } from './visit.ts'
 import type { Web } from './web.ts'
@@ -66,14 +67,10 @@ function NameCard({ visit }: { visit: Visit }) {
     <Card title='Your name' lead='The people of your accounts see it.'>
       {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
       <Form action={action} csrf={csrf}>
-        <TextInput
-          name='name'
+        <NameField
           label='Name'
           value={fault.name ? form.get('name') ?? '' : user.name}
           error={fault.name}
-          autocomplete='name'
-          maxLength={80}
-          isRequired
         />
         <div class='row'>
           <SubmitButton>Save name</SubmitButton>
@@ -167,14 +164,7 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
           autocomplete='current-password'
           isRequired
         />
-        <PasswordInput
-          name='password'
-          label='New password'
-          hint='At least 10 characters.'
-          error={fault.password}
-          autocomplete='new-password'
-          isRequired
-        />
+        <NewPasswordField label='New password' error={fault.password} />
         <div class='row'>
           <SubmitButton>Change password</SubmitButton>
         </div>

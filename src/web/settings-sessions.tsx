@@ -81,7 +81,7 @@ function Sessions({ visit, open, now }: { visit: Visit; open: OpenSession[]; now
       {open.length > 1 && (
         <Form action={settingsPath(visit, 'sessions', 'end-others')} csrf={visit.csrf}>
           <div class='row'>
-            <SubmitButton kind='danger'>End all other sessions</SubmitButton>
+            <SubmitButton kind='plain danger'>End all other sessions</SubmitButton>
           </div>
         </Form>
       )}

@@ -69,7 +69,9 @@ export function teamPages({ get, post }: Pages<Visit>, web: Web): void {
   }, show)
   post('/settings/team/members/:member/remove', async (visit) => {
     const userId = visit.param('member')
-    await visit.record('remove_member', { userId }, (account) => removeMember(account, userId))
+    // With their address: nobody can look it up afterwards.
+    const email = (await visit.account.read.team.member(userId))?.email
+    await visit.record('remove_member', { userId, email }, (account) => removeMember(account, userId))
     return { goTo: userId === visit.actor.userId ? '/' : saying(path(visit), 'member-removed') }
   }, show)
   post('/settings/team/leave', async (visit) => {

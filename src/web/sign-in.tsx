@@ -2,8 +2,9 @@
 /** @jsxImportSource hono/jsx */
 import { signIn } from '../grid/people.ts'
 import { Notice } from '../html/bits.tsx'
-import { Form, PasswordInput, SubmitButton, TextInput } from '../html/form.tsx'
+import { Form, PasswordInput, SubmitButton } from '../html/form.tsx'
 import { barePage } from '../html/layout.tsx'
+import { EmailField } from './person-fields.tsx'
 import { type OpenVisit, ownPath, type Pages } from './visit.ts'
 import type { Web } from './web.ts'
 
@@ -29,15 +30,7 @@ function show({ visitor, csrf, query, form, fault }: OpenVisit) {
       {fault && <Notice kind='bad'>{fault.message}</Notice>}
       <Form action='/sign-in' csrf={csrf}>
         <input type='hidden' name='next' value={next} />
-        <TextInput
-          name='email'
-          type='email'
-          label='E-mail'
-          value={form.get('email') ?? ''}
-          autocomplete='username'
-          isRequired
-          isFocused
-        />
+        <EmailField value={form.get('email') ?? ''} isFocused />
         <PasswordInput name='password' label='Password' autocomplete='current-password' isRequired />
         <SubmitButton isWhole>Sign in</SubmitButton>
       </Form>

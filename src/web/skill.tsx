@@ -8,8 +8,9 @@ import { appPage } from '../html/layout.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
 import { type FormFault, formFault } from './faults.ts'
-import { AgentLink, counted, OnlyManagers, PageLinks, pageSize, placeOf } from './listing.tsx'
+import { counted, OnlyManagers, PageLinks, pageSize, placeOf } from './listing.tsx'
 import type { Pages, Visit } from './visit.ts'
+import { AgentName } from './who.tsx'
 
 /** The page of one skill, and what can be done there. */
 export function oneSkillPages({ get, post }: Pages<Visit>): void {
@@ -22,7 +23,9 @@ export function oneSkillPages({ get, post }: Pages<Visit>): void {
   }, show)
   post('/skills/:skill/delete', async (visit) => {
     const id = visit.param('skill')
-    await visit.record('delete_skill', { id }, (account) => deleteSkill(account, id))
+    // With its name: nobody can look it up afterwards.
+    const name = (await visit.account.read.skills.byId(id))?.name
+    await visit.record('delete_skill', { id, name }, (account) => deleteSkill(account, id))
     return { goTo: `${visit.path('skills')}?done=skill-deleted` }
   })
 }
@@ -106,7 +109,9 @@ async function show(visit: Visit) {
                   rows={agents}
                   columns={[{
                     title: 'Agent',
-                    cell: ({ alias, description }) => <AgentLink visit={visit} alias={alias}>{description}</AgentLink>,
+                    cell: ({ alias, description }) => (
+                      <AgentName alias={alias} href={visit.path('agents', alias)}>{description}</AgentName>
+                    ),
                   }]}
                 />
                 <PageLinks label='Pages of agents' at={at} total={total} />

@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Role } from '../auth/actor.ts'
-import { Avatar, Badge, Card, EmptyState, Notice, Time } from '../html/bits.tsx'
+import { Avatar, Badge, Card, EmptyState, Facts, Notice, Time } from '../html/bits.tsx'
 import { Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
+import { Icon } from '../html/icons.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
 import type { Invitation, Member } from '../store/account/team.ts'
@@ -13,10 +14,10 @@ import type { Visit } from './visit.ts'
 import type { Web } from './web.ts'
 
 const whatRolesMay: Record<Role, string> = {
-  owner: 'everything, also the owners and the account itself',
-  admin: 'agents, channels, skills, guardrails, keys and the people below the owners',
-  member: 'act for the agents of the account',
-  viewer: 'look at everything',
+  owner: 'Everything, also the owners and the account itself.',
+  admin: 'Agents, channels, skills, guardrails, keys and the people below the owners.',
+  member: 'Act for the agents of the account.',
+  viewer: 'Look at everything.',
 }
 
 /** Everybody of the account. `given`: the roles that the visitor may give and take. */
@@ -24,14 +25,7 @@ export function MembersCard(
   { visit, members, given, now }: { visit: Visit; members: Member[]; given: readonly Role[]; now: number },
 ) {
   return (
-    <Card
-      title='People'
-      lead={`What roles may do. ${
-        Object.entries(whatRolesMay).map(([role, what]) => `${role[0].toUpperCase()}${role.slice(1)}: ${what}`).join(
-          '; ',
-        )
-      }.`}
-    >
+    <Card title='People'>
       <Table
         id='members'
         caption='People of the account'
@@ -73,6 +67,12 @@ export function MembersCard(
           },
         ]}
       />
+      <details class='more'>
+        <summary>
+          <Icon name='info' size={16} />What each role may do
+        </summary>
+        <Facts items={Object.entries(whatRolesMay)} />
+      </details>
     </Card>
   )
 }
@@ -85,7 +85,7 @@ function RoleOf({ visit, member, given }: { visit: Visit; member: Member; given:
       <select class='input' name='role' aria-label={`Role of ${name || email}`}>
         {given.map((one) => <option value={one} selected={one === role}>{one}</option>)}
       </select>
-      <SubmitButton kind='plain' isSmall>Save</SubmitButton>
+      <SubmitButton kind='plain' isSmall whenChanged>Save</SubmitButton>
     </Form>
   )
 }
@@ -136,7 +136,7 @@ export function InvitationsCard(
       {invitations.length === 0
         ? (
           <EmptyState icon='people' title='Nobody is invited'>
-            Whoever you invite stands here until they come.
+            Whoever you invite is listed here until they come.
           </EmptyState>
         )
         : <Invitations visit={visit} invitations={invitations} given={given} now={now} />}
@@ -206,7 +206,7 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: Member[] 
               title: name ? `${name} (${email})` : email,
             }))}
           />
-          <SubmitButton kind='danger'>Hand over</SubmitButton>
+          <SubmitButton kind='plain danger'>Hand over</SubmitButton>
         </Form>
       )}
       {isOnlyOwner
@@ -217,6 +217,7 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: Member[] 
             csrf={csrf}
             id='leave'
             label='Leave account'
+            icon='leave'
             question='The admin keys that you made stop working at once. To come back you need an invitation.'
           />
         )}

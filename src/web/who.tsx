@@ -10,7 +10,7 @@ export function AgentName({ alias, href, children }: { alias: string; href: stri
       <AgentIcon alias={alias} />
       <div>
         <a href={href}>@{alias}</a>
-        {children}
+        {children && <div class='soft small cut'>{children}</div>}
       </div>
     </span>
   )

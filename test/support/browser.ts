@@ -112,5 +112,11 @@ export async function accessibilityFaults(page: Page, within?: string): Promise<
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (!process.env.SCREENSHOTS) return
   mkdirSync('screenshots', { recursive: true })
+  // As tall as the page: what sticks to the foot of the window stands where the page ends.
+  const height = Number(await page.evaluate('document.documentElement.scrollHeight'))
+  await page.setViewportSize({
+    width: page.viewportSize()!.width,
+    height: Math.max(height, page.viewportSize()!.height),
+  })
   await page.screenshot({ path: `screenshots/${name}.png`, fullPage: true })
 }

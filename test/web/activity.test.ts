@@ -51,9 +51,9 @@ describe('a log with something in it', () => {
 
     expect(text).toContain('ann@acme.example browser session')
     expect(text).toContain('ann@acme.example OAuth')
-    expect(text).toMatch(/An admin admin key “first key” …\w{4}/)
-    expect(text).toContain('The grid itself no credential')
-    expect(text).toContain('alias: dave')
+    expect(text).toMatch(/A program admin key “first key” …\w{4}/)
+    expect(text).toContain('Whoever runs the grid command line')
+    expect(text).toContain('alias dave')
     expect(text).toContain('agent_not_found')
     expect(text).toContain(hostile)
     expect(html).not.toContain(hostile)

@@ -35,7 +35,7 @@ test('the last 24 hours are counted by the hour, without what is older and what 
   expect(hours(html).at(0)).toBe('11:00 0')
   expect(hours(html).filter((bar) => !bar.endsWith(' 0'))).toEqual(['09:00 3'])
   expect(hours(html).at(-1)).toBe('10:00 0')
-  expect(text).toContain('Messages, last 24 hours 3')
+  expect(text).toContain('Messages 3 sent in the last 24 hours')
 })
 
 test('says how many agents there are, and for whom mail waits', async () => {
@@ -57,7 +57,9 @@ test('tells what was done lately, by whom, and what was refused', async () => {
 
   const { text } = await (await signedInAs(grid, 'ann@acme.example')).open(path)
 
-  expect(text).toMatch(/admin_create_agent alias_taken An admin, admin key “first key”.*admin_create_agent/)
+  expect(text).toMatch(
+    /Could not create @carol alias taken A program, admin key “first key” .* Created @carol A program/,
+  )
 })
 
 test('without an agent it leads to the first one; who may not make it is told who may', async () => {

@@ -1,22 +1,23 @@
 /** What one looks at. */
 export const content = `
-.card { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-content: start; padding: var(--s4) 1.25rem 1.25rem;
+.card { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-content: start; padding: var(--s4) var(--card) var(--card);
   background: var(--panel); border: 1px solid var(--line); border-radius: var(--round-l); box-shadow: var(--shadow) }
 .card.flush { padding: 0; gap: 0 }
-.card.flush > .card-head { padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
-.card.flush > .inside { padding: var(--s4) }
+.card.flush > .card-head { padding: var(--s3) var(--card); border-bottom: 1px solid var(--line) }
+.card.flush > .inside { padding: var(--card) }
 .card.danger { border-color: color-mix(in srgb, var(--danger) 35%, var(--line)) }
 .card-head { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2) var(--s4) }
 .card-head > div:first-child { flex: 1 1 14rem }
-.card-head p { color: var(--soft); font-size: var(--text-s) }
-.stat { display: grid; gap: 0; padding: var(--s3) var(--s4) var(--s4); background: var(--panel); border: 1px solid var(--line);
+.card-head p { max-width: 84ch; color: var(--soft); font-size: var(--text-s) }
+.card-head .button.quiet.small { margin-right: calc(var(--s2) * -1) }
+.stat { display: grid; gap: 0; padding: var(--s3) var(--card) var(--s4); background: var(--panel); border: 1px solid var(--line);
   border-radius: var(--round-l); box-shadow: var(--shadow); grid-template-columns: 1fr auto; align-items: end }
 .stat .label { grid-column: 1 / -1; color: var(--soft); font-size: var(--text-s); font-weight: 520 }
 .stat .value { font-size: 1.75rem; font-weight: 620; letter-spacing: -.03em; line-height: 1.2 }
-.stat .hint { grid-column: 1 / -1; min-height: 1.5rem }
+.stat .hint { grid-column: 1 / -1 }
 
 .badge { display: inline-flex; align-items: center; gap: .3rem; padding: 0 .5rem; border-radius: 1rem; background: var(--sunk); color: var(--soft);
-  font-size: var(--text-xs); font-weight: 560; line-height: 1.6; white-space: nowrap }
+  font-size: var(--text-xs); font-weight: 560; line-height: 1.6; white-space: nowrap; vertical-align: .1em }
 .badge.dot::before { content: ''; width: .4rem; height: .4rem; border-radius: 50%; background: currentColor }
 .badge.good { background: var(--accent-wash); color: var(--accent) }
 .badge.warning { background: var(--warning-wash); color: var(--warning) }
@@ -34,17 +35,20 @@ export const content = `
 .empty { display: grid; justify-items: center; gap: var(--s3); padding: var(--s7) var(--s4); text-align: center }
 .empty > .picture { display: grid; place-items: center; width: 3.25rem; height: 3.25rem; border-radius: 1rem; background: var(--accent-wash); color: var(--accent) }
 .empty p { color: var(--soft); max-width: 44ch }
+.card:not(.flush) > .card-head ~ .empty { padding-block: var(--s4) }
 
 .table { overflow-x: auto; max-width: 100% }
 table { width: 100%; border-collapse: collapse; text-align: left }
 caption { text-align: left }
 th, td { padding: .5625rem var(--s3); vertical-align: middle; border-top: 1px solid var(--line) }
-th:first-child, td:first-child { padding-left: var(--s4) } th:last-child, td:last-child { padding-right: var(--s4) }
+th:first-child, td:first-child { padding-left: var(--card) } th:last-child, td:last-child { padding-right: var(--card) }
 thead th { border-top: 0; padding-block: .5rem; color: var(--soft); font-size: var(--text-s); font-weight: 520; white-space: nowrap }
 tbody th { font-weight: 560 } tbody th .soft { font-weight: 400 }
+tbody th a { color: inherit; text-decoration: none } tbody th a:hover { text-decoration: underline }
 .card:not(.flush) :is(th, td):first-child { padding-left: 0 } .card:not(.flush) :is(th, td):last-child { padding-right: 0 }
 tbody tr:hover { background: var(--hover) }
-th.end, td.end { text-align: right } td.end .row { justify-content: flex-end }
+th.end, td.end { text-align: right } td.end .row { justify-content: flex-end } td.end form { justify-items: end }
+td.end .button.quiet:last-child { margin-right: calc(var(--s2) * -1) }
 td time { white-space: nowrap }
 td.numb, th.numb { text-align: right; white-space: nowrap }
 .cut { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
@@ -54,10 +58,10 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .avatar { display: inline-grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
   color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
 .face { border-radius: 27% }
-.bar { display: flex; gap: var(--s3); align-items: center; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
+.bar { display: flex; gap: var(--s3); align-items: center; padding: var(--s3) var(--card); border-bottom: 1px solid var(--line) }
 .bar .affixed { flex: 1 1 auto; max-width: 20rem }
 
-.pages { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2); padding: var(--s2) var(--s4);
+.pages { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2); padding: var(--s2) var(--card);
   border-top: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
 .tabs { display: flex; gap: var(--s1); overflow-x: auto; border-bottom: 1px solid var(--line); scrollbar-width: none }
 .tabs a { display: inline-flex; align-items: center; gap: var(--s2); padding: var(--s2) var(--s3); border-bottom: 2px solid transparent; color: var(--soft);
@@ -73,15 +77,19 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .fold[open] > summary > svg { rotate: 90deg }
 .fold > div { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); padding: var(--s1) var(--s3) var(--s4) }
 .folds > .fold + .fold { border-top: 1px solid var(--line) }
-td .fold > summary { padding: 0; font-weight: 400 }
-td .fold > div { padding: var(--s2) 0 }
+tbody .fold > summary { padding: 0; width: max-content; color: var(--soft); font-size: var(--text-s); font-weight: 400 }
+tbody .fold > summary:hover { background: none; color: var(--ink) }
+tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight: 400 }
 .whole { white-space: nowrap }
-.roomy { display: inline-block; min-width: 10rem }
+.roomy { display: inline-grid; min-width: 10rem; line-height: 1.4 }
+.happened { font-weight: 400 } .happened :is(a, strong) { color: inherit; font-weight: 600 } .happened .badge { margin-left: var(--s2) }
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
 .pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
 .facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
 .facts dt { color: var(--soft) } .facts dd { margin: 0 }
+.copy-text { display: inline-flex; align-items: center; gap: var(--s1); max-width: 100%; color: var(--soft); font-size: var(--text-s) }
+.copy-text .button { min-height: 1.5rem; width: 1.5rem } .copy-text .done { color: var(--accent) }
 .copy { margin: 0; border: 1px solid var(--line); border-radius: var(--round); background: var(--sunk); overflow: hidden }
 .copy figcaption { display: flex; align-items: center; justify-content: space-between; gap: var(--s3); min-height: 2.25rem;
   padding: .2rem .25rem .2rem var(--s3); border-bottom: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
@@ -101,26 +109,31 @@ td .fold > div { padding: var(--s2) 0 }
 .chart g:hover .hit { fill: color-mix(in srgb, var(--ink) 6%, transparent) }
 .spark { color: var(--accent) }
 .timeline { display: grid; gap: 0; padding: 0; list-style: none }
-.timeline > li { display: flex; gap: var(--s3); padding: var(--s3) var(--s4); border-top: 1px solid var(--line) }
-.timeline > li:first-child { border-top: 0 }
+.timeline > li { display: flex; gap: var(--s3); padding: .625rem var(--card); border-top: 1px solid var(--line) }
+.timeline > li:first-child { border-top: 0 } .timeline > li:has(> div > .who) { align-items: center }
 .timeline > li > div { min-width: 0; flex: 1 }
 .timeline time { color: var(--soft); font-size: var(--text-s); white-space: nowrap }
 
 @media (max-width: 48rem) {
-  .card { padding: var(--s3) var(--s4) var(--s4) }
-  .facts { grid-template-columns: minmax(0, 1fr); gap: 0 } .facts dd + dt { margin-top: var(--s3) }
+  .app, .bare { --card: var(--s4) }
+  .facts { grid-template-columns: minmax(5.5rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s4) } .facts dt { max-width: 8.5rem }
+  .grid.stats { grid-template-columns: repeat(3, minmax(0, 1fr)); gap: var(--s2) }
+  .stat { padding: var(--s2) var(--s3) var(--s3); align-content: start } .stat .value { font-size: 1.375rem } .stat .hint { line-height: 1.35 }
   .table.stacks thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
   .table.stacks :is(table, tbody, tr, th, td) { display: block; width: auto }
-  .table.stacks tr { padding: var(--s3) var(--s4); border-top: 1px solid var(--line) }
+  .table.stacks tr { display: flex; flex-wrap: wrap; align-items: baseline; gap: var(--s1) var(--s4); padding: var(--s3) var(--card);
+    border-top: 1px solid var(--line) }
   .table.stacks tbody tr:first-child { border-top: 0 }
-  .card:not(.flush) .table.stacks tr, .bare .table.stacks tr { padding-inline: 0 }
-  .table.stacks :is(th, td) { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: var(--s3); padding: .2rem 0;
-    border: 0; text-align: left; justify-items: start }
-  .table.stacks :is(th, td)::before { content: attr(data-label); color: var(--soft); font-size: var(--text-s); font-weight: 400 }
-  .table.stacks tbody :is(th, .first, .unlabelled) { grid-template-columns: minmax(0, 1fr) }
+  .card:not(.flush) .table.stacks tr { padding-inline: 0 }
+  .table.stacks :is(th, td) { display: inline-flex; align-items: baseline; gap: var(--s2); max-width: 100%; padding: 0; border: 0;
+    text-align: left; font-size: var(--text-s) }
+  .table.stacks :is(th, td)::before { content: attr(data-label); color: var(--soft); font-weight: 400 }
   .table.stacks tbody :is(th, .first, .unlabelled)::before { content: none }
+  .table.stacks tbody :is(th, .first) { display: block; flex-basis: 100%; font-size: inherit }
+  /* What one fills in has a line of its own. */
+  .table.stacks td:has(select, fieldset) { display: grid; grid-template-columns: 5rem minmax(0, 1fr); align-items: center; flex-basis: 100% }
+  .table.stacks td:has(.confirm) { flex-basis: 100% }
   .table.stacks td .row { justify-content: flex-start }
-  .table.stacks .confirm:not([open]) { margin-left: calc(var(--s2) * -1) }
-  .table.stacks td.empty-cell { display: none }
+  .table.stacks td .button.quiet { padding-left: 0; margin-right: 0 }
 }
 `

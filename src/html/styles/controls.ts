@@ -19,6 +19,7 @@ export const controls = `
 .button.icon.small { width: 1.75rem }
 .button.whole { width: 100% }
 .button:disabled { opacity: .55; cursor: default }
+.button[data-when-changed]:disabled { visibility: hidden }
 .button[aria-busy] { cursor: progress }
 /* Nothing under a pointer that was on its way before the page was there. */
 [data-wait] { animation: wait .5s step-end }
@@ -28,9 +29,12 @@ form { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); mar
 form.line { display: flex; flex-wrap: wrap; align-items: flex-end; gap: var(--s3) }
 form.line .field { flex: 1 1 12rem }
 td form.line { flex-wrap: nowrap; align-items: center; gap: var(--s2) } td form.line .input { width: auto; min-width: 7rem }
-form.line.query { padding: var(--s3) var(--s4) var(--s4); border-bottom: 1px solid var(--line) }
+form.line.query { padding: var(--s3) var(--card) var(--s4); border-bottom: 1px solid var(--line) }
 form.line.query .field { flex-basis: 9rem }
+form.line.query .input { height: var(--control) }
 form .row:not(.stays) { margin-top: var(--s1) }
+/* Lines that one can take in at a glance. */
+form:not(.line) > :is(.field, .choices.cards, [class*='when-']) { max-width: 38rem }
 .row.stays { position: sticky; bottom: 0; padding: var(--s4) 0 var(--s2); margin: calc(var(--s3) * -1) 0 calc(var(--s2) * -1);
   background: linear-gradient(transparent, var(--panel) var(--s4)) }
 .more > summary { display: flex; align-items: center; gap: var(--s2); width: max-content; min-height: 1.75rem;
@@ -40,12 +44,12 @@ form .row:not(.stays) { margin-top: var(--s1) }
 .field { display: grid; gap: var(--s1); min-width: 0 }
 .field > label, legend { font-weight: 560; padding: 0 }
 .optional { margin-left: .35em; color: var(--soft); font-weight: 400 }
-.hint { color: var(--soft); font-size: var(--text-s) }
+.hint { max-width: 84ch; color: var(--soft); font-size: var(--text-s) }
 .error { display: flex; gap: var(--s1); align-items: flex-start; color: var(--danger); font-size: var(--text-s); font-weight: 520 }
 .error svg { margin-top: .2rem }
 .input { width: 100%; min-height: var(--control); padding: .375rem .625rem; border: 1px solid var(--edge); border-radius: var(--round);
   background: var(--panel); color: inherit; font: inherit; line-height: 1.4 }
-textarea.input { min-height: 6rem; resize: vertical; field-sizing: content; max-height: 24rem }
+textarea.input { min-height: 4.75rem; resize: vertical; field-sizing: content; max-height: 24rem }
 .input.mono { font-family: var(--mono); font-size: .875rem }
 .input::placeholder { color: var(--soft); opacity: 1 }
 .input:focus-visible { outline-offset: 0; border-color: var(--focus) }
@@ -59,16 +63,20 @@ select.input { appearance: none; padding-right: 2rem; background-repeat: no-repe
 .affixed > .before + .input { padding-left: 1.75rem }
 .affixed:has(.mono) > .before { font: .875rem/1.4 var(--mono) }
 .affixed > .before:has(svg) + .input { padding-left: 2.125rem }
+fieldset.choices.line { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4) }
 fieldset { display: grid; align-content: start; gap: var(--s2); min-width: 0; margin: 0; padding: 0; border: 0 }
 legend { margin-bottom: var(--s2) }
 /* Fields that one choice of the same form is about. */
-form:has([name='type'][value='a2a']:not(:checked)) .when-remote, form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed { display: none }
+form:has([name='type'][value='a2a']:not(:checked)) .when-remote,
+form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed,
+form:has([name='into']) .when-new { display: none }
+form:has([name='into'] [value='new']:checked) .when-new { display: block }
 .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; cursor: pointer }
 .choice input { width: 1.125rem; height: 1.125rem; margin: .15rem 0 0; accent-color: var(--accent) }
 .choice .hint { grid-column: 2 }
 .choice .title { font-weight: 560; overflow-wrap: anywhere }
 .choices.cards { gap: var(--s2) }
-.choices.cards .choice { padding: var(--s3); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
+.choices.cards .choice { padding: .625rem var(--s3); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
 .choices.cards .choice:hover { background: var(--hover) }
 .choices.cards .choice:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent) }
 

@@ -51,6 +51,16 @@ export const frame = `
 .bare.wide { justify-items: start; max-width: 50rem; margin: 0 auto; align-content: start }
 .bare.wide main { max-width: none; padding: 0; background: none; border: 0; box-shadow: none; gap: var(--s5) }
 .bare.wide h1 { font-size: var(--text-xxl) }
+.bare.wide > header { display: flex; align-items: center; justify-content: space-between; width: 100% }
+.bare main > h1 + p strong { color: var(--ink) }
+.steps { display: grid; gap: var(--s5); grid-template-columns: minmax(0, 1fr); padding: 0; list-style: none; counter-reset: step }
+.steps > li { display: grid; grid-template-columns: 1.75rem minmax(0, 1fr); gap: var(--s3); counter-increment: step }
+.steps > li::before { content: counter(step); display: grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%;
+  background: var(--accent-wash); color: var(--accent); font-size: var(--text-s); font-weight: 650 }
+.steps > li > div { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); padding-top: .15rem }
+.talk { display: grid; gap: var(--s3); padding: var(--card); background: var(--panel); border: 1px solid var(--line); border-radius: var(--round-l);
+  box-shadow: var(--shadow); list-style: none }
+.talk > li { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--s3); line-height: 1.4 }
 
 @media (max-width: 48rem) {
   .app { grid-template: 'head' auto 'side' auto 'main' 1fr / minmax(0, 1fr) }

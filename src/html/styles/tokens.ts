@@ -39,6 +39,6 @@ export const tokens = `
   --text-xs: .75rem; --text-s: .8125rem; --text-m: .9375rem; --text-l: 1.0625rem; --text-xl: 1.5rem; --text-xxl: 2.125rem;
   --s1: .25rem; --s2: .5rem; --s3: .75rem; --s4: 1rem; --s5: 1.5rem; --s6: 2rem; --s7: 3rem;
   --round-s: .375rem; --round: .5rem; --round-l: .75rem;
-  --control: 2.25rem; --head: 3.25rem; --side: 13.5rem;
+  --control: 2.25rem; --head: 3.25rem; --side: 13.5rem; --card: 1.25rem;
 }
 `

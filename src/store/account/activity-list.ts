@@ -1,6 +1,6 @@
 /** The account activity log as people look through it. */
 import { and, asc, desc, eq, gt, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
-import { activity, credentials, users } from '../../../db/schema.ts'
+import { activity, agents, credentials, oauthGrants, users } from '../../../db/schema.ts'
 import { minute } from '../../lib/time.ts'
 import type { Db } from '../account.ts'
 import { own, p, type Scope } from '../bound.ts'
@@ -13,6 +13,10 @@ export interface ListedActivity extends Activity {
   /** Of an admin key. */
   keyName: string | null
   keyLast4: string | null
+  /** The agent whose key it was. */
+  agentAlias: string | null
+  /** What the program calls itself that a person let in by OAuth. */
+  programName: string | null
 }
 
 /** What to list; everything is optional. `before` is the `n` of the last row of the page before. */
@@ -69,11 +73,18 @@ export function prepareActivityList(db: Db) {
       userEmail: users.email,
       keyName: credentials.name,
       keyLast4: credentials.last4,
+      agentAlias: agents.alias,
+      programName: oauthGrants.clientName,
     }).from(activity)
       .leftJoin(users, eq(users.id, activity.userId))
       .leftJoin(
         credentials,
         and(eq(credentials.accountId, activity.accountId), eq(credentials.id, activity.credentialId)),
+      )
+      .leftJoin(agents, and(eq(agents.accountId, activity.accountId), eq(agents.id, credentials.agentId)))
+      .leftJoin(
+        oauthGrants,
+        and(eq(oauthGrants.accountId, activity.accountId), eq(oauthGrants.id, activity.credentialId)),
       )
       .where(own(
         activity,

@@ -34,8 +34,9 @@ export function prepareAgentSettings(db: Db) {
   // Searched once, for the page and for the total.
   const hits = db.select({ id: agents.id, total: sql<number>`count(*) OVER ()`.as('total') }).from(agents)
     .where(own(agents, live, matches)).orderBy(agents.alias).limit(p('limit')).offset(p('offset')).as('hits')
+  // A cross join keeps its order. Left to choose, the planner walks through the agents of all accounts by alias.
   const find = db.select({ ...listed, total: hits.total }).from(hits)
-    .innerJoin(agents, own(agents, eq(agents.id, hits.id))).orderBy(agents.alias).prepare()
+    .crossJoin(agents).where(own(agents, eq(agents.id, hits.id))).orderBy(agents.alias).prepare()
   const byId = db.select({
     hasRemoteToken: sql<number>`${isNotNull(agents.encryptedToken)}`,
     signupAddress: signups.address,
