@@ -4,7 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { castBefore } from '../support/cast.ts'
-import { type Place, runCommand, runScript, runtimes, startBuilt, startServe, temporaryPlace } from '../support/process.ts'
+import {
+  type Place,
+  runCommand,
+  runScript,
+  runtimes,
+  startBuilt,
+  startServe,
+  temporaryPlace,
+} from '../support/process.ts'
 
 let place: Place
 beforeEach(() => {
