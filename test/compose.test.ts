@@ -105,7 +105,7 @@ test(
     await second.ended
     rmSync(folder, { recursive: true, force: true })
   },
-  60_000,
+  300_000,
 )
 
 /** What Compose makes of a setting: what it is given, or the default that is written there. */

@@ -18,6 +18,8 @@ export const demo: ProcessCommand = {
         PORT: '0',
         DATABASE_URL: `file:${join(folder, 'grid.db')}`,
         LOG_LEVEL: 'warn',
+        // It needs nobody outside, and is quiet where there is no way out.
+        OAUTH_CIMD: 'off',
       })
       const server = await startServer(processDeps(config))
       try {

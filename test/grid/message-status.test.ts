@@ -96,7 +96,7 @@ onEachDatabase((open) => {
     expect(status.timeline).toHaveLength(200)
     expect(status.leftOut).toBe(2)
     expect(status.timeline.at(-1)).toEqual({ alias: 'member-7', event: 'handed_out', at: startedAt + second })
-  }, 60_000)
+  }, 300_000)
 
   test('a send tells when its recipient was last seen and how much waits for it', async () => {
     const first = await send(grid.alice, { to: 'bob', text: 'one' })
@@ -112,7 +112,7 @@ onEachDatabase((open) => {
     await Promise.all(Array.from({ length: 105 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })))
 
     expect((await send(grid.alice, { to: 'bob', text: 'one more' })).recipientUnread).toBe(100)
-  }, 30_000)
+  }, 300_000)
 
   test('a post tells how many got it, and how many of them were seen within 10 minutes', async () => {
     const carol = await grid.acme.agent('carol')

@@ -11,7 +11,7 @@ import {
 } from '../support/browser.ts'
 import { serveGallery } from '../support/gallery-server.ts'
 
-describe.skipIf(!hasBrowser)('a page', { timeout: 60_000 }, () => {
+describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   const visit = useBrowser()
   let server: Awaited<ReturnType<typeof serveGallery>>
   let visitor: Visitor

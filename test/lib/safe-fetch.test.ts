@@ -193,7 +193,7 @@ describe('answers', () => {
 
     await expect(fetch(`http://127.0.0.1:${port}/`, { timeoutMs: 500 })).rejects.toThrow(RemoteError)
 
-    expect(performance.now() - startedAt).toBeLessThan(3_000)
+    expect(performance.now() - startedAt).toBeLessThan(8_000)
   })
 
   test.each([[100, true], [101, false]])('with a limit of 100 bytes an answer of %i is taken: %s', async (size, ok) => {

@@ -104,7 +104,7 @@ test('mcp-remote: lists, sends, reads and sees a refusal', async () => {
   const bob = await overMcpRemote(grid.bob.key, callbackPorts[1])
 
   await converse(alice, bob)
-}, 60_000)
+}, 300_000)
 
 test.each(eras)('%s: 200 clients that all use id 0 get each its own nonce', async (era) => {
   const agents = await Promise.all(Array.from({ length: 200 }, (_, n) => grid.acme.agent(`${era}-${n}`)))

@@ -7,11 +7,14 @@ test('thousands of names, as many as a form holds, hold nobody else up', () => {
   const names = Array.from({ length: 5_000 }, (_, n) => n.toString(36))
   const form = new URLSearchParams(names.join('&'))
 
-  const startedAt = performance.now()
-  refuseRepeats(form)
+  const tookMs = Array.from({ length: 5 }, () => {
+    const startedAt = performance.now()
+    refuseRepeats(form)
+    return performance.now() - startedAt
+  })
 
   // Looked up name by name it takes most of a second.
-  expect(performance.now() - startedAt).toBeLessThan(100)
+  expect(Math.min(...tookMs)).toBeLessThan(100)
 })
 
 test.each([

@@ -17,7 +17,7 @@ const calls = {
   '@alice': { name: 'send_message', arguments: { to: '@bob', message: 'hi' } },
 }
 
-describe.skipIf(!hasBrowser)('a login', { timeout: 60_000 }, () => {
+describe.skipIf(!hasBrowser)('a login', { timeout: 300_000 }, () => {
   const visit = useBrowser()
   const children: ChildProcess[] = []
   let grid: LiveGrid
@@ -57,6 +57,8 @@ describe.skipIf(!hasBrowser)('a login', { timeout: 60_000 }, () => {
 
   async function started(home: string) {
     const words = [new URL(gridPath, grid.url).href, `${await freePort()}`, '--transport', 'http-only', '--allow-http']
+      // A busy machine takes longer to sign in than its half minute.
+      .concat('--auth-timeout', '300')
     const opens = join(home, 'bin', 'xdg-open')
     const env = { PATH: `${join(home, 'bin')}:${process.env.PATH}`, HOME: home, BROWSER: opens }
     const child = spawn('node_modules/.bin/mcp-remote', words, { env, stdio: ['pipe', 'pipe', 'ignore'] })

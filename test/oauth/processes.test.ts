@@ -40,7 +40,7 @@ beforeAll(async () => {
   const request: OAuthGrid['request'] = (path, init = {}, remoteAddress = '203.0.113.7') =>
     Promise.resolve(app.request(new URL(path, issuer).href, init, { remoteAddress }))
   other = { ...grid, request }
-}, 60_000)
+}, 300_000)
 afterAll(async () => {
   await otherStore.close()
   await grid.close()

@@ -63,7 +63,7 @@ const cases = Object.keys(clients).flatMap((name) =>
   (Object.keys(entries) as (keyof typeof entries)[]).map((entry) => [name, entry] as const)
 )
 
-describe.skipIf(!hasBrowser)('a login', { timeout: 60_000 }, () => {
+describe.skipIf(!hasBrowser)('a login', { timeout: 300_000 }, () => {
   const visit = useBrowser()
   let grid: LiveGrid
   let callback: Callback

@@ -244,7 +244,7 @@ test("answers, errors and what is committed are those of the driver's own client
     }
   })
   await fc.assert(property, { numRuns: 40 })
-}, 30_000)
+}, 300_000)
 
 type Values = (string | number | null)[]
 

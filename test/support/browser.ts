@@ -37,7 +37,7 @@ export function useBrowser(): (visit?: Visit) => Promise<Visitor> {
   beforeAll(async () => {
     if (!hasBrowser) return
     browser = await launchChromium()
-  }, 60_000)
+  }, 300_000)
   afterAll(() => browser?.close())
 
   return async ({ scheme = 'light', viewport = 'desktop', withScript = true } = {}) => {
@@ -48,6 +48,8 @@ export function useBrowser(): (visit?: Visit) => Promise<Visitor> {
       javaScriptEnabled: withScript,
       reducedMotion: 'reduce',
     })
+    // A busy machine takes longer than the half minute that is usual.
+    context.setDefaultTimeout(120_000)
     const page = await context.newPage()
     const faults: string[] = []
     page.on('console', (message) => {

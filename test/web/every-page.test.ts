@@ -47,7 +47,7 @@ test.each(pages)('$name is answered as a page that nobody frames, keeps or guess
   expect(headers['content-security-policy']).not.toContain('unsafe')
 })
 
-describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
+describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
   const visit = useBrowser()
 
   test.each(visitors)('every page of %s is accessible, fits and keeps its policy', async (as) => {

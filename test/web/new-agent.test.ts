@@ -10,7 +10,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     grid = await liveGrid()
     await grid.setPassword('ann@acme.example', password)
-  }, 60_000)
+  }, 300_000)
   afterAll(() => grid?.close())
 
   test.each([true, false])('an agent is made, and its key shown, with script: %s', async (withScript) => {

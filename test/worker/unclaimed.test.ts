@@ -118,7 +118,7 @@ onEachDatabase((open) => {
       expect(await leftOf(home)).toEqual({ agents: 1 })
     }
     expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
-  }, 20_000)
+  }, 300_000)
 })
 
 interface Signed {
