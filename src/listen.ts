@@ -66,6 +66,7 @@ async function listenOnNode(fetch: Fetch, { port, host }: Options): Promise<List
         },
         delivered() {
           const { incoming: { socket }, outgoing } = env as HttpBindings
+          if (outgoing.closed || socket.destroyed) return Promise.resolve(false)
           return new Promise((known) => {
             // Node tells of a finish also when the connection broke under the last write.
             outgoing.once('finish', () => known(!socket.errored))

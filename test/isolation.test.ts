@@ -184,6 +184,7 @@ const withoutProbe: Record<string, string> = {
   readAgain: 'the same',
   giveBack: 'the same, with a hand-out that no caller names',
   handedOver: 'the same',
+  giveBackUnknown: 'the same, when it may not have been made',
   giveBackOf: 'the same, for the process itself',
   park: 'the same, with messages of that hand-out',
   cursorAt: 'names a place of the own mailbox',

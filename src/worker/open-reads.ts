@@ -11,10 +11,10 @@ import type { Store } from '../store/store.ts'
 const missedBeats = 4
 
 /**
- * How old an open read of our own is when nobody answers it any more. An answer takes moments; but a claim whose own
- * answer got lost may be carried out by the database after it was given back.
+ * How old an open read of our own is when nobody answers it any more. An answer takes as long as its client needs to
+ * read it; but a claim whose own answer got lost may be carried out by the database after it was given back.
  */
-const forgottenMs = minute
+const forgottenMs = 5 * minute
 
 type OpenRead = Awaited<ReturnType<Store['global']['instances']['openReads']>>[number]
 

@@ -1,5 +1,6 @@
 /** Messages that cannot be shown (reliability 2.1, poison): set aside, and nobody else suffers. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { giveBack } from '../../src/grid/hand-outs.ts'
 import { messageStatus } from '../../src/grid/message-status.ts'
 import { readMessages } from '../../src/grid/mailbox.ts'
 import { sendMessage } from '../../src/grid/messages.ts'
@@ -62,6 +63,21 @@ onEachDatabase((open) => {
     await send('good')
 
     expect((await readMessages(as(grid.bob), { limit: 1 })).messages).toMatchObject([{ message: 'good' }])
+  })
+
+  test('of a hand-out that is given back, what was parked stays parked and the rest comes again', async () => {
+    await send('one')
+    await poison()
+    await send('three')
+    const { handOut } = await readMessages(as(grid.bob), {})
+    await giveBack(as(grid.bob), handOut!)
+    const again = await readMessages(as(grid.bob), {})
+
+    expect(again.messages.map(({ message, redelivered }) => [message, redelivered])).toEqual([
+      ['one', true],
+      ['three', true],
+    ])
+    expect(again.remaining).toBe(0)
   })
 
   test('a waiting read is not answered by what cannot be shown', async () => {

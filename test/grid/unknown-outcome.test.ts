@@ -58,7 +58,7 @@ test('a read whose claim was committed without an answer is refused, and its mai
   expect(rest.text).toEqual([])
 })
 
-test('a claim that the database carries out long after it was refused is given back after a minute', async () => {
+test('a claim that the database carries out long after it was refused is given back after 5 minutes', async () => {
   const bob = await bearer(grid.store)(`Bearer ${grid.bob.key}`)
   await send('hi')
   fates = ['gets lost, and commits later', 'gets lost, and commits later']
@@ -67,7 +67,7 @@ test('a claim that the database carries out long after it was refused is given b
   await late()
   const watch = new OpenReads(grid.store)
 
-  grid.clock.now += minute - 1
+  grid.clock.now += 5 * minute - 1
   await watch.beat()
   const early = await readMessages(bob, {})
   grid.clock.now += 1
