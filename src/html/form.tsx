@@ -214,8 +214,7 @@ export function ChoiceList(
   return (
     <fieldset
       class={field.isCards ? 'choices cards' : 'choices'}
-      aria-describedby={[field.hint && `${id}-hint`, field.error && `${id}-error`].filter(Boolean).join(' ') ||
-        undefined}
+      aria-describedby={described(field)['aria-describedby']}
     >
       <legend>
         {field.label}
@@ -274,12 +273,9 @@ export function SubmitButton(
 
 /** A link that looks like a button, since it leads to the place of an action. `opens` names a dialog of this page. */
 export function ButtonLink(
-  { href, children, kind = 'plain', opens, isSmall }: {
+  { href, children, kind = 'plain', opens, isSmall }: Pick<ButtonProps, 'children' | 'kind' | 'isSmall'> & {
     href: string
-    children: Child
-    kind?: ButtonProps['kind']
     opens?: string
-    isSmall?: boolean
   },
 ) {
   return <a class={buttonClass(kind, { isSmall })} href={href} data-opens={opens}>{children}</a>

@@ -9,6 +9,7 @@ import { ConfirmDelete, CopyText } from '../html/secrets.tsx'
 import { GuardrailsCard, SettingsCard, SkillsCard } from './agent-cards.tsx'
 import { typeName } from './agent-fields.tsx'
 import { Connect } from './connect.tsx'
+import { DeleteCard } from './delete-card.tsx'
 import type { Visit } from './visit.ts'
 
 /** The forms of the page; the one that was refused keeps what was typed. */
@@ -119,18 +120,14 @@ export async function showAgent(visit: Visit, refused?: AgentForm) {
         />
       </div>
       {may('manage') && (
-        <Card title='Delete this agent' isDanger>
-          <p>
-            Its keys end at once, it leaves its channels, and mail that waits for it is put aside. What it sent stays
-            readable, and its alias stays reserved for this account.
-          </p>
-          <ConfirmDelete
-            action={`${here}/delete`}
-            csrf={csrf}
-            label={`Delete @${agent.alias}`}
-            question={`Delete @${agent.alias}? This cannot be undone.`}
-          />
-        </Card>
+        <DeleteCard
+          noun='agent'
+          lead='Its keys end at once, it leaves its channels, and mail that waits for it is put aside. What it sent stays readable, and its alias stays reserved for this account.'
+          action={`${here}/delete`}
+          csrf={csrf}
+          label={`Delete @${agent.alias}`}
+          question={`Delete @${agent.alias}? This cannot be undone.`}
+        />
       )}
     </>,
   )

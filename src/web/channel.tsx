@@ -6,9 +6,9 @@ import { changeChannelMembers, type Channel, deleteChannel, maxMembers, updateCh
 import { Card, EmptyState, Facts, Notice, Time } from '../html/bits.tsx'
 import { Form, SubmitButton, TextArea } from '../html/form.tsx'
 import { appPage } from '../html/layout.tsx'
-import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
 import { AddMembers, maxOffered, namedAgents } from './add-members.tsx'
+import { DeleteCard } from './delete-card.tsx'
 import { formFault } from './faults.ts'
 import { counted, OnlyManagers, PageLinks, pageSize, type Place, placeOf } from './listing.tsx'
 import type { Pages, Visit } from './visit.ts'
@@ -96,23 +96,18 @@ async function show(visit: Visit) {
           )}
           <About visit={visit} channel={channel} around={around} />
           {mayManage && (
-            <Card
-              title='Delete this channel'
-              isDanger
+            <DeleteCard
+              noun='channel'
               lead='It takes no more posts. What was posted stays readable to those who got it.'
-            >
-              <ConfirmDelete
-                action={visit.path('channels', channel.id, 'delete')}
-                csrf={visit.csrf}
-                label='Delete channel'
-                question={
-                  <>
-                    Delete <strong>#{channel.name}</strong> with{' '}
-                    {counted(channel.memberCount, 'member')}? This cannot be undone.
-                  </>
-                }
-              />
-            </Card>
+              action={visit.path('channels', channel.id, 'delete')}
+              csrf={visit.csrf}
+              question={
+                <>
+                  Delete <strong>#{channel.name}</strong> with{' '}
+                  {counted(channel.memberCount, 'member')}? This cannot be undone.
+                </>
+              }
+            />
           )}
         </div>
       </div>

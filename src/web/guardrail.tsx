@@ -5,8 +5,8 @@ import { deleteGuardrail, updateGuardrail } from '../grid/guardrails.ts'
 import type { ListedProvider } from '../guardrails/providers.ts'
 import { Badge, Card, EmptyState, Facts, Notice, Time } from '../html/bits.tsx'
 import { appPage } from '../html/layout.tsx'
-import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
+import { DeleteCard } from './delete-card.tsx'
 import { actions, failures, GuardrailForm, providerOf, settingsOf } from './guardrail-form.tsx'
 import { counted, OnlyManagers, PageLinks, pageSize, placeOf } from './listing.tsx'
 import { labelOf, type Schema } from './schema-form.tsx'
@@ -99,20 +99,19 @@ async function show(visit: Visit) {
               </Card>
             )}
           {mayManage && (
-            <Card title='Delete this guardrail' isDanger lead='Its token goes with it.'>
-              <ConfirmDelete
-                action={visit.path('guardrails', guardrail.id, 'delete')}
-                csrf={visit.csrf}
-                label='Delete guardrail'
-                question={
-                  <>
-                    Delete <strong>{guardrail.name}</strong>?{' '}
-                    {total === 0 ? 'It guards no agent.' : `${counted(total, 'agent')} will be without it.`}{' '}
-                    This cannot be undone.
-                  </>
-                }
-              />
-            </Card>
+            <DeleteCard
+              noun='guardrail'
+              lead='Its token goes with it.'
+              action={visit.path('guardrails', guardrail.id, 'delete')}
+              csrf={visit.csrf}
+              question={
+                <>
+                  Delete <strong>{guardrail.name}</strong>?{' '}
+                  {total === 0 ? 'It guards no agent.' : `${counted(total, 'agent')} will be without it.`}{' '}
+                  This cannot be undone.
+                </>
+              }
+            />
           )}
         </div>
       </div>

@@ -5,8 +5,8 @@ import { deleteSkill, updateSkill } from '../grid/skills.ts'
 import { Card, EmptyState, Notice } from '../html/bits.tsx'
 import { Form, SubmitButton, TextArea, TextInput } from '../html/form.tsx'
 import { appPage } from '../html/layout.tsx'
-import { ConfirmDelete } from '../html/secrets.tsx'
 import { Table } from '../html/table.tsx'
+import { DeleteCard } from './delete-card.tsx'
 import { type FormFault, formFault } from './faults.ts'
 import { counted, OnlyManagers, PageLinks, pageSize, placeOf } from './listing.tsx'
 import type { Pages, Visit } from './visit.ts'
@@ -132,20 +132,18 @@ async function show(visit: Visit) {
               : <OnlyManagers visit={visit} what='change skills' />}
           </Card>
           {mayManage && (
-            <Card title='Delete this skill' isDanger lead='Every agent that has it loses it.'>
-              <ConfirmDelete
-                action={visit.path('skills', skill.id, 'delete')}
-                csrf={visit.csrf}
-                label='Delete skill'
-                question={
-                  <>
-                    Delete <strong>{skill.name}</strong>?{' '}
-                    {total === 0 ? 'No agent has it.' : `${counted(total, 'agent')} will lose it.`}{' '}
-                    This cannot be undone.
-                  </>
-                }
-              />
-            </Card>
+            <DeleteCard
+              noun='skill'
+              lead='Every agent that has it loses it.'
+              action={visit.path('skills', skill.id, 'delete')}
+              csrf={visit.csrf}
+              question={
+                <>
+                  Delete <strong>{skill.name}</strong>?{' '}
+                  {total === 0 ? 'No agent has it.' : `${counted(total, 'agent')} will lose it.`} This cannot be undone.
+                </>
+              }
+            />
           )}
         </div>
       </div>

@@ -117,6 +117,18 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await field.getAttribute('type')).toBe('password')
     })
 
+    test('offers to save what was changed, and not what is as it was', async () => {
+      const page = await open('/agents/new')
+      const save = page.locator('button', { hasText: 'Save role' })
+      expect(await save.isVisible()).toBe(false)
+
+      await page.locator('[name=role]').selectOption('viewer')
+      expect(await save.isVisible()).toBe(true)
+
+      await page.locator('[name=role]').selectOption('member')
+      expect(await save.isVisible()).toBe(false)
+    })
+
     test('sends a form once', async () => {
       const page = await open('/sign-in')
       await page.locator('#password').fill('correct horse')
@@ -228,6 +240,9 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
 
       await page.goto(`${server.url}/sign-in`)
       expect(await page.getByRole('button', { name: 'Show password' }).isVisible()).toBe(false)
+
+      await page.goto(`${server.url}/agents/new`)
+      expect(await page.getByRole('button', { name: 'Save role' }).isVisible()).toBe(true)
     })
   })
 })

@@ -100,6 +100,17 @@ export const formPages: Record<string, () => Promise<Response>> = {
               </Form>
             </Dialog>
           </Card>
+          <Card title='What it may do'>
+            <Form action='/agents/bob/role' csrf={csrf} isLine>
+              <Select
+                name='role'
+                label='Role'
+                value='member'
+                options={['member', 'viewer'].map((role) => ({ value: role, title: role }))}
+              />
+              <SubmitButton kind='plain' whenChanged>Save role</SubmitButton>
+            </Form>
+          </Card>
           <Notice kind='warning' title='On trial'>10 messages within 24 hours, 3 are left.</Notice>
           <Notice>Mail waits until the agent reads it.</Notice>
           <Card

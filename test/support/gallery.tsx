@@ -10,7 +10,7 @@ import { errorPage } from '../../src/html/error-page.tsx'
 import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../../src/html/form.tsx'
 import { Icon } from '../../src/html/icons.tsx'
 import { appPage } from '../../src/html/layout.tsx'
-import { ConfirmDelete, CopyBlock, Secret } from '../../src/html/secrets.tsx'
+import { ConfirmDelete, CopyBlock, CopyText, Secret } from '../../src/html/secrets.tsx'
 import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
 import { welcome } from '../../src/web/welcome.tsx'
 import { formPages } from './gallery-forms.tsx'
@@ -136,7 +136,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
               items={[['MCP', <code>https://grid.example/mcp/v1/grid</code>], [
                 'A2A',
                 <code>https://grid.example/a2a/v1/grid</code>,
-              ], ['Version', '0.1.0']]}
+              ], ['Id', <CopyText id='account-id' label='the id' text='01a20063-e9d8-75bb-a6f9-ca534217e8f3' />]]}
             />
           </Card>
         </div>

@@ -25,14 +25,14 @@ export interface Named {
 
 export function prepareNames(db: Db) {
   const among = (column: SQLiteColumn, list: string) => sql`${column} IN (SELECT value FROM json_each(${p(list)}))`
-  const fields = (kind: Named['kind'], id: SQLiteColumn, name: SQL | SQLiteColumn, isDeleted: SQL = sql`0`) => ({
-    kind: sql<Named['kind']>`${sql.raw(`'${kind}'`)}`.as('kind'),
+  const fields = (kind: SQL, id: SQLiteColumn, name: SQL | SQLiteColumn, isDeleted: SQL = sql`0`) => ({
+    kind: sql<Named['kind']>`${kind}`.as('kind'),
     id: sql<string>`${id}`.as('id'),
     name: sql<string>`${name}`.as('name'),
     isDeleted: sql<number>`${isDeleted}`.as('is_deleted'),
   })
-  const agentFields = fields('agent', agents.id, agents.alias, sql`${agents.deletedAt} IS NOT NULL`)
-  const channelFields = fields('channel', channels.id, channels.name, sql`${channels.deletedAt} IS NOT NULL`)
+  const agentFields = fields(sql`'agent'`, agents.id, agents.alias, sql`${agents.deletedAt} IS NOT NULL`)
+  const channelFields = fields(sql`'channel'`, channels.id, channels.name, sql`${channels.deletedAt} IS NOT NULL`)
   const nameOrAddress = sql`coalesce(nullif(${users.name}, ''), ${users.email})`
   const byRefs = unionAll(
     db.select(agentFields).from(agents).where(own(agents, among(agents.id, 'ids'))),
@@ -40,17 +40,17 @@ export function prepareNames(db: Db) {
     db.select(channelFields).from(channels).where(own(channels, among(channels.id, 'ids'))),
     db.select(channelFields).from(channels)
       .where(own(channels, among(channels.name, 'words'), sql`${channels.deletedAt} IS NULL`)),
-    db.select(fields('skill', skills.id, skills.name)).from(skills).where(own(skills, among(skills.id, 'ids'))),
-    db.select(fields('guardrail', guardrails.id, guardrails.name)).from(guardrails)
+    db.select(fields(sql`'skill'`, skills.id, skills.name)).from(skills).where(own(skills, among(skills.id, 'ids'))),
+    db.select(fields(sql`'guardrail'`, guardrails.id, guardrails.name)).from(guardrails)
       .where(own(guardrails, among(guardrails.id, 'ids'))),
-    db.select(fields('admin_key', credentials.id, credentials.name)).from(credentials)
+    db.select(fields(sql`'admin_key'`, credentials.id, credentials.name)).from(credentials)
       .where(own(credentials, among(credentials.id, 'ids'), eq(credentials.kind, sql`'admin_key'`))),
-    db.select(fields('program', oauthGrants.id, oauthGrants.clientName)).from(oauthGrants)
+    db.select(fields(sql`'program'`, oauthGrants.id, oauthGrants.clientName)).from(oauthGrants)
       .where(own(oauthGrants, among(oauthGrants.id, 'ids'))),
-    db.select(fields('invitation', invitations.id, invitations.email)).from(invitations)
+    db.select(fields(sql`'invitation'`, invitations.id, invitations.email)).from(invitations)
       .where(own(invitations, among(invitations.id, 'ids'))),
     // Members alone: an id of somebody else that was put into a call names nobody.
-    db.select(fields('person', memberships.userId, nameOrAddress)).from(memberships)
+    db.select(fields(sql`'person'`, memberships.userId, nameOrAddress)).from(memberships)
       .innerJoin(users, eq(users.id, memberships.userId)).where(own(memberships, among(memberships.userId, 'ids'))),
   ).prepare()
 
