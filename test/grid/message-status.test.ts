@@ -75,6 +75,16 @@ onEachDatabase((open) => {
     expect(await timeline(id)).toEqual(['desk stored 0', 'desk handed_out 0'])
   })
 
+  test('what comes back after its agent is deleted is parked too', async () => {
+    const { id } = await send(grid.alice, { to: 'bob', text: 'hi' })
+    const { handOut } = await readMessages(as(grid.bob), {})
+    await deleteAgent(grid.acme.store, 'bob')
+
+    await giveBack(as(grid.bob), handOut!)
+
+    expect((await timeline(id)).at(-1)).toMatch(/^bob parked/)
+  })
+
   test('what an agent never read is parked when it is deleted', async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'hi' })
     grid.clock.now += second

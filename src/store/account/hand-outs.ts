@@ -2,7 +2,7 @@
 import type { Row } from '@libsql/client'
 import { and, desc, eq, exists, gt, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { deliveries, givenBack, openReads } from '../../../db/schema.ts'
+import { agents, deliveries, givenBack, openReads } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
 import { own, p, type Scope, type Statement, value } from '../bound.ts'
 import { type Mail, mailReader, selectMail } from './mail.ts'
@@ -65,6 +65,11 @@ export function prepareHandOuts(db: Db) {
     .toSQL()
   const park = db.update(deliveries).set({ state: 'parked', readAt: sql`${p('at')}` })
     .where(own(deliveries, mine, isUnread)).toSQL()
+  const isDeleted = exists(
+    db.select({ one: sql`1` }).from(agents).where(own(agents, eq(agents.id, p('agent')), isNotNull(agents.deletedAt))),
+  )
+  const parkOfDeleted = db.update(deliveries).set({ state: 'parked', readAt: sql`${p('at')}` })
+    .where(own(deliveries, mine, isUnread, isDeleted)).toSQL()
 
   const announced = db.select({ seq: deliveries.seq }).from(deliveries)
     .where(own(deliveries, mine, isUnread, gt(deliveries.seq, p('after')), lte(deliveries.seq, p('upTo'))))
@@ -93,10 +98,11 @@ export function prepareHandOuts(db: Db) {
       batch: (agent: string, batch: string): Statement => ({ ...scope.bind(mailOf, { agent, batch }), rows: 0 }),
       /** The answer was handed over. */
       close: (batch: string) => scope.bind(close, { batch }),
-      /** Set an open batch back to unread. Repeated, or after it was closed, it does nothing. */
+      /** Set an open batch back to unread, or aside where its agent is deleted. Repeated, or after it was closed, it does nothing. */
       giveBack: (agent: string, batch: string, at: number): Statement[] => [
         { ...scope.bind(remember, { agent, batch, at }), rows: 50 },
         { ...scope.bind(putBack, { agent, batch }), rows: 50 },
+        { ...scope.bind(parkOfDeleted, { agent, at }), rows: 50 },
         scope.bind(close, { batch }),
       ],
       /** Set messages of a batch aside that nobody can be shown. */
