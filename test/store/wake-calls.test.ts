@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { bearer } from '../../src/auth/bearer.ts'
-import { replaceAgentKey } from '../../src/grid/agent-keys.ts'
+import { reissueKey } from '../../src/grid/agent-keys.ts'
 import { deleteAgent } from '../../src/grid/agents.ts'
 import { mergeClaim, openClaim } from '../../src/grid/claim.ts'
 import { revokeGrant, revokeOwnGrant } from '../../src/grid/grants.ts'
@@ -40,9 +40,8 @@ const ends: Record<string, () => Promise<{ key: string; end(): Promise<unknown> 
     return { key, end: () => deleteAgent(grid.acme.store, alias) }
   },
   async 'its key is replaced'() {
-    const { key } = await newAgent()
-    const account = await bearer(grid.store)(`Bearer ${key}`)
-    return { key, end: () => replaceAgentKey(account) }
+    const { alias, key } = await newAgent()
+    return { key, end: () => reissueKey(grid.acme.store, alias) }
   },
   async 'an admin revokes its grant'() {
     const { token, grantId } = await oauthAgent()
