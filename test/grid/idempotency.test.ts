@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { bearer } from '../../src/auth/bearer.ts'
-import { replaceAgentKey } from '../../src/grid/agent-keys.ts'
+import { reissueKey } from '../../src/grid/agent-keys.ts'
 import { deleteAgent } from '../../src/grid/agents.ts'
 import { readMessages } from '../../src/grid/mailbox.ts'
 import { type SendInput, sendMessage } from '../../src/grid/messages.ts'
@@ -68,7 +68,7 @@ onEachDatabase((open) => {
     await send({ to: 'bob', text: 'changes what a new send would tell' })
     await grid.store.close()
     const restarted = await openStore(grid.deps, { inspect: tripwire })
-    const { apiKey } = await replaceAgentKey(await enter(grid.alice, restarted))
+    const { apiKey } = await reissueKey(restarted.account(grid.acme.id, { type: 'system', job: 'test' }), 'alice')
     const again = await send(once, await bearer(restarted)(`Bearer ${apiKey}`))
     await restarted.close()
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Bearer, bearer } from '../../src/auth/bearer.ts'
 import { deleteAgent } from '../../src/grid/agents.ts'
-import { replaceAgentKey } from '../../src/grid/agent-keys.ts'
+import { reissueKey } from '../../src/grid/agent-keys.ts'
 import { mergeClaim, openClaim } from '../../src/grid/claim.ts'
 import { readMessages } from '../../src/grid/mailbox.ts'
 import { sendMessage } from '../../src/grid/messages.ts'
@@ -41,7 +41,7 @@ test('a wait ends at once when its agent is deleted, and when its key is replace
   await sleep(20)
 
   await deleteAgent(grid.acme.store, 'bob')
-  await replaceAgentKey(alice.account)
+  await reissueKey(grid.acme.store, 'alice')
 
   await Promise.all(ends)
 })

@@ -22,6 +22,7 @@ export const allowedCrossings = [
   'agents a person may act as',
   'credential by hash',
   'end of the grants of a person',
+  'end of the keys of grants of a person',
   'ended grants',
   'expired OAuth tokens',
   'expired invitations',

@@ -123,7 +123,7 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
     .where(and(eq(credentials.accountId, p('account')), isLiveAgentKey, exists(fetchedKeys))).toSQL()
   const revokeKeysOfUser = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
     .where(and(eq(credentials.userId, p('user')), isLiveAgentKey)).toSQL()
-  crossings.set(revokeKeysOfUser.sql, 'end of the grants of a person')
+  crossings.set(revokeKeysOfUser.sql, 'end of the keys of grants of a person')
   const revokeOfUser = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` })
     .where(and(eq(oauthGrants.userId, p('user')), isNull(oauthGrants.revokedAt))).toSQL()
   crossings.set(revokeOfUser.sql, 'end of the grants of a person')
