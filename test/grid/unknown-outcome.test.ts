@@ -1,7 +1,7 @@
 /** Hand-outs of which the database did not say whether it made them (reliability 4, 2.2.3). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { bearer } from '../../src/auth/bearer.ts'
-import { readMessages } from '../../src/grid/mailbox.ts'
+import { type Batch, readMessages } from '../../src/grid/mailbox.ts'
 import { sendMessage } from '../../src/grid/messages.ts'
 import { minute } from '../../src/lib/time.ts'
 import { connect } from '../../src/store/client.ts'
@@ -74,12 +74,10 @@ test('a claim that the database carries out long after it was refused is given b
   await watch.beat()
   const again = await readMessages(bob, {})
 
-  // It took all that waited when it was carried out.
-  expect(early.messages).toEqual([])
-  expect(again.messages.map(({ message, redelivered }) => [message, redelivered])).toEqual([
-    ['hi', true],
-    ['behind what was to be written later', true],
-  ])
+  // It took what waited when it was asked for, and nothing of later.
+  const shown = ({ messages }: Batch) => messages.map(({ message, redelivered }) => [message, redelivered])
+  expect(shown(early)).toEqual([['behind what was to be written later', undefined]])
+  expect(shown(again)).toEqual([['hi', true]])
 })
 
 async function send(text: string) {
