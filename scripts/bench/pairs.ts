@@ -1,15 +1,27 @@
 /** Sending, reading, and both in turn, on the real service. */
 import type { BenchAgent } from './agents.ts'
 import { askPatiently, drain, holdsOnly, reading, send, sending } from './calls.ts'
+import { loadServer } from './connections.ts'
 import { type BenchGrid, newPlace, startGrid } from './grid.ts'
 import type { Step, Work } from './load.ts'
 import type { Connect, Row, Stage } from './scenario.ts'
+
+const warmSeconds = 3
+const warmClients = 32
 
 /** A grid with an agent of each kind for each client. */
 export async function startPairs({ runtime, database, clients, mailboxes }: Stage): Promise<BenchGrid> {
   const most = Math.max(...clients)
   const agents = { sender: most, sink: most, reader: Math.max(mailboxes, most) }
-  return await startGrid(runtime, await newPlace(database, { agents }))
+  return await warm(await startGrid(runtime, await newPlace(database, { agents })))
+}
+
+/** The same grid after some seconds of pairs: a server that has just started runs code that is not compiled yet. */
+export async function warm(grid: BenchGrid): Promise<BenchGrid> {
+  const { server, agents: { sender, reader } } = grid
+  const clients = Math.min(sender.length, reader.length, warmClients)
+  await loadServer('warm-up', server, warmSeconds, (connect) => pairWork(grid, clients, connect))
+  return grid
 }
 
 export const sendRow: Row<BenchGrid> = {

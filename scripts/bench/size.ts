@@ -3,7 +3,7 @@ import { callTool, reading, step } from './calls.ts'
 import { loadServer } from './connections.ts'
 import { type BenchGrid, filledPlace, startGrid } from './grid.ts'
 import type { Measured, Work } from './load.ts'
-import { pairRow, readRow, sendRow } from './pairs.ts'
+import { pairRow, readRow, sendRow, warm } from './pairs.ts'
 import type { Connect, Row, Scenario, Stage } from './scenario.ts'
 
 /** Few, so that each is an agent with a long history; all of them are counted among the account's agents. */
@@ -50,7 +50,7 @@ export const size: Scenario = {
     for (const agents of stage.agents) {
       for (const messages of stage.messages) {
         const place = await filledPlace(stage.database, filledWith({ agents, messages }))
-        const grid = await startGrid(stage.runtime, place)
+        const grid = await warm(await startGrid(stage.runtime, place))
         for (const row of rows) await measure(stage, row, grid, `${short(agents)}/${short(messages)}`, smallest)
         await grid.server.stop()
       }
@@ -80,8 +80,8 @@ async function measure(
   const measured = await loadServer(name, grid.server, stage.seconds, (connect) => row.work(grid, 1, connect))
   const base = smallest.get(row.name)
   if (!base) smallest.set(row.name, measured)
-  const times = (what: 'p50Ms' | 'cpuUs') => (measured[what] / base![what]).toFixed(2)
-  const remark = base && `p50 x ${times('p50Ms')}, CPU x ${times('cpuUs')}`
+  const times = (what: 'p50Ms' | 'p99Ms' | 'cpuUs') => (measured[what] / base![what]).toFixed(2)
+  const remark = base && `p50 x ${times('p50Ms')}, p99 x ${times('p99Ms')}, CPU x ${times('cpuUs')}`
   await stage.report({ name, clients: 1, ...measured, usesDatabase: true, remark })
 }
 

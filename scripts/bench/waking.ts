@@ -6,6 +6,7 @@ import type { Answer, Connection } from './connection.ts'
 import { loadServer, withConnections } from './connections.ts'
 import { type BenchGrid, newPlace, startGrid } from './grid.ts'
 import type { Step, Work } from './load.ts'
+import { warm } from './pairs.ts'
 import type { Connect, Scenario, Stage } from './scenario.ts'
 import { openWakeStream } from './stream.ts'
 
@@ -44,11 +45,11 @@ export const waking: Scenario = {
   async run(stage) {
     const agents = { sender: pairsAcross, reader: pairsAcross }
     const place = await newPlace(stage.database, { agents })
-    const first = await startGrid(stage.runtime, place)
+    const first = await warm(await startGrid(stage.runtime, place))
     await measure(stage, 'wake, waiting read', readThatWaits, first, first)
     await measure(stage, 'wake, stream', wakeStream, first, first)
     if (stage.database === 'libsql') {
-      const second = await startGrid(stage.runtime, place)
+      const second = await warm(await startGrid(stage.runtime, place))
       await measure(stage, 'wake across, waiting read', readThatWaits, first, second)
       await measure(stage, 'wake across, stream', wakeStream, first, second)
       await second.server.stop()
