@@ -97,6 +97,19 @@ describe('consent', () => {
     expect(await log()).toEqual([])
   })
 
+  test('is not told as given when its page is lost under it', async () => {
+    const { handle } = await openPage(grid, grid.ann)
+    await rows(
+      grid,
+      'CREATE TRIGGER lost AFTER UPDATE ON oauth_requests BEGIN UPDATE oauth_requests SET grant_id = NULL; END',
+    )
+
+    expect((await answer(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })).status).toBe(409)
+
+    expect((await log()).map(({ outcome }) => outcome)).toEqual(['write_conflict'])
+    expect(await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  })
+
   test('given twice at once is given once', async () => {
     const { handle } = await openPage(grid, grid.ann)
     const allow = () => answer(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })
@@ -222,6 +235,44 @@ describe('a new password by a mailed link', () => {
     }
   })
 
+  test('is all in one unit: when one account cannot be told, nothing ends in the others', async () => {
+    await joinEvil()
+    const [here, there] = [
+      await accessTokenOf(grid, ann(), grid.acme.id),
+      await accessTokenOf(grid, ann(), grid.evil.id),
+    ]
+    await rows(
+      grid,
+      `CREATE TRIGGER no_log BEFORE INSERT ON activity WHEN NEW.account_id = '${grid.evil.id}'
+        BEGIN SELECT RAISE(ABORT, 'no log today'); END`,
+    )
+
+    await expect(reset()).rejects.toMatchObject({ code: 'write_conflict' })
+
+    expect([await log(), await log(grid.evil)]).toEqual([[], []])
+    expect([await opens(grid, here.token), await opens(grid, there.token)]).toEqual(['admin tools', 'admin tools'])
+  })
+
+  test('looks again when a program is let in elsewhere between the look and the end', async () => {
+    await joinEvil()
+    await accessTokenOf(grid, ann(), grid.acme.id)
+    let late: { token: string } | undefined
+    const store: typeof grid.store = {
+      ...grid.store,
+      async record(found, statements) {
+        late ??= await accessTokenOf(grid, ann(), grid.evil.id)
+        await grid.store.record(found, statements)
+      },
+    }
+
+    await reset(store)
+
+    expect(await opens(grid, late!.token)).toBe('401')
+    for (const account of [grid.acme, grid.evil]) {
+      expect((await log(account)).map(({ tool }) => tool)).toEqual(['reset_password'])
+    }
+  })
+
   test('names also what was let in at the last moment', async () => {
     await signIn(grid)
     const { handle } = await openPage(grid, grid.ann)
@@ -302,7 +353,7 @@ async function newAccount(): Promise<string> {
   return id
 }
 
-async function reset(): Promise<void> {
+async function reset(store = grid.store): Promise<void> {
   await askForLink(grid.store, 'reset', { email: 'ann@acme.example' }, '203.0.113.9')
-  await resetPassword(grid.store, mailedPath(grid).split('/').at(-1)!, 'a new horse battery', null)
+  await resetPassword(store, mailedPath(grid).split('/').at(-1)!, 'a new horse battery', null)
 }
