@@ -138,7 +138,7 @@ async function give(
       await recording.write([
         global.oauth.requests.take(proof, id, at),
         global.oauth.grants.add({ id, accountId, agentId, scope, codeHash, ...ends }, proof.handleHash, at),
-        // Not added, the page was answered or the choice has ended: then it is not answered by this either.
+        // Not added when the page was answered or the choice ended meanwhile: then nothing of this is stored.
         recording.change.grants.requireLive(id),
       ])
     }))

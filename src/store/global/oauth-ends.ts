@@ -56,9 +56,10 @@ export function prepareOAuthEnds(db: Db, crossings: Crossings) {
     .where(and(eq(oauthGrants.accountId, p('account')), grantOfUser)).toSQL()
   const endKeysIn = db.update(credentials).set(ended)
     .where(and(eq(credentials.accountId, p('account')), keyOfUser)).toSQL()
-  for (const { sql } of [found.getQuery(), requireFound, endGrants, endKeys]) {
-    crossings.set(sql, 'end of the grants of a person')
-  }
+  crossings.set(found.getQuery().sql, 'what a person let programs do')
+  crossings.set(requireFound.sql, 'what a person still lets programs do')
+  crossings.set(endGrants.sql, 'end of the grants of a person')
+  crossings.set(endKeys.sql, 'end of the fetched keys of a person')
 
   return {
     /** What of a person's lets a program in now, account by account: at most `maxFound`, and whether that is all. */
