@@ -84,8 +84,8 @@ export function createApp(store: Store): Hono<AppEnv> {
       return Response.json(await tokenEndpoint({ store, clients, resourceOf }, request))
     }),
     '/oauth/register': oauthEndpoint(deps.log, (request, address) => registerClient(store, request, address)),
-    '/oauth/revoke': oauthEndpoint(deps.log, async (request) => {
-      await revokeToken(store, clients, request)
+    '/oauth/revoke': oauthEndpoint(deps.log, async (request, _address, requestId) => {
+      await revokeToken(store, clients, request, requestId)
       return new Response(null, { status: 200 })
     }),
   }
@@ -93,7 +93,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     app.on(['POST', 'OPTIONS'], path, (c) => endpoint(c.req.raw, c.get('requestId'), address(c)))
   }
   const apiKey = oauthApiKey(authenticate)
-  app.on(['POST', 'OPTIONS'], '/api/oauth/api-key', (c) => apiKey(c.req.raw))
+  app.on(['POST', 'OPTIONS'], '/api/oauth/api-key', (c) => apiKey(c.req.raw, c.get('requestId')))
 
   app.get('/healthz', () => live())
   app.get('/readyz', () => ready(store))

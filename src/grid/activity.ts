@@ -1,5 +1,5 @@
-/** The account activity log: every admin call leaves one row. */
-import type { Actor } from '../auth/actor.ts'
+/** The account activity log: every admin call, and everything that a page changes, leaves one row. */
+import type { Actor, UserActor } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { redactedJson } from '../lib/redact.ts'
@@ -17,6 +17,9 @@ export interface Call {
   requestId: string | null
 }
 
+/** Who did something, as the log names them: it does not say what a person is in the account. */
+export type Doer = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
+
 /**
  * Run a verb so that it leaves one row: in the unit of its own change, or alone when it changed nothing or failed.
  * No change is stored without its row, and no row without its change. So a verb calls `write` once, and
@@ -32,7 +35,7 @@ export async function recorded<T>(
   let isRecorded = false
   const record = async (outcome: string, statements: Statement[]) => {
     try {
-      await account.record(entry(account, call, outcome), statements)
+      await account.record(activityRow(account.actor, call, outcome, account.deps.now()), statements)
       isRecorded = true
     } catch (error) {
       // The row may be stored or not; a second one for the same call could contradict it.
@@ -57,11 +60,12 @@ export async function recorded<T>(
   }
 }
 
-function entry(account: AccountStore, call: Call, outcome: string): NewActivity {
+/** The row of a call, for the log of the account that it concerns. `outcome` is `ok` or the code of an error. */
+export function activityRow(doer: Doer, call: Call, outcome: string, at: number): NewActivity {
   return {
     id: newId(),
-    createdAt: account.deps.now(),
-    ...actorFields(account.actor),
+    createdAt: at,
+    ...actorFields(doer),
     tool: call.tool,
     arguments: shortened(redactedJson(call.arguments ?? {})),
     outcome,
@@ -69,7 +73,7 @@ function entry(account: AccountStore, call: Call, outcome: string): NewActivity 
   }
 }
 
-function actorFields(actor: Actor): Pick<NewActivity, 'actorType' | 'userId' | 'credentialId' | 'credentialKind'> {
+function actorFields(actor: Doer): Pick<NewActivity, 'actorType' | 'userId' | 'credentialId' | 'credentialKind'> {
   const actorType = actor.type
   switch (actor.type) {
     case 'user':
@@ -82,7 +86,13 @@ function actorFields(actor: Actor): Pick<NewActivity, 'actorType' | 'userId' | '
         credentialKind: actor.credentialKind,
       }
     case 'agent':
-      return { actorType, userId: null, credentialId: actor.credentialId, credentialKind: null }
+      return {
+        actorType,
+        userId: actor.userId ?? null,
+        credentialId: actor.credentialId,
+        // Who let it in can only have done so by OAuth.
+        credentialKind: actor.userId === undefined ? null : 'oauth',
+      }
     case 'system':
       return { actorType, userId: null, credentialId: null, credentialKind: null }
   }

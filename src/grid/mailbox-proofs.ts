@@ -1,7 +1,10 @@
 /** What people do with a link in their mailbox: sign in, choose a new password, show that an address is theirs. */
 import { hashPassword } from '../auth/passwords.ts'
+import { hashForLookup } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
+import { endAllGrants } from './all-grants.ts'
+import { againOnConflict } from './conflict.ts'
 import { normalEmail } from './email.ts'
 import { mailNewLink, mailOwnLink, tellPasswordChanged } from './letters.ts'
 import { type MailedLinkKind, openLink, withLink } from './links.ts'
@@ -65,22 +68,40 @@ export async function signInByLink(store: Store, token: string): Promise<string>
 /**
  * Choose a new password by a mailed link. Somebody else may have had the old one, and have let a program of theirs in
  * with it: so not only every session and every other link of the person ends, but also what they let OAuth clients
- * do, and a consent page that waits is not answered any more. A mail says that the password is another one.
+ * do, and a consent page that waits is not answered any more. A mail says that the password is another one, and the
+ * log of each account where a program lost its access says that.
  * Resolves to the person's id. Fails with `link_expired` or `invalid_input`.
  */
-export async function resetPassword(store: Store, token: string, password: string): Promise<string> {
-  const { userId, email } = await openMailedLink(store, 'reset', token)
+export async function resetPassword(
+  store: Store,
+  token: string,
+  password: string,
+  requestId: string | null,
+): Promise<string> {
+  await openMailedLink(store, 'reset', token)
   const hash = await hashPassword(password)
   const { global, deps: { now } } = store
-  await withLink(store, 'reset', token, [
-    global.users.setPassword(userId, hash),
-    global.users.proveEmail(userId, email, now()),
-    global.sessions.endOthers(userId, '', now()),
-    global.links.endAll(userId, now()),
-    // What is being allowed at this moment is one of the grants by now, or finds no page any more.
-    global.oauth.requests.removeOfUser(userId),
-    ...global.oauth.grants.endOfUser(userId, now()),
-  ])
+  const tokenHash = hashForLookup(token)
+  const { userId, email } = await againOnConflict(async () => {
+    const { userId, email } = await openMailedLink(store, 'reset', token)
+    const at = now()
+    await endAllGrants(store, {
+      userId,
+      tool: 'reset_password',
+      requestId,
+      demand: [global.links.requireOpen('reset', tokenHash, at)],
+      statements: [
+        ...global.links.use('reset', tokenHash, at),
+        global.users.setPassword(userId, hash),
+        global.users.proveEmail(userId, email, at),
+        global.sessions.endOthers(userId, '', at),
+        global.links.endAll(userId, at),
+        // What is being allowed at this moment is one of the grants by now, or finds no page any more.
+        global.oauth.requests.removeOfUser(userId),
+      ],
+    })
+    return { userId, email }
+  })
   tellPasswordChanged(store, email)
   return userId
 }

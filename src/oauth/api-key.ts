@@ -2,15 +2,16 @@
 import type { Bearer } from '../auth/bearer.ts'
 import { keyPrefixes } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
+import { recorded } from '../grid/activity.ts'
 import { replaceAgentKey } from '../grid/agent-keys.ts'
 import { corsHeaders, preflight } from '../lib/cors.ts'
 
 /**
- * A new key of the agent, which replaces the one it had; shown here only.
+ * A new key of the agent, which replaces the one it had; shown here only. The log of the account has who fetched it.
  * Fails with `unauthenticated`, or `agent_token_required` for any other credential.
  */
 export function oauthApiKey(authenticate: Bearer) {
-  return async function oauthApiKey(request: Request): Promise<Response> {
+  return async function oauthApiKey(request: Request, requestId: string): Promise<Response> {
     if (request.method === 'OPTIONS') return preflight('POST, OPTIONS')
     const authorization = request.headers.get('authorization')
     const account = await authenticate(authorization)
@@ -18,7 +19,8 @@ export function oauthApiKey(authenticate: Bearer) {
     if (account.actor.type !== 'agent' || !isAccessToken) {
       throw new GridError('agent_token_required', 'Sign in with OAuth as an agent: this takes its access token alone.')
     }
-    const { agentId, alias, apiKey } = await replaceAgentKey(account)
+    const call = { tool: 'fetch_agent_key', arguments: { alias: `@${account.actor.alias}` }, requestId }
+    const { agentId, alias, apiKey } = await recorded(account, call, replaceAgentKey)
     return Response.json({ apiKey, alias: `@${alias}`, agentId }, { headers: corsHeaders })
   }
 }

@@ -1,9 +1,14 @@
 /** `POST /oauth/authorize`: what the person decided. A code, a refusal, or back to the picker. mcp.md, section 8.4. */
+import { allows } from '../auth/actor.ts'
 import { hashSecret, mintLinkToken } from '../auth/secrets.ts'
 import type { Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
+import { recorded } from '../grid/activity.ts'
+import { againOnConflict } from '../grid/conflict.ts'
+import { grantInWords } from '../grid/grants.ts'
 import { newId } from '../lib/id.ts'
 import { day, second } from '../lib/time.ts'
+import type { AccountStore } from '../store/account.ts'
 import type { RequestProof } from '../store/global/oauth-requests.ts'
 import { asGridError } from '../wire.ts'
 import type { AuthorizeParts, Shown } from './authorize.ts'
@@ -24,6 +29,8 @@ const grantMs = 90 * day
 export interface Answered {
   visitor: Visitor
   proof: RequestProof
+  clientId: string
+  clientName: string
   redirectUri: string
   state: string | undefined
   shown: Shown
@@ -40,7 +47,7 @@ export function authorizeDecision(parts: AuthorizeParts): (request: Request, req
       const answered = await findRequest(parts, request, form, visitor)
       switch (form.get('decision')) {
         case 'allow':
-          return await allow(parts, answered, form)
+          return await allow(parts, answered, form, requestId)
         case 'deny':
           return await deny(parts, answered)
         case 'new-agent':
@@ -74,36 +81,74 @@ async function findRequest(
   return {
     visitor,
     proof,
+    clientId: found.clientId,
+    clientName: found.clientName,
     redirectUri: found.redirectUri,
     state: found.state ?? undefined,
     shown: JSON.parse(found.choices) as Shown,
   }
 }
 
-async function allow(parts: AuthorizeParts, answered: Answered, form: URLSearchParams): Promise<Response> {
+async function allow(
+  parts: AuthorizeParts,
+  answered: Answered,
+  form: URLSearchParams,
+  requestId: string,
+): Promise<Response> {
   const { store: { global, write, deps }, issuer } = parts
   const { proof, redirectUri, state } = answered
-  const { accountId, agentId } = chosen(answered.shown, parameter(form, 'pick'))
+  const choice = chosen(answered.shown, parameter(form, 'pick'))
   const code = await mintLinkToken()
-  const at = deps.now()
-  const grant = {
-    id: newId(),
-    accountId,
-    agentId,
-    scope: agentId === null ? 'admin' as const : 'agent:use' as const,
-    codeHash: code.hash,
-    codeExpiresAt: at + codeMs,
-    expiresAt: at + grantMs,
+  try {
+    await give(parts, answered, choice, code.hash, requestId)
+  } catch (error) {
+    if (!(error instanceof GridError) || error.code !== 'access_denied') throw error
+    const [taken] = await write([global.oauth.requests.take(proof, null, deps.now())])
+    if (taken.length === 0) throw spent()
+    return closed(parts, proof, refusedRedirect(answered, error, issuer))
   }
-
-  const [taken, added] = await write([
-    global.oauth.requests.take(proof, grant.id, at),
-    global.oauth.grants.add(grant, proof.handleHash, at),
-  ])
-  if (taken.length === 0) throw spent()
-  // The role or the agent ended after the page was shown.
-  if (added.length === 0) return closed(parts, proof, refusedRedirect(answered, notYours(), issuer))
   return closed(parts, proof, seeOther(withParameters(redirectUri, { code: code.token, state, iss: issuer })))
+}
+
+/**
+ * The grant, with its row in the log of the account. Fails with `invalid_request` when the page was answered
+ * meanwhile, and with `access_denied` when the role or the agent ended after the page was shown.
+ */
+async function give(
+  { store: { global, deps }, sessions }: AuthorizeParts,
+  { visitor, proof, clientId, clientName }: Answered,
+  { accountId, agentId }: Choice,
+  codeHash: string,
+  requestId: string,
+): Promise<void> {
+  // The log of an account has nothing of people who do not belong to it.
+  if (!visitor.accounts.some(({ id }) => id === accountId)) throw notYours()
+  const account = sessions.enter(visitor, accountId)
+  const agent = agentId === null ? undefined : await account.read.agents.byId(agentId)
+  const id = newId()
+  const named = { id, clientId, clientName, alias: agentId === null ? null : agent?.alias ?? agentId }
+  const call = { tool: 'give_grant', arguments: grantInWords(named), requestId }
+  await recorded(account, call, (recording) =>
+    againOnConflict(async () => {
+      const at = deps.now()
+      if (!(await global.oauth.requests.byProof(proof, at))) throw spent()
+      if (!(await mayChoose(recording, visitor.user.id, agentId))) throw notYours()
+      const scope = agentId === null ? 'admin' as const : 'agent:use' as const
+      const ends = { codeExpiresAt: at + codeMs, expiresAt: at + grantMs }
+      await recording.write([
+        global.oauth.requests.take(proof, id, at),
+        global.oauth.grants.add({ id, accountId, agentId, scope, codeHash, ...ends }, proof.handleHash, at),
+        // Not added when the page was answered or the choice ended meanwhile: then nothing of this is stored.
+        recording.change.grants.requireLive(id),
+      ])
+    }))
+}
+
+/** Whether a person may let a client be this now; `grants.add` asks again. */
+async function mayChoose(account: AccountStore, userId: string, agentId: string | null): Promise<boolean> {
+  const member = await account.read.team.member(userId)
+  if (!member || !allows(member.role, agentId === null ? 'manage' : 'use')) return false
+  return agentId === null || (await account.read.agents.byId(agentId))?.type === 'mcp'
 }
 
 async function deny(parts: AuthorizeParts, answered: Answered): Promise<Response> {

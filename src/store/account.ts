@@ -146,28 +146,54 @@ export interface Shared {
   readonly waiting: Waiting
 }
 
-/** Bind the prepared statements to one account. Only `auth/`, `worker/` and the makers of accounts come here. */
-export function openAccount(shared: Shared, accountId: string, actor: Actor): AccountStore {
-  const { tablesOf, queue, turns, keyRing, deps, epoch, instanceId, waiting } = shared
-  const { read, change } = tablesOf(accountId)
-  const write = (statements: Statement[]) => queue.write(accountId, statements)
+/** A row for the activity log of one account. */
+export interface LogRow {
+  accountId: string
+  entry: NewActivity
+}
 
-  /** The row takes the next place of the chain; when another process was faster, the one after it. */
-  async function record(entry: NewActivity, statements: Statement[]): Promise<void> {
-    for (let attempt = 1;; attempt++) {
-      const head = await read.activity.head()
-      try {
-        await write([...statements, change.activity.add(chained(accountId, entry, head))])
-        return
-      } catch (error) {
-        if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
-        // Repeated after a lost answer, the unit met its own row: then it is done.
-        if (await read.activity.has(entry.id, head?.n ?? 0)) return
-        const moved = (await read.activity.head())?.n !== head?.n
-        if (!moved || attempt === maxRecordAttempts) throw error
-      }
+/**
+ * Commit statements as one unit with a row in the log of each of these accounts, which are different ones.
+ * The turns are taken in the order of the ids, so that two who want the same ones never wait for each other.
+ */
+export async function recordIn(shared: Shared, rows: LogRow[], statements: Statement[]): Promise<void> {
+  const inTurn = rows.toSorted((a, b) => a.accountId < b.accountId ? -1 : 1).reduceRight(
+    (next, { accountId }) => () => shared.turns.run(accountId, next),
+    () => append(shared, rows, statements),
+  )
+  await inTurn()
+}
+
+/** Each row takes the next place of its chain; when another process was faster, the one after it. */
+async function append({ tablesOf, queue }: Shared, rows: LogRow[], statements: Statement[]): Promise<void> {
+  const logs = rows.map(({ accountId, entry }) => ({ accountId, entry, tables: tablesOf(accountId) }))
+  const headsOf = () => Promise.all(logs.map(({ tables }) => tables.read.activity.head()))
+  const lane = rows.length === 1 ? rows[0].accountId : ''
+  for (let attempt = 1;; attempt++) {
+    const heads = await headsOf()
+    try {
+      await queue.write(lane, [
+        ...statements,
+        ...logs.map(({ accountId, entry, tables }, n) =>
+          tables.change.activity.add(chained(accountId, entry, heads[n]))
+        ),
+      ])
+      return
+    } catch (error) {
+      if (!(error instanceof GridError) || error.code !== 'write_conflict' || rows.length === 0) throw error
+      // Repeated after a lost answer, the unit met its own rows: then it is done. All are stored with the first.
+      const [{ entry, tables }] = logs
+      if (await tables.read.activity.has(entry.id, heads[0]?.n ?? 0)) return
+      const moved = (await headsOf()).some((head, n) => head?.n !== heads[n]?.n)
+      if (!moved || attempt === maxRecordAttempts) throw error
     }
   }
+}
+
+/** Bind the prepared statements to one account. Only `auth/`, `worker/` and the makers of accounts come here. */
+export function openAccount(shared: Shared, accountId: string, actor: Actor): AccountStore {
+  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting } = shared
+  const { read, change } = tablesOf(accountId)
 
   return {
     actor,
@@ -177,9 +203,9 @@ export function openAccount(shared: Shared, accountId: string, actor: Actor): Ac
     waiting,
     read,
     change,
-    write,
+    write: (statements) => queue.write(accountId, statements),
     later: (statements) => queue.later(statements),
-    record: (entry, statements) => turns.run(accountId, () => record(entry, statements)),
+    record: (entry, statements) => recordIn(shared, [{ accountId, entry }], statements),
     seal: (table, rowId, token) => keyRing.seal(token, `${table}:${accountId}:${rowId}:token`),
   }
 }

@@ -8,7 +8,7 @@ import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { createKeyRing } from '../lib/key-ring.ts'
 import { Turns } from '../lib/turns.ts'
-import { type AccountStore, openAccount, prepareAccountTables, type Shared } from './account.ts'
+import { type AccountStore, type LogRow, openAccount, prepareAccountTables, recordIn, type Shared } from './account.ts'
 import type { Statement } from './bound.ts'
 import { connect } from './client.ts'
 import { errorCode, isRemoteLoss } from './faults.ts'
@@ -39,6 +39,8 @@ export interface Store {
   readonly waiting: Waiting
   /** Commit statements of any account as one unit. Also for what spans accounts. */
   write(statements: Statement[]): Promise<UnitRows>
+  /** `write`, with a row in the activity log of each of these accounts in the same unit: all is stored, or nothing. */
+  record(rows: LogRow[], statements: Statement[]): Promise<void>
   /** `full` or `relaxed` for a local file, otherwise `remote`: then the server decides. */
   readonly durability: 'full' | 'relaxed' | 'remote'
   /** Names of the migrations this start applied. */
@@ -153,6 +155,7 @@ function assemble(
     global,
     waiting,
     write: (statements) => queue.write('', statements),
+    record: (rows, statements) => recordIn(shared, rows, statements),
     durability: path ? deps.config.durability : 'remote',
     migrated,
     schemaVersion: migrations.length,

@@ -25,7 +25,10 @@ export function whoDid(row: ListedActivity): { who: string; by: string } {
     case 'admin':
       return { who: person ?? 'A program', by: credentialKind === 'oauth' ? program : key }
     case 'agent':
-      return { who: agentAlias ? `@${agentAlias}` : 'An agent', by: keyLast4 ? `agent key …${keyLast4}` : 'agent key' }
+      return {
+        who: agentAlias ? `@${agentAlias}` : 'An agent',
+        by: credentialKind === 'oauth' ? program : keyLast4 ? `agent key …${keyLast4}` : 'agent key',
+      }
     default:
       return { who: 'Whoever runs the grid', by: 'command line' }
   }

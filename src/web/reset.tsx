@@ -27,8 +27,8 @@ export function resetPages(pages: Pages<OpenVisit>, web: Web): void {
     return await choose(visit, email)
   }
   pages.get('/reset/:token', show)
-  pages.post('/reset/:token', async ({ request, form, address, param }) => {
-    const userId = await resetPassword(store, param('token'), form.get('password') ?? '')
+  pages.post('/reset/:token', async ({ request, requestId, form, address, param }) => {
+    const userId = await resetPassword(store, param('token'), form.get('password') ?? '', requestId)
     return { goTo: saying('/', 'password-reset'), cookie: await sessions.begin(request, userId, address) }
   }, show)
 }

@@ -28,7 +28,7 @@ export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: W
     )
   })
   post('/settings/sessions/programs/:grant/end', async (visit) => {
-    await revokeOwnGrant(store, visit.visitor.user.id, visit.param('grant'))
+    await revokeOwnGrant(store, visit.visitor, visit.param('grant'), visit.requestId)
     return { goTo: saying(settingsPath(visit, 'sessions'), 'grant-ended') }
   })
   post('/settings/sessions/end-others', async (visit) => {

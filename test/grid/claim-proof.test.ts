@@ -30,7 +30,7 @@ const later = () => grid.clock.now += 6 * minute
 
 async function reset() {
   await askForLink(grid.store, 'reset', { email: vic.email }, here)
-  await resetPassword(grid.store, mailedToken(), next)
+  await resetPassword(grid.store, mailedToken(), next, null)
 }
 
 async function change() {

@@ -30,7 +30,7 @@ afterEach(() => grid.close())
 async function reset() {
   const { email } = grid.ann.visitor.user
   await askForLink(grid.store, 'reset', { email }, '203.0.113.9')
-  await resetPassword(grid.store, mailedPath(grid).split('/').at(-1)!, next)
+  await resetPassword(grid.store, mailedPath(grid).split('/').at(-1)!, next, null)
 }
 
 test('a reset ends what the person let in, in every account, and nobody else’s', async () => {

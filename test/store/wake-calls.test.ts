@@ -49,7 +49,7 @@ const ends: Record<string, () => Promise<{ key: string; end(): Promise<unknown> 
   },
   async 'its person revokes the grant'() {
     const { token, grantId, user } = await oauthAgent()
-    return { key: token, end: () => revokeOwnGrant(grid.store, user.id, grantId) }
+    return { key: token, end: () => revokeOwnGrant(grid.store, { user, sessionId: 'test' }, grantId, null) }
   },
   async 'its person leaves the account'() {
     const { token, user } = await oauthAgent()

@@ -21,8 +21,8 @@ export const allowedCrossings = [
   'accounts with old messages',
   'agents a person may act as',
   'credential by hash',
+  'end of the fetched keys of a person',
   'end of the grants of a person',
-  'end of the keys of grants of a person',
   'ended grants',
   'expired OAuth tokens',
   'expired invitations',
@@ -44,6 +44,8 @@ export const allowedCrossings = [
   'signups from an address',
   'tokens of ended grants',
   'unclaimed accounts',
+  'what a person let programs do',
+  'what a person still lets programs do',
 ]
 
 const scoped = /"?(sender_)?account_id"? = \?/

@@ -13,7 +13,7 @@ export interface ListedActivity extends Activity {
   /** Of an admin key. */
   keyName: string | null
   keyLast4: string | null
-  /** The agent whose key it was. */
+  /** The agent whose key it was, or that a program was let in as. */
   agentAlias: string | null
   /** What the program calls itself that a person let in by OAuth. */
   programName: string | null
@@ -81,10 +81,16 @@ export function prepareActivityList(db: Db) {
         credentials,
         and(eq(credentials.accountId, activity.accountId), eq(credentials.id, activity.credentialId)),
       )
-      .leftJoin(agents, and(eq(agents.accountId, activity.accountId), eq(agents.id, credentials.agentId)))
       .leftJoin(
         oauthGrants,
         and(eq(oauthGrants.accountId, activity.accountId), eq(oauthGrants.id, activity.credentialId)),
+      )
+      .leftJoin(
+        agents,
+        and(
+          eq(agents.accountId, activity.accountId),
+          eq(agents.id, sql`coalesce(${credentials.agentId}, ${oauthGrants.agentId})`),
+        ),
       )
       .where(own(
         activity,

@@ -50,6 +50,8 @@ export function prepareLinks(db: Db) {
     /** The link with this SHA-256, if it can still be used. */
     byToken: async (kind: LinkKind, hash: string, now: number) => (await ask(byToken, { kind, hash, now }))[0],
     add: (link: NewLink, at: number): Statement => bind(add, { ...link, at }),
+    /** Fails the unit unless the link can still be used when it runs. */
+    requireOpen: (kind: LinkKind, hash: string, now: number): Statement => bind(requireOpen, { kind, hash, now }),
     /** Use a link up: two statements, of which the first fails the unit when it cannot be used any more. */
     use: (kind: LinkKind, hash: string, now: number): Statement[] => [
       bind(requireOpen, { kind, hash, now }),

@@ -1,16 +1,16 @@
 import { and, desc, eq, exists, gt, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
-import {
-  accounts,
-  agents,
-  credentials,
-  memberships,
-  oauthGrants,
-  oauthRequests,
-  oauthTokens,
-} from '../../../db/schema.ts'
+import { accounts, agents, memberships, oauthGrants, oauthRequests, oauthTokens } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
 import { ask, bind, p, type Statement, value } from '../bound.ts'
-import { adminRoles, agentRoles, liveAgentOf, membershipOf, ofLiveGrant, stillMayAct } from './oauth-may-act.ts'
+import {
+  adminRoles,
+  agentRoles,
+  liveAgentOf,
+  membershipOf,
+  namedAgentOf,
+  ofLiveGrant,
+  stillMayAct,
+} from './oauth-may-act.ts'
 
 /** How many grants one list shows. */
 const maxListed = 200
@@ -112,21 +112,6 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
   const revoke = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` })
     .where(and(eq(oauthGrants.accountId, p('account')), eq(oauthGrants.id, p('id')), isNull(oauthGrants.revokedAt)))
     .returning({ id: oauthGrants.id }).toSQL()
-  const fetchedKeys = db.select({ one: sql`1` }).from(oauthGrants).where(and(
-    eq(oauthGrants.accountId, credentials.accountId),
-    eq(oauthGrants.id, p('id')),
-    eq(oauthGrants.agentId, credentials.agentId),
-    eq(oauthGrants.userId, credentials.userId),
-  ))
-  const isLiveAgentKey = and(eq(credentials.kind, sql`'agent_key'`), isNull(credentials.revokedAt))
-  const revokeKeys = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
-    .where(and(eq(credentials.accountId, p('account')), isLiveAgentKey, exists(fetchedKeys))).toSQL()
-  const revokeKeysOfUser = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
-    .where(and(eq(credentials.userId, p('user')), isLiveAgentKey)).toSQL()
-  crossings.set(revokeKeysOfUser.sql, 'end of the keys of grants of a person')
-  const revokeOfUser = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` })
-    .where(and(eq(oauthGrants.userId, p('user')), isNull(oauthGrants.revokedAt))).toSQL()
-  crossings.set(revokeOfUser.sql, 'end of the grants of a person')
 
   const liveToken = db.select({ one: sql`1` }).from(oauthTokens).where(and(
     eq(oauthTokens.accountId, oauthGrants.accountId),
@@ -154,7 +139,16 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
       exists(liveToken),
       stillMayAct(oauthGrants.agentId),
     )).orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
-  const ofUserById = db.select({ accountId: oauthGrants.accountId }).from(oauthGrants)
+  const ofUserById = db.select({
+    accountId: oauthGrants.accountId,
+    id: oauthGrants.id,
+    clientId: oauthGrants.clientId,
+    clientName: oauthGrants.clientName,
+    alias: agents.alias,
+    role: memberships.role,
+  }).from(oauthGrants)
+    .innerJoin(memberships, membershipOf(oauthGrants))
+    .leftJoin(agents, namedAgentOf(oauthGrants))
     .where(and(
       eq(oauthGrants.userId, p('user')),
       eq(oauthGrants.id, p('id')),
@@ -199,14 +193,9 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
       bind(collect, { ...code, account: accountId, at }),
     /** End a grant: all its tokens with it. No row when it had ended before. */
     revoke: (accountId: string, id: string, at: number): Statement => bind(revoke, { account: accountId, id, at }),
-    /** `revoke`, and with it the key that its person's clients fetched for the agent: what people mean by ending. */
-    end: (accountId: string, id: string, at: number): Statement[] =>
-      [revoke, revokeKeys].map((query) => bind(query, { account: accountId, id, at })),
-    /** `end` of every grant of a person, in all accounts, also of those whose code nobody has collected yet. */
-    endOfUser: (user: string, at: number): Statement[] =>
-      [revokeOfUser, revokeKeysOfUser].map((query) => ({ ...bind(query, { user, at }), rows: maxListed })),
     /** The live grants of a person, newest first. `alias` is null for the account's admin. */
     ofUser: (user: string, at: number) => ask(ofUser, { user, at }),
+    /** A grant that has not ended, of somebody who still belongs to its account. */
     ofUserById: async (user: string, id: string) => (await ask(ofUserById, { user, id }))[0],
     /** Tokens first: a grant goes when it has none. */
     removeEnded: (at: number, limit: number): Statement[] =>

@@ -22,6 +22,10 @@ export const liveAgentOf = (grant: { accountId: SQLiteColumn; agentId: SQLiteCol
     isNull(agents.deletedAt),
   )
 
+/** Joined to a grant, to say who it was for: its agent, also when that is deleted. */
+export const namedAgentOf = (grant: { accountId: SQLiteColumn; agentId: SQLiteColumn }) =>
+  and(eq(agents.accountId, grant.accountId), eq(agents.id, grant.agentId))
+
 /** Over both joins: the person is still what the grant says. */
 export const stillMayAct = (agentId: SQLiteColumn) =>
   or(

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { agents, memberships, oauthGrants, oauthTokens } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
 import { ask, bind, p, type Statement, value } from '../bound.ts'
-import { liveAgentOf, membershipOf, ofLiveGrant, stillMayAct } from './oauth-may-act.ts'
+import { liveAgentOf, membershipOf, namedAgentOf, ofLiveGrant, stillMayAct } from './oauth-may-act.ts'
 
 /** A live access token, and whom it stands for. `id` is the grant's: the credential of the activity log. */
 export type AccessToken = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareOAuthTokens>['byAccessHash']>>>
@@ -51,13 +51,20 @@ export function prepareOAuthTokens(db: Db, crossings: Crossings) {
     kind: oauthTokens.kind,
     grantId: oauthTokens.grantId,
     clientId: oauthGrants.clientId,
+    clientName: oauthGrants.clientName,
+    userId: oauthGrants.userId,
+    agentId: oauthGrants.agentId,
+    alias: agents.alias,
     scope: oauthGrants.scope,
     resource: oauthGrants.resource,
     grantExpiresAt: oauthGrants.expiresAt,
     revokedAt: oauthGrants.revokedAt,
     expiresAt: oauthTokens.expiresAt,
     usedAt: oauthTokens.usedAt,
-  }).from(oauthTokens).innerJoin(oauthGrants, grantOf).where(eq(oauthTokens.hash, p('hash'))).prepare()
+  }).from(oauthTokens)
+    .innerJoin(oauthGrants, grantOf)
+    .leftJoin(agents, namedAgentOf(oauthGrants))
+    .where(eq(oauthTokens.hash, p('hash'))).prepare()
   crossings.set(byAccessHash.getQuery().sql, 'access token by hash')
   crossings.set(byHash.getQuery().sql, 'OAuth token by hash')
 

@@ -2,6 +2,7 @@
 import type { Crossings, Db } from '../account.ts'
 import type { Statement } from '../bound.ts'
 import { prepareOAuthClients } from './oauth-clients.ts'
+import { prepareOAuthEnds } from './oauth-ends.ts'
 import { prepareOAuthGrants } from './oauth-grants.ts'
 import { prepareOAuthPicks } from './oauth-picks.ts'
 import { prepareOAuthRequests } from './oauth-requests.ts'
@@ -9,12 +10,14 @@ import { prepareOAuthTokens } from './oauth-tokens.ts'
 
 export function prepareOAuth(db: Db, crossings: Crossings) {
   const clients = prepareOAuthClients(db)
+  const ends = prepareOAuthEnds(db, crossings)
   const grants = prepareOAuthGrants(db, crossings)
   const picks = prepareOAuthPicks(db, crossings)
   const requests = prepareOAuthRequests(db)
   const tokens = prepareOAuthTokens(db, crossings)
   return {
     clients,
+    ends,
     grants,
     picks,
     requests,
