@@ -6,7 +6,7 @@ import { type BenchGrid, newPlace, startGrid } from './grid.ts'
 import type { Step, Work } from './load.ts'
 import type { Connect, Row, Stage } from './scenario.ts'
 
-const warmSeconds = 3
+const warmSeconds = 10
 const warmClients = 32
 
 /** A grid with an agent of each kind for each client. */
