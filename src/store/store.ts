@@ -88,10 +88,16 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   const client = (options.connect ?? connect)({
     url: config.databaseUrl,
     authToken: config.databaseAuthToken,
+    // Sends of one moment are stored in the order they were made, so their questions are answered in it.
     concurrency: 1,
     intMode: 'number',
-    // Without a limit a silent server would hold its callers for minutes. A local file never asks.
-    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(patience.ms) }),
+    // Only a remote database is asked so.
+    fetch(request: Request) {
+      // Answers are small: to pack and unpack them costs both sides more than all else of a question.
+      request.headers.set('Accept-Encoding', 'identity')
+      // Without a limit a silent server would hold its callers for minutes.
+      return fetch(request, { signal: AbortSignal.timeout(patience.ms) })
+    },
   })
   try {
     if (path) {

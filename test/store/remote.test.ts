@@ -1,5 +1,7 @@
 /** A remote database that does not answer (reliability 5.5, 6.1): an honest 503, and all is well when it is back. */
 import { type Config, createClient } from '@libsql/client'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../src/grid/messages.ts'
 import { readMessages } from '../../src/grid/mailbox.ts'
@@ -89,6 +91,20 @@ test('the log names the fault and holds no contents', async () => {
 
 test('the client has a limit of its own for each request', () => {
   expect(given).toMatchObject({ concurrency: 1, intMode: 'number', fetch: expect.any(Function) })
+})
+
+test('answers are asked for unpacked', async () => {
+  const asked: unknown[] = []
+  const echo = createServer((request, response) => {
+    asked.push(request.headers['accept-encoding'])
+    response.end()
+  })
+  await new Promise<void>((ready) => echo.listen(0, '127.0.0.1', ready))
+
+  await given.fetch!(new Request(`http://127.0.0.1:${(echo.address() as AddressInfo).port}`))
+
+  expect(asked).toEqual(['identity'])
+  await new Promise((closed) => echo.close(closed))
 })
 
 function as(agent: TestAgent) {
