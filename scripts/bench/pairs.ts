@@ -37,7 +37,7 @@ export const readRow: Row<BenchGrid> = {
   measures:
     'tools/call read_messages of a mailbox in which one message waits. Measured in rounds: each mailbox gets one message, which does not count, and is then read once',
   limit:
-    'SQLite at work on three kept statements and a commit of two; reads that arrive together share the commit and its fsync',
+    'SQLite at work on two kept statements and a commit of four; reads that arrive together share the commit and its fsync',
   work: readWork,
 }
 
