@@ -1,19 +1,22 @@
-FROM node:22-slim AS dependencies
+FROM node:22-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
+COPY scripts/build.js ./scripts/
+COPY db ./db
+COPY src ./src
+# What builds the program is not needed to run it.
+RUN npm run build && rm -r node_modules/esbuild node_modules/@esbuild node_modules/.bin/esbuild
 
 # The native part of the database driver needs glibc, so not an Alpine image.
 FROM node:22-slim
 ENV NODE_ENV=production HOST=0.0.0.0 DATABASE_URL=file:/data/grid.db
 WORKDIR /app
-COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
 COPY package.json ./
-COPY db ./db
-COPY src ./src
 # exec hands the signals of Docker to node; the volume takes over the owner of /data.
-RUN printf '#!/bin/sh\nexec node --import /app/node_modules/tsx/dist/loader.mjs /app/src/main.ts "$@"\n' \
-    > /usr/local/bin/agent-grid \
+RUN printf '#!/bin/sh\nexec node /app/dist/src/main.js "$@"\n' > /usr/local/bin/agent-grid \
     && chmod 755 /usr/local/bin/agent-grid \
     && mkdir --mode=700 /data \
     && chown node:node /data

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { readConfig } from '../src/config.ts'
+import { commandLine } from './runtime.ts'
 
 const keysFile = 'data/dev-keys.json'
 
@@ -30,8 +31,8 @@ function seed(): Keys {
 }
 
 function command(...words: string[]): Record<string, string> {
-  const args = ['--import', 'tsx', 'src/main.ts', ...words, '--json']
-  const { stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
+  const [node, ...args] = [...commandLine('node'), 'src/main.ts', ...words, '--json']
+  const { stdout, stderr } = spawnSync(node, args, { env, encoding: 'utf8' })
   const result = JSON.parse(stdout || JSON.stringify({ error: { message: stderr } }))
   if (!result.error) return result
   throw new Error(`Seeding failed at ${words[0]}: ${result.error.message} To begin anew, remove data/dev.db*.`)

@@ -33,11 +33,12 @@ export function runtimeBinary(name: OtherRuntime): string {
 }
 
 /**
- * The words that start a TypeScript program of ours, whose path and arguments follow. On Deno it gets the
- * least permissions that the grid needs: writing only in the folder of `databaseUrl`, if that is a file.
+ * The words that start a TypeScript program of ours, whose path in the repository and arguments follow: on Node as
+ * `npm start` does. On Deno it gets the least permissions that the grid needs: writing only in the folder of
+ * `databaseUrl`, if that is a file.
  */
 export function commandLine(runtime: Runtime, databaseUrl = ''): string[] {
-  if (runtime === 'node') return [process.execPath, '--import', 'tsx']
+  if (runtime === 'node') return [process.execPath, fileURLToPath(new URL('node.js', import.meta.url))]
   if (runtime === 'bun') return [runtimeBinary('bun')]
   const folder = databaseUrl.startsWith('file:') ? join(databaseUrl.slice('file:'.length), '..') : undefined
   return [

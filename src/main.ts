@@ -1,4 +1,3 @@
-#!/usr/bin/env -S node --import tsx
 /** The entry of the program: `agent-grid COMMAND [OPTIONS]`. */
 import process from 'node:process'
 import { runCommandLine } from './cli/command-line.ts'

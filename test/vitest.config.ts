@@ -26,7 +26,6 @@ export default defineConfig({
     testTimeout: patienceMs,
     hookTimeout: patienceMs,
     teardownTimeout: patienceMs,
-    globalSetup: 'test/support/build.ts',
     setupFiles: 'test/support/each-file.ts',
     sequence: { sequencer: LongestFirst },
   },

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../src/lib/free-port.ts'
-import { type Runtime, runtimeBinary, runtimes } from '../runtime.ts'
+import { build } from '../build.js'
+import { commandLine, type Runtime, runtimeBinary, runtimes } from '../runtime.ts'
 
 export { type Runtime, runtimes }
 
@@ -25,9 +26,9 @@ export interface Server {
 }
 
 const commands: Record<Runtime, () => string[]> = {
-  node: () => [process.execPath, '--import', 'tsx'],
+  node: () => commandLine('node'),
   deno: () => [runtimeBinary('deno'), 'run', '--no-prompt', '--unstable-no-legacy-abort', '--allow-all'],
-  bun: () => [runtimeBinary('bun')],
+  bun: () => commandLine('bun'),
 }
 
 /** Nothing else of ours must reach the settings of the service. The deno of npm finds its cache by HOME. */
@@ -67,13 +68,15 @@ export function temporaryFolder(): string {
   return folder
 }
 
-/** Start a script of ours, which listens on `PORT`, and wait until `path` answers with 200. */
+/** Start a script of ours, which listens on `PORT`, as users start the grid, and wait until `path` answers with 200. */
 export async function startScript(
   runtime: Runtime,
   script: string[],
   env: Record<string, string> = {},
   path = '/healthz',
 ): Promise<Server> {
+  // No figure is of a start that builds first.
+  if (runtime === 'node') await build(script[0])
   const port = await freePort()
   const isReady = () => fetch(`http://127.0.0.1:${port}${path}`).then((answer) => answer.ok, () => false)
   return await start([...commands[runtime](), ...script], { port, isReady, env: { ...env, PORT: String(port) } })

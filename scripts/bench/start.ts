@@ -13,7 +13,8 @@ export const start: Scenario = {
     name: 'start, AGENTS/MESSAGES',
     measures:
       'From the start of the process to its first good answer at /readyz, for which it has opened the database: median of --starts. Memory: resident, one second later',
-    limit: 'loading the modules (TypeScript is compiled on the way), then the pragmas and a look at the schema',
+    limit:
+      'loading the modules (Deno and Bun compile TypeScript on the way, on Node it is built before), then the pragmas and a look at the schema',
   }],
   async run(stage) {
     const agents = Math.max(...stage.agents)

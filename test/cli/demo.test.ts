@@ -11,7 +11,7 @@ test('the demo plays a conversation over REST, A2A and MCP, and leaves nothing b
   const tmp = join(place.folder, 'tmp')
   mkdirSync(tmp)
 
-  const { code, stdout, stderr } = await runCommand('node', ['demo'], { TMPDIR: tmp, TSX_DISABLE_CACHE: '1' })
+  const { code, stdout, stderr } = await runCommand('node', ['demo'], { TMPDIR: tmp })
 
   const left = readdirSync(tmp).filter((name) => name.startsWith('agent-grid'))
   place.remove()

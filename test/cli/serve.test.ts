@@ -4,15 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { castBefore } from '../support/cast.ts'
-import {
-  type Place,
-  runCommand,
-  runScript,
-  runtimes,
-  startBuilt,
-  startServe,
-  temporaryPlace,
-} from '../support/process.ts'
+import { type Place, runCommand, runScript, runtimes, startServe, temporaryPlace } from '../support/process.ts'
 
 let place: Place
 beforeEach(() => {
@@ -117,7 +109,7 @@ describe.each(runtimes)('on %s', (runtime) => {
 })
 
 test('once asked to stop the server is not ready', async () => {
-  const server = await startBuilt({ DATABASE_URL: place.url, LOG_LEVEL: 'info' })
+  const server = await startServe('node', { DATABASE_URL: place.url, LOG_LEVEL: 'info' })
   const begun = await begin(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
 
   server.signal('SIGTERM')
@@ -132,7 +124,7 @@ test('once asked to stop the server is not ready', async () => {
 })
 
 test('a second signal ends the process at once; the echo of the first does not', async () => {
-  const server = await startBuilt({ DATABASE_URL: place.url, LOG_LEVEL: 'info' })
+  const server = await startServe('node', { DATABASE_URL: place.url, LOG_LEVEL: 'info' })
   const begun = await begin(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
 
   server.signal('SIGINT')

@@ -4,7 +4,7 @@ import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { openStore } from '../../src/store/store.ts'
 import { castBefore } from '../support/cast.ts'
-import { startBuilt, temporaryPlace } from '../support/process.ts'
+import { startServe, temporaryPlace } from '../support/process.ts'
 import { Ledger, sendUntilGone } from './load.ts'
 
 const rounds = 6
@@ -19,7 +19,7 @@ test('Q14: kill -9 during a fan-out to a channel of 500: all or none', async () 
   const ledger = new Ledger()
 
   for (let round = 0; round < rounds; round++) {
-    const server = await startBuilt({ DATABASE_URL: place.url })
+    const server = await startServe('node', { DATABASE_URL: place.url })
     const load = sendUntilGone(server.url, senders, '#general', ledger)
     // The first round ends before anything was acknowledged, in the middle of a first post or before it.
     if (round > 0) await load.firstAnswer

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { castBefore } from '../support/cast.ts'
-import { startBuilt, temporaryPlace } from '../support/process.ts'
+import { startServe, temporaryPlace } from '../support/process.ts'
 import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
 
 const kills = 20
@@ -10,7 +10,7 @@ test('20 times kill -9 under load: what was acknowledged is there exactly once, 
   const place = temporaryPlace()
   const env = { DATABASE_URL: place.url }
   const { agents: [reader, ...senders] } = await castBefore(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
-  let server = await startBuilt(env)
+  let server = await startServe('node', env)
   const ledger = new Ledger()
 
   for (let round = 0; round < kills; round++) {
@@ -21,7 +21,7 @@ test('20 times kill -9 under load: what was acknowledged is there exactly once, 
     server.signal('SIGKILL')
     await Promise.all([load.done, server.ended])
     expect(ledger.acknowledged.size).toBeGreaterThan(before)
-    server = await startBuilt(env)
+    server = await startServe('node', env)
   }
 
   const times = await readAll(server.url, reader)

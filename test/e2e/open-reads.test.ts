@@ -6,7 +6,7 @@ import { sendMessage } from '../../src/grid/messages.ts'
 import { OpenReads } from '../../src/worker/open-reads.ts'
 import { castBefore } from '../support/cast.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { startBuilt, startProgram, temporaryPlace } from '../support/process.ts'
+import { startProgram, startServe, temporaryPlace } from '../support/process.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { callTool } from './client.ts'
 
@@ -26,7 +26,7 @@ test('Q3: kill -9 between commit and answer: on a file the read comes again exac
 
   await expect(callTool(first.url, bob.key, 'read_messages')).rejects.toThrow()
   await first.ended
-  const second = await startBuilt(env)
+  const second = await startServe('node', env)
   const read = () => callTool(second.url, bob.key, 'read_messages')
   const [again, rest] = [await read(), await read()]
 

@@ -1,6 +1,6 @@
 /** Real processes of agent-grid on each runtime. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -89,25 +89,13 @@ export async function startServe(
   return await listening(start(runtime, 'src/main.ts', ['serve', ...options], { PORT: '0', ...env }))
 }
 
-/** The same on Node, where the start itself is not the subject: as `startProgram` does. */
-export function startBuilt(env: Record<string, string>): Promise<ServerProcess> {
-  return startProgram('src/main.ts', ['serve'], env)
-}
-
-/**
- * Start another program that serves the grid and says where, as `agent-grid serve` does. On Node, from the file that
- * `npm test` builds once (`build.ts`), if there is one.
- */
+/** Start another program that serves the grid and says where, as `agent-grid serve` does, on Node. */
 export async function startProgram(
   script: string,
   words: string[],
   env: Record<string, string>,
 ): Promise<ServerProcess> {
-  const built = process.env.BUILT_PROGRAMS && join(process.env.BUILT_PROGRAMS, script.replace(/\.ts$/, '.js'))
-  const program = built && existsSync(built)
-    ? [process.execPath, built]
-    : [...commandLine('node', env.DATABASE_URL), script]
-  return await listening(spawnWith([...program, ...words], { PORT: '0', ...env }))
+  return await listening(start('node', script, words, { PORT: '0', ...env }))
 }
 
 async function listening(child: ChildProcess): Promise<ServerProcess> {
@@ -134,11 +122,8 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
 }
 
 function start(runtime: Runtime, script: string, words: string[], env: Record<string, string>): ChildProcess {
-  return spawnWith([...commandLine(runtime, env.DATABASE_URL), script, ...words], env)
-}
-
-function spawnWith([program, ...args]: string[], env: Record<string, string>): ChildProcess {
-  const child = spawn(program, args, {
+  const [program, ...args] = commandLine(runtime, env.DATABASE_URL)
+  const child = spawn(program, [...args, script, ...words], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     // Nothing of our own environment decides what the process does.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir(), LOG_LEVEL: 'warn', ...env },

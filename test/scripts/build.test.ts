@@ -1,0 +1,169 @@
+/** The way of `npm start`: one built file, in a checkout of its own. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { builtinModules } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { build } from '../../scripts/build.js'
+import { freePort } from '../../src/lib/free-port.ts'
+
+const main = 'src/main.ts'
+
+let folder: string
+let built: string
+/** Of processes that a test started and has not stopped. */
+const groups = new Set<number>()
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'agent-grid-build-'))
+  built = join(folder, 'dist/src/main.js')
+  for (const path of ['package.json', 'scripts/build.js', 'scripts/node.js']) cpSync(path, join(folder, path))
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+})
+afterEach(() => {
+  for (const group of groups) process.kill(-group, 'SIGKILL')
+  groups.clear()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('a program becomes one file, and gets its arguments', async () => {
+  write('src/word.ts', "export const word: string = 'hello'\n")
+  write(main, "import { word } from './word.ts'\nconsole.log(word, process.argv.slice(2))\n")
+
+  expect(await run('to', 'you')).toEqual({ code: 0, stdout: "hello [ 'to', 'you' ]\n", stderr: '' })
+  expect(readFileSync(built, 'utf8')).not.toContain('import ')
+})
+
+test('it is built again when any of its sources has changed, and only then', async () => {
+  write('src/word.ts', "export const word = 'before'\n")
+  write(main, "import { word } from './word.ts'\nconsole.log(word)\n")
+  await run()
+  const { ino } = statSync(built)
+
+  expect((await run()).stdout).toBe('before\n')
+  expect(statSync(built).ino).toBe(ino)
+  write('src/word.ts', "export const word = 'after'\n")
+  expect((await run()).stdout).toBe('after\n')
+  write('package.json', '{"type":"module","version":"2"}')
+  const { ino: after } = statSync(built)
+  await run()
+  expect(statSync(built).ino).not.toBe(after)
+})
+
+test('when a source changed while it was built, the next start builds again', async () => {
+  write(main, "console.log('changing')\n")
+  const later = new Date(Date.now() + 60_000)
+  utimesSync(join(folder, main), later, later)
+  await run()
+  const { ino } = statSync(built)
+
+  expect((await run()).stdout).toBe('changing\n')
+  expect(statSync(built).ino).not.toBe(ino)
+})
+
+test('a file that is not whole is built again', async () => {
+  write(main, "console.log('whole')\n")
+  await run()
+  truncateSync(built, 10)
+
+  expect(await run()).toEqual({ code: 0, stdout: 'whole\n', stderr: '' })
+})
+
+test('a fault in a source is said, and what was built before is not run', async () => {
+  write(main, "console.log('before')\n")
+  await run()
+  write(main, "import './missing.ts'\n")
+
+  const { code, stdout, stderr } = await run()
+
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toContain('src/main.ts:1:7: ERROR: Could not resolve "./missing.ts"')
+})
+
+test('"npm start" twice at the same moment: each builds, serves its own database, and stops on SIGTERM', async () => {
+  for (const path of ['src', 'db']) cpSync(path, join(folder, path), { recursive: true })
+  const started = await Promise.all(['one', 'two'].map(npmStart))
+
+  const answers = await Promise.all(started.map(({ url }) => ready(url)))
+  const files = readdirSync(join(folder, 'dist/src'))
+  const logs = await Promise.all(started.map(({ stop }) => stop()))
+
+  expect(answers).toEqual([200, 200])
+  expect(files).toEqual(['main.js'])
+  for (const log of logs) expect(log).toContain('"message":"Stopped"')
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(['one.db', 'two.db']))
+})
+
+test('"npm ci --omit=dev" installs every package that the built grid imports', async () => {
+  const text = readFileSync(await build(main), 'utf8')
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const imported = [...text.matchAll(/^(?:import|export) (?:.* from )?"([^"]+)";$|\bimport\("([^"]+)"\)/gm)]
+    .map(([, from, dynamic]) => (from ?? dynamic).match(/^(@[^/]+\/)?[^/]+/)![0])
+    .filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))
+
+  expect([...new Set(imported)].filter((name) => !(name in dependencies))).toEqual([])
+  expect(imported).toEqual(expect.arrayContaining(['hono', '@hono/node-server', '@libsql/client', 'oslo']))
+})
+
+function write(path: string, text: string): void {
+  mkdirSync(join(folder, path, '..'), { recursive: true })
+  writeFileSync(join(folder, path), text)
+}
+
+async function run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  // Not from its own folder: a service manager may start it from anywhere.
+  const child = spawn(process.execPath, [join(folder, 'scripts/node.js'), main, ...words], { cwd: tmpdir() })
+  let [stdout, stderr] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text) => stdout += text)
+  child.stderr.setEncoding('utf8').on('data', (text) => stderr += text)
+  const [code] = await once(child, 'close')
+  return { code, stdout, stderr }
+}
+
+/** `stop()` is SIGTERM to npm and to all that it started, and resolves to what they logged until the last has ended. */
+async function npmStart(name: string): Promise<{ url: string; stop(): Promise<string> }> {
+  const port = await freePort()
+  const env = { LOG_LEVEL: 'info', PORT: `${port}`, DATABASE_URL: `file:${name}.db` }
+  const npm = spawn('npm', ['start'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  })
+  groups.add(npm.pid!)
+  let log = ''
+  npm.stderr.setEncoding('utf8').on('data', (text) => log += text)
+  const closed = once(npm, 'close').finally(() => groups.delete(npm.pid!))
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      process.kill(-npm.pid!, 'SIGTERM')
+      await closed
+      return log
+    },
+  }
+}
+
+/** The status of its readiness, once there is an answer. */
+async function ready(url: string): Promise<number> {
+  for (;;) {
+    const status = await fetch(`${url}/readyz`).then((answer) => answer.status, () => undefined)
+    if (status !== undefined) return status
+    await sleep(20)
+  }
+}
