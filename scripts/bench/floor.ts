@@ -26,6 +26,7 @@ const caller: Credential = {
   lastUsedAt: Number.MAX_SAFE_INTEGER,
   agentId: 'agent',
   alias: 'alice',
+  onTrial: 0,
 }
 
 /** Every key is good, and nobody is in a channel. */

@@ -9,6 +9,8 @@ export interface AgentActor {
   credentialId: string
   /** The person who let it in by OAuth; undefined with an agent key. */
   userId?: string
+  /** It is known that no trial counts what it sends; without this its trial is looked for. */
+  isUnlimited?: boolean
 }
 
 export interface AdminActor {

@@ -93,6 +93,7 @@ function actorOf(credential: Credential) {
       agentId: credential.agentId!,
       alias: credential.alias!,
       credentialId: credential.id,
+      isUnlimited: credential.onTrial === 0,
     }
     : {
       type: 'admin' as const,
@@ -103,10 +104,10 @@ function actorOf(credential: Credential) {
 }
 
 /** Agent or admin, as the person chose; never an admin because an agent is missing. Spec: "Authentication" 4. */
-function granteeOf({ id, userId, grantedAgentId, agentId, alias }: AccessToken): AgentActor | AdminActor {
+function granteeOf({ id, userId, grantedAgentId, agentId, alias, onTrial }: AccessToken): AgentActor | AdminActor {
   if (grantedAgentId === null) return { type: 'admin', credentialId: id, credentialKind: 'oauth', userId }
   if (agentId === null || alias === null) throw ended()
-  return { type: 'agent', agentId, alias, credentialId: id, userId }
+  return { type: 'agent', agentId, alias, credentialId: id, userId, isUnlimited: onTrial === 0 }
 }
 
 /** At most once a minute per credential and process, beside the request and not before its answer. */

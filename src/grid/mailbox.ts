@@ -89,16 +89,14 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
 
     const [batch, at] = [newId(), account.deps.now()]
     const { change } = account
-    const [, , counted, claimed] = await account.write([
+    const [, , claimed] = await account.write([
       change.handOuts.claim(agentId, batch, taken.map(({ seq }) => seq), at, wokenAt ?? null),
       change.handOuts.open(agentId, batch, account.instanceId, at),
-      change.mailbox.countUnread(agentId),
-      change.handOuts.batch(agentId, batch),
+      change.handOuts.batch(agentId, batch, taken.length),
     ]).catch((error) => giveBackUnknown(account, batch, error))
-    const mail = handOuts.mail(claimed)
+    const { mail, remaining = await mailbox.unread(agentId) } = handOuts.batch(claimed)
     const { messages, damaged } = rendered(mail)
     if (damaged.length > 0) await park(account, batch, damaged)
-    const remaining = Number(counted[0].unread)
     const isHandOut = messages.length > 0
     if (mail.length > 0 && !isHandOut) handedOver(account, batch)
     // What was set aside, or what another reader was quicker to take, does not make a mailbox empty.

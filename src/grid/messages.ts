@@ -102,7 +102,7 @@ export async function sendMessage(account: AccountStore, input: SendInput): Prom
       key,
       at: account.deps.now(),
     }
-    const stored = await store(account, message, target, requestHash)
+    const stored = await store(account, sender, message, target, requestHash)
     if (stored) {
       account.waiting.wakes.wake(stored.recipients)
       return { id: message.id, recipient: target.label, conversationId, createdAt: message.at, ...stored.answer }
@@ -185,7 +185,7 @@ async function findTarget(account: AccountStore, sender: AgentActor, input: Send
 async function findAgent(account: AccountStore, sender: AgentActor, alias: string, toSelf: boolean): Promise<Target> {
   const label = `@${alias}`
   if (!aliasPattern.test(alias)) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
-  const own = await account.read.agents.byAlias(alias)
+  const own = await account.read.agents.mailbox(alias)
   if (own?.id === sender.agentId && !toSelf) {
     throw new GridError('self_message', 'This is your own alias. A message goes to another agent.')
   }
@@ -227,23 +227,17 @@ async function conversationOf(
  */
 async function store(
   account: AccountStore,
+  sender: AgentActor,
   message: NewMessage,
   target: Target,
   requestHash: string,
 ): Promise<{ recipients: string[]; answer: Answer } | undefined> {
   const { messages } = account.change
   const chars = message.body.length + (message.a2a?.length ?? 0)
+  const count = sender.isUnlimited ? [] : [messages.countTrial(sender.agentId)]
   const statements: Statement[] = target.kind === 'channel'
-    ? [
-      messages.addPost(message, target.id),
-      messages.countTrial(message.from),
-      messages.fanOut(message, target.id, chars, target.members),
-    ]
-    : [
-      messages.addDirect(message, target),
-      messages.countTrial(message.from),
-      messages.deliver(message, target, chars),
-    ]
+    ? [messages.addPost(message, target.id), ...count, messages.fanOut(message, target.id, chars, target.members)]
+    : [messages.addDirect(message, target), ...count, messages.deliver(message, target, chars)]
   const { key } = message
   // A key past its time is free again, so it goes before the insert that asks for it.
   const forget = key === null ? [] : [messages.forgetKey(message.from, key, message.at - keyLifetimeMs)]

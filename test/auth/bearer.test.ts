@@ -35,8 +35,15 @@ test('an agent key is its agent, and no admin', async () => {
     agentId: grid.alice.id,
     alias: 'alice',
     credentialId: expect.any(String),
+    isUnlimited: true,
   })
   await expect(createAgent(account, { alias: 'new' })).rejects.toMatchObject({ code: 'wrong_credential' })
+})
+
+test('an agent on trial is known as one', async () => {
+  const signup = await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
+  const { api_key } = await signup.json()
+  expect((await authenticate(`Bearer ${api_key}`)).actor).toMatchObject({ alias: 'zoe', isUnlimited: false })
 })
 
 test('an admin key is an admin of its account, and no agent', async () => {

@@ -1,12 +1,13 @@
 /** The words of account scoping, and the tripwire behind them. */
 import { createClient } from '@libsql/client'
-import { eq, isNull, sql } from 'drizzle-orm'
+import { count, eq, isNull, max, ne, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/libsql'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
-import { agents, agentSkills } from '../../db/schema.ts'
+import { accounts, agents, agentSkills, guardrails } from '../../db/schema.ts'
 import { prepareAccountTables } from '../../src/store/account.ts'
 import { ask, bind, mine, own, p, Scope } from '../../src/store/bound.ts'
 import { prepareGlobalTables } from '../../src/store/global.ts'
+import { migrate } from '../../src/store/migrate.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { accountTables, allowedCrossings, tripwire } from '../support/tripwire.ts'
@@ -53,6 +54,44 @@ test.each([['undefined', undefined], ['an object', {}], ['a list', [1]], ['a dat
     await expect(ask(query.prepare(), { id: value as never })).rejects.toThrow(TypeError)
   },
 )
+
+test('a read is answered as drizzle answers it', async () => {
+  const here = createClient({ url: 'file::memory:' })
+  await migrate(here)
+  await here.batch([
+    "INSERT INTO accounts (id, name, state, created_at) VALUES ('a', 'Acme', 'claimed', 1), ('b', 'Bee', 'claimed', 2)",
+    `INSERT INTO guardrails (account_id, id, name, provider, config, action, on_failure, enabled, created_at)
+      VALUES ('a', 'g', 'G', 'patterns', '{"x":[1]}', 'block', 'open', 1, 3)`,
+  ])
+  const db = drizzle({ client: here })
+  const newest = db.select({ at: max(guardrails.createdAt) }).from(guardrails).where(eq(guardrails.id, p('id')))
+  const found = db.select({ name: guardrails.name }).from(guardrails).where(eq(guardrails.id, p('id'))).as('found')
+  const reads = [
+    db.select({ of: accounts.id, config: guardrails.config, on: guardrails.enabled, newest: sql`${newest}`, n: sql`7` })
+      .from(accounts).leftJoin(guardrails, eq(guardrails.accountId, accounts.id)).orderBy(accounts.id),
+    db.select({ n: count(), last: max(accounts.claimedAt), name: sql<string>`upper(${accounts.name})`.as('loud') })
+      .from(accounts).where(ne(accounts.id, p('id'))).groupBy(accounts.name),
+    db.select().from(found).unionAll(db.select().from(found)),
+    db.select().from(accounts).where(eq(accounts.id, p('id'))),
+  ]
+
+  for (const read of reads) {
+    const prepared = read.prepare()
+    const theirs = await prepared.all({ id: 'g' })
+    expect(await ask<unknown>(prepared, { id: 'g' })).toEqual(theirs)
+  }
+  expect(await ask<unknown>(reads[0].prepare(), { id: 'g' })).toEqual([
+    { of: 'a', config: { x: [1] }, on: true, newest: 3, n: 7 },
+    { of: 'b', config: null, on: null, newest: 3, n: 7 },
+  ])
+  here.close()
+})
+
+test('a read whose fields have names within names is refused', async () => {
+  const nested = db.select({ agent: { id: agents.id } }).from(agents).prepare()
+
+  await expect(ask<unknown>(nested)).rejects.toThrow('one name each, not agent.id')
+})
 
 test('a read that fails says what the database said, and not the values', async () => {
   const failing = db.select({ id: agents.id }).from(agents).where(eq(agents.id, p('id'))).prepare()

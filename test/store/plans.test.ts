@@ -39,7 +39,7 @@ afterAll(() => {
 })
 
 test.each([
-  ['what can be handed out', /^select "seq", "chars" from "deliveries"/, 'USING COVERING INDEX deliveries_unread'],
+  ['what can be handed out', /^select json_group_array\(json_array\("seq"/, 'USING COVERING INDEX deliveries_unread'],
   [
     'the inbox claim',
     /^update "deliveries" set "state" = .* IN \(SELECT value/,
@@ -73,8 +73,11 @@ test.each([
   ['tokens of ended grants', /^delete from "oauth_tokens" .*inner join/, 'oauth_grants_revoked'],
   ['ended grants', /^delete from "oauth_grants"/, 'oauth_grants_uncollected'],
   ['heads of activity logs', /from "accounts" inner join "activity"/, 'SEARCH activity USING INDEX'],
-  ['the count of unread messages', /^select count\(\*\) as "unread"/, 'USING COVERING INDEX deliveries_unread'],
-  ['the first that waits', /^select "seq", "chars" from "deliveries"/, 'USING COVERING INDEX deliveries_unread'],
+  [
+    'the count of unread messages',
+    /^select count\(\*\) from "deliveries" .*'unread'/,
+    'USING COVERING INDEX deliveries_unread',
+  ],
   [
     'the newest message handed out',
     /^select max\("seq"\) from "deliveries" .*'read'/,
@@ -130,7 +133,7 @@ test('no statement of an agent walks through a whole table', async () => {
     for (const line of await plan(sql)) {
       // Small by nature: what is already cut to 50, 100 or 1,000, a constant, and the public agents by their own index.
       if (
-        /^SCAN (entry VIRTUAL|allowed VIRTUAL|json_each VIRTUAL|first|mail|calls|(un)?read_half|CONSTANT ROW|\(subquery|agents USING INDEX agents_public)/
+        /^SCAN (entry VIRTUAL|allowed VIRTUAL|json_each VIRTUAL|first|oldest|mail|calls|(un)?read_half|CONSTANT ROW|\(subquery|agents USING INDEX agents_public)/
           .test(line)
       ) continue
       // Once an hour, each account in turn.
@@ -171,6 +174,7 @@ async function statementsOfEveryVerb(): Promise<string[]> {
   const { cursor, handOut } = await readMessages(bob, {})
   await giveBack(bob, handOut!)
   await bob.read.mailbox.newestUnread(grid.bob.id)
+  await bob.read.mailbox.unread(grid.bob.id)
   await grid.store.global.arrivals.after(await grid.store.global.arrivals.newest())
   await readMessages(bob, {})
   await sendMessage(alice, { to: 'bob', text: 'hi' })

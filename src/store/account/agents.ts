@@ -51,6 +51,13 @@ export const agentFields = {
   lastSeenAt: agents.lastSeenAt,
 }
 
+/** 1 when a trial counts what the agent of the row sends, otherwise 0; also where a join found no agent. */
+export function isOnTrial(db: Db): SQL<number> {
+  const trial = db.select({ one: sql`1` }).from(trials)
+    .where(and(eq(trials.accountId, agents.accountId), eq(trials.agentId, agents.id)))
+  return sql<number>`${exists(trial)}`
+}
+
 const contains = (text: unknown) => sql`instr(lower(${text}), lower(${p('search')})) > 0`
 
 /**
@@ -100,6 +107,8 @@ export function prepareAgents(db: Db) {
   const live = isNull(agents.deletedAt)
   const byAlias = db.select(agentFields).from(agents).where(own(agents, eq(agents.alias, p('alias')), live)).limit(1)
     .prepare()
+  const mailbox = db.select({ id: agents.id, lastSeenAt: agents.lastSeenAt }).from(agents)
+    .where(own(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
   const byId = db.select(agentFields).from(agents).where(own(agents, eq(agents.id, p('id')), live)).prepare()
   const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
     .where(own(agents, live, ne(agents.id, p('except')), matchesSearch(hasOwnMatchingSkill(db))))
@@ -159,6 +168,8 @@ export function prepareAgents(db: Db) {
     reads: (scope: Scope) => ({
       /** A live agent of the account. */
       byAlias: (alias: string): Promise<Agent | undefined> => scope.one(byAlias, { alias }),
+      /** What a sender needs to know of a live agent. */
+      mailbox: (alias: string) => scope.one(mailbox, { alias }),
       byId: (id: string): Promise<Agent | undefined> => scope.one(byId, { id }),
       /** Live agents that have one of these ids, or one of these aliases. */
       byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>

@@ -1,6 +1,6 @@
 /** Handing mail out, and taking back what reached nobody. Reliability 2.2. */
 import type { Row } from '@libsql/client'
-import { and, desc, eq, exists, gt, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm'
+import { and, count, desc, eq, exists, gt, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, givenBack, openReads } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
@@ -38,7 +38,9 @@ export function prepareHandOuts(db: Db) {
       createdAt: value<number>('at'),
     }).from(sql`(SELECT 1)`).where(sql`changes() > 0`),
   ).onConflictDoNothing().toSQL()
-  const mailOf = selectMail(db, ofBatch).toSQL()
+  const unread = db.select({ n: count() }).from(deliveries).where(own(deliveries, mine, isUnread))
+  const mailOf = selectMail(db, ofBatch, { remaining: sql<number>`${unread}`.as('remaining') }).limit(p('limit'))
+    .toSQL()
   const asMail = mailReader(db)
 
   const isOpen = exists(
@@ -79,8 +81,11 @@ export function prepareHandOuts(db: Db) {
 
   return {
     reads: () => ({
-      /** What the statement `batch` of a unit answered. */
-      mail: (rows: Row[]): Mail[] => rows.map(asMail),
+      /** What the statement `batch` of a unit answered; what remains is known where there is a batch. */
+      batch: (rows: Row[]): { mail: Mail[]; remaining?: number } => ({
+        mail: rows.map(asMail),
+        ...(rows.length > 0 && { remaining: Number(rows[0].remaining) }),
+      }),
     }),
     changes: (scope: Scope) => ({
       /**
@@ -94,8 +99,14 @@ export function prepareHandOuts(db: Db) {
       /** Note for `instance` that the answer is under way. Must stand directly behind the claim. */
       open: (agent: string, batch: string, instance: string, at: number) =>
         scope.bind(open, { agent, batch, instance, at }),
-      /** Not a change: the messages of a batch, oldest first, for `reads.mail`. */
-      batch: (agent: string, batch: string): Statement => ({ ...scope.bind(mailOf, { agent, batch }), rows: 0 }),
+      /**
+       * Not a change: the messages of a batch, oldest first, and how many remain unread at this commit, for
+       * `reads.batch`. `limit` is how many the batch may have.
+       */
+      batch: (agent: string, batch: string, limit: number): Statement => ({
+        ...scope.bind(mailOf, { agent, batch, limit }),
+        rows: 0,
+      }),
       /** The answer was handed over. */
       close: (batch: string) => scope.bind(close, { batch }),
       /** Set an open batch back to unread, or aside where its agent is deleted. Repeated, or after it was closed, it does nothing. */

@@ -49,16 +49,20 @@ const fields = (db: Db) => ({
   senderState: accounts.state,
 })
 
-/** Mail of an agent, oldest first. */
-export function selectMail(db: Db, ...conditions: SQL[]) {
-  return db.select(fields(db)).from(deliveries)
+/** Mail of an agent, oldest first; `further` fields stand behind those of `Mail`. */
+export function selectMail<Further extends Record<string, SQL.Aliased>>(
+  db: Db,
+  condition: SQL,
+  further = {} as Further,
+) {
+  return db.select({ ...fields(db), ...further }).from(deliveries)
     .innerJoin(
       messages,
       and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId)),
     )
     .innerJoin(agents, and(eq(agents.accountId, messages.accountId), eq(agents.id, messages.fromAgentId)))
     .innerJoin(accounts, eq(accounts.id, messages.accountId))
-    .where(own(deliveries, eq(deliveries.agentId, p('agent')), ...conditions))
+    .where(own(deliveries, eq(deliveries.agentId, p('agent')), condition))
     .orderBy(deliveries.seq)
 }
 

@@ -2,6 +2,7 @@ import { and, eq, inArray, isNotNull, isNull, or } from 'drizzle-orm'
 import { agents, credentials, memberships } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
 import type { Crossings, Db } from '../account.ts'
+import { isOnTrial } from '../account/agents.ts'
 import { ask, p } from '../bound.ts'
 import { adminRoles, agentRoles } from './oauth-may-act.ts'
 
@@ -21,6 +22,7 @@ export function prepareCredentials(db: Db, crossings: Crossings) {
     lastUsedAt: credentials.lastUsedAt,
     agentId: agents.id,
     alias: agents.alias,
+    onTrial: isOnTrial(db),
   }).from(credentials)
     .leftJoin(
       agents,

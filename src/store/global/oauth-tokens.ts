@@ -2,6 +2,7 @@ import { and, eq, gt, isNotNull, isNull, lte, notExists, or, sql } from 'drizzle
 import { alias } from 'drizzle-orm/sqlite-core'
 import { agents, memberships, oauthGrants, oauthTokens } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
+import { isOnTrial } from '../account/agents.ts'
 import { ask, bind, p, type Statement, value } from '../bound.ts'
 import { liveAgentOf, membershipOf, namedAgentOf, ofLiveGrant, stillMayAct } from './oauth-may-act.ts'
 
@@ -32,6 +33,7 @@ export function prepareOAuthTokens(db: Db, crossings: Crossings) {
     grantedAgentId: oauthGrants.agentId,
     agentId: agents.id,
     alias: agents.alias,
+    onTrial: isOnTrial(db),
     lastUsedAt: oauthGrants.lastUsedAt,
   }).from(oauthTokens)
     .innerJoin(oauthGrants, grantOf)
