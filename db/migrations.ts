@@ -138,5 +138,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER access_token_ends AFTER UPDATE OF revoked_at ON oauth_tokens\nWHEN NEW.revoked_at IS NOT NULL AND NEW.kind = 'access'\nBEGIN\n  INSERT INTO wake_calls (agent_id) SELECT agent_id FROM oauth_grants\n    WHERE account_id = NEW.account_id AND id = NEW.grant_id AND agent_id IS NOT NULL;\nEND;",
       "CREATE TRIGGER batch_is_given_back AFTER UPDATE OF returned ON deliveries\nWHEN NEW.state = 'unread' AND NOT EXISTS\n  (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND batch_id = OLD.batch_id)\nBEGIN INSERT INTO wake_calls (agent_id) VALUES (NEW.agent_id); END;"
     ]
+  },
+  {
+    "name": "0005_returned",
+    "hash": "eb90c380fa5ac02d95987a02761a3cf8fafa750b63fcaee630de1b3c992b23d3",
+    "createdAt": 1795314261065,
+    "statements": [
+      "CREATE INDEX `deliveries_returned` ON `deliveries` (`account_id`,`agent_id`,`seq`) WHERE state = 'read' AND returned > 0;"
+    ]
   }
 ]

@@ -346,6 +346,8 @@ export const deliveries = sqliteTable('deliveries', {
   // Two halves of one mailbox. A full index beside them would win the planner and filter the whole history.
   index('deliveries_unread').on(t.accountId, t.agentId, t.seq, t.chars).where(sql`state = 'unread'`),
   index('deliveries_read').on(t.accountId, t.agentId, t.seq).where(sql`state = 'read'`),
+  // What reached nobody at first and was handed out again: few rows, among which the newest hand-out may be.
+  index('deliveries_returned').on(t.accountId, t.agentId, t.seq).where(sql`state = 'read' AND returned > 0`),
   index('deliveries_batch').on(t.accountId, t.batchId).where(sql`batch_id IS NOT NULL`),
 ])
 

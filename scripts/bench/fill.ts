@@ -58,7 +58,9 @@ async function check(client: Client, wanted: { agents: number; messages: number 
   if (rows.length > 0) throw new Error(`The filled database has ${rows.length} references into nothing`)
 }
 
-const numbers = `WITH RECURSIVE numbers(n) AS (SELECT :first UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :end)`
+/** Given as an integer: the driver binds all numbers as reals, and an alias would end in `.0`. */
+const numbers =
+  `WITH RECURSIVE numbers(n) AS (SELECT CAST(:first AS INTEGER) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :end)`
 
 /** Like a UUIDv7: in the order of `n`, as the ids of real sends are nearly in the order of time. */
 function idOf(kind: 'agent' | 'message' | 'batch'): string {

@@ -91,6 +91,22 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: 'last_batch' }))).toEqual(['two'])
   })
 
+  test('what was handed out again is the last among 1,000 messages, and no longer behind them', async () => {
+    await sendAll('given back')
+    await readMessages(as(grid.bob), {})
+    await giveBack('given back')
+    const { handOut } = await readMessages(as(grid.bob), {})
+    const [last] = await grid.store.write([{
+      sql: "UPDATE deliveries SET batch_id = 'f' || batch_id WHERE account_id = ? AND batch_id = ? RETURNING batch_id",
+      args: [grid.acme.id, handOut!],
+    }])
+
+    await addRead(999)
+    expect(await as(grid.bob).read.mailbox.lastBatch(grid.bob.id)).toBe(last[0].batch_id)
+    await addRead(1)
+    expect(await as(grid.bob).read.mailbox.lastBatch(grid.bob.id)).toBe('batch')
+  })
+
   test('a peek shows what the next read hands out, and its cursor looks further', async () => {
     await sendAll('one', 'two', 'three')
 
@@ -234,6 +250,27 @@ onEachDatabase((open) => {
 function as(agent: TestAgent, store = grid.store) {
   const account = agent === grid.eve ? grid.evil : grid.acme
   return store.account(account.id, { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' })
+}
+
+/** Put copies of the first message of bob's mailbox behind it, handed out as `batch`. */
+async function addRead(count: number): Promise<void> {
+  const copies = `(SELECT value FROM json_each(?)) JOIN`
+  const ids = JSON.stringify(Array.from({ length: count }, () => crypto.randomUUID()))
+  await grid.store.write([
+    {
+      sql: `INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at)
+        SELECT account_id, value, from_agent_id, from_alias, type, recipient, body, created_at
+        FROM ${copies} (SELECT * FROM messages WHERE "account_id" = ? LIMIT 1)`,
+      args: [ids, grid.acme.id],
+    },
+    {
+      sql: `INSERT INTO deliveries
+          (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at, batch_id)
+        SELECT account_id, agent_id, sender_account_id, value, 'read', chars, created_at, created_at, 'batch'
+        FROM ${copies} (SELECT * FROM deliveries WHERE "account_id" = ? ORDER BY seq LIMIT 1)`,
+      args: [ids, grid.acme.id],
+    },
+  ])
 }
 
 async function sendAll(...all: string[]): Promise<void> {

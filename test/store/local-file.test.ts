@@ -37,10 +37,27 @@ test.each([
     journal_mode: 'wal',
     synchronous,
     foreign_keys: 1,
+    cache_size: -16_000,
+    wal_autocheckpoint: 4_000,
+    journal_size_limit: 33_554_432,
   })
   expect(store.durability).toBe(durability)
   expect(openFiles()).toEqual([path, `${path}-wal`])
   expect(existsSync(`${path}-shm`)).toBe(false)
+})
+
+test('a log that a large commit made long is cut again', async () => {
+  const { store } = await open({ DURABILITY: 'relaxed' })
+  const logSize = () => statSync(`${path}-wal`).size
+
+  await store.write([{
+    sql: "INSERT INTO store_facts (key, value) VALUES ('large', hex(zeroblob(20000000)))",
+    args: [],
+  }])
+  expect(logSize()).toBeGreaterThan(2 ** 25)
+  await putFact(store, 'next')
+
+  expect(logSize()).toBeLessThanOrEqual(2 ** 25)
 })
 
 test('the folder, the file, its log and the owner file are readable by their owner alone', async () => {
@@ -251,7 +268,10 @@ async function facts(): Promise<string[]> {
 }
 
 async function pragmas(client: Client) {
-  const names = ['locking_mode', 'journal_mode', 'synchronous', 'foreign_keys']
+  const names = [
+    ...['locking_mode', 'journal_mode', 'synchronous', 'foreign_keys'],
+    ...['cache_size', 'wal_autocheckpoint', 'journal_size_limit'],
+  ]
   const values = await Promise.all(names.map(async (name) => (await client.execute(`PRAGMA ${name}`)).rows[0][name]))
   return Object.fromEntries(names.map((name, i) => [name, values[i]]))
 }

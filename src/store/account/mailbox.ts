@@ -1,5 +1,5 @@
 /** An agent's own mailbox: what waits, and looking at it again. Handing out is `hand-outs.ts`. */
-import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
@@ -49,14 +49,21 @@ export function prepareMailbox(db: Db) {
 
   // Mail is handed out in its order, so the newest mail was in the newest batch. But what was given back is handed out
   // again behind later mail: its batch may be newer, by its id (UUIDv7). Ids alone would trust the clocks of processes.
-  const recent = db.select({ seq: deliveries.seq, batchId: deliveries.batchId, returned: deliveries.returned })
-    .from(deliveries).where(own(deliveries, mine, isRead)).orderBy(desc(deliveries.seq)).limit(lastBatchDepth)
-    .as('recent')
-  const newestRead = db.select({ seq: sql`max(${deliveries.seq})` }).from(deliveries).where(
-    own(deliveries, mine, isRead),
-  )
-  const lastBatch = db.select({ id: sql<string | null>`max(${recent.batchId})` }).from(recent)
-    .where(or(gt(recent.returned, 0), sql`${recent.seq} = (${newestRead})`)).prepare()
+  const newestRead = db.select({ batchId: deliveries.batchId }).from(deliveries).where(own(deliveries, mine, isRead))
+    .orderBy(desc(deliveries.seq)).limit(1)
+  const deepest = db.select({ seq: deliveries.seq }).from(deliveries).where(own(deliveries, mine, isRead))
+    .orderBy(desc(deliveries.seq)).limit(1).offset(lastBatchDepth - 1)
+  // Looking at 1,000 messages may fetch as many pages, but in most mailboxes nothing was given back, and the index of
+  // that says so. `+` keeps the depth from being a bound in that index: it is sought only where there is a row.
+  const isNear = sql`+${deliveries.seq} >= coalesce(${deepest}, 0)`
+  const handedOutAgain = db.select({ batchId: deliveries.batchId }).from(deliveries)
+    .where(own(deliveries, mine, isRead, sql`${deliveries.returned} > 0`, isNear))
+    .orderBy(desc(deliveries.seq)).limit(lastBatchDepth)
+  const newest = unionAll(
+    db.select().from(newestRead.as('newest')),
+    db.select().from(handedOutAgain.as('handed_out_again')),
+  ).as('either')
+  const lastBatch = db.select({ id: sql<string | null>`max(${newest.batchId})` }).from(newest).prepare()
 
   const received = db.select({ id: messages.id, conversationId: messages.conversationId }).from(deliveries)
     .innerJoin(
