@@ -8,6 +8,7 @@ import {
   Column,
   type DriverValueDecoder,
   eq,
+  getTableName,
   is,
   Param,
   Placeholder,
@@ -100,6 +101,8 @@ interface Inside {
   client: Pick<Client, 'execute'>
   logger: { logQuery(sql: string, params: unknown[]): void }
   fields: { path: string[]; field: unknown }[]
+  /** False for a table whose join may find nothing. */
+  joinsNotNullableMap?: Record<string, boolean>
 }
 
 interface Question extends Pick<Inside, 'client' | 'logger'> {
@@ -128,22 +131,27 @@ export async function ask<Answered>(
 }
 
 function questionOf(prepared: Prepared<unknown>): Question {
-  const { client, logger, fields } = prepared as unknown as Inside
-  return { client, logger, query: prepared.getQuery(), read: reader(fields) }
+  const inside = prepared as unknown as Inside
+  const { client, logger } = inside
+  return { client, logger, query: prepared.getQuery(), read: reader(inside) }
 }
 
-/** Makes the object of a row; of what a join did not find, the fields are null. */
-function reader(fields: Inside['fields']): (row: Row) => unknown {
+/** Makes the object of a row. A field may stand in an object of its own, but not if that object may be missing. */
+function reader({ fields, joinsNotNullableMap: joins = {} }: Inside): (row: Row) => unknown {
   const columns = fields.map(({ path, field }) => {
-    if (path.length !== 1) throw new TypeError(`The fields of a read have one name each, not ${path.join('.')}`)
-    return { name: path[0], decoder: decoderOf(field) }
+    const [name, inner] = path
+    if (path.length > 2 || (inner && is(field, Column) && joins[getTableName(field.table)] === false)) {
+      throw new TypeError(`A read cannot answer ${path.join('.')}: name the field by itself`)
+    }
+    return { name, inner, decoder: decoderOf(field) }
   })
   return (row) => {
     const answered: Record<string, unknown> = {}
     for (let i = 0; i < columns.length; i++) {
-      const { name, decoder } = columns[i]
-      const value = row[i]
-      answered[name] = value === null ? null : decoder.mapFromDriverValue(value)
+      const { name, inner, decoder } = columns[i]
+      const value = row[i] === null ? null : decoder.mapFromDriverValue(row[i])
+      if (inner === undefined) answered[name] = value
+      else answered[name] = { ...answered[name] as object, [inner]: value }
     }
     return answered
   }
