@@ -89,7 +89,7 @@ const rules: Record<string, Rule> = {
   'store/': {
     ours: ['../db/schema.ts', '../db/migrations.ts', 'errors.ts', 'lib/'],
     types: ['auth/actor.ts', 'deps.ts'],
-    packages: ['drizzle-orm', '@libsql/client'],
+    packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
   'listen.ts': { ours: [], packages: ['@hono/node-server'] },
   // What leaves over SMTP.

@@ -22,28 +22,34 @@ export function arrivalsWatch(
   // Calls are few, so those that came while nobody waited are looked through.
   let known: Place | undefined = isAlone ? { mail: Number.MAX_SAFE_INTEGER, calls: 0 } : undefined
 
+  const pause = (ms: number) => sleep(ms, undefined, { ref: false, signal: ended }).catch(() => {})
+
   return async function watch() {
     if (!isAlone) known = undefined
     while (wakes.areHeard && !ended.aborted) {
-      const pause = await look().catch((error) => {
+      // From one look to the next: a look itself takes a while where many ask.
+      const interval = pause(pollMs)
+      try {
+        const isAll = await look()
+        if (isAll) await interval
+      } catch (error) {
         log.warn('What other processes did could not be looked for', { error })
-        return retryMs
-      })
-      if (pause > 0) await sleep(pause, undefined, { ref: false, signal: ended }).catch(() => {})
+        await pause(retryMs)
+      }
     }
   }
 
-  /** What is left to wait before the next look. */
-  async function look(): Promise<number> {
+  /** Whether there was no more than one look shows. */
+  async function look(): Promise<boolean> {
     if (known === undefined) {
       known = await arrivals.newest()
       // Whoever looked into its mailbox before this was known may have missed what came in between.
       wakes.wakeAll()
-      return pollMs
+      return true
     }
     const { place, agentIds, isAll } = await arrivals.after(known)
     known = place
     wakes.wake(agentIds)
-    return isAll ? pollMs : 0
+    return isAll
   }
 }

@@ -11,7 +11,7 @@ export function isConstraint(error: unknown): boolean {
   return errorCode(error).startsWith('SQLITE_CONSTRAINT')
 }
 
-/** Another process holds the local file. */
+/** Another process holds the local file, or the lock of a server. */
 export function isBusy(error: unknown): boolean {
   return errorCode(error).startsWith('SQLITE_BUSY')
 }

@@ -13,7 +13,7 @@ import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../deps.ts'
 import type { Statement } from './bound.ts'
-import { errorCode, isConstraint, isOneUnitsFault, isRemoteLoss, isStorageFault } from './faults.ts'
+import { errorCode, isBusy, isConstraint, isOneUnitsFault, isRemoteLoss, isStorageFault } from './faults.ts'
 
 /** Rows of each statement of a unit, in order. Names are the database's, values are undecoded. */
 export type UnitRows = Row[][]
@@ -32,7 +32,7 @@ export interface QueueOptions {
   client: Pick<Client, 'batch'>
   log: Log
   now: () => number
-  /** True for a local file; a remote group whose answer got lost is sent once more. */
+  /** True for a local file; a remote group whose answer got lost, or that met a lock, is sent once more. */
   local: boolean
   /** Sees every statement before it runs; may throw. */
   inspect: (sql: string) => void
@@ -233,9 +233,10 @@ export class WriteQueue {
     try {
       return await this.#options.client.batch(statements, 'write')
     } catch (error) {
-      // The answer got lost: the group may be stored or not. Units are safe to repeat, so we ask again once.
-      if (this.#options.local || !isRemoteLoss(error)) throw error
-      this.#options.log.warn('The database connection was lost during a commit; repeating it once')
+      // The answer got lost, or the server's lock was another process's for a moment: the group may be stored, or is
+      // not. Units are safe to repeat, so we ask again once.
+      if (this.#options.local || !(isRemoteLoss(error) || isBusy(error))) throw error
+      this.#options.log.warn('The database was lost or locked during a commit; repeating it once')
       return await this.#options.client.batch(statements, 'write')
     }
   }

@@ -4,14 +4,13 @@ import { drizzle } from 'drizzle-orm/libsql'
 import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
-import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { createKeyRing } from '../lib/key-ring.ts'
 import { Turns } from '../lib/turns.ts'
 import { type AccountStore, type LogRow, openAccount, prepareAccountTables, recordIn, type Shared } from './account.ts'
 import type { Statement } from './bound.ts'
 import { connect } from './client.ts'
-import { errorCode, isRemoteLoss } from './faults.ts'
+import { errorCode } from './faults.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import {
   holdsLock,
@@ -26,6 +25,7 @@ import {
   writeOwner,
 } from './local-file.ts'
 import { migrate } from './migrate.ts'
+import { openQuestions, type Questions } from './questions.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
@@ -65,6 +65,8 @@ export interface StoreOptions {
   inspect?: (sql: string, crossing: string | undefined) => void
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
+  /** Replaces what carries requests to a remote database (fault tests). */
+  fetch?: typeof fetch
   /** The disk failed under a commit; the default ends the process. */
   onStorageFault?: (error: unknown) => void
 }
@@ -85,20 +87,25 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   if (path) makeFile(path)
 
   const patience = { ms: migrationTimeoutMs }
-  const client = (options.connect ?? connect)({
+  const settings = {
     url: config.databaseUrl,
     authToken: config.databaseAuthToken,
-    // Sends of one moment are stored in the order they were made, so their questions are answered in it.
+    // One at a time, as questions are asked: sends of one moment are stored in the order they were made.
     concurrency: 1,
-    intMode: 'number',
+    intMode: 'number' as const,
     // Only a remote database is asked so.
-    fetch(request: Request) {
+    async fetch(request: Request) {
+      const { url, method, headers } = request
       // Answers are small: to pack and unpack them costs both sides more than all else of a question.
-      request.headers.set('Accept-Encoding', 'identity')
+      headers.set('Accept-Encoding', 'identity')
       // Without a limit a silent server would hold its callers for minutes.
-      return fetch(request, { signal: AbortSignal.timeout(patience.ms) })
+      const signal = AbortSignal.timeout(patience.ms)
+      // A request that is handed on becomes a stream, which costs a quarter more.
+      return await (options.fetch ?? fetch)(url, { method, headers, body: await request.text(), signal })
     },
-  })
+  }
+  const client = (options.connect ?? connect)(settings)
+  const questions = path ? undefined : openQuestions(settings, client)
   try {
     if (path) {
       await takeLocalFile(client, path, { durability: config.durability, waitSeconds: config.lockWaitSeconds, now })
@@ -110,8 +117,9 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
     if (path) await client.execute('PRAGMA optimize=0x10002')
     const epoch = await readEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && readKeys(path)))
-    return assemble(client, path, migrated, { epoch, keyRing, deps }, options)
+    return assemble({ client, questions }, path, migrated, { epoch, keyRing, deps }, options)
   } catch (error) {
+    questions?.close()
     client.close()
     if (errorCode(error)) log.error('The database could not be opened', { code: errorCode(error) })
     throw error
@@ -119,7 +127,7 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
 }
 
 function assemble(
-  client: Client,
+  { client, questions }: { client: Client; questions: Questions | undefined },
   path: string | undefined,
   migrated: string[],
   { epoch, keyRing, deps }: Pick<Shared, 'epoch' | 'keyRing' | 'deps'>,
@@ -127,7 +135,7 @@ function assemble(
 ): Store {
   const crossings = new Map<string, string>()
   const inspect = (sql: string) => options.inspect?.(sql, crossings.get(sql))
-  const db = drizzle({ client: reader(client, !path), logger: { logQuery: inspect } })
+  const db = drizzle({ client: reader(questions ?? client), logger: { logQuery: inspect } })
   const onStorageFault = options.onStorageFault ?? (() => process.exit(70))
   const queue = new WriteQueue({
     client,
@@ -180,24 +188,15 @@ function assemble(
         removeOwner(path)
         await releaseLocalFile(client).catch(() => {})
       }
+      questions?.close()
       client.close()
     },
   }
 }
 
-/** Reads, the only thing drizzle runs itself. What a remote database did not answer may be asked again. */
-function reader(client: Client, remote: boolean): Client {
-  const execute = async (statement: InStatement) => {
-    try {
-      return await client.execute(statement)
-    } catch (error) {
-      if (!remote || !isRemoteLoss(error)) throw error
-      throw new GridError('unavailable', 'The database does not answer. Repeat the call.', {
-        retryAfterSeconds: 1,
-        nothingDone: true,
-      })
-    }
-  }
+/** Reads, the only thing drizzle runs itself. */
+function reader(database: Client | Questions): Client {
+  const execute = (statement: InStatement) => database.execute(statement)
   return { execute } as Client
 }
 

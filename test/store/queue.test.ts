@@ -135,6 +135,7 @@ const losses: [string, Error][] = [
   ['silent', new DOMException('timed out', 'TimeoutError')],
   ['an answer of 502', new LibsqlError('Server returned HTTP status 502', 'SERVER_ERROR')],
   ['cut', new LibsqlError('closed', 'HRANA_CLOSED_ERROR')],
+  ['locked by another process', new LibsqlError('database is locked', 'SQLITE_BUSY')],
 ]
 
 test.each(losses)('a remote connection that is %s repeats the group once', async (_, loss) => {

@@ -22,11 +22,9 @@ beforeAll(async () => {
     url: proxy.url,
     connect(config) {
       given = config
-      return createClient({
-        ...config,
-        fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(patienceMs) }),
-      })
+      return createClient(config)
     },
+    fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(patienceMs) }),
   })
 })
 afterAll(async () => {
@@ -101,7 +99,7 @@ test('answers are asked for unpacked', async () => {
   })
   await new Promise<void>((ready) => echo.listen(0, '127.0.0.1', ready))
 
-  await given.fetch!(new Request(`http://127.0.0.1:${(echo.address() as AddressInfo).port}`))
+  await given.fetch!(new Request(`http://127.0.0.1:${(echo.address() as AddressInfo).port}`, { method: 'POST' }))
 
   expect(asked).toEqual(['identity'])
   await new Promise((closed) => echo.close(closed))
