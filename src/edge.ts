@@ -5,7 +5,6 @@ import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
 import type { Connection } from './listen.ts'
 import type { Answers } from './lib/answers.ts'
-import { newId } from './lib/id.ts'
 
 /** What a handler finds in Hono's context. */
 export interface AppEnv {
@@ -36,7 +35,8 @@ export function edge({ config, log, now }: Deps, answers: Answers): MiddlewareHa
 
   return async function edge(c, next) {
     const startedAt = now()
-    const requestId = newId()
+    // Nothing is sorted by it, and it costs a fifth of a `newId`.
+    const requestId = crypto.randomUUID()
     c.set('requestId', requestId)
 
     const host = c.req.header('host') ?? new URL(c.req.url).host

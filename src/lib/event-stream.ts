@@ -30,11 +30,6 @@ export class Departure {
     this.#delivered = delivered
   }
 
-  /** Whether `stayed` will know. */
-  get isTold(): boolean {
-    return this.#delivered !== undefined
-  }
-
   /** Asked before an answer is given: whether the caller stayed until it was sent. Undefined where nobody tells. */
   stayed(): Promise<boolean> | undefined {
     return this.#delivered?.()

@@ -117,9 +117,8 @@ async function handOver(
     if (handOuts.length === 0) return response
     // A local commit takes no turn of the event loop, and a closed connection shows only in one.
     await setImmediate()
-    if (!inbox?.departure.isTold && request.signal.aborted) {
-      await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
-    } else sendOut(handOuts, inbox?.departure)
+    if (request.signal.aborted) await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
+    else sendOut(handOuts, inbox?.departure)
     return response
   } catch (error) {
     await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
