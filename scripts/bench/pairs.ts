@@ -28,7 +28,7 @@ export const sendRow: Row<BenchGrid> = {
   name: 'send',
   measures: 'tools/call send_message to an agent of the same account, acknowledged after its commit',
   limit:
-    'SQLite at work on two kept statements and a commit of four; sends that arrive together share the commit and its fsync',
+    'SQLite at work on two kept statements and a commit of three; sends that arrive together share the commit and its fsync',
   work: sendWork,
 }
 
@@ -37,7 +37,7 @@ export const readRow: Row<BenchGrid> = {
   measures:
     'tools/call read_messages of a mailbox in which one message waits. Measured in rounds: each mailbox gets one message, which does not count, and is then read once',
   limit:
-    'SQLite at work on two kept statements and a commit of four; reads that arrive together share the commit and its fsync',
+    'SQLite at work on two kept statements and a commit of three; reads that arrive together share the commit and its fsync',
   work: readWork,
 }
 
