@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import ipaddr from 'ipaddr.js'
 import { isKeyRing } from './lib/key-ring.ts'
-import { isPlainAddress } from './lib/mail-address.ts'
+import { isPlainAddress } from './lib/email-address.ts'
 
 interface Setting<T> {
   /** One sentence for people; printed when the value is wrong. */

@@ -4,7 +4,7 @@ import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
 import type { Connection } from './listen.ts'
-import type { Answers } from './lib/answers.ts'
+import type { Answers } from './lib/response-headers.ts'
 
 /** What a handler finds in Hono's context. */
 export interface AppEnv {

@@ -1,6 +1,6 @@
 /** What every request passes before its door (security 6.1, O16, D1, D14). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { connect } from '../src/store/client.ts'
+import { connect } from '../src/store/driver/local-client.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
 
 const hosts = { BASE_URL: 'https://api.grid.example', APP_URL: 'https://app.grid.example' }

@@ -26,7 +26,7 @@ const browserDoor: Rule = {
 function grid(types: string[] = []): Rule {
   return {
     ours: ['grid/', 'store/account/', 'guardrails/', 'auth/actor.ts', 'auth/secrets.ts', 'errors.ts', 'lib/'],
-    types: ['store/account.ts', 'store/bound.ts', ...types],
+    types: ['store/account.ts', 'store/driver/binding.ts', ...types],
   }
 }
 
@@ -65,24 +65,24 @@ const rules: Record<string, Rule> = {
   // What the providers are, and how each is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod'] },
   // They make the account they then work in.
-  'grid/signup.ts': grid(['store/store.ts']),
-  'grid/accounts.ts': grid(['store/store.ts']),
-  'grid/claim.ts': people(),
-  'grid/claim-proof.ts': people(),
-  'grid/invitations.ts': people(),
-  'grid/links.ts': people(),
-  'grid/mailbox-proofs.ts': people(),
-  'grid/own-profile.ts': people(),
-  'grid/letters.ts': people(),
-  'grid/people.ts': people(),
+  'grid/accounts/signup.ts': grid(['store/store.ts']),
+  'grid/accounts/accounts.ts': grid(['store/store.ts']),
+  'grid/accounts/claim.ts': people(),
+  'grid/accounts/claim-link.ts': people(),
+  'grid/people/invitations.ts': people(),
+  'grid/people/links.ts': people(),
+  'grid/people/email-links.ts': people(),
+  'grid/people/own-profile.ts': people(),
+  'grid/people/send-email.ts': people(),
+  'grid/people/people.ts': people(),
   // Limits count in a table of no account.
-  'grid/throttle.ts': grid(['store/store.ts', 'store/global/attempts.ts']),
+  'grid/people/throttle.ts': grid(['store/store.ts', 'store/global/attempts.ts']),
   'grid/send-mail.ts': grid(['store/store.ts', 'deps.ts']),
   // A mail is what deps.mail takes.
-  'grid/mails.ts': grid(['deps.ts']),
+  'grid/people/email-templates.ts': grid(['deps.ts']),
   // A person's grants are in several accounts.
-  'grid/grants.ts': grid(['store/store.ts']),
-  'grid/all-grants.ts': grid(['store/store.ts', 'store/global/oauth-ends.ts']),
+  'grid/oauth/grants.ts': grid(['store/store.ts']),
+  'grid/oauth/all-grants.ts': grid(['store/store.ts', 'store/global/oauth-ends.ts']),
   'auth/': { ours: ['errors.ts', 'lib/'], types: ['store/', 'deps.ts'], packages: ['hono', 'oslo', 'hash-wasm'] },
   'wire.ts': { ours: ['errors.ts', 'lib/', 'html/error-page.tsx'], types: ['deps.ts'], packages: ['hono', 'zod'] },
   'html/': { ours: ['errors.ts', 'lib/'], packages: ['hono'] },
@@ -107,21 +107,21 @@ const forEverybody = ['config.ts']
 /** Words that belong to one place. `only` lists files or folders of `src`; everywhere else the word is a fault. */
 const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\btransaction\(/, only: [], why: 'there are no interactive transactions: a write is a list of statements' },
-  { word: /\bclient\.batch\(/, only: ['store/queue.ts', 'store/local-file.ts'], why: 'writes go through the queue' },
+  { word: /\bclient\.batch\(/, only: ['store/queue.ts', 'store/driver/local-file.ts'], why: 'writes go through the queue' },
   { word: /\bclient\.migrate\(/, only: ['store/migrate.ts'], why: 'only a migration switches foreign keys off' },
   { word: /\bDate\.now\(|\bnew Date\(\)/, only: ['log.ts', 'cli/'], why: 'deps.now is the only clock' },
   {
     word: /\baccountId\b/,
     // A person's grants are in several accounts.
-    only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/grants.ts', 'grid/all-grants.ts'],
+    only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/grants.ts', 'grid/oauth/all-grants.ts'],
     why: 'an AccountStore knows its account',
   },
   {
     word: /\.account\(/,
     only: ['auth/', 'store/', 'worker/', 'cli/']
-      .concat('grid/signup.ts', 'grid/accounts.ts', 'grid/claim.ts', 'grid/invitations.ts')
+      .concat('grid/accounts/signup.ts', 'grid/accounts/accounts.ts', 'grid/accounts/claim.ts', 'grid/people/invitations.ts')
       // Whoever ends a grant of their own is in its account for that.
-      .concat('grid/grants.ts'),
+      .concat('grid/oauth/grants.ts'),
     why: 'doors are given their account',
   },
   { word: /\bsql\.raw\(|\bsql\.identifier\(/, only: [], why: 'no text becomes SQL' },
@@ -140,7 +140,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\bWebSocket\(|\bEventSource\(|\bDeno\.connect/, only: [], why: 'deps.safeFetch is the only way out' },
   { word: /\bnodemailer\b/, only: ['mail.ts'], why: 'mail leaves in one place, whose addresses are checked' },
   { word: /\bprocess\.env\b/, only: ['cli/'], why: 'the environment is read once, into the configuration' },
-  { word: /\braw\(|dangerouslySetInnerHTML/, only: ['store/statements.ts'], why: 'pages escape everything' },
+  { word: /\braw\(|dangerouslySetInnerHTML/, only: ['store/driver/kept-statements.ts'], why: 'pages escape everything' },
 ]
 
 const files = sourceFiles('src').map((path) => ({
@@ -161,17 +161,17 @@ test.each(words)('$word stands only where it belongs: $why', ({ word, only }) =>
 test('node:fs is imported only for the database file and by the command line', () => {
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
-  expect(users.map(({ path }) => path).filter((path) => !isIn(path, 'cli/'))).toEqual(['store/local-file.ts'])
+  expect(users.map(({ path }) => path).filter((path) => !isIn(path, 'cli/'))).toEqual(['store/driver/local-file.ts'])
 })
 
 test.each([
   ['a2a/endpoint.ts', "import { x } from '../mcp/tool.ts'", 'a2a/endpoint.ts may not import mcp/tool.ts'],
-  ['grid/agents.ts', "import { app } from '../app.ts'", 'grid/agents.ts may not import app.ts'],
-  ['grid/agents.ts', "import { openStore } from '../store/store.ts'", 'grid/agents.ts may not import store/store.ts'],
+  ['grid/agents/agents.ts', "import { app } from '../app.ts'", 'grid/agents/agents.ts may not import app.ts'],
+  ['grid/agents/agents.ts', "import { openStore } from '../store/store.ts'", 'grid/agents/agents.ts may not import store/store.ts'],
   ['rest/signup.ts', "import { eq } from 'drizzle-orm'", 'rest/signup.ts may not import drizzle-orm'],
   ['rest/signup.ts', "const x = await import('@libsql/client')", 'rest/signup.ts may not import @libsql/client'],
   ['mcp/tool.ts', "import { bearer } from '../auth/bearer.ts'", 'mcp/tool.ts may import auth/bearer.ts only as a type'],
-  ['mcp/tool.ts', "export { a } from '../web/agents.tsx'", 'mcp/tool.ts may not import web/agents.tsx'],
+  ['mcp/tool.ts', "export { a } from '../web/agents.tsx'", 'mcp/tool.ts may not import web/agents/agents.tsx'],
   ['mcp/tool.ts', "import {\n  a,\n  b,\n} from '../store/queue.ts'", 'mcp/tool.ts may not import store/queue.ts'],
   ['lib/new.ts', "import '../store/store.ts'", 'lib/new.ts may not import store/store.ts'],
   ['nowhere/new.ts', "import { a } from './b.ts'", 'nowhere/new.ts has no rule: add its place to the table'],

@@ -7,19 +7,19 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createAdminKey, deleteAdminKey } from '../src/grid/accounts.ts'
-import { reissueKey } from '../src/grid/agent-keys.ts'
-import { updateAgent } from '../src/grid/agent-settings.ts'
-import { createAgent, listAgents } from '../src/grid/agents.ts'
-import { changeChannelMembers, createChannel, listChannels, updateChannel } from '../src/grid/channels.ts'
-import { createGuardrail, deleteGuardrail, updateGuardrail } from '../src/grid/guardrails.ts'
-import { messageStatus } from '../src/grid/message-status.ts'
-import { checkRecipient, sendMessage } from '../src/grid/messages.ts'
-import { cursorAt } from '../src/grid/cursor.ts'
-import { readMessages } from '../src/grid/mailbox.ts'
-import { readAgain } from '../src/grid/read-again.ts'
-import { revokeGrant } from '../src/grid/grants.ts'
-import { deleteSkill, listSkills, setSkills, updateSkill } from '../src/grid/skills.ts'
+import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
+import { reissueKey } from '../src/grid/agents/agent-keys.ts'
+import { updateAgent } from '../src/grid/agents/agent-settings.ts'
+import { createAgent, listAgents } from '../src/grid/agents/agents.ts'
+import { changeChannelMembers, createChannel, listChannels, updateChannel } from '../src/grid/channels/channels.ts'
+import { createGuardrail, deleteGuardrail, updateGuardrail } from '../src/grid/guardrails/guardrails.ts'
+import { messageStatus } from '../src/grid/messaging/message-status.ts'
+import { checkRecipient, sendMessage } from '../src/grid/messaging/send-message.ts'
+import { cursorAt } from '../src/grid/messaging/cursor.ts'
+import { readMessages } from '../src/grid/messaging/read-messages.ts'
+import { readAgain } from '../src/grid/messaging/read-again.ts'
+import { revokeGrant } from '../src/grid/oauth/grants.ts'
+import { deleteSkill, listSkills, setSkills, updateSkill } from '../src/grid/agents/skills.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
@@ -188,7 +188,7 @@ const withoutProbe: Record<string, string> = {
   giveBackOf: 'the same, for the process itself',
   park: 'the same, with messages of that hand-out',
   cursorAt: 'names a place of the own mailbox',
-  placeOf: 'takes a cursor of the own mailbox alone (test/grid/read-again.test.ts)',
+  placeOf: 'takes a cursor of the own mailbox alone (test/grid/messaging/read-again.test.ts)',
   awaitMessages: 'reads the own mailbox alone (tested in grid/waiting)',
   listenForMail: 'looks into the own mailbox alone (tested in grid/waiting)',
   listChannels: 'lists the own channels alone (tested below)',

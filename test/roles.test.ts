@@ -1,8 +1,8 @@
 /** Who may call what: every kind of credential with every tool, in both eras, and with A2A (security T3, T10). */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mintKey } from '../src/auth/secrets.ts'
-import { createAdminKey, deleteAdminKey } from '../src/grid/accounts.ts'
-import { deleteAgent } from '../src/grid/agents.ts'
+import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
+import { deleteAgent } from '../src/grid/agents/agents.ts'
 import { newId } from '../src/lib/id.ts'
 import { postA2a, send03, send10 } from './support/a2a.ts'
 import { rows, updateTrial } from './support/database.ts'

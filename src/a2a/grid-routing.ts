@@ -1,7 +1,7 @@
 /** The extension that routes: the recipient of a message is named in its metadata. Spec: "A2A `message/send`". */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
-import { bareAlias } from '../grid/alias.ts'
+import { bareAlias } from '../grid/agents/alias.ts'
 import type { SendRequest } from './codec.ts'
 
 /** Where the extension's text is served; with the public address in front, its URI. */

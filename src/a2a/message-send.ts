@@ -1,6 +1,6 @@
 /** Sending: `message/send` of A2A 0.3 and `SendMessage` of 1.0, answered with a receipt. a2a.md, sections 4, 7 and 9. */
 import { GridError } from '../errors.ts'
-import { type A2aDetails, checkRecipient, sendMessage } from '../grid/messages.ts'
+import { type A2aDetails, checkRecipient, sendMessage } from '../grid/messaging/send-message.ts'
 import { canonicalJson } from '../lib/canonical-json.ts'
 import { newId } from '../lib/id.ts'
 import type { ClientMessage, Part, SendRequest } from './codec.ts'

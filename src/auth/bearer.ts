@@ -2,7 +2,7 @@
 import { GridError } from '../errors.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { Statement } from '../store/bound.ts'
+import type { Statement } from '../store/driver/binding.ts'
 import type { Credential } from '../store/global/credentials.ts'
 import type { AccessToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'

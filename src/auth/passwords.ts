@@ -1,6 +1,6 @@
 /** Passwords of people: which are taken, and how they are kept and checked. Security 3.2. */
 import { GridError } from '../errors.ts'
-import { Gate } from '../lib/gate.ts'
+import { Gate } from '../lib/semaphore.ts'
 import { characters } from '../lib/text.ts'
 import { argon2 } from './argon2.ts'
 import { isCommonPassword } from './common-passwords.ts'

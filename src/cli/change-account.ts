@@ -1,4 +1,4 @@
-import { enterAccount } from '../grid/accounts.ts'
+import { enterAccount } from '../grid/accounts/accounts.ts'
 import { recorded } from '../grid/activity.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'

@@ -1,5 +1,5 @@
 import { hashPassword } from '../auth/passwords.ts'
-import { createAccount } from '../grid/accounts.ts'
+import { createAccount } from '../grid/accounts/accounts.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 

@@ -1,4 +1,4 @@
-import { createAdminKey } from '../grid/accounts.ts'
+import { createAdminKey } from '../grid/accounts/accounts.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'

@@ -1,4 +1,4 @@
-import { createAgent } from '../grid/agents.ts'
+import { createAgent } from '../grid/agents/agents.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'

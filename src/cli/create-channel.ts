@@ -1,4 +1,4 @@
-import { createChannel } from '../grid/channels.ts'
+import { createChannel } from '../grid/channels/channels.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'

@@ -1,5 +1,5 @@
 import { GridError } from '../errors.ts'
-import { createGuardrail } from '../grid/guardrails.ts'
+import { createGuardrail } from '../grid/guardrails/guardrails.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'

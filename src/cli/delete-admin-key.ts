@@ -1,4 +1,4 @@
-import { deleteAdminKey } from '../grid/accounts.ts'
+import { deleteAdminKey } from '../grid/accounts/accounts.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { type Config, readConfig } from '../config.ts'
 import { GridError } from '../errors.ts'
-import { localPath, readOwner } from '../store/local-file.ts'
+import { localPath, readOwner } from '../store/driver/local-file.ts'
 import { openStore } from '../store/store.ts'
 import type { Arguments, Result, StoreCommand } from './command.ts'
 import { runThere } from './control.ts'

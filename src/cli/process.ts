@@ -7,7 +7,7 @@ import { freePort } from '../lib/free-port.ts'
 import { createSafeFetch } from '../lib/safe-fetch.ts'
 import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
-import { createMail } from '../mail.ts'
+import { createMail } from '../email.ts'
 
 /** A stop that takes longer ends the process; that is as safe as a crash. Reliability 8. */
 const stopLimit = 15 * second

@@ -1,4 +1,4 @@
-import { enterAccount } from '../grid/accounts.ts'
+import { enterAccount } from '../grid/accounts/accounts.ts'
 import { CommandError, storeCommand } from './command.ts'
 import { table } from './table.ts'
 

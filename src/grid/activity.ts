@@ -5,7 +5,7 @@ import { newId } from '../lib/id.ts'
 import { redactedJson } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { NewActivity } from '../store/account/activity.ts'
-import type { Statement } from '../store/bound.ts'
+import type { Statement } from '../store/driver/binding.ts'
 
 /** How much of one call's arguments is kept, in characters of JSON. */
 const maxArgumentsLength = 4_000

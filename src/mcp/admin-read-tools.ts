@@ -1,6 +1,6 @@
 /** The admin tools that look. Spec: "Admin tools", inspection. */
 import { z } from 'zod'
-import type { Channel } from '../grid/channels.ts'
+import type { Channel } from '../grid/channels/channels.ts'
 import { listedProviders } from '../guardrails/providers.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'

@@ -13,8 +13,8 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { Log } from '../deps.ts'
-import type { Signal } from '../grid/waiting.ts'
-import { heartbeatMs, type Inbox, type Offer } from './offer.ts'
+import type { Signal } from '../grid/messaging/waiting.ts'
+import { heartbeatMs, type Inbox, type Offer } from './toolset.ts'
 import { inboxUri } from './resources.ts'
 import { legacyRevisions, listCache, modernRevisions, resourceCache, serverInfo } from './protocol.ts'
 

@@ -3,8 +3,8 @@
  * SDK's machinery. It declines whatever it does not know, and then the SDK answers; a test proves that
  * both answer alike. MCP 2025-03-26 to 2026-07-28.
  */
-import { maxWaitSeconds } from '../grid/waiting.ts'
-import type { Offer } from './offer.ts'
+import { maxWaitSeconds } from '../grid/messaging/waiting.ts'
+import type { Offer } from './toolset.ts'
 import { legacyRevisions, listCache, metaPrefix, modernRevisions, serverInfo } from './protocol.ts'
 
 type Json = Record<string, unknown>

@@ -1,5 +1,5 @@
 /** Signup for agents that speak MCP and have no key yet. Spec: "Signup". */
-import { signUp } from '../grid/signup.ts'
+import { signUp } from '../grid/accounts/signup.ts'
 import type { Store } from '../store/store.ts'
 import { signupInput } from '../wire.ts'
 import { result, tool } from './tool.ts'

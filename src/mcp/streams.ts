@@ -3,10 +3,10 @@
  * connection must be kept alive. MCP 2025-11-25, "Streamable HTTP".
  */
 import { GridError } from '../errors.ts'
-import { maxWaitSeconds, type Signal } from '../grid/waiting.ts'
+import { maxWaitSeconds, type Signal } from '../grid/messaging/waiting.ts'
 import { corsHeaders } from '../lib/cors.ts'
 import { type Departure, event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
-import { heartbeatMs, maxSilentSeconds, type Offer } from './offer.ts'
+import { heartbeatMs, maxSilentSeconds, type Offer } from './toolset.ts'
 import { inboxUri } from './resources.ts'
 import { sendOut } from './tool.ts'
 

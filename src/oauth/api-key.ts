@@ -3,7 +3,7 @@ import type { Bearer } from '../auth/bearer.ts'
 import { keyPrefixes } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { recorded } from '../grid/activity.ts'
-import { replaceAgentKey } from '../grid/agent-keys.ts'
+import { replaceAgentKey } from '../grid/agents/agent-keys.ts'
 import { corsHeaders, preflight } from '../lib/cors.ts'
 
 /**

@@ -1,8 +1,8 @@
 /** A new agent, made without leaving the login. mcp.md, section 8.4; grid.md, section 6. */
 import { GridError } from '../errors.ts'
 import { recorded } from '../grid/activity.ts'
-import { createAgent } from '../grid/agents.ts'
-import { bareAlias } from '../grid/alias.ts'
+import { createAgent } from '../grid/agents/agents.ts'
+import { bareAlias } from '../grid/agents/alias.ts'
 import { type AuthorizeParts, chosenParameter, searchParameter } from './authorize.ts'
 import { seeOther } from './authorize-request.ts'
 import type { Answered } from './decision.ts'

@@ -1,7 +1,7 @@
 /** `POST /oauth/revoke` (RFC 7009). */
 import { hashForLookup, keyKind } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
-import { returnGrant } from '../grid/grants.ts'
+import { returnGrant } from '../grid/oauth/grants.ts'
 import type { Store } from '../store/store.ts'
 import { authenticateClient, type Clients } from './clients.ts'
 import { parameter, readForm } from './form.ts'

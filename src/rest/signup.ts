@@ -1,6 +1,6 @@
 /** REST signup: `POST {app_url}/api/v1/agentic-signup`. Spec: "Signup", "Signup errors". */
 import { GridError } from '../errors.ts'
-import { signUp } from '../grid/signup.ts'
+import { signUp } from '../grid/accounts/signup.ts'
 import { formLimits, mediaType, parseBody, readText } from '../lib/body.ts'
 import type { Store } from '../store/store.ts'
 import { parse, signupInput } from '../wire.ts'

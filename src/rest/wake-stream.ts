@@ -1,7 +1,7 @@
 /** `GET /api/agents/wake-stream`: tells an agent's runner that mail waits. Signals only; the mail is read with `read_messages`. */
 import type { Bearer } from '../auth/bearer.ts'
 import { GridError } from '../errors.ts'
-import { listenForMail, type Signal } from '../grid/waiting.ts'
+import { listenForMail, type Signal } from '../grid/messaging/waiting.ts'
 import { corsHeaders, preflight } from '../lib/cors.ts'
 import { Departure, event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
 import { second } from '../lib/time.ts'

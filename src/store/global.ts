@@ -2,7 +2,7 @@
 import type { Crossings, Db } from './account.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareActivityHeads } from './global/activity-heads.ts'
-import { prepareArrivals } from './global/arrivals.ts'
+import { prepareArrivals } from './global/new-deliveries.ts'
 import { prepareAttempts } from './global/attempts.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareCredentials } from './global/credentials.ts'

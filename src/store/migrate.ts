@@ -1,7 +1,7 @@
 /** Forward-only migrations, applied at start. */
 import type { Client } from '@libsql/client'
 import { migrations } from '../../db/migrations.ts'
-import { isConstraint } from './faults.ts'
+import { isConstraint } from './driver/database-errors.ts'
 
 type Migration = (typeof migrations)[number]
 

@@ -12,8 +12,8 @@ import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../deps.ts'
-import type { Statement } from './bound.ts'
-import { errorCode, isBusy, isConstraint, isOneUnitsFault, isRemoteLoss, isStorageFault } from './faults.ts'
+import type { Statement } from './driver/binding.ts'
+import { errorCode, isBusy, isConstraint, isOneUnitsFault, isRemoteLoss, isStorageFault } from './driver/database-errors.ts'
 
 /** Rows of each statement of a unit, in order. Names are the database's, values are undecoded. */
 export type UnitRows = Row[][]

@@ -6,11 +6,11 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { createKeyRing } from '../lib/key-ring.ts'
-import { Turns } from '../lib/turns.ts'
+import { Turns } from '../lib/keyed-mutex.ts'
 import { type AccountStore, type LogRow, openAccount, prepareAccountTables, recordIn, type Shared } from './account.ts'
-import type { Statement } from './bound.ts'
-import { connect } from './client.ts'
-import { errorCode } from './faults.ts'
+import type { Statement } from './driver/binding.ts'
+import { connect } from './driver/local-client.ts'
+import { errorCode } from './driver/database-errors.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import {
   holdsLock,
@@ -23,9 +23,9 @@ import {
   takeLocalFile,
   thisProcess,
   writeOwner,
-} from './local-file.ts'
+} from './driver/local-file.ts'
 import { migrate } from './migrate.ts'
-import { openQuestions, type Questions } from './questions.ts'
+import { openQuestions, type Questions } from './driver/query-batcher.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 

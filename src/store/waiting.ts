@@ -1,9 +1,9 @@
 /** What waits in this process: reads and streams of agents, woken by one path. Reliability 7, security A10. */
 import type { Deps } from '../deps.ts'
-import { Seats } from '../lib/seats.ts'
-import { Wakes } from '../lib/wakes.ts'
-import { arrivalsWatch } from './arrivals.ts'
-import type { Arrivals } from './global/arrivals.ts'
+import { Seats } from '../lib/concurrency-limit.ts'
+import { Wakes } from '../lib/notifier.ts'
+import { arrivalsWatch } from './new-deliveries.ts'
+import type { Arrivals } from './global/new-deliveries.ts'
 
 /** Per credential, for waits and for streams. */
 const perCredential = 3

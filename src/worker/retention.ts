@@ -1,9 +1,9 @@
 /** Removes what is past its time, in small units beside the other work. Reliability 1.1 and 1.2. */
 import { GridError } from '../errors.ts'
-import { keyLifetimeMs } from '../grid/messages.ts'
-import { attemptsKeptMs } from '../grid/throttle.ts'
+import { keyLifetimeMs } from '../grid/messaging/send-message.ts'
+import { attemptsKeptMs } from '../grid/people/throttle.ts'
 import { day } from '../lib/time.ts'
-import type { Statement } from '../store/bound.ts'
+import type { Statement } from '../store/driver/binding.ts'
 import type { Store } from '../store/store.ts'
 
 /** Most rows of one unit, and most keys or messages that are looked at for it. */

@@ -2,7 +2,7 @@
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
-import { OpenReads } from './open-reads.ts'
+import { OpenReads } from './leases.ts'
 import { sweep } from './retention.ts'
 
 const beatMs = 15 * second

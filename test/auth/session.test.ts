@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
-import { changePassword } from '../../src/grid/own-profile.ts'
-import { signIn } from '../../src/grid/people.ts'
+import { changePassword } from '../../src/grid/people/own-profile.ts'
+import { signIn } from '../../src/grid/people/people.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { password, person } from '../support/people.ts'
 

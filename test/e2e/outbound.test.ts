@@ -23,7 +23,7 @@ describe.each(runtimes)('on %s', (runtime) => {
 
   test('a mail arrives, for one person alone', async () => {
     const server = await mailServer()
-    const { stdout, stderr, code } = await runScript(runtime, 'test/e2e/mail-script.ts', [
+    const { stdout, stderr, code } = await runScript(runtime, 'test/e2e/email-script.ts', [
       server.url,
       'ann@acme.example',
     ])

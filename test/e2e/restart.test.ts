@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandLine } from '../../scripts/runtime.ts'
-import { sendMessage } from '../../src/grid/messages.ts'
+import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { gridPath } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 

@@ -1,6 +1,6 @@
 /** What admin calls leave in the activity log of their account (spec: "Admin tools", rule 2; security P9, D1, D3). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createGuardrail } from '../../src/grid/guardrails.ts'
+import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import type { Activity } from '../../src/store/account/activity.ts'
 import { dump, rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'

@@ -1,6 +1,6 @@
 /** Names of accounts and people: what looks like another one, or like none, is refused (T7, C2). */
 import { describe, expect, test } from 'vitest'
-import { checkName } from '../../src/grid/accounts.ts'
+import { checkName } from '../../src/grid/accounts/accounts.ts'
 
 const unseen = {
   'a Hangul filler': '\u3164',

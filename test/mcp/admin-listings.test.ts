@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createChannel } from '../../src/grid/channels.ts'
+import { createChannel } from '../../src/grid/channels/channels.ts'
 import { newId } from '../../src/lib/id.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, eras } from '../support/mcp.ts'

@@ -1,8 +1,8 @@
 /** What the admin tools refuse, and that a refusal changes nothing. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createChannel } from '../../src/grid/channels.ts'
-import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails.ts'
-import { setAgentSkills } from '../../src/grid/skills.ts'
+import { createChannel } from '../../src/grid/channels/channels.ts'
+import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
+import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createChannel } from '../../src/grid/channels.ts'
+import { createChannel } from '../../src/grid/channels/channels.ts'
 import { updateTrial } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, eras, mcp } from '../support/mcp.ts'

@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextproto
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteAgent } from '../../src/grid/agents.ts'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import type { TestAgent } from '../support/grid.ts'
 import { readEvents } from '../support/events.ts'
 import { asCalled, callTool, gridPath, wireRequest } from '../support/mcp.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteAgent } from '../../src/grid/agents.ts'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { readEvents } from '../support/events.ts'
 import { asCalled, callTool, eras, gridPath, mcp, wireRequest } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'

@@ -1,9 +1,9 @@
 /** What letting programs in, and ending that, leaves in the activity log of the account. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { maxAccountsAtOnce } from '../../src/grid/all-grants.ts'
-import { deleteAgent } from '../../src/grid/agents.ts'
-import { revokeOwnGrant } from '../../src/grid/grants.ts'
-import { askForLink, resetPassword } from '../../src/grid/mailbox-proofs.ts'
+import { maxAccountsAtOnce } from '../../src/grid/oauth/all-grants.ts'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
+import { askForLink, resetPassword } from '../../src/grid/people/email-links.ts'
 import { newId } from '../../src/lib/id.ts'
 import { dump, rows } from '../support/database.ts'
 import { accessTokenOf } from '../support/oauth-token.ts'

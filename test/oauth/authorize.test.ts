@@ -1,6 +1,6 @@
 /** `/oauth/authorize`: what never redirects, what the picker shows, and what an answer must come with (S-O1 to S-O14, S-O25). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteAgent } from '../../src/grid/agents.ts'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {

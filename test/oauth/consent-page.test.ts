@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { renameAccount } from '../../src/grid/accounts.ts'
+import { renameAccount } from '../../src/grid/accounts/accounts.ts'
 import { challengeOf } from '../../src/oauth/pkce.ts'
 import { faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { rows } from '../support/database.ts'

@@ -1,7 +1,7 @@
 /** Whoever had the password of a person has no program in after the reset of it. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { askForLink, resetPassword } from '../../src/grid/mailbox-proofs.ts'
-import { changePassword } from '../../src/grid/own-profile.ts'
+import { askForLink, resetPassword } from '../../src/grid/people/email-links.ts'
+import { changePassword } from '../../src/grid/people/own-profile.ts'
 import { rows } from '../support/database.ts'
 import { mailedPath, password } from '../support/people.ts'
 import {

@@ -1,8 +1,8 @@
 /** What a person granted ends with the role that allowed it, for ever (P5, T3, S-O20). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
-import { listOwnGrants } from '../../src/grid/grants.ts'
-import { leaveAccount, removeMember, setMemberRole } from '../../src/grid/team.ts'
+import { listOwnGrants } from '../../src/grid/oauth/grants.ts'
+import { leaveAccount, removeMember, setMemberRole } from '../../src/grid/people/team.ts'
 import {
   apiKey,
   codeFor,

@@ -1,7 +1,7 @@
 /** Revocation (RFC 7009; S-O21, S-O22), grants as people see them, the agent's static key, and the sweep. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { reissueKey } from '../../src/grid/agent-keys.ts'
-import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/grants.ts'
+import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
+import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { day, minute } from '../../src/lib/time.ts'
 import { bearer } from '../../src/auth/bearer.ts'
 import { postA2a, send03 } from '../support/a2a.ts'

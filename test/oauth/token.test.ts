@@ -1,6 +1,6 @@
 /** `/oauth/token`: codes, refresh tokens, and what ends them (S-O3 to S-O20; O2, O3). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteAgent } from '../../src/grid/agents.ts'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {

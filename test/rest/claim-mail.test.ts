@@ -1,6 +1,6 @@
 /** The claim mail of a signup (security A1). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { takeMailAttempt } from '../../src/grid/throttle.ts'
+import { takeMailAttempt } from '../../src/grid/people/throttle.ts'
 import { minute } from '../../src/lib/time.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 

@@ -1,7 +1,7 @@
 /** The activity log as an append-only chain of rows (security D3). */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts.ts'
+import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { recorded } from '../../src/grid/activity.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { openStore } from '../../src/store/store.ts'

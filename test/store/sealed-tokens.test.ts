@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createGuardrail } from '../../src/grid/guardrails.ts'
+import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { createKeyRing, newKeyRing, type Sealed } from '../../src/lib/key-ring.ts'
 import { openStore } from '../../src/store/store.ts'
 import { rows } from '../support/database.ts'

@@ -1,6 +1,6 @@
 /** An A2A caller: requests as they go over the wire, answers as they come back. */
-import { readMessages } from '../../src/grid/mailbox.ts'
-import type { GridMessage } from '../../src/grid/mailbox.ts'
+import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import type { GridMessage } from '../../src/grid/messaging/read-messages.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
 
 export const endpoint = '/a2a/v1/grid'

@@ -1,9 +1,9 @@
 /** Agents of an account for real servers. */
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
-import { createAccount, enterAccount } from '../../src/grid/accounts.ts'
-import { createAgent } from '../../src/grid/agents.ts'
-import { createChannel } from '../../src/grid/channels.ts'
+import { createAccount, enterAccount } from '../../src/grid/accounts/accounts.ts'
+import { createAgent } from '../../src/grid/agents/agents.ts'
+import { createChannel } from '../../src/grid/channels/channels.ts'
 import { openStore } from '../../src/store/store.ts'
 import { runCommand } from './process.ts'
 

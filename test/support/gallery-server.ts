@@ -1,7 +1,7 @@
 /** The gallery behind a listening server. */
 import { Hono } from 'hono'
 import { freePort } from '../../src/lib/free-port.ts'
-import { Answers } from '../../src/lib/answers.ts'
+import { Answers } from '../../src/lib/response-headers.ts'
 import { listen } from '../../src/listen.ts'
 import { assets, serveAsset } from '../../src/web/assets.ts'
 import { gallery } from './gallery.tsx'

@@ -12,7 +12,7 @@ import { Icon } from '../../src/html/icons.tsx'
 import { appPage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock, CopyText, Secret } from '../../src/html/secrets.tsx'
 import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
-import { welcome } from '../../src/web/welcome.tsx'
+import { welcome } from '../../src/web/people/welcome.tsx'
 import { formPages } from './gallery-forms.tsx'
 import { csrf, frame, minute, now } from './gallery-frame.ts'
 

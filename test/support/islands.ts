@@ -2,11 +2,11 @@
  * Two accounts that know nothing of each other, for the isolation matrix: Acme
  * owns one of everything, and Evil names it. Before each call Evil is as it was.
  */
-import { createChannel, deleteChannel } from '../../src/grid/channels.ts'
-import { deleteAgent } from '../../src/grid/agents.ts'
-import { createGuardrail } from '../../src/grid/guardrails.ts'
-import { sendMessage } from '../../src/grid/messages.ts'
-import { setSkills } from '../../src/grid/skills.ts'
+import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { sendMessage } from '../../src/grid/messaging/send-message.ts'
+import { setSkills } from '../../src/grid/agents/skills.ts'
 import { newId } from '../../src/lib/id.ts'
 import { endpoint, send03, send10 } from './a2a.ts'
 import { dump, rows } from './database.ts'

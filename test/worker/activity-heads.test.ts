@@ -1,6 +1,6 @@
 /** D3: the daily head of each activity log in the process's log, with the clock stepped. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createChannel } from '../../src/grid/channels.ts'
+import { createChannel } from '../../src/grid/channels/channels.ts'
 import { recorded } from '../../src/grid/activity.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { logActivityHeads } from '../../src/worker/activity-heads.ts'

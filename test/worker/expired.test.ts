@@ -1,6 +1,6 @@
 /** Sessions, links, invitations, OAuth rows and attempts are removed after their end, with the clock stepped. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { takeSignInAttempt } from '../../src/grid/throttle.ts'
+import { takeSignInAttempt } from '../../src/grid/people/throttle.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { rows } from '../support/database.ts'

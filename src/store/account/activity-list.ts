@@ -3,7 +3,7 @@ import { and, asc, desc, eq, gt, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { activity, agents, credentials, oauthGrants, users } from '../../../db/schema.ts'
 import { minute } from '../../lib/time.ts'
 import type { Db } from '../account.ts'
-import { own, p, type Scope } from '../bound.ts'
+import { own, p, type Scope } from '../driver/binding.ts'
 import type { Activity } from './activity.ts'
 
 /** A row with who is behind it, as far as they are still known. */

@@ -3,7 +3,7 @@ import { asc, desc, eq, gt } from 'drizzle-orm'
 import { createHash } from 'node:crypto'
 import { activity } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { mine, own, p, type Scope } from '../bound.ts'
+import { mine, own, p, type Scope } from '../driver/binding.ts'
 import { activityFields, prepareActivityList } from './activity-list.ts'
 
 /** One row of the log. `arguments` is JSON without secrets, `createdAt` milliseconds since the epoch. */

@@ -2,7 +2,7 @@
 import { and, count, eq, inArray, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, deliveries, signups, skills } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { own, p, type Scope } from '../bound.ts'
+import { own, p, type Scope } from '../driver/binding.ts'
 import { type Agent, agentFields, type SealedToken, skillsAsJson } from './agents.ts'
 
 /** What of an agent can be changed after it was made. */

@@ -1,7 +1,7 @@
 import { and, count, eq, exists, gt, inArray, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { demand, mine, own, p, type Scope, value } from '../bound.ts'
+import { demand, mine, own, p, type Scope, value } from '../driver/binding.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
 export type Visibility = typeof agents.$inferSelect.visibility

@@ -2,7 +2,7 @@ import { and, count, eq, exists, gt, isNull, notExists, type SQL, sql } from 'dr
 import { alias } from 'drizzle-orm/sqlite-core'
 import { agents, channelMembers, channels } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { demand, mine, own, p, type Scope, value } from '../bound.ts'
+import { demand, mine, own, p, type Scope, value } from '../driver/binding.ts'
 import { hasText } from './has-text.ts'
 
 export function prepareChannels(db: Db) {

@@ -2,7 +2,7 @@
 import { and, eq, isNull, ne, sql } from 'drizzle-orm'
 import { accounts, agentAccess, agents } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { p, type Scope } from '../bound.ts'
+import { p, type Scope } from '../driver/binding.ts'
 import { agentFields, hasMatchingSkill, matchesSearch, searchLimit, skillsAsJson } from './agents.ts'
 
 export function prepareDirectory(db: Db, crossings: Crossings) {

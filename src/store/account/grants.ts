@@ -1,7 +1,7 @@
 import { and, desc, eq, exists, gt, isNull, sql } from 'drizzle-orm'
 import { agents, credentials, oauthGrants, oauthTokens, users } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { demand, own, p, type Scope, type Statement } from '../bound.ts'
+import { demand, own, p, type Scope, type Statement } from '../driver/binding.ts'
 
 /** How many grants one list shows. */
 const maxListed = 200

@@ -1,7 +1,7 @@
 import { and, count, desc, eq, exists, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
 import { agentGuardrails, agents, guardrails } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { demand, mine, own, p, type Scope } from '../bound.ts'
+import { demand, mine, own, p, type Scope } from '../driver/binding.ts'
 import type { SealedToken } from './agents.ts'
 import { hasText } from './has-text.ts'
 

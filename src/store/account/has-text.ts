@@ -1,6 +1,6 @@
 import { or, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { p } from '../bound.ts'
+import { p } from '../driver/binding.ts'
 
 /** `search` is part of one of these columns, without regard to the case of A to Z; the empty text matches all. */
 export function hasText(...columns: SQLiteColumn[]): SQL {

@@ -1,7 +1,7 @@
 import { desc, eq, exists, isNull, ne, sql } from 'drizzle-orm'
 import { credentials } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { demand, mine, own, p, type Scope } from '../bound.ts'
+import { demand, mine, own, p, type Scope } from '../driver/binding.ts'
 
 /** What is stored of an agent key or admin key. */
 export interface NewKey {

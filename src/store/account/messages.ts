@@ -13,7 +13,7 @@ import {
   trials,
 } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { own, p, type Scope, value } from '../bound.ts'
+import { own, p, type Scope, value } from '../driver/binding.ts'
 
 /** The mailbox of a direct message: an agent of the own account, or at `home` a public one of another. */
 export interface Mailbox {

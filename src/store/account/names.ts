@@ -13,7 +13,7 @@ import {
   users,
 } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { own, p, type Scope } from '../bound.ts'
+import { own, p, type Scope } from '../driver/binding.ts'
 
 /** A thing of the account by its name: an alias without `@`, a channel without `#`, the address of an invitation. */
 export interface Named {

@@ -3,7 +3,7 @@ import { count, desc, eq, isNull, sql } from 'drizzle-orm'
 import { agents, deliveries, messages } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import type { Db } from '../account.ts'
-import { own, p, type Scope } from '../bound.ts'
+import { own, p, type Scope } from '../driver/binding.ts'
 
 export function prepareOverview(db: Db) {
   // One range of the index for each hour. Grouping all of them takes ten times as long.

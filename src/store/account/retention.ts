@@ -2,7 +2,7 @@
 import { and, eq, lte, sql } from 'drizzle-orm'
 import { deliveries, givenBack, idempotencyKeys, messages } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { own, p, type Scope, type Statement } from '../bound.ts'
+import { own, p, type Scope, type Statement } from '../driver/binding.ts'
 
 export function prepareRetention(db: Db) {
   const ids = sql`(SELECT value FROM json_each(${p('ids')}))`

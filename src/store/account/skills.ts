@@ -1,7 +1,7 @@
 import { and, count, eq, exists, isNull, sql } from 'drizzle-orm'
 import { agents, agentSkills, skills } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { demand, mine, own, p, type Scope, value } from '../bound.ts'
+import { demand, mine, own, p, type Scope, value } from '../driver/binding.ts'
 import { hasText } from './has-text.ts'
 
 export function prepareSkills(db: Db) {

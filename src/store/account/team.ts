@@ -4,7 +4,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { invitations, memberships, users } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
 import type { Db } from '../account.ts'
-import { demand, mine, own, p, type Scope, type Statement } from '../bound.ts'
+import { demand, mine, own, p, type Scope, type Statement } from '../driver/binding.ts'
 
 /** A person in the account. `since` is in milliseconds since the epoch. */
 export interface Member {

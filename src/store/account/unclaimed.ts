@@ -16,7 +16,7 @@ import {
   trials,
 } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { demand, own, p, type Scope, type Statement } from '../bound.ts'
+import { demand, own, p, type Scope, type Statement } from '../driver/binding.ts'
 
 export function prepareUnclaimed(db: Db) {
   const one = { one: sql`1` }

@@ -1,7 +1,7 @@
 import { and, count, eq, sql } from 'drizzle-orm'
 import { accounts, agents } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../bound.ts'
+import { ask, bind, p, type Statement } from '../driver/binding.ts'
 
 export function prepareAccounts(db: Db) {
   const byId = db.select({ id: accounts.id, name: accounts.name, state: accounts.state }).from(accounts)

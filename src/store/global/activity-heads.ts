@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, gte, sql } from 'drizzle-orm'
 import { accounts, activity, storeFacts } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../bound.ts'
+import { ask, bind, p, type Statement } from '../driver/binding.ts'
 
 /** The fact that says until when heads were written to the process's log. */
 const loggedAt = 'activity_heads_logged_at'

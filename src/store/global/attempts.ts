@@ -1,7 +1,7 @@
 import { and, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import { attempts } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement, value } from '../bound.ts'
+import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
 
 /** Something that is counted, of one subject. */
 export interface Attempt {

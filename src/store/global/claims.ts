@@ -18,7 +18,7 @@ import {
   users,
 } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, bind, demand, p, type Statement, value } from '../bound.ts'
+import { ask, bind, demand, p, type Statement, value } from '../driver/binding.ts'
 
 /** Who claims what, as every statement of one claim sees it. Ids; `email` is the mailbox that must be proved. */
 export interface Claim {

@@ -3,7 +3,7 @@ import { agents, credentials, memberships } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
 import type { Crossings, Db } from '../account.ts'
 import { isOnTrial } from '../account/agents.ts'
-import { ask, p } from '../bound.ts'
+import { ask, p } from '../driver/binding.ts'
 import { adminRoles, agentRoles } from './oauth-may-act.ts'
 
 /** A live credential and whom it stands for. */

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { instances, openReads } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../bound.ts'
+import { ask, bind, p, type Statement } from '../driver/binding.ts'
 
 /** Most open reads of one look. */
 const most = 1_000

@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull, lte, sql } from 'drizzle-orm'
 import { accounts, invitations, users } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../bound.ts'
+import { ask, bind, p, type Statement } from '../driver/binding.ts'
 
 /** What the holder of an invitation's link is asked into. */
 export type OpenInvitation = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareInvitations>['byToken']>>>

@@ -1,7 +1,7 @@
 import { and, eq, exists, gt, inArray, isNull, lte, or, sql } from 'drizzle-orm'
 import { links, users } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { ask, bind, demand, p, type Statement } from '../bound.ts'
+import { ask, bind, demand, p, type Statement } from '../driver/binding.ts'
 
 export type LinkKind = typeof links.$inferInsert.kind
 

@@ -1,7 +1,7 @@
 import { and, count, eq, exists, gt, isNull, lte, or, sql } from 'drizzle-orm'
 import { oauthClients } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement, value } from '../bound.ts'
+import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
 
 export type AuthMethod = typeof oauthClients.$inferSelect.authMethod
 

@@ -3,7 +3,7 @@ import { and, eq, exists, gt, isNull, or, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
 import { agents, credentials, oauthGrants, oauthTokens } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, bind, demand, p, type Statement } from '../bound.ts'
+import { ask, bind, demand, p, type Statement } from '../driver/binding.ts'
 import { namedAgentOf } from './oauth-may-act.ts'
 
 /** How much one look finds. A unit that ends more of it than this has the weight of so much. */

@@ -1,7 +1,7 @@
 import { and, desc, eq, exists, gt, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
 import { accounts, agents, memberships, oauthGrants, oauthRequests, oauthTokens } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, bind, p, type Statement, value } from '../bound.ts'
+import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
 import {
   adminRoles,
   agentRoles,

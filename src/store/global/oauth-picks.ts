@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm'
 import { accounts, agents, memberships, users } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, p } from '../bound.ts'
+import { ask, p } from '../driver/binding.ts'
 import { adminRoles, agentRoles } from './oauth-may-act.ts'
 
 /** What a person can let a client be, now. Spec: "Authentication" 4. */

@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull, lte, notInArray, or, sql } from 'drizzle-orm'
 import { oauthRequests } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../bound.ts'
+import { ask, bind, p, type Statement } from '../driver/binding.ts'
 
 /** One person has no more consent pages open than this: the oldest end. */
 const maxOpen = 20

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { agents, memberships, oauthGrants, oauthTokens } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
 import { isOnTrial } from '../account/agents.ts'
-import { ask, bind, p, type Statement, value } from '../bound.ts'
+import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
 import { liveAgentOf, membershipOf, namedAgentOf, ofLiveGrant, stillMayAct } from './oauth-may-act.ts'
 
 /** A live access token, and whom it stands for. `id` is the grant's: the credential of the activity log. */

@@ -1,6 +1,6 @@
 /** OAuth: clients, consent pages, grants and their tokens. mcp.md, section 8. */
 import type { Crossings, Db } from '../account.ts'
-import type { Statement } from '../bound.ts'
+import type { Statement } from '../driver/binding.ts'
 import { prepareOAuthClients } from './oauth-clients.ts'
 import { prepareOAuthEnds } from './oauth-ends.ts'
 import { prepareOAuthGrants } from './oauth-grants.ts'

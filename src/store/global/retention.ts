@@ -1,7 +1,7 @@
 import { and, eq, gt, lte, notExists, sql } from 'drizzle-orm'
 import { accounts, idempotencyKeys, messages, trials } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, p } from '../bound.ts'
+import { ask, p } from '../driver/binding.ts'
 
 /** Where something is past its time: ids and nothing else leaves these look-ups. What is removed is removed per account. */
 export function prepareRetention(db: Db, crossings: Crossings) {

@@ -1,7 +1,7 @@
 import { and, desc, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from 'drizzle-orm'
 import { sessions, users } from '../../../db/schema.ts'
 import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../bound.ts'
+import { ask, bind, p, type Statement } from '../driver/binding.ts'
 
 /** A browser session as stored. Times are milliseconds since the epoch. */
 export interface NewSession {

@@ -1,7 +1,7 @@
 import { and, count, eq, gt, sql } from 'drizzle-orm'
 import { accounts, signups } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, bind, p, type Statement, value } from '../bound.ts'
+import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
 
 /** One self-registration. `address` is the unit of the limits, `claimTokenHash` the SHA-256 of the claim link's token. */
 export interface NewSignup {

@@ -1,7 +1,7 @@
 import { and, count, eq, exists, isNotNull, isNull, sql } from 'drizzle-orm'
 import { accounts, memberships, users } from '../../../db/schema.ts'
 import type { Crossings, Db } from '../account.ts'
-import { ask, bind, demand, p, type Statement } from '../bound.ts'
+import { ask, bind, demand, p, type Statement } from '../driver/binding.ts'
 
 /** A person. Times are milliseconds since the epoch. */
 export type User = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareUsers>['byId']>>>

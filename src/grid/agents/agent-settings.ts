@@ -1,0 +1,58 @@
+/** What of an agent can be changed after it was made. Its key: `agent-keys.ts`. */
+import { requireAdmin } from '../../auth/actor.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { type AccessPolicy, type Agent, noToken, type Visibility } from '../../store/account/agents.ts'
+import { checkAccessList, checkDescription, checkRemoteUrl, sealRemoteToken } from './agents.ts'
+import { againOnConflict } from '../retry-on-conflict.ts'
+import { findAgent } from './find-agent.ts'
+
+/** What is not given stays as it is. Alias and type are fixed. */
+export interface AgentUpdate {
+  /** Id or alias. */
+  agent: string
+  visibility?: Visibility
+  /** `auto_approve` has no list: it empties the one there was. */
+  accessPolicy?: AccessPolicy
+  accessList?: string[]
+  description?: string
+  remoteUrl?: string
+  /** Null takes the one away that is kept. */
+  remoteToken?: string | null
+}
+
+/**
+ * Change the settings of an agent of the account.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `invalid_input`.
+ */
+export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
+  requireAdmin(account.actor)
+  const { remoteToken } = input
+  return await againOnConflict(async () => {
+    const before = await findAgent(account, input.agent)
+    const agent: Agent = {
+      ...before,
+      visibility: input.visibility ?? before.visibility,
+      accessPolicy: input.accessPolicy ?? before.accessPolicy,
+      description: input.description === undefined ? before.description : checkDescription(input.description),
+      remoteUrl: checkRemoteUrl(before.type, input.remoteUrl ?? before.remoteUrl ?? undefined),
+    }
+    const isOpen = agent.accessPolicy === 'auto_approve'
+    const accessList = input.accessList ?? (isOpen ? [] : undefined)
+    const { agents, agentSettings } = account.change
+    await account.write([
+      agents.requireLive([agent.id]),
+      agentSettings.update(agent.id, agent),
+      ...(accessList === undefined ? [] : [
+        agentSettings.clearAccess(agent.id),
+        agents.addAccess(agent.id, checkAccessList(agent.accessPolicy, accessList)),
+      ]),
+      ...(remoteToken === undefined ? [] : [
+        agentSettings.setToken(
+          agent.id,
+          remoteToken === null ? noToken : await sealRemoteToken(account, agent, remoteToken),
+        ),
+      ]),
+    ])
+    return { agent }
+  })
+}

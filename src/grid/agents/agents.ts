@@ -1,0 +1,220 @@
+/** Agents: making them, and finding those one can write to. */
+import { callingAgent, requireAdmin } from '../../auth/actor.ts'
+import { type MintedKey, mintKey } from '../../auth/secrets.ts'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { wellFormed } from '../../lib/text.ts'
+import type { AccountStore } from '../../store/account.ts'
+import {
+  type AccessPolicy,
+  type Agent,
+  type AgentType,
+  type NewAgentRow,
+  noToken,
+  type SealedToken,
+  searchLimit,
+  type Visibility,
+} from '../../store/account/agents.ts'
+import type { NewKey } from '../../store/account/keys.ts'
+import type { Statement } from '../../store/driver/binding.ts'
+import { aliasPattern, bareAlias, checkNewAlias } from './alias.ts'
+import { againOnConflict } from '../retry-on-conflict.ts'
+import { findAgent } from './find-agent.ts'
+import { attachSkills, checkSkills, refuseTooManySkills, type SkillInput } from './skills.ts'
+
+/** Longest description of an agent. Spec: "Limits". */
+export const maxDescriptionLength = 500
+/** Most aliases on the access list of one agent. */
+export const maxAccessList = 200
+
+export interface NewAgent {
+  alias: string
+  type?: AgentType
+  visibility?: Visibility
+  accessPolicy?: AccessPolicy
+  /** Aliases of other accounts' agents that an `allow_list` lets in, or a `block_list` keeps out. */
+  accessList?: string[]
+  description?: string
+  /** Address of a remote agent; required for type `a2a`. */
+  remoteUrl?: string
+  /** Bearer token that the remote agent wants; stored sealed. */
+  remoteToken?: string
+  skills?: SkillInput[]
+}
+
+/**
+ * Create an agent of the account. The key is returned here and never again.
+ * Fails with `wrong_credential`, `invalid_alias`, `alias_reserved`, `alias_taken` or `invalid_input`.
+ *
+ * Spec: "Agent"; "Creating an agent returns a fresh agent API key".
+ */
+export async function createAgent(account: AccountStore, input: NewAgent): Promise<{ agent: Agent; apiKey: string }> {
+  requireAdmin(account.actor)
+  const alias = checkNewAlias(input.alias, account.deps.config.reservedAliases)
+  const type = input.type ?? 'mcp'
+  const agent: Agent = {
+    id: newId(),
+    alias,
+    type,
+    visibility: input.visibility ?? 'private',
+    accessPolicy: input.accessPolicy ?? 'auto_approve',
+    description: checkDescription(input.description),
+    remoteUrl: checkRemoteUrl(type, input.remoteUrl),
+    createdAt: account.deps.now(),
+    lastSeenAt: null,
+  }
+  const token = await sealRemoteToken(account, agent, input.remoteToken)
+  const key = await mintKey('agent_key')
+  const skills = checkSkills(input.skills ?? [])
+  const accessList = checkAccessList(agent.accessPolicy, input.accessList ?? [])
+
+  return await againOnConflict(async () => {
+    // Repeated after a lost answer, the write met its own agent: then it is done.
+    if (await account.read.agents.byId(agent.id)) return { agent, apiKey: key.key }
+    await refuseTakenAlias(account, alias)
+    await refuseTooManySkills(account, skills)
+    await account.write([
+      ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
+      account.change.agents.addAccess(agent.id, accessList),
+      ...attachSkills(account, agent.id, skills),
+    ])
+    return { agent, apiKey: key.key }
+  })
+}
+
+/**
+ * Soft-delete an agent (id or alias): its keys, memberships and undelivered work end at once, its alias
+ * stays reserved for the account, and what it sent stays readable.
+ * Fails with `wrong_credential` or `agent_not_found`.
+ */
+export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string }> {
+  requireAdmin(account.actor)
+  return await againOnConflict(async () => {
+    const { id } = await findAgent(account, ref)
+    const at = account.deps.now()
+    const { agents, channels, handOuts, keys } = account.change
+    await account.write([
+      agents.requireLive([id]),
+      keys.revokeOfAgent(id, at),
+      channels.removeAgent(id),
+      handOuts.park(id, at),
+      agents.softDelete(id, at),
+    ])
+    // Whoever waits for its mail looks again, and finds the end of its key.
+    account.waiting.wakes.wake([id])
+    return { id }
+  })
+}
+
+/** The rows of a new agent and its first key. An alias that is taken after all fails the unit. */
+export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
+  const at = account.deps.now()
+  return [account.change.agents.add(agent, at), account.change.keys.add(keyRow(agent.id, key), at)]
+}
+
+/** What is stored of a new key of an agent. */
+export function keyRow(agentId: string, { hash, last4 }: MintedKey): NewKey {
+  return { id: newId(), kind: 'agent_key', agentId, userId: null, name: '', hash, last4 }
+}
+
+/** Fails with `alias_taken`, also for the alias of another account's deleted agent. */
+export async function refuseTakenAlias(account: AccountStore, alias: string): Promise<void> {
+  if (await account.read.directory.aliasIsFree(alias)) return
+  throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
+}
+
+/** A description as stored. Fails with `invalid_input`. */
+export function checkDescription(text: string | undefined): string {
+  const description = wellFormed(text ?? '')
+  if (description === undefined || description.length > maxDescriptionLength) {
+    throw new GridError('invalid_input', `A description has at most ${maxDescriptionLength} characters.`, {
+      field: 'description',
+    })
+  }
+  return description
+}
+
+/** An agent that the caller can write to. */
+export interface ListedAgent {
+  /** With `@`. */
+  alias: string
+  description: string
+  type: AgentType
+  visibility: Visibility
+  skills: { name: string; description: string }[]
+  /** ISO 8601, or null before the first call. */
+  last_seen: string | null
+}
+
+/**
+ * Agents the caller can write to, without itself: those of its account, or with
+ * `public` those of other accounts that accept it. `more` when the list was cut.
+ */
+export async function listAgents(
+  account: AccountStore,
+  input: { search?: string; public?: boolean },
+): Promise<{ agents: ListedAgent[]; more: boolean }> {
+  const caller = callingAgent(account.actor)
+  const search = (wellFormed(input.search ?? '') ?? '').trim()
+  const found = input.public
+    ? await account.read.directory.search(search, caller.alias)
+    : await account.read.agents.search(search, caller.agentId)
+  return { agents: found.slice(0, searchLimit).map(asListed), more: found.length > searchLimit }
+}
+
+function asListed(agent: Agent & { skills: string }): ListedAgent {
+  return {
+    alias: `@${agent.alias}`,
+    description: agent.description,
+    type: agent.type,
+    visibility: agent.visibility,
+    skills: JSON.parse(agent.skills),
+    last_seen: agent.lastSeenAt === null ? null : new Date(agent.lastSeenAt).toISOString(),
+  }
+}
+
+/** An access list as stored. The aliases need not exist: an agent may be let in, or kept out, before it is made. */
+export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
+  const list = [...new Set(aliases.map(bareAlias))]
+  if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
+    throw new GridError('invalid_input', `accessList takes aliases and nothing else, at most ${maxAccessList}.`, {
+      field: 'accessList',
+    })
+  }
+  if (list.length > 0 && policy === 'auto_approve') {
+    throw new GridError('invalid_input', 'accessList goes with the accessPolicy allow_list or block_list.', {
+      field: 'accessList',
+    })
+  }
+  return list
+}
+
+/** The address of a remote agent as stored; null for agents that have none. Fails with `invalid_input`. */
+export function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): string | null {
+  if (type !== 'a2a') {
+    if (remoteUrl !== undefined) {
+      throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteUrl.', { field: 'remoteUrl' })
+    }
+    return null
+  }
+  const url = remoteUrl !== undefined && URL.canParse(remoteUrl) ? new URL(remoteUrl) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    throw new GridError('invalid_input', 'An agent of type a2a needs a remoteUrl: an http or https address.', {
+      field: 'remoteUrl',
+    })
+  }
+  return url.href
+}
+
+/** Bound to its row: it cannot be moved to another agent. Fails with `invalid_input` when the agent is not remote. */
+export async function sealRemoteToken(
+  account: AccountStore,
+  agent: Agent,
+  token: string | undefined,
+): Promise<SealedToken> {
+  if (token === undefined) return noToken
+  if (agent.type !== 'a2a') {
+    throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteToken.', { field: 'remoteToken' })
+  }
+  return await account.seal('agents', agent.id, token)
+}

@@ -1,0 +1,203 @@
+/** Skills: what an agent says it can do, shared by name in its account. */
+import { callingAgent, requireAdmin } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { wellFormed } from '../../lib/text.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Agent } from '../../store/account/agents.ts'
+import type { Statement } from '../../store/driver/binding.ts'
+import { againOnConflict } from '../retry-on-conflict.ts'
+import { findAgent } from './find-agent.ts'
+
+/** Most skills of one agent. */
+export const maxSkills = 200
+const maxNameLength = 64
+const maxDescriptionLength = 500
+/** Most skills of one account. They are shared by name, and every agent may list them. */
+const maxAccountSkills = 1_000
+
+export interface SkillInput {
+  name: string
+  description?: string
+}
+
+/** The skills of the account, or of one agent of it. Fails with `agent_not_found`. */
+export async function listSkills(account: AccountStore, input: { agent?: string }): Promise<Required<SkillInput>[]> {
+  const skills = input.agent === undefined
+    ? await account.read.skills.list()
+    : await account.read.skills.ofAgent((await findAgent(account, input.agent)).id)
+  return skills.map(({ name, description }) => ({ name, description }))
+}
+
+/**
+ * Replace the calling agent's skills as a whole. Names the account does not have are
+ * created; a skill it has keeps its description. Fails with `invalid_input`.
+ */
+export async function setSkills(
+  account: AccountStore,
+  input: { skills: SkillInput[] },
+): Promise<{ assigned: string[]; created: string[] }> {
+  const { agentId } = callingAgent(account.actor)
+  const skills = checkSkills(input.skills)
+  const rows = await againOnConflict(async () => {
+    await refuseTooManySkills(account, skills)
+    return await account.write([
+      account.change.skills.clear(agentId),
+      ...attachSkills(account, agentId, skills),
+    ])
+  })
+  const created = rows.flat().filter((row) => 'name' in row).map((row) => String(row.name))
+  return { assigned: skills.map((skill) => skill.name), created }
+}
+
+/**
+ * Replace the skills of an agent (id or alias), as an admin.
+ * Fails with `wrong_credential`, `agent_not_found` or `invalid_input`.
+ */
+export async function setAgentSkills(
+  account: AccountStore,
+  input: { agent: string; skills: SkillInput[] },
+): Promise<{ agent: Agent; skills: string[] }> {
+  requireAdmin(account.actor)
+  const skills = checkSkills(input.skills)
+  return await againOnConflict(async () => {
+    const agent = await findAgent(account, input.agent)
+    await refuseTooManySkills(account, skills)
+    await account.write([
+      account.change.agents.requireLive([agent.id]),
+      account.change.skills.clear(agent.id),
+      ...attachSkills(account, agent.id, skills),
+    ])
+    return { agent, skills: skills.map((skill) => skill.name) }
+  })
+}
+
+/** A skill of the account. */
+export interface Skill {
+  id: string
+  name: string
+  description: string
+}
+
+/**
+ * Create a skill that no agent has yet.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `skill_taken`.
+ */
+export async function createSkill(account: AccountStore, input: SkillInput): Promise<Skill> {
+  requireAdmin(account.actor)
+  const skill = { id: newId(), ...checkSkill(input, 'name', 'description') }
+  return await againOnConflict(async () => {
+    const named = await account.read.skills.byName(skill.name)
+    // Repeated after a lost answer, the write met its own skill: then it is done.
+    if (named?.id === skill.id) return skill
+    if (named) throw skillTaken(skill.name)
+    await refuseTooManySkills(account, [skill])
+    const { skills } = account.change
+    await account.write([skills.add(skill, account.deps.now()), skills.requireAtMost(maxAccountSkills)])
+    return skill
+  })
+}
+
+/**
+ * Rename and describe a skill anew, for every agent that has it.
+ * Fails with `wrong_credential`, `not_allowed`, `skill_not_found`, `invalid_input` or `skill_taken`.
+ */
+export async function updateSkill(account: AccountStore, id: string, input: SkillInput): Promise<Skill> {
+  requireAdmin(account.actor)
+  const skill = { id, ...checkSkill(input, 'name', 'description') }
+  return await againOnConflict(async () => {
+    await findSkill(account, id)
+    const named = await account.read.skills.byName(skill.name)
+    if (named && named.id !== id) throw skillTaken(skill.name)
+    const { skills } = account.change
+    await account.write([skills.requireThere(id), skills.update(skill)])
+    return skill
+  })
+}
+
+/**
+ * Delete a skill; every agent that has it loses it.
+ * Fails with `wrong_credential`, `not_allowed` or `skill_not_found`.
+ */
+export async function deleteSkill(account: AccountStore, id: string): Promise<{ id: string }> {
+  requireAdmin(account.actor)
+  return await againOnConflict(async () => {
+    await findSkill(account, id)
+    const { skills } = account.change
+    await account.write([skills.requireThere(id), skills.detach(id), skills.remove(id)])
+    return { id }
+  })
+}
+
+async function findSkill(account: AccountStore, id: string): Promise<Skill> {
+  const skill = await account.read.skills.byId(id)
+  if (!skill) throw new GridError('skill_not_found', 'There is no such skill, or it was deleted.')
+  return skill
+}
+
+function skillTaken(name: string): GridError {
+  return new GridError('skill_taken', `The account has a skill ${name}. Choose another name.`, { field: 'name' })
+}
+
+/**
+ * Create what is missing and attach all checked skills; does nothing unless the agent lives when the unit
+ * runs, and fails the unit when the account would have too many.
+ */
+export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
+  if (skills.length === 0) return []
+  const at = account.deps.now()
+  const { addMissing, attach, requireAtMost } = account.change.skills
+  return [
+    ...skills.flatMap(({ name, description }) => [
+      addMissing(agentId, { id: newId(), name, description }, at),
+      attach(agentId, name),
+    ]),
+    requireAtMost(maxAccountSkills),
+  ]
+}
+
+/** Fails with `invalid_input` when these skills do not fit into the account. */
+export async function refuseTooManySkills(account: AccountStore, skills: Required<SkillInput>[]): Promise<void> {
+  if (skills.length === 0) return
+  const known = new Set((await account.read.skills.list()).map((skill) => skill.name))
+  const added = skills.filter((skill) => !known.has(skill.name)).length
+  if (added > 0 && known.size + added > maxAccountSkills) {
+    throw new GridError(
+      'invalid_input',
+      `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. Use some of those it has.`,
+      { field: 'skills' },
+    )
+  }
+}
+
+/** Skills as stored: trimmed, each name once. Fails with `invalid_input`. */
+export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
+  if (skills.length > maxSkills) {
+    throw new GridError('invalid_input', `At most ${maxSkills} skills are allowed.`, { field: 'skills' })
+  }
+  const byName = new Map<string, Required<SkillInput>>()
+  for (const skill of skills) {
+    const { name, description } = checkSkill(skill, 'skills', 'skills')
+    if (!byName.has(name)) byName.set(name, { name, description })
+  }
+  return [...byName.values()]
+}
+
+/** One skill as stored; `nameField` and `descriptionField` are what a fault is about. Fails with `invalid_input`. */
+function checkSkill(skill: SkillInput, nameField: string, descriptionField: string): Required<SkillInput> {
+  const name = wellFormed(skill.name)?.trim()
+  const description = wellFormed(skill.description ?? '')
+  if (!name || name.length > maxNameLength) {
+    throw new GridError('invalid_input', `The name of a skill has 1 to ${maxNameLength} characters.`, {
+      field: nameField,
+    })
+  }
+  if (description === undefined || description.length > maxDescriptionLength) {
+    throw new GridError(
+      'invalid_input',
+      `The description of a skill has at most ${maxDescriptionLength} characters.`,
+      { field: descriptionField },
+    )
+  }
+  return { name, description }
+}

@@ -1,0 +1,258 @@
+/** Guardrails: an account's configured providers, and which agents they guard. */
+import { requireAdmin } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { type Provider, providers } from '../../guardrails/providers.ts'
+import { newId } from '../../lib/id.ts'
+import { wellFormed } from '../../lib/text.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { noToken } from '../../store/account/agents.ts'
+import type {
+  Attachment,
+  Guardrail,
+  GuardrailAction,
+  GuardrailDirection,
+  OnFailure,
+} from '../../store/account/guardrails.ts'
+import type { Agent } from '../../store/account/agents.ts'
+import { againOnConflict } from '../retry-on-conflict.ts'
+import { findAgent } from '../agents/find-agent.ts'
+
+/** Most guardrails of one agent. */
+export const maxAttached = 200
+const maxNameLength = 64
+
+export interface NewGuardrail {
+  name: string
+  provider: string
+  config?: unknown
+  /** Bearer token or signing secret of the provider; stored sealed, never answered. */
+  token?: string
+  /** Default: `block`. */
+  action?: GuardrailAction
+  /** What happens when the provider fails. Default: `closed` for `block`, otherwise `open`. */
+  onFailure?: OnFailure
+  /** Default: true. */
+  enabled?: boolean
+}
+
+/**
+ * Configure a provider for the account. While it is on, a provider that needs a token has one.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `guardrail_taken`. Spec: "Guardrail".
+ */
+export async function createGuardrail(account: AccountStore, input: NewGuardrail): Promise<Guardrail> {
+  requireAdmin(account.actor)
+  const name = checkName(input.name)
+  const provider = findProvider(input.provider)
+  const enabled = input.enabled ?? true
+  checkToken(provider, input.token || undefined, enabled)
+  const action = input.action ?? 'block'
+  const guardrail: Guardrail = {
+    id: newId(),
+    name,
+    provider: provider.id,
+    config: checkConfig(provider, input.config ?? {}),
+    action,
+    onFailure: input.onFailure ?? (action === 'block' ? 'closed' : 'open'),
+    enabled,
+    createdAt: account.deps.now(),
+  }
+  const token = input.token ? await account.seal('guardrails', guardrail.id, input.token) : noToken
+  return await againOnConflict(async () => {
+    const named = await account.read.guardrails.byRef(name)
+    // Repeated after a lost answer, the write met its own guardrail: then it is done.
+    if (named?.id === guardrail.id) return guardrail
+    if (named) throw guardrailTaken(name)
+    await account.write([
+      account.change.guardrails.add({ ...guardrail, ...token, config: JSON.stringify(guardrail.config) }),
+    ])
+    return guardrail
+  })
+}
+
+/** Everything of a guardrail but its provider. */
+export interface GuardrailSettings {
+  name: string
+  config: unknown
+  enabled: boolean
+  /** Without them, as they are. */
+  action?: GuardrailAction
+  onFailure?: OnFailure
+  /** A new token, or null to keep none; without it the token that is there stays. */
+  token?: string | null
+}
+
+/**
+ * Change a guardrail (by id), for every agent it is attached to. A token that is kept goes to no other server.
+ * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input` or `guardrail_taken`.
+ */
+export async function updateGuardrail(
+  account: AccountStore,
+  id: string,
+  { token, enabled, ...input }: GuardrailSettings,
+): Promise<Guardrail> {
+  requireAdmin(account.actor)
+  const name = checkName(input.name)
+  const sealed = token ? await account.seal('guardrails', id, token) : noToken
+  return await againOnConflict(async () => {
+    const { hasToken, ...guardrail } = await findGuardrail(account, id)
+    const provider = findProvider(guardrail.provider)
+    const config = checkConfig(provider, input.config)
+    checkToken(provider, token === undefined ? hasToken : token, enabled)
+    // Whoever may change the address could otherwise have a token sent to themself that nobody may see.
+    if (hasToken && token === undefined && originsOf(config) !== originsOf(guardrail.config)) {
+      throw new GridError('invalid_input', 'The address is another one now: write the token that goes there.', {
+        field: 'token',
+      })
+    }
+    const named = await account.read.guardrails.byRef(name)
+    if (named && named.id !== id) throw guardrailTaken(name)
+    const changed: Guardrail = {
+      ...guardrail,
+      name,
+      config,
+      enabled,
+      action: input.action ?? guardrail.action,
+      onFailure: input.onFailure ?? guardrail.onFailure,
+    }
+    const { guardrails } = account.change
+    await account.write([
+      guardrails.requireThere(id),
+      guardrails.update({ ...changed, config: JSON.stringify(config) }),
+      ...(token === undefined ? [] : [guardrails.setToken(id, sealed)]),
+      ...(provider.needsToken && enabled ? [guardrails.requireToken(id)] : []),
+    ])
+    return changed
+  })
+}
+
+/**
+ * Delete a guardrail (by id) with its token; every agent it guards loses it.
+ * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
+ */
+export async function deleteGuardrail(account: AccountStore, id: string): Promise<{ id: string }> {
+  requireAdmin(account.actor)
+  return await againOnConflict(async () => {
+    await findGuardrail(account, id)
+    const { guardrails } = account.change
+    await account.write([guardrails.requireThere(id), guardrails.detach(id), guardrails.remove(id)])
+    return { id }
+  })
+}
+
+async function findGuardrail(account: AccountStore, id: string): Promise<Guardrail & { hasToken: boolean }> {
+  const guardrail = await account.read.guardrails.byId(id)
+  if (!guardrail) throw new GridError('guardrail_not_found', 'There is no such guardrail, or it was deleted.')
+  return guardrail
+}
+
+function findProvider(id: string): Provider {
+  const provider = providers.find((provider) => provider.id === id)
+  if (provider) return provider
+  const known = providers.map(({ id }) => id).join(', ')
+  throw new GridError('invalid_input', `There is no such provider. Known are: ${known}.`, { field: 'provider' })
+}
+
+function checkName(text: string): string {
+  const name = wellFormed(text)?.trim()
+  if (name && name.length <= maxNameLength) return name
+  throw new GridError('invalid_input', `A guardrail name has 1 to ${maxNameLength} characters.`, { field: 'name' })
+}
+
+/** `token` is the new one, or whether one is kept. */
+function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
+  if (token && !provider.needsToken) {
+    throw new GridError('invalid_input', `The provider ${provider.id} takes no token.`, { field: 'token' })
+  }
+  if (!token && provider.needsToken && enabled) {
+    throw new GridError('invalid_input', `The provider ${provider.id} needs a token while the guardrail is on.`, {
+      field: 'token',
+    })
+  }
+}
+
+/** A configuration as stored, with its defaults. The fault names the field by its path, such as `config.url`. */
+function checkConfig(provider: Provider, config: unknown): unknown {
+  const checked = provider.config.safeParse(config, {
+    error: ({ input }) => input === undefined ? 'is required' : undefined,
+  })
+  if (checked.success) return checked.data
+  const { path, message } = checked.error.issues[0]
+  const field = ['config', ...path.map(String)].join('.')
+  throw new GridError('invalid_input', `${field}: ${message}`, { field })
+}
+
+/** The servers that a configuration names. */
+function originsOf(config: unknown): string {
+  const texts = Object.values(config as Record<string, unknown>).filter((value) => typeof value === 'string')
+  return texts.filter((text) => /^https?:/i.test(text) && URL.canParse(text)).map((text) => new URL(text).origin).join()
+}
+
+function guardrailTaken(name: string): GridError {
+  return new GridError('guardrail_taken', `The account has a guardrail ${name}. Choose another name.`, {
+    field: 'name',
+  })
+}
+
+/** One entry of `setAgentGuardrails`: an id or a name. */
+export interface GuardrailChoice {
+  ref: string
+  /** Default: `both`. */
+  direction?: GuardrailDirection
+  /** Overrides the guardrail's own action for this agent. */
+  action?: GuardrailAction
+}
+
+/** A guardrail of an agent, with what is in force for it. */
+export interface AgentGuardrail {
+  id: string
+  name: string
+  provider: string
+  direction: GuardrailDirection
+  action: GuardrailAction
+}
+
+/**
+ * Replace the guardrails of an agent (id or alias): all or nothing.
+ * Fails with `wrong_credential`, `agent_not_found`, `guardrail_not_found` or `invalid_input`.
+ */
+export async function setAgentGuardrails(
+  account: AccountStore,
+  input: { agent: string; guardrails: GuardrailChoice[] },
+): Promise<{ agent: Agent; guardrails: AgentGuardrail[] }> {
+  requireAdmin(account.actor)
+  if (input.guardrails.length > maxAttached) {
+    throw new GridError('invalid_input', `At most ${maxAttached} guardrails are allowed.`, { field: 'guardrails' })
+  }
+  return await againOnConflict(async () => {
+    const agent = await findAgent(account, input.agent)
+    const chosen = new Map<string, { guardrail: Guardrail; attachment: Attachment }>()
+    for (const { ref, direction = 'both', action = null } of input.guardrails) {
+      const guardrail = await account.read.guardrails.byRef(ref.trim())
+      if (!guardrail) {
+        throw new GridError('guardrail_not_found', `Guardrail '${ref}' not found`, { field: 'guardrails' })
+      }
+      if (chosen.has(guardrail.id)) {
+        throw new GridError(
+          'invalid_input',
+          `Guardrail '${ref}' is named twice. It has one direction and one action for an agent.`,
+          { field: 'guardrails' },
+        )
+      }
+      chosen.set(guardrail.id, { guardrail, attachment: { guardrailId: guardrail.id, direction, action } })
+    }
+    const { agents, guardrails } = account.change
+    await account.write([
+      agents.requireLive([agent.id]),
+      guardrails.detachAll(agent.id),
+      ...[...chosen.values()].map(({ attachment }) => guardrails.attach(agent.id, attachment)),
+    ])
+    const attached = [...chosen.values()].map(({ guardrail: { id, name, provider, action }, attachment }) => ({
+      id,
+      name,
+      provider,
+      direction: attachment.direction,
+      action: attachment.action ?? action,
+    }))
+    return { agent, guardrails: attached }
+  })
+}

@@ -1,0 +1,95 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { createAdminKey, deleteAdminKey, renameAccount } from '../../grid/accounts/accounts.ts'
+import { listGrants, revokeGrant } from '../../grid/oauth/grants.ts'
+import { Card, Facts, Notice } from '../../html/bits.tsx'
+import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { CopyText } from '../../html/secrets.tsx'
+import { AdminAccess } from './admin-access.tsx'
+import { formFault } from '../faults.ts'
+import { saying } from '../notices.ts'
+import { AccountPrograms } from '../oauth/programs.tsx'
+import { settingsPage, settingsPath } from '../settings.tsx'
+import type { Pages, Visit } from '../visit.ts'
+import type { Web } from '../web.ts'
+
+/** The account itself, and the keys and programs that administer it. Spec: "Authentication" 5. */
+export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Web): void {
+  const { config, now } = store.deps
+  const show = async (visit: Visit, madeKey?: { name: string; key: string }) => {
+    const { keys, team } = visit.account.read
+    const access = visit.may('manage')
+      ? { keys: await keys.adminKeys(), members: await team.members() }
+      : { keys: [], members: [] }
+    const grants = visit.may('manage') ? await listGrants(visit.account) : undefined
+    return await settingsPage(
+      visit,
+      'account',
+      <>
+        <NameCard visit={visit} />
+        <AdminAccess visit={visit} access={access} madeKey={madeKey} url={`${config.appUrl}/mcp/v1/grid`} now={now()} />
+        {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
+      </>,
+    )
+  }
+
+  get('/settings/account', (visit) => show(visit))
+  post('/settings/account/name', async (visit) => {
+    const name = visit.form.get('name') ?? ''
+    await visit.record('rename_account', { name }, (account) => renameAccount(account, { name }))
+    return { goTo: saying(settingsPath(visit, 'account'), 'account-renamed') }
+  }, (visit) => show(visit))
+
+  // The key stands in this answer and nowhere else: not in an address, and not on the page when it is loaded again.
+  post('/settings/account/keys', async (visit) => {
+    const name = visit.form.get('keyName') ?? ''
+    const { adminKey } = await visit.record('create_admin_key', { name }, (account) => createAdminKey(account, name))
+    return await show(visit, { name: name.trim(), key: adminKey })
+  }, (visit) => show(visit))
+  get('/settings/account/keys', (visit) => ({ goTo: settingsPath(visit, 'account') }))
+  post('/settings/account/keys/:key/delete', async (visit) => {
+    const id = visit.param('key')
+    await visit.record('delete_admin_key', { id }, (account) => deleteAdminKey(account, id))
+    return { goTo: saying(settingsPath(visit, 'account'), 'key-deleted') }
+  })
+  post('/settings/account/programs/:grant/end', async (visit) => {
+    const id = visit.param('grant')
+    await visit.record('revoke_grant', { id }, (account) => revokeGrant(account, id))
+    return { goTo: saying(settingsPath(visit, 'account'), 'grant-ended') }
+  })
+}
+
+function NameCard({ visit }: { visit: Visit }) {
+  const { membership, csrf, form } = visit
+  const action = settingsPath(visit, 'account', 'name')
+  const fault = formFault(visit, action, ['name'])
+  return (
+    <Card title='Account'>
+      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+      {visit.may('own')
+        ? (
+          <Form action={action} csrf={csrf}>
+            <TextInput
+              name='name'
+              label='Name'
+              value={fault.name ? form.get('name') ?? '' : membership.name}
+              error={fault.name}
+              maxLength={80}
+              isRequired
+            />
+            <div class='row'>
+              <SubmitButton>Rename account</SubmitButton>
+            </div>
+          </Form>
+        )
+        : <p class='soft'>Owners of the account can rename it.</p>}
+      <Facts
+        items={[
+          ...(visit.may('own') ? [] : [['Name', membership.name] as [string, string]]),
+          ['Your role', membership.role],
+          ['Id', <CopyText id='account-id' label='the id of the account' text={membership.id} />],
+        ]}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,77 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** What one does with an agent that is there. Each form of its page posts to an address of its own. */
+import { reissueKey } from '../../grid/agents/agent-keys.ts'
+import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.ts'
+import { deleteAgent } from '../../grid/agents/agents.ts'
+import { type GuardrailChoice, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
+import { setAgentSkills } from '../../grid/agents/skills.ts'
+import { linesOf, textOf, wordsOf } from './agent-fields.tsx'
+import { showAgent } from './agent.tsx'
+import { chosen } from '../choice.ts'
+import { showKey } from './new-agent.tsx'
+import type { Pages, Visit } from '../visit.ts'
+
+/** The page of one agent and its forms. */
+export function agentActions({ get, post }: Pages<Visit>): void {
+  const saved = (visit: Visit) => ({ goTo: `${visit.path('agents', visit.param('alias'))}?done=saved` })
+
+  get('/agents/:alias', (visit) => showAgent(visit))
+  post('/agents/:alias', async (visit) => {
+    const input = updateOf(visit)
+    await visit.record('update_agent', input, (account) => updateAgent(account, input))
+    return saved(visit)
+  }, (visit) => showAgent(visit, 'settings'))
+
+  post('/agents/:alias/skills', async (visit) => {
+    const skills = linesOf(visit.form.get('skills') ?? '').map((name) => ({ name }))
+    const input = { agent: visit.param('alias'), skills }
+    await visit.record('admin_set_agent_skills', input, (account) => setAgentSkills(account, input))
+    return saved(visit)
+  }, (visit) => showAgent(visit, 'skills'))
+
+  post('/agents/:alias/guardrails', async (visit) => {
+    const input = { agent: visit.param('alias'), guardrails: guardrailsOf(visit.form) }
+    await visit.record('admin_set_agent_guardrails', input, (account) => setAgentGuardrails(account, input))
+    return saved(visit)
+  }, (visit) => showAgent(visit, 'guardrails'))
+
+  post('/agents/:alias/key', async (visit) => {
+    const agent = visit.param('alias')
+    const { apiKey } = await visit.record('reissue_agent_key', { agent }, (account) => reissueKey(account, agent))
+    return showKey(visit, { alias: agent, apiKey, isNew: false })
+  }, (visit) => showAgent(visit))
+
+  post('/agents/:alias/delete', async (visit) => {
+    const alias = visit.param('alias')
+    await visit.record('admin_delete_agent', { alias }, (account) => deleteAgent(account, alias))
+    return { goTo: `${visit.path('agents')}?done=deleted` }
+  }, (visit) => showAgent(visit))
+}
+
+/** What the form has no field for stays as it is. */
+function updateOf({ form, param }: Visit): AgentUpdate {
+  const accessPolicy = chosen(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
+  const isListed = accessPolicy !== 'auto_approve' && form.has('accessList')
+  const remoteToken = form.has('forgetToken') ? null : form.get('remoteToken') || undefined
+  return {
+    agent: param('alias'),
+    visibility: chosen(form, 'visibility', ['private', 'public']),
+    accessPolicy,
+    accessList: isListed ? wordsOf(form.get('accessList')!) : undefined,
+    description: form.has('description') ? textOf(form, 'description') : undefined,
+    remoteUrl: form.get('remoteUrl')?.trim(),
+    remoteToken,
+  }
+}
+
+/** `direction-ID` says how a guardrail is attached, or nothing; `action-ID` what it does instead of its own action. */
+function guardrailsOf(form: URLSearchParams): GuardrailChoice[] {
+  const ids = [...form].filter(([name, value]) => name.startsWith('direction-') && value !== '')
+    .map(([name]) => name.slice('direction-'.length))
+  return ids.map((ref) => ({
+    ref,
+    direction: chosen(form, `direction-${ref}`, ['both', 'inbound', 'outbound']),
+    action: chosen(form, `action-${ref}`, ['', 'block', 'redact', 'flag']) || undefined,
+  }))
+}

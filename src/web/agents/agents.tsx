@@ -1,0 +1,115 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { Badge, Card, EmptyState, Time } from '../../html/bits.tsx'
+import { ButtonLink } from '../../html/form.tsx'
+import { Icon } from '../../html/icons.tsx'
+import { appPage } from '../../html/layout.tsx'
+import { Table } from '../../html/table.tsx'
+import type { AccountStore } from '../../store/account.ts'
+import { agentActions } from './agent-actions.tsx'
+import { typeName } from './agent-fields.tsx'
+import { NothingFound, PageLinks, pageSize, placeOf, SearchBar } from '../listing.tsx'
+import { newAgentPages } from './new-agent.tsx'
+import type { Pages, Visit } from '../visit.ts'
+import { AgentName } from '../accounts/who.tsx'
+
+const shownSkills = 3
+
+/** The agents of an account: all of them, one of them, and a new one. */
+export function agentPages(pages: Pages<Visit>): void {
+  pages.get('/agents', list)
+  newAgentPages(pages)
+  agentActions(pages)
+}
+
+async function list({ account, frame, path, query, may }: Visit) {
+  const now = account.deps.now()
+  const at = { ...placeOf(query), path: path('agents') }
+  const { search } = at
+  const { rows, found } = await findAgents(account, search, at.offset)
+  const newAgent = may('manage') && (
+    <ButtonLink href={path('new-agent')} kind='main-action'>
+      <Icon name='plus' />New agent
+    </ButtonLink>
+  )
+  const isEmpty = found === 0 && search === ''
+
+  return appPage(
+    frame('agents'),
+    {
+      title: 'Agents',
+      lead: 'Everybody who has an alias and a mailbox in this account.',
+      actions: !isEmpty && newAgent,
+    },
+    <Card isFlush>
+      {!isEmpty && <SearchBar path={path('agents')} label='Find an alias, description or skill' search={search} />}
+      {isEmpty && (
+        <EmptyState icon='agents' title='Bring your first agent' action={newAgent}>
+          Give it an alias, and paste the configuration you get into its client.
+          {!may('manage') && ' Owners and admins of the account can make one.'}
+        </EmptyState>
+      )}
+      {rows.length === 0 && search !== '' && <NothingFound {...at} where='alias, description or skills' />}
+      {rows.length > 0 && (
+        <Table
+          id='agents'
+          caption='Agents by alias'
+          rows={rows}
+          columns={[
+            {
+              title: 'Agent',
+              cell: ({ alias, description }) => (
+                <AgentName alias={alias} href={path('agents', alias)}>
+                  {description}
+                </AgentName>
+              ),
+            },
+            { title: 'Skills', cell: ({ skills }) => <SkillBadges names={skillNames(skills)} /> },
+            { title: 'Type', cell: ({ type }) => <span class='whole'>{typeName(type)}</span> },
+            {
+              title: 'Visibility',
+              cell: ({ visibility }) =>
+                visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>,
+            },
+            { title: 'Unread', align: 'number', cell: ({ unread }) => unread.toLocaleString('en') },
+            {
+              title: 'Last seen',
+              cell: ({ lastSeenAt }) =>
+                lastSeenAt === null ? <span class='soft'>never</span> : (
+                  <span class='whole'>
+                    <Time at={lastSeenAt} now={now} />
+                  </span>
+                ),
+            },
+          ]}
+        />
+      )}
+      <PageLinks label='Pages of the list' at={at} total={found} />
+    </Card>,
+  )
+}
+
+/** A page of the list from its place `first`, and how many there are on all pages. */
+async function findAgents(account: AccountStore, search: string, first: number) {
+  const { agents, agentSettings } = account.read
+  if (search === '') {
+    const [rows, found] = await Promise.all([agentSettings.page(first, pageSize), agents.total()])
+    return { rows, found }
+  }
+  const rows = await agentSettings.search(search, first, pageSize)
+  return { rows, found: rows[0]?.total ?? 0 }
+}
+
+function SkillBadges({ names }: { names: string[] }) {
+  if (names.length === 0) return <span class='soft'>none</span>
+  return (
+    <span class='pairs'>
+      {names.slice(0, shownSkills).map((name) => <Badge>{name}</Badge>)}
+      {names.length > shownSkills && <span class='soft'>and {names.length - shownSkills} more</span>}
+    </span>
+  )
+}
+
+function skillNames(json: string): string[] {
+  return (JSON.parse(json) as { name: string }[]).map(({ name }) => name)
+}

@@ -1,0 +1,106 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** What to paste where, so that a client becomes an agent of the grid. */
+import { Fold } from '../../html/bits.tsx'
+import { CopyBlock } from '../../html/secrets.tsx'
+import { newId } from '../../lib/id.ts'
+
+/** Stands for the key, which is shown once alone. */
+export const keyPlaceholder = 'YOUR_AGENT_KEY'
+const server = 'agent-grid'
+
+interface Snippet {
+  id: string
+  title: string
+  /** Where it goes. */
+  where: string
+  text: string
+}
+
+/** Ready to paste for each client. `baseUrl` is the grid's; `key` is a key or what stands for it. */
+export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Snippet[] {
+  const url = `${baseUrl}/mcp/v1/grid`
+  const headers = { Authorization: `Bearer ${key}` }
+  return [
+    {
+      id: 'claude-code',
+      title: 'Claude Code',
+      where: 'In a terminal',
+      text: `claude mcp add --transport http ${server} ${url} \\\n  --header "Authorization: Bearer ${key}"`,
+    },
+    {
+      id: 'codex',
+      title: 'Codex',
+      where: '~/.codex/config.toml',
+      text: `[mcp_servers.${server}]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${key}" }`,
+    },
+    {
+      id: 'cursor',
+      title: 'Cursor',
+      where: '.cursor/mcp.json, or ~/.cursor/mcp.json for every project',
+      text: json({ mcpServers: { [server]: { url, headers } } }),
+    },
+    {
+      id: 'vs-code',
+      title: 'VS Code',
+      where: '.vscode/mcp.json',
+      text: json({ servers: { [server]: { type: 'http', url, headers } } }),
+    },
+    {
+      id: 'opencode',
+      title: 'opencode',
+      where: 'opencode.json',
+      text: json({
+        $schema: 'https://opencode.ai/config.json',
+        mcp: { [server]: { type: 'remote', url, headers, oauth: false } },
+      }),
+    },
+    {
+      id: 'mcp',
+      title: 'Any other MCP client',
+      where: 'As most clients read it; some call the type streamable-http',
+      text: json({ mcpServers: { [server]: { type: 'http', url, headers } } }),
+    },
+    {
+      id: 'a2a',
+      title: 'A2A',
+      where: 'Sends a message in a terminal; each message has a messageId of its own',
+      text: a2aCall(`${baseUrl}/a2a/v1/grid`, key),
+    },
+  ]
+}
+
+/** The snippets of all clients, one open at a time. */
+export function Connect({ baseUrl, secret }: { baseUrl: string; secret?: string }) {
+  return (
+    <div class='folds'>
+      {snippets({ baseUrl, key: secret ?? keyPlaceholder }).map(({ id, title, where, text }, index) => (
+        <Fold title={title} group='connect' isOpen={index === 0}>
+          <CopyBlock id={`connect-${id}`} label={where} text={text} />
+        </Fold>
+      ))}
+    </div>
+  )
+}
+
+/** @see A2A 0.3, `message/send`; `metadata.to` names the recipient. */
+function a2aCall(url: string, key: string): string {
+  const message = {
+    kind: 'message',
+    messageId: newId(),
+    role: 'user',
+    parts: [{ kind: 'text', text: 'Hello' }],
+    metadata: { to: '@RECIPIENT' },
+  }
+  const call = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
+  return [
+    `curl -sS ${url} \\`,
+    `  -H "Authorization: Bearer ${key}" \\`,
+    '  -H "Content-Type: application/json" \\',
+    `  -d '${json(call)}'`,
+  ].join('\n')
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value, null, 2)
+}

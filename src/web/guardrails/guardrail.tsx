@@ -1,0 +1,163 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { GridError } from '../../errors.ts'
+import { deleteGuardrail, updateGuardrail } from '../../grid/guardrails/guardrails.ts'
+import type { ListedProvider } from '../../guardrails/providers.ts'
+import { Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/bits.tsx'
+import { appPage } from '../../html/layout.tsx'
+import { Table } from '../../html/table.tsx'
+import { DeleteCard } from '../delete-card.tsx'
+import { actions, failures, GuardrailForm, providerOf, settingsOf } from './guardrail-form.tsx'
+import { counted, OnlyManagers, PageLinks, pageSize, placeOf } from '../listing.tsx'
+import { labelOf, type Schema } from './schema-form.tsx'
+import type { Pages, Visit } from '../visit.ts'
+import { AgentName } from '../accounts/who.tsx'
+
+type Guardrail = NonNullable<Awaited<ReturnType<Visit['account']['read']['guardrails']['byId']>>>
+
+/** The page of one guardrail, and what can be done there. */
+export function oneGuardrailPages({ get, post }: Pages<Visit>): void {
+  get('/guardrails/:guardrail', show)
+  post('/guardrails/:guardrail', async (visit) => {
+    const { id, provider } = await guardrailOf(visit)
+    const settings = settingsOf(providerOf(provider), visit.form)
+    await visit.record('update_guardrail', { id, ...settings }, (account) => updateGuardrail(account, id, settings))
+    return { goTo: `${visit.path('guardrails', id)}?done=saved` }
+  }, show)
+  post('/guardrails/:guardrail/delete', async (visit) => {
+    const id = visit.param('guardrail')
+    // With its name: nobody can look it up afterwards.
+    const name = (await visit.account.read.guardrails.byId(id))?.name
+    await visit.record('delete_guardrail', { id, name }, (account) => deleteGuardrail(account, id))
+    return { goTo: `${visit.path('guardrails')}?done=guardrail-deleted` }
+  })
+}
+
+async function guardrailOf(visit: Visit): Promise<Guardrail> {
+  const guardrail = await visit.account.read.guardrails.byId(visit.param('guardrail'))
+  if (!guardrail) throw new GridError('guardrail_not_found', 'There is no such guardrail, or it was deleted.')
+  return guardrail
+}
+
+async function show(visit: Visit) {
+  const guardrail = await guardrailOf(visit)
+  const provider = providerOf(guardrail.provider)
+  const { account } = visit
+  const at = { ...placeOf(visit.query), search: '', path: visit.path('guardrails', guardrail.id) }
+  const [agents, total] = await Promise.all([
+    account.read.guardrails.agentsOf(guardrail.id, pageSize, at.offset),
+    account.read.guardrails.agentsOfTotal(guardrail.id),
+  ])
+  const mayManage = visit.may('manage')
+  return await appPage(
+    visit.frame('guardrails'),
+    {
+      title: guardrail.name,
+      lead: `${provider.name}. ${provider.description}`,
+      back: { title: 'Guardrails', href: visit.path('guardrails') },
+    },
+    <>
+      {guardrail.enabled && (
+        <Notice kind='warning'>Guardrails do not act yet: they do not look at messages so far.</Notice>
+      )}
+      <div class='grid halves'>
+        <div class='stack'>
+          {mayManage
+            ? <GuardrailForm visit={visit} provider={provider} stored={guardrail} action={at.path} />
+            : <Settings visit={visit} guardrail={guardrail} provider={provider} now={account.deps.now()} />}
+        </div>
+        <div class='stack'>
+          {total === 0
+            ? (
+              <Card title='Agents'>
+                <EmptyState icon='agents' title='Attached to no agent'>
+                  {mayManage
+                    ? 'Attach it on the page of an agent, to what it gets, what it sends, or both.'
+                    : 'Owners and admins of the account attach it to agents.'}
+                </EmptyState>
+              </Card>
+            )
+            : (
+              <Card title='Agents' lead={`Attached to ${counted(total, 'agent')}`} isFlush>
+                <Table
+                  id='agents'
+                  caption={`Agents that ${guardrail.name} is attached to`}
+                  rows={agents}
+                  columns={[
+                    {
+                      title: 'Agent',
+                      cell: ({ alias }) => <AgentName alias={alias} href={visit.path('agents', alias)} />,
+                    },
+                    { title: 'Messages', cell: ({ direction }) => directions[direction] },
+                    {
+                      title: 'Action',
+                      cell: ({ action }) => action ?? <span class='soft'>{guardrail.action}</span>,
+                    },
+                  ]}
+                />
+                <PageLinks label='Pages of agents' at={at} total={total} />
+              </Card>
+            )}
+          {mayManage && (
+            <DeleteCard
+              noun='guardrail'
+              lead='Its token goes with it.'
+              action={visit.path('guardrails', guardrail.id, 'delete')}
+              csrf={visit.csrf}
+              question={
+                <>
+                  Delete <strong>{guardrail.name}</strong>?{' '}
+                  {total === 0 ? 'It guards no agent.' : `${counted(total, 'agent')} will be without it.`}{' '}
+                  This cannot be undone.
+                </>
+              }
+            />
+          )}
+        </div>
+      </div>
+    </>,
+  )
+}
+
+const directions = { inbound: 'to it', outbound: 'from it', both: 'both ways' } as const
+
+/** For those who may look and not change. */
+function Settings(
+  { visit, guardrail, provider, now }: { visit: Visit; guardrail: Guardrail; provider: ListedProvider; now: number },
+) {
+  const config = guardrail.config as Record<string, unknown>
+  const properties = (provider.configSchema as Schema).properties ?? {}
+  return (
+    <Card title='Configuration'>
+      <Facts
+        items={[
+          [
+            'State',
+            <Badge kind={guardrail.enabled ? 'info' : 'plain'} hasDot>{guardrail.enabled ? 'on' : 'off'}</Badge>,
+          ],
+          ...Object.entries(config).map(([name, value]): [string, string] => [
+            properties[name]?.title ?? labelOf(name),
+            inWords(value, properties[name]),
+          ]),
+          ['When it finds something', titleOf(actions, guardrail.action)],
+          ['Without an answer', titleOf(failures, guardrail.onFailure)],
+          ['Token', !provider.needsToken ? 'none needed' : guardrail.hasToken ? 'a token is kept' : 'missing'],
+          ['Created', <Time at={guardrail.createdAt} now={now} />],
+        ]}
+      />
+      <OnlyManagers visit={visit} what='change guardrails' />
+    </Card>
+  )
+}
+
+function titleOf(options: readonly { value: string; title: string }[], value: string): string {
+  return options.find((option) => option.value === value)?.title ?? value
+}
+
+function inWords(value: unknown, schema?: Schema): string {
+  if (Array.isArray(value)) {
+    return value.length === 0 ? 'none' : value.map((item) => inWords(item, schema?.items)).join(', ')
+  }
+  if (schema?.enum) return labelOf(String(value))
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}

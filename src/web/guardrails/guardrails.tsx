@@ -1,0 +1,133 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { listedProviders } from '../../guardrails/providers.ts'
+import { Badge, Card, EmptyState, Notice } from '../../html/bits.tsx'
+import { ButtonLink } from '../../html/form.tsx'
+import { Icon } from '../../html/icons.tsx'
+import { appPage } from '../../html/layout.tsx'
+import { Table } from '../../html/table.tsx'
+import { oneGuardrailPages } from './guardrail.tsx'
+import { newGuardrailPages } from './guardrail-form.tsx'
+import { NothingFound, OnlyManagers, PageLinks, pageSize, placeOf, SearchBar } from '../listing.tsx'
+import type { Pages, Visit } from '../visit.ts'
+
+/** Guardrails: their list, the choice of a provider, a new one, and the page of each. */
+export function guardrailPages(pages: Pages<Visit>): void {
+  pages.get('/guardrails', list)
+  pages.get('/guardrails/new', choose)
+  newGuardrailPages(pages)
+  oneGuardrailPages(pages)
+}
+
+async function list(visit: Visit) {
+  const { account, query } = visit
+  const at = { ...placeOf(query), path: visit.path('guardrails') }
+  const [guardrails, total] = await Promise.all([
+    account.read.guardrails.found(at.search, pageSize, at.offset),
+    account.read.guardrails.foundTotal(at.search),
+  ])
+  const newGuardrail = visit.may('manage') && (
+    <ButtonLink href={visit.path('guardrails', 'new')} kind='main-action'>
+      <Icon name='plus' />New guardrail
+    </ButtonLink>
+  )
+  const isEmpty = total === 0 && at.search === ''
+  return appPage(
+    visit.frame('guardrails'),
+    {
+      title: 'Guardrails',
+      lead: 'Rules for what agents write and get: each is a provider with its configuration, attached to agents.',
+      actions: !isEmpty && newGuardrail,
+    },
+    <>
+      <Notice kind='warning' title='Guardrails do not act yet'>
+        They are configured and attached to agents, and do not look at messages so far.
+      </Notice>
+      {isEmpty
+        ? (
+          <Card>
+            <EmptyState icon='guardrails' title='No guardrails yet' action={newGuardrail}>
+              Choose what to look for, such as personal data or prompt injection, and what happens then.{' '}
+              {!visit.may('manage') && 'Owners and admins of the account can create one.'}
+            </EmptyState>
+          </Card>
+        )
+        : (
+          <Card isFlush>
+            <SearchBar path={at.path} label='Find a guardrail' search={at.search} />
+            {guardrails.length === 0 && at.search !== '' && <NothingFound {...at} where='name or provider' />}
+            {guardrails.length > 0 && (
+              <Table
+                id='guardrails'
+                caption='Guardrails'
+                rows={guardrails}
+                columns={[
+                  { title: 'Guardrail', cell: ({ id, name }) => <a href={visit.path('guardrails', id)}>{name}</a> },
+                  {
+                    title: 'Provider',
+                    cell: ({ provider }) => listedProviders.find(({ id }) => id === provider)?.name ?? provider,
+                  },
+                  { title: 'Action', cell: ({ action }) => action },
+                  {
+                    title: 'State',
+                    cell: ({ enabled }) => (
+                      <Badge kind={enabled ? 'info' : 'plain'} hasDot>{enabled ? 'on' : 'off'}</Badge>
+                    ),
+                  },
+                  { title: 'Agents', align: 'number', cell: ({ agentCount }) => agentCount.toLocaleString('en') },
+                ]}
+              />
+            )}
+            <PageLinks label='Pages of guardrails' at={at} total={total} />
+          </Card>
+        )}
+    </>,
+  )
+}
+
+function choose(visit: Visit) {
+  const kinds = [
+    { kind: 'local', title: 'In this grid', lead: 'No message leaves the grid.' },
+    { kind: 'remote', title: 'By a service', lead: 'The service is sent the messages it is to judge.' },
+  ] as const
+  return appPage(
+    visit.frame('guardrails'),
+    {
+      title: 'New guardrail',
+      lead: 'First: what is to look at the messages?',
+      back: { title: 'Guardrails', href: visit.path('guardrails') },
+    },
+    visit.may('manage')
+      ? kinds.map(({ kind, title, lead }) => (
+        <Card title={title} lead={lead} isFlush>
+          <Table
+            id={kind}
+            caption={`Providers, ${title.toLowerCase()}`}
+            rows={listedProviders.filter((provider) => provider.kind === kind)}
+            columns={[
+              {
+                title: 'Provider',
+                cell: ({ id, name, description }) => (
+                  <div>
+                    <a href={visit.path('guardrails', 'new', id)}>{name}</a>
+                    <div class='soft small'>{description}</div>
+                  </div>
+                ),
+              },
+              {
+                title: 'Token',
+                align: 'end',
+                isUntitled: true,
+                cell: ({ needsToken }) => needsToken && <span class='soft small'>needs a token</span>,
+              },
+            ]}
+          />
+        </Card>
+      ))
+      : (
+        <Card>
+          <OnlyManagers visit={visit} what='create guardrails' />
+        </Card>
+      ),
+  )
+}

@@ -1,0 +1,165 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** A form made from a JSON schema: its fields, and what was filled in as a value to be checked. */
+import { Checkbox, ChoiceList, Select, TextArea, TextInput } from '../../html/form.tsx'
+
+/** As much of a JSON schema as providers publish. */
+export interface Schema {
+  type?: string
+  title?: string
+  description?: string
+  default?: unknown
+  enum?: string[]
+  format?: string
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+  items?: Schema
+  properties?: Record<string, Schema>
+  required?: string[]
+}
+
+/** Longer text than this is written in an area of several lines. */
+const longText = 400
+
+/** What a form shows. */
+interface Shown {
+  /** The name of the object in the form; its fields are called `path.name`. */
+  path: string
+  /** What is stored; `undefined` for a new one, which shows the defaults. */
+  value: unknown
+  /** What was sent and refused; it is shown again instead. */
+  posted?: URLSearchParams
+  /** What is wrong, and with which field: the name of the field, or a place in it. */
+  fault?: { field: string; text: string }
+}
+
+/** The fields of an object. */
+export function SchemaFields({ schema, ...shown }: Shown & { schema: Schema }) {
+  const values = (shown.value ?? {}) as Record<string, unknown>
+  return (
+    <>
+      {Object.entries(schema.properties ?? {}).map(([name, property]) => (
+        <SchemaField
+          {...shown}
+          schema={property}
+          name={name}
+          path={`${shown.path}.${name}`}
+          value={shown.value === undefined ? property.default : values[name]}
+          isRequired={schema.required?.includes(name) ?? false}
+        />
+      ))}
+    </>
+  )
+}
+
+function SchemaField(
+  { schema, name, isRequired, ...shown }: Shown & { schema: Schema; name: string; isRequired: boolean },
+) {
+  const { path, posted, fault } = shown
+  const hasDefault = schema.default !== undefined
+  const isHere = fault && (fault.field === path || fault.field.startsWith(`${path}.`))
+  const field = {
+    name: path,
+    label: schema.title ?? labelOf(name),
+    hint: hintOf(schema),
+    error: isHere ? fault.text : undefined,
+    isRequired,
+    isOptional: !isRequired && !hasDefault && schema.type !== 'boolean',
+  }
+  const value = posted ? sent(schema, posted, path) : shown.value
+  const text = value === undefined || value === null ? '' : String(value)
+
+  if (schema.type === 'object') {
+    return (
+      <fieldset>
+        <legend>{field.label}</legend>
+        {field.hint && <p class='hint'>{field.hint}</p>}
+        <SchemaFields {...shown} schema={schema} />
+      </fieldset>
+    )
+  }
+  if (schema.type === 'boolean') {
+    return <Checkbox name={path} label={field.label} hint={field.hint} isChecked={value === true} />
+  }
+  if (schema.type === 'array') {
+    const values = Array.isArray(value) ? value.map(String) : []
+    if (schema.items?.enum) {
+      const options = schema.items.enum.map((value) => ({ value, title: labelOf(value) }))
+      return <ChoiceList {...field} options={options} values={values} isMultiple />
+    }
+    return <TextArea {...field} value={values.join('\n')} rows={5} isMono />
+  }
+  if (schema.enum) {
+    const options = schema.enum.map((value) => ({ value, title: labelOf(value) }))
+    return (
+      <Select
+        {...field}
+        options={isRequired || hasDefault ? options : [{ value: '', title: '' }, ...options]}
+        value={text}
+      />
+    )
+  }
+  if (schema.type === 'number' || schema.type === 'integer') {
+    return (
+      <TextInput
+        {...field}
+        type='number'
+        value={text}
+        min={schema.minimum}
+        max={schema.maximum}
+        step={schema.type === 'integer' ? 1 : 'any'}
+      />
+    )
+  }
+  if ((schema.maxLength ?? 0) >= longText && schema.format !== 'uri') {
+    return <TextArea {...field} value={text} maxLength={schema.maxLength} />
+  }
+  return (
+    <TextInput {...field} type={schema.format === 'uri' ? 'url' : 'text'} value={text} maxLength={schema.maxLength} />
+  )
+}
+
+/**
+ * What was filled in, for whoever checks it against the schema: an empty field is left out, so that it is missing or
+ * takes its default, and what is no number stays the text it is.
+ */
+export function sent(schema: Schema, form: URLSearchParams, path: string): unknown {
+  if (schema.type === 'object') {
+    const values = Object.entries(schema.properties ?? {})
+      .map(([name, property]) => [name, sent(property, form, `${path}.${name}`)] as const)
+    return Object.fromEntries(values.filter(([, value]) => value !== undefined))
+  }
+  if (schema.type === 'boolean') return form.has(path)
+  if (schema.type === 'array' && schema.items?.enum) return form.getAll(path)
+
+  const text = (form.get(path) ?? '').trim()
+  if (schema.type === 'array') return text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  if (text === '') return undefined
+  const isNumber = (schema.type === 'number' || schema.type === 'integer') && Number.isFinite(Number(text))
+  return isNumber ? Number(text) : text
+}
+
+const abbreviations: Record<string, string> = { api: 'API', iban: 'IBAN', id: 'ID', ids: 'IDs', url: 'URL' }
+
+/** `maxCharacters` as `Max characters`, `national_id` as `National ID`. */
+export function labelOf(name: string): string {
+  const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().split(/[\s_-]+/)
+    .map((word) => abbreviations[word] ?? word)
+  const text = words.join(' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** What the schema says, and what it leaves to be guessed. */
+function hintOf(schema: Schema): string | undefined {
+  const { type, description, default: byDefault, minimum, maximum, items } = schema
+  const isText = !schema.enum && (type === 'string' || type === 'number' || type === 'integer')
+  const sentences = [
+    description,
+    isText && minimum !== undefined && maximum !== undefined &&
+    `${minimum.toLocaleString('en')} to ${maximum.toLocaleString('en')}`,
+    type === 'array' && !items?.enum && 'One in each line',
+    isText && byDefault !== undefined && `Left empty: ${byDefault}`,
+  ].filter((text) => typeof text === 'string')
+  return sentences.length === 0 ? undefined : `${sentences.map((text) => text.replace(/\.$/, '')).join('. ')}.`
+}

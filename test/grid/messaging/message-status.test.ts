@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { giveBack } from '../../../src/grid/messaging/leases.ts'
+import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { type SendInput, sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import { awaitMessages, listenForMail } from '../../../src/grid/messaging/waiting.ts'
+import { minute, second } from '../../../src/lib/time.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestAgent, TestGrid } from '../../support/grid.ts'
+
+let grid: TestGrid
+let startedAt: number
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
+    startedAt = grid.clock.now
+  })
+  afterEach(() => grid.close())
+
+  test('the timeline tells of each recipient what happened when, in the order of time', async () => {
+    const { id } = await send(grid.alice, { to: 'bob', text: 'question' })
+    grid.clock.now += second
+    const { handOut } = await readMessages(as(grid.bob), {})
+    grid.clock.now += second
+    await giveBack(as(grid.bob), handOut!)
+    grid.clock.now += second
+    await readMessages(as(grid.bob), {})
+    grid.clock.now += second
+    await send(grid.bob, { to: 'alice', text: 'answer', replyToMessageId: id })
+
+    expect(await timeline(id)).toEqual([
+      'bob stored 0',
+      'bob handed_out 1',
+      'bob given_back 2',
+      'bob handed_out 3',
+      'bob replied 4',
+    ])
+  })
+
+  test('who waited for a message was woken, by a read and by a stream', async () => {
+    const reading = awaitMessages(as(grid.bob), {}, { seconds: 10 })
+    const departure = { signal: new AbortController().signal }
+    const stream = listenForMail(as(grid.alice), { heartbeatMs: minute, check: () => Promise.resolve(), departure })!
+    await stream.next()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+
+    const toBob = await send(grid.alice, { to: 'bob', text: 'hi' })
+    await reading
+    const toAlice = await send(grid.bob, { to: 'alice', text: 'hi' })
+    expect((await stream.next()).value).toBe('mail')
+    await send(grid.alice, { to: 'bob', text: 'the next commit of anybody' })
+
+    expect(await timeline(toBob.id)).toEqual(['bob stored 0', 'bob woken 0', 'bob handed_out 0'])
+    expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
+    await stream.return(undefined)
+  })
+
+  test('of another account it tells when it was handed out and answered, and nothing else', async () => {
+    const desk = await grid.evil.agent('desk', { visibility: 'public' })
+    await grid.acme.agent('open-alice', { visibility: 'public' })
+    const reading = awaitMessages(as(desk, grid.evil), {}, { seconds: 10 })
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const { id } = await send(grid.alice, { to: 'desk', text: 'hi' })
+    const { handOut } = await reading
+    await giveBack(as(desk, grid.evil), handOut!)
+    await readMessages(as(desk, grid.evil), {})
+    // An answer that goes to somebody else is not the sender's affair.
+    await sendMessage(as(desk, grid.evil), { to: 'eve', text: 'what is this?', replyToMessageId: id })
+
+    expect(await timeline(id)).toEqual(['desk stored 0', 'desk handed_out 0'])
+    await deleteAgent(grid.evil.store, 'desk')
+    expect(await timeline(id)).toEqual(['desk stored 0', 'desk handed_out 0'])
+  })
+
+  test('what comes back after its agent is deleted is parked too', async () => {
+    const { id } = await send(grid.alice, { to: 'bob', text: 'hi' })
+    const { handOut } = await readMessages(as(grid.bob), {})
+    await deleteAgent(grid.acme.store, 'bob')
+
+    await giveBack(as(grid.bob), handOut!)
+
+    expect((await timeline(id)).at(-1)).toMatch(/^bob parked/)
+  })
+
+  test('what an agent never read is parked when it is deleted', async () => {
+    const { id } = await send(grid.alice, { to: 'bob', text: 'hi' })
+    grid.clock.now += second
+    await deleteAgent(grid.acme.store, 'bob')
+
+    expect(await timeline(id)).toEqual(['bob stored 0', 'bob parked 1'])
+    expect(await messageStatus(as(grid.alice), id)).toMatchObject({ delivery: 'failed', readBy: [] })
+  })
+
+  test('a timeline has the newest 200 entries and says how many it leaves out', async () => {
+    const members = await Promise.all(Array.from({ length: 201 }, (_, n) => grid.acme.agent(`member-${n}`)))
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', ...members.map(({ alias }) => alias)] })
+    const { id } = await send(grid.alice, { to: '#general', text: 'hi' })
+    grid.clock.now += second
+    await readMessages(as(members[7]), {})
+
+    const status = await messageStatus(as(grid.alice), id)
+
+    expect(status.timeline).toHaveLength(200)
+    expect(status.leftOut).toBe(2)
+    expect(status.timeline.at(-1)).toEqual({ alias: 'member-7', event: 'handed_out', at: startedAt + second })
+  }, 300_000)
+
+  test('a send tells when its recipient was last seen and how much waits for it', async () => {
+    const first = await send(grid.alice, { to: 'bob', text: 'one' })
+    await grid.acme.store.write([grid.acme.store.change.agents.seen(grid.bob.id, startedAt)])
+    const second = await send(grid.alice, { to: 'bob', text: 'two' })
+
+    expect(first).toMatchObject({ recipientUnread: 1, recipientSeenAt: null })
+    expect(second).toMatchObject({ recipientUnread: 2, recipientSeenAt: startedAt })
+    expect(second).not.toHaveProperty('recipients')
+  })
+
+  test('100 stands for more that wait', async () => {
+    await Promise.all(Array.from({ length: 105 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })))
+
+    expect((await send(grid.alice, { to: 'bob', text: 'one more' })).recipientUnread).toBe(100)
+  }, 300_000)
+
+  test('a post tells how many got it, and how many of them were seen within 10 minutes', async () => {
+    const carol = await grid.acme.agent('carol')
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
+    const { agents } = grid.acme.store.change
+    await grid.acme.store.write([agents.seen(grid.bob.id, startedAt), agents.seen(carol.id, startedAt - 10 * minute)])
+
+    const post = await send(grid.alice, { to: '#general', text: 'hi' })
+
+    expect(post).toMatchObject({ recipients: 2, recipientsActive: 1 })
+    expect(post).not.toHaveProperty('recipientUnread')
+  })
+
+  test('about an agent of another account a send tells nothing', async () => {
+    await grid.evil.agent('desk', { visibility: 'public' })
+
+    const sent = await send(grid.alice, { to: 'desk', text: 'hi' })
+
+    expect(Object.keys(sent).sort()).toEqual(['conversationId', 'createdAt', 'id', 'recipient', 'unread'])
+  })
+
+  test('a repeat under the same key is told what the first was, whatever happened since', async () => {
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
+    await grid.evil.agent('desk', { visibility: 'public' })
+    for (const to of ['bob', '#general', 'desk']) {
+      const first = await send(grid.alice, { to, text: 'hi', idempotencyKey: to })
+      await send(grid.bob, { to: 'alice', text: 'ho' })
+      await send(grid.alice, { to, text: 'more' })
+      await grid.acme.store.write([grid.acme.store.change.agents.seen(grid.bob.id, startedAt)])
+
+      expect(await send(grid.alice, { to, text: 'hi', idempotencyKey: to })).toEqual(first)
+    }
+  })
+})
+
+async function timeline(id: string, sender = grid.alice): Promise<string[]> {
+  const status = await messageStatus(as(sender), id)
+  return status.timeline.map(({ alias, event, at }) => `${alias} ${event} ${(at - startedAt) / second}`)
+}
+
+function as({ id, alias }: TestAgent, account = grid.acme) {
+  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}
+
+function send(from: TestAgent, input: SendInput) {
+  return sendMessage(as(from), input)
+}

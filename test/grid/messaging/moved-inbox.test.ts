@@ -1,0 +1,104 @@
+/** A mailbox that a claim moves into another account while its agent uses it: nothing is lost, repeated or reordered. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { bearer } from '../../../src/auth/bearer.ts'
+import { type Claimant, mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
+import { giveBack, handedOver } from '../../../src/grid/messaging/leases.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import { readAgain } from '../../../src/grid/messaging/read-again.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestGrid } from '../../support/grid.ts'
+import { person } from '../../support/people.ts'
+
+const email = 'zoe@new.example'
+
+let grid: TestGrid
+/** Keys of two agents that signed up for one mailbox, and their claim link. */
+let zoe: string
+let mate: string
+let link: string
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
+    const signUp = async (alias: string) => {
+      const response = await grid.post('/api/v1/agentic-signup', { owner_email: email, alias })
+      return await response.json()
+    }
+    const { api_key, trial } = await signUp('zoe')
+    zoe = api_key
+    link = trial.claim_url.split('/').at(-1)
+    mate = (await signUp('mate')).api_key
+  })
+  afterEach(() => grid.close())
+
+  test('an answer under way comes again, flagged and once, whether or not it reached its client', async () => {
+    await send('one')
+    await send('two')
+    const before = await enter(zoe)
+    const { handOut } = await readMessages(before, { limit: 1 })
+    await merge()
+    // The answer is of the account that was, and neither end of it does anything any more.
+    await giveBack(before, handOut!)
+    handedOver(before, handOut!)
+    await send('three')
+
+    const { messages } = await readMessages(await enter(zoe), {})
+    expect(messages.map(({ message, redelivered }) => [message, redelivered])).toEqual([
+      ['one', true],
+      ['two', undefined],
+      ['three', undefined],
+    ])
+    expect((await readMessages(await enter(zoe), {})).messages).toEqual([])
+  })
+
+  test('what was handed over before does not come again, and is found with last_batch and the cursor', async () => {
+    await send('one')
+    const first = await readMessages(await enter(zoe), {})
+    handedOver(await enter(zoe), first.handOut!)
+    await send('two')
+    await merge()
+
+    const again = await readAgain(await enter(zoe), { since: 'last_batch' })
+    const behind = await readAgain(await enter(zoe), { since: first.cursor })
+    const read = await readMessages(await enter(zoe), {})
+
+    expect(again.messages).toMatchObject([{ message: 'one', replayed: true }])
+    expect(behind.messages.map(({ message }) => message)).toEqual(['two'])
+    expect(read.messages.map(({ message, redelivered }) => [message, redelivered])).toEqual([['two', undefined]])
+  })
+
+  test('a read that began before it hands out nothing in the account that was, and the next one has it', async () => {
+    await send('one')
+    const before = await enter(zoe)
+    await merge()
+
+    expect((await readMessages(before, {})).messages).toEqual([])
+    expect((await readMessages(await enter(zoe), {})).messages).toMatchObject([{ message: 'one' }])
+  })
+
+  test('a send that is repeated with its key is the send of before', async () => {
+    const sent = await send('once', 'k')
+    await merge()
+    const again = await send('once', 'k')
+
+    expect(again).toEqual(sent)
+    expect((await readMessages(await enter(zoe), {})).messages).toHaveLength(1)
+  })
+})
+
+function enter(key: string) {
+  return bearer(grid.store)(`Bearer ${key}`)
+}
+
+async function send(text: string, idempotencyKey?: string) {
+  return await sendMessage(await enter(mate), { to: 'zoe', text, idempotencyKey })
+}
+
+async function merge(): Promise<void> {
+  const { id, actor } = await person(grid, { email, role: 'owner', account: grid.evil, hasPassword: false })
+  const claimant: Claimant = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
+  const into = { id: grid.evil.id, account: grid.store.account(grid.evil.id, actor('owner')) }
+  const keep = (await openClaim(grid.store, link)).agents.map((agent) => agent.id)
+  await mergeClaim(grid.store, link, claimant, into, { keep, discard: [] }, null)
+}

@@ -1,0 +1,295 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import { readAgain } from '../../../src/grid/messaging/read-again.ts'
+import { day, hour, minute } from '../../../src/lib/time.ts'
+import { openStore } from '../../../src/store/store.ts'
+import { wholeDump } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+
+let grid: TestGrid
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
+  })
+  afterEach(() => grid.close())
+
+  test('Q8: since and peek change nothing in the database', async () => {
+    await sendAll('one', 'two', 'three')
+    const { cursor } = await readMessages(as(grid.bob), { limit: 2 })
+    const look = (args: Record<string, unknown>) => callTool(grid, grid.bob.key, 'read_messages', args)
+    // Once a minute the use of a key is noted, whatever it is used for.
+    await look({ peek: true })
+    await sendAll('flushes what was to be written later')
+    const before = await wholeDump(grid)
+
+    for (const since of [undefined, 'last_batch', '1h', cursor]) {
+      for (const args of [{ peek: true }, { peek: true, limit: 1, max_chars: 1 }, { peek: true, wait_seconds: 1 }]) {
+        expect((await look({ ...args, since })).code).toBeUndefined()
+      }
+      await again({ since })
+      await again({ since, limit: 1, maxChars: 1 })
+    }
+    await grid.store.write([])
+
+    expect(await wholeDump(grid)).toBe(before)
+    expect(texts(await readMessages(as(grid.bob), {}))).toEqual(['three', 'flushes what was to be written later'])
+  })
+
+  test('a message that is only looked at counts as waiting for its sender', async () => {
+    const { id } = await sendMessage(as(grid.alice), { to: 'bob', text: 'hi' })
+    await again({})
+
+    expect(await messageStatus(as(grid.alice), id)).toMatchObject({ delivery: 'queued', readBy: [] })
+  })
+
+  test('last_batch is the newest hand-out, replayed, and nothing before the first', async () => {
+    await sendAll('one', 'two', 'three', 'four')
+    const none = await again({ since: 'last_batch' })
+    await readMessages(as(grid.bob), { limit: 1 })
+    const { messages } = await readMessages(as(grid.bob), { limit: 2 })
+    await readMessages(as(grid.eve), {})
+
+    const page = await again({ since: 'last_batch' })
+
+    expect([none.messages, none.hasMore]).toEqual([[], false])
+    expect(page.messages).toEqual(messages.map((message) => ({ ...message, replayed: true })))
+    expect(page.hasMore).toBe(false)
+  })
+
+  test('an empty read leaves last_batch as it was', async () => {
+    await sendAll('one')
+    await readMessages(as(grid.bob), {})
+    await readMessages(as(grid.bob), {})
+
+    expect(texts(await again({ since: 'last_batch' }))).toEqual(['one'])
+  })
+
+  test('a batch that was given back and handed out again behind a later one is the last', async () => {
+    await sendAll('one', 'two')
+    await readMessages(as(grid.bob), { limit: 1 })
+    await readMessages(as(grid.bob), { limit: 1 })
+    await giveBack('one')
+    await readMessages(as(grid.bob), { limit: 1 })
+
+    expect(texts(await again({ since: 'last_batch' }))).toEqual(['one'])
+  })
+
+  test('the later of two hand-outs is the last, also when the clock of its process is behind', async () => {
+    await sendAll('one', 'two')
+    const { handOut } = await readMessages(as(grid.bob), { limit: 1 })
+    await grid.store.write([{
+      sql: "UPDATE deliveries SET batch_id = 'ffffffff' || batch_id WHERE account_id = ? AND batch_id = ?",
+      args: [grid.acme.id, handOut!],
+    }])
+    await readMessages(as(grid.bob), { limit: 1 })
+
+    expect(texts(await again({ since: 'last_batch' }))).toEqual(['two'])
+  })
+
+  test('what was handed out again is the last among 1,000 messages, and no longer behind them', async () => {
+    await sendAll('given back')
+    await readMessages(as(grid.bob), {})
+    await giveBack('given back')
+    const { handOut } = await readMessages(as(grid.bob), {})
+    const [last] = await grid.store.write([{
+      sql: "UPDATE deliveries SET batch_id = 'f' || batch_id WHERE account_id = ? AND batch_id = ? RETURNING batch_id",
+      args: [grid.acme.id, handOut!],
+    }])
+
+    await addRead(999)
+    expect(await as(grid.bob).read.mailbox.lastBatch(grid.bob.id)).toBe(last[0].batch_id)
+    await addRead(1)
+    expect(await as(grid.bob).read.mailbox.lastBatch(grid.bob.id)).toBe('batch')
+  })
+
+  test('a peek shows what the next read hands out, and its cursor looks further', async () => {
+    await sendAll('one', 'two', 'three')
+
+    const page = await again({ limit: 2 })
+    const rest = await again({ since: page.cursor })
+
+    expect([texts(page), page.hasMore]).toEqual([['one', 'two'], true])
+    expect([texts(rest), rest.hasMore]).toEqual([['three'], false])
+    expect(JSON.stringify([page, rest])).not.toContain('replayed')
+    expect(texts(await readMessages(as(grid.bob), {}))).toEqual(['one', 'two', 'three'])
+  })
+
+  test('a cursor shows what was stored behind it: what was read is replayed, what waits is not', async () => {
+    await sendAll('one', 'two', 'three')
+    const { cursor } = await readMessages(as(grid.bob), { limit: 1 })
+    await readMessages(as(grid.bob), { limit: 1 })
+
+    const page = await again({ since: cursor })
+
+    expect(page.messages.map(({ message, replayed }) => [message, replayed])).toEqual([
+      ['two', true],
+      ['three', undefined],
+    ])
+  })
+
+  test('a replay of 120 messages comes in pages, in the order of storing, each message once', async () => {
+    const sent = Array.from({ length: 120 }, (_, n) => `${n}`)
+    await sendAll(...sent)
+    for (const limit of [50, 7]) await readMessages(as(grid.bob), { limit })
+
+    let page = await again({ since: '1h' })
+    const seen = texts(page)
+    for (; page.hasMore; seen.push(...texts(page))) page = await again({ since: page.cursor })
+
+    expect(seen).toEqual(sent)
+    expect(await again({ since: page.cursor })).toEqual({ messages: [], hasMore: false, cursor: page.cursor })
+  })
+
+  test('a duration selects by the time of storing and keeps the order of storing', async () => {
+    const start = grid.clock.now
+    await sendAll('too old')
+    grid.clock.now = start + 1
+    await sendAll('just in')
+    // A clock that was set back by less than clocks may differ.
+    grid.clock.now = start - 4 * minute
+    await sendAll('stored later with an earlier time')
+    grid.clock.now = start + 2
+    await sendAll('newest')
+    await readMessages(as(grid.bob), { limit: 2 })
+    grid.clock.now = start + 1 + hour
+
+    expect(texts(await again({ since: '1h' }))).toEqual(['just in', 'newest'])
+    expect(texts(await again({ since: '60m' }))).toEqual(['just in', 'newest'])
+    expect(texts(await again({ since: '1d' }))).toHaveLength(4)
+    expect(texts(await again({ since: '1s' }))).toEqual([])
+  })
+
+  test('max_chars gives whole messages that fit together, and the rest later', async () => {
+    await sendAll('12345', '1234', 'x', '12')
+
+    const first = await readMessages(as(grid.bob), { maxChars: 9 })
+    const rest = await readMessages(as(grid.bob), { maxChars: 9 })
+    const replay = await again({ since: '1h', maxChars: 9 })
+
+    expect([texts(first), first.remaining]).toEqual([['12345', '1234'], 2])
+    expect([texts(rest), rest.remaining]).toEqual([['x', '12'], 0])
+    expect([texts(replay), replay.hasMore]).toEqual([['12345', '1234'], true])
+    expect(texts(await again({ since: replay.cursor }))).toEqual(['x', '12'])
+  })
+
+  test('a message longer than max_chars is not handed out but told with its length', async () => {
+    await sendAll('x'.repeat(10_000), 'short')
+
+    const refused = await readMessages(as(grid.bob), { maxChars: 9_999 })
+    const peeked = await again({ maxChars: 9_999 })
+    const skipped = await again({ since: peeked.cursor, maxChars: 10_000 })
+    const taken = await readMessages(as(grid.bob), { maxChars: 10_000 })
+
+    expect(refused).toMatchObject({ messages: [], remaining: 2, tooLong: 10_000 })
+    expect(peeked).toMatchObject({ messages: [], hasMore: true, tooLong: 10_000 })
+    expect(skipped.messages).toHaveLength(1)
+    expect([taken.messages.length, taken.remaining]).toEqual([1, 1])
+  })
+
+  test('max_chars above what fits into one answer does not stop a single long message', async () => {
+    await sendMessage(as(grid.alice), { to: 'bob', text: 'x', a2a: { messageId: 'm', parts: ['p'.repeat(90_000)] } })
+    await sendAll('short')
+
+    const peeked = await again({ maxChars: 100_000 })
+    const { messages, remaining } = await readMessages(as(grid.bob), { maxChars: 100_000 })
+
+    expect(peeked.messages).toHaveLength(1)
+    expect([messages.length, remaining]).toEqual([1, 1])
+  })
+
+  test.each(['', 'yesterday', '1w', '-1h', '1.5h', 'LAST_BATCH', '1h ', 'a.b.c', '1234567d'])(
+    'since %j is refused',
+    async (since) => {
+      await expect(again({ since })).rejects.toMatchObject({ code: 'invalid_input', details: { field: 'since' } })
+    },
+  )
+
+  test('a cursor of another agent, or one that was changed, is refused', async () => {
+    await sendAll('one')
+    const foreign = await readMessages(as(grid.alice), {})
+    const { cursor } = await readMessages(as(grid.bob), {})
+
+    for (const since of [foreign.cursor, cursor.replace(/\.(\w)/, '.z'), cursor.slice(0, -1), `${cursor}0`]) {
+      await expect(again({ since })).rejects.toMatchObject({ code: 'invalid_input' })
+    }
+  })
+
+  test('Q15: a cursor from before a restore is answered with cursor_expired and what to do', async () => {
+    await sendAll('one')
+    const { cursor } = await readMessages(as(grid.bob), {})
+    await grid.store.write([{ sql: "UPDATE store_facts SET value = 'abcdef01' WHERE key = 'epoch'", args: [] }])
+    await grid.store.close()
+    const restored = await openStore(grid.deps)
+
+    const expired = readAgain(as(grid.bob, restored), { since: cursor })
+    await expect(expired).rejects.toMatchObject({
+      code: 'cursor_expired',
+      message: expect.stringContaining('since: "24h"'),
+    })
+    expect(texts(await readAgain(as(grid.bob, restored), { since: '24h' }))).toEqual(['one'])
+    await restored.close()
+  })
+
+  test('a long history before the duration does not hide what came after it', async () => {
+    await sendAll('old one', 'old two')
+    await readMessages(as(grid.bob), {})
+    grid.clock.now += 10 * day
+    await sendAll('new, read')
+    await readMessages(as(grid.bob), {})
+    await sendAll('new, waiting')
+
+    expect(texts(await again({ since: '9d' }))).toEqual(['new, read', 'new, waiting'])
+  })
+})
+
+function as(agent: TestAgent, store = grid.store) {
+  const account = agent === grid.eve ? grid.evil : grid.acme
+  return store.account(account.id, { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' })
+}
+
+/** Put copies of the first message of bob's mailbox behind it, handed out as `batch`. */
+async function addRead(count: number): Promise<void> {
+  const copies = `(SELECT value FROM json_each(?)) JOIN`
+  const ids = JSON.stringify(Array.from({ length: count }, () => crypto.randomUUID()))
+  await grid.store.write([
+    {
+      sql: `INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at)
+        SELECT account_id, value, from_agent_id, from_alias, type, recipient, body, created_at
+        FROM ${copies} (SELECT * FROM messages WHERE "account_id" = ? LIMIT 1)`,
+      args: [ids, grid.acme.id],
+    },
+    {
+      sql: `INSERT INTO deliveries
+          (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at, batch_id)
+        SELECT account_id, agent_id, sender_account_id, value, 'read', chars, created_at, created_at, 'batch'
+        FROM ${copies} (SELECT * FROM deliveries WHERE "account_id" = ? ORDER BY seq LIMIT 1)`,
+      args: [ids, grid.acme.id],
+    },
+  ])
+}
+
+async function sendAll(...all: string[]): Promise<void> {
+  for (const text of all) await sendMessage(as(grid.alice), { to: 'bob', text })
+}
+
+function again(input: Parameters<typeof readAgain>[1]) {
+  return readAgain(as(grid.bob), input)
+}
+
+function texts({ messages }: { messages: { message: string }[] }): string[] {
+  return messages.map(({ message }) => message)
+}
+
+/** Set a message that was read back to unread, as a hand-out that failed does. */
+async function giveBack(text: string): Promise<void> {
+  await grid.store.write([{
+    sql: `UPDATE deliveries SET state = 'unread', batch_id = NULL, read_at = NULL, returned = returned + 1
+      WHERE account_id = ? AND message_id IN (SELECT id FROM messages WHERE account_id = ? AND body = ?)`,
+    args: [grid.acme.id, grid.acme.id, text],
+  }])
+}

@@ -1,0 +1,264 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent, listAgents } from '../../../src/grid/agents/agents.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
+import { type SendInput, sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { setSkills } from '../../../src/grid/agents/skills.ts'
+import { day } from '../../../src/lib/time.ts'
+import { updateTrial } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestAgent, TestGrid } from '../../support/grid.ts'
+
+let grid: TestGrid
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
+  })
+  afterEach(() => grid.close())
+
+  test('Q1: a message is handed out once and reading deletes nothing', async () => {
+    const sent = await send(grid.alice, { to: '@Bob ', text: 'hi' })
+
+    const first = await read(grid.bob)
+    const second = await read(grid.bob)
+
+    expect(first.messages).toEqual([{
+      message_id: sent.id,
+      channel: 'direct',
+      user: '@alice',
+      type: 'agent',
+      message: 'hi',
+      reply_to: '@alice',
+      timestamp: '2026-11-21T09:00:00.000Z',
+    }])
+    expect(second.messages).toEqual([])
+    expect(second.cursor).toBe(first.cursor)
+  })
+
+  test('a batch is cut at its limit and says how many wait', async () => {
+    for (let n = 1; n <= 5; n++) await send(grid.alice, { to: 'bob', text: `message ${n}` })
+
+    const first = await read(grid.bob, 2)
+    const rest = await read(grid.bob)
+
+    expect(first.messages.map((message) => message.message)).toEqual(['message 1', 'message 2'])
+    expect(first.remaining).toBe(3)
+    expect(rest.messages.map((message) => message.message)).toEqual(['message 3', 'message 4', 'message 5'])
+    expect(rest.remaining).toBe(0)
+  })
+
+  test("a message names ten of its sender's skills", async () => {
+    await setSkills(as(grid.alice), { skills: Array.from({ length: 30 }, (_, n) => ({ name: `skill ${n}` })) })
+    await send(grid.alice, { to: 'bob', text: 'hi' })
+
+    expect((await read(grid.bob)).messages[0].senderSkills).toHaveLength(10)
+  })
+
+  test('a batch is cut by size, but one message always fits', async () => {
+    const long = 'x'.repeat(9_000)
+    for (let n = 0; n < 12; n++) await send(grid.alice, { to: 'bob', text: long })
+
+    const first = await read(grid.bob)
+
+    expect(first.messages).toHaveLength(8)
+    expect(first.remaining).toBe(4)
+  })
+
+  test('Q4: 50 parallel reads over 1,000 messages are a partition', async () => {
+    await Promise.all(Array.from({ length: 1_000 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })))
+
+    const batches = await Promise.all(Array.from({ length: 50 }, () => read(grid.bob)))
+    const texts = batches.flatMap((batch) => batch.messages.map((message) => message.message))
+
+    expect(texts).toHaveLength(1_000)
+    expect(new Set(texts).size).toBe(1_000)
+  }, 300_000)
+
+  test('a post reaches every other member in one write, and nobody else', async () => {
+    const carol = await grid.acme.agent('carol')
+    const dave = await grid.acme.agent('dave')
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
+
+    await send(grid.alice, { to: '#general', text: 'hello all' })
+
+    const [message] = (await read(grid.bob)).messages
+    expect(message).toMatchObject({ channel: '#general', user: '@alice', reply_to: '#general' })
+    expect((await read(carol)).messages).toHaveLength(1)
+    expect((await read(grid.alice)).messages).toHaveLength(0)
+    expect((await read(dave)).messages).toHaveLength(0)
+  })
+
+  test('who is not a member cannot post', async () => {
+    await createChannel(grid.acme.store, { name: 'general', members: ['bob'] })
+
+    await expect(send(grid.alice, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'not_channel_member' })
+    await expect(send(grid.eve, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'channel_not_found' })
+  })
+
+  test('agents of another account are found only when public and willing', async () => {
+    const missing = await failure(send(grid.eve, { to: 'nobody-here', text: 'hi' }))
+    const hidden = await failure(send(grid.eve, { to: 'alice', text: 'hi' }))
+    await grid.acme.agent('open-desk', { visibility: 'public' })
+    await grid.acme.agent('closed-desk', { visibility: 'public', accessPolicy: 'allow_list' })
+
+    await send(grid.eve, { to: 'open-desk', text: 'hi' })
+    const refused = await failure(send(grid.eve, { to: 'closed-desk', text: 'hi' }))
+
+    expect(hidden).toBe(missing.replace('nobody-here', 'alice'))
+    expect(refused).toBe(missing.replace('nobody-here', 'closed-desk'))
+  })
+
+  test.each(
+    [
+      ['allow_list', ['eve'], true],
+      ['allow_list', ['somebody-else'], false],
+      ['block_list', ['@Eve'], false],
+      ['block_list', ['somebody-else'], true],
+      ['block_list', [], true],
+    ] as const,
+  )('a public agent with %s %j is found and written to by eve: %j', async (accessPolicy, accessList, lets) => {
+    await grid.acme.agent('front-desk', { visibility: 'public', accessPolicy, accessList: [...accessList] })
+
+    const listed = await listAgents(as(grid.eve), { public: true })
+    const sent = await send(grid.eve, { to: 'front-desk', text: 'hi' }).then(() => true, (error) => error.code)
+
+    expect(listed.agents.map((agent) => agent.alias)).toEqual(lets ? ['@front-desk'] : [])
+    expect(sent).toBe(lets ? true : 'recipient_not_found')
+  })
+
+  test('an access list without a policy that reads it is refused', async () => {
+    await expect(grid.acme.agent('front-desk', { accessList: ['eve'] })).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+  })
+
+  test('the search of agents finds the names of their skills, and none of another account', async () => {
+    await setSkills(as(grid.bob), { skills: [{ name: 'Counting beans' }, { name: 'peas' }] })
+    await setSkills(as(grid.eve), { skills: [{ name: 'counting peas' }] })
+
+    const found = async (search: string) => (await listAgents(as(grid.alice), { search })).agents
+    expect(await found('counting')).toMatchObject([{ alias: '@bob', skills: [{}, {}] }])
+    expect(await found('counting peas')).toEqual([])
+  })
+
+  test('the search of agents takes letters of every script as they are written', async () => {
+    await grid.acme.agent('scribe', { description: 'Übersetzer und Schreiber' })
+
+    expect((await listAgents(as(grid.alice), { search: 'Übersetzer' })).agents).toHaveLength(1)
+    expect((await listAgents(as(grid.alice), { search: 'SCHREIBER' })).agents).toHaveLength(1)
+  })
+
+  test('a post that nobody can get is queued, and mail of a deleted agent has failed', async () => {
+    await createChannel(grid.acme.store, { name: 'alone', members: ['alice'] })
+    const post = await send(grid.alice, { to: '#alone', text: 'anybody?' })
+    const direct = await send(grid.alice, { to: 'bob', text: 'hi' })
+    await deleteAgent(grid.acme.store, 'bob')
+
+    expect(await messageStatus(as(grid.alice), post.id)).toMatchObject({ delivery: 'queued', readBy: [] })
+    expect(await messageStatus(as(grid.alice), direct.id)).toMatchObject({ delivery: 'failed', readBy: [] })
+  })
+
+  test('the same key is one message, also in parallel; other content under it is a conflict', async () => {
+    const repeats = await Promise.all(
+      Array.from({ length: 100 }, () => send(grid.alice, { to: 'bob', text: 'once', idempotencyKey: 'k1' })),
+    )
+
+    expect(new Set(repeats.map((sent) => sent.id)).size).toBe(1)
+    expect((await read(grid.bob)).messages).toHaveLength(1)
+    await expect(send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })).rejects.toMatchObject({
+      code: 'idempotency_conflict',
+    })
+  })
+
+  test('a key is forgotten after 7 days', async () => {
+    await send(grid.alice, { to: 'bob', text: 'once', idempotencyKey: 'k1' })
+    grid.clock.now += 7 * day - 1
+    await expect(send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })).rejects.toMatchObject({
+      code: 'idempotency_conflict',
+    })
+    grid.clock.now += 1
+    const later = await send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })
+    const repeat = await send(grid.alice, { to: 'bob', text: 'other', idempotencyKey: 'k1' })
+
+    expect(repeat.id).toBe(later.id)
+  })
+
+  test('a trial allows 10 messages: 200 parallel sends store exactly 10', async () => {
+    await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1_000 })
+
+    const sends = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })),
+    )
+
+    const refused = sends.flatMap((sent) => sent.status === 'rejected' ? [sent.reason.code] : [])
+    expect(refused).toEqual(Array(190).fill('trial_expired'))
+    expect((await read(grid.bob)).messages).toHaveLength(10)
+  })
+
+  test.each([[-1, 'ok'], [0, 'trial_expired'], [1, 'trial_expired']])(
+    'a trial ends with its time (%i ms after it: %s)',
+    async (ms, outcome) => {
+      const expiresAt = grid.clock.now + 1_000
+      await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt })
+      grid.clock.now = expiresAt + ms
+
+      const result = await send(grid.alice, { to: 'bob', text: 'hi' }).then(() => 'ok', (error) => error.code)
+
+      expect(result).toBe(outcome)
+    },
+  )
+
+  test('the status of a message is for its sender alone', async () => {
+    const sent = await send(grid.alice, { to: 'bob', text: 'hi' })
+    const before = await messageStatus(as(grid.alice), sent.id)
+    await read(grid.bob)
+    const after = await messageStatus(as(grid.alice), sent.id)
+
+    expect(before).toMatchObject({ delivery: 'queued', readBy: [] })
+    expect(after).toMatchObject({ delivery: 'read', readBy: [{ alias: 'bob', readAt: grid.clock.now }] })
+    await expect(messageStatus(as(grid.bob), sent.id)).rejects.toMatchObject({ code: 'message_not_found' })
+    await expect(messageStatus(as(grid.eve), sent.id)).rejects.toMatchObject({ code: 'message_not_found' })
+  })
+
+  test('a reply names a message the agent received, and keeps its conversation', async () => {
+    const sent = await send(grid.alice, { to: 'bob', text: 'question', conversationId: 'c-1' })
+    await send(grid.bob, { to: 'alice', text: 'answer', replyToMessageId: sent.id })
+
+    const [reply] = (await read(grid.alice)).messages
+    expect(reply).toMatchObject({ reply_to_message_id: sent.id, conversation_id: 'c-1' })
+    await expect(send(grid.eve, { to: 'eve', toSelf: true, text: 'x', replyToMessageId: sent.id })).rejects
+      .toMatchObject(
+        {
+          code: 'message_not_found',
+        },
+      )
+  })
+
+  test.each([
+    ['empty', '', 'invalid_input'],
+    ['with U+0000', 'a\0b', 'invalid_input'],
+    ['of 10,001 characters', 'x'.repeat(10_001), 'message_too_long'],
+    ['of 10,000 emoji', '🙂'.repeat(10_000), 'ok'],
+  ])('a text %s is answered %3$s', async (_, text, outcome) => {
+    expect(await send(grid.alice, { to: 'bob', text }).then(() => 'ok', (error) => error.code)).toBe(outcome)
+  })
+})
+
+function as(agent: TestAgent) {
+  const account = agent === grid.eve ? grid.evil : grid.acme
+  return grid.store.account(account.id, { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' })
+}
+
+function send(from: TestAgent, input: SendInput) {
+  return sendMessage(as(from), input)
+}
+
+function read(agent: TestAgent, limit?: number) {
+  return readMessages(as(agent), { limit })
+}
+
+function failure(promise: Promise<unknown>): Promise<string> {
+  return promise.then(() => 'no failure', (error) => `${error.code} ${error.message}`)
+}

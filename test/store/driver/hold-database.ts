@@ -1,0 +1,21 @@
+/** A process that opens the database of its first argument, says how that went, and holds it until its input ends. */
+import { processDeps } from '../../../src/cli/process.ts'
+import { readConfig } from '../../../src/config.ts'
+import { openStore } from '../../../src/store/store.ts'
+
+const [, , url, lockWait = '0'] = process.argv
+const config = readConfig({ DATABASE_URL: url, LOCK_WAIT: lockWait, LOG_LEVEL: 'error' })
+
+openStore(processDeps(config)).then(async (store) => {
+  await store.write([{
+    sql: "INSERT INTO store_facts (key, value) VALUES (?, 'held')",
+    args: [`held by ${process.pid}`],
+  }])
+  say({ opened: true })
+  for await (const _ of process.stdin);
+  await store.close()
+}, (error) => say({ refused: error.message, code: error.code }))
+
+function say(line: unknown): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasBrowser, useBrowser } from '../../support/browser.ts'
+import { mcp } from '../../support/mcp.ts'
+import { password, type Person, person } from '../../support/people.ts'
+import { type LiveGrid, liveGrid } from '../../support/server.ts'
+
+describe.skipIf(!hasBrowser)('in a real browser', () => {
+  const visit = useBrowser()
+  let grid: LiveGrid
+  let owner: Person
+  beforeAll(async () => {
+    grid = await liveGrid({ env: { DURABILITY: 'relaxed' } })
+    owner = await person(grid, { role: 'owner', name: 'Olga' })
+  })
+  afterAll(() => grid.close())
+
+  test.each([true, false])(
+    'a person makes a key, sees it once, and deletes it: it works till then; with script: %s',
+    async (withScript) => {
+      const { page, faults, close } = await visit({ withScript })
+      await page.goto(`${grid.url}/sign-in?next=${encodeURIComponent(`/accounts/${grid.acme.id}/settings/account`)}`)
+      await page.fill('[name=email]', owner.email)
+      await page.fill('[name=password]', password)
+      await page.click('main button[type=submit]')
+
+      await page.fill('[name=keyName]', 'deployment')
+      await page.click('text=Generate admin key')
+      const dialog = page.locator('dialog[open]')
+      const key = await dialog.locator('#secret-text').textContent()
+      await dialog.getByRole('button', { name: 'I have copied it' }).click()
+      await dialog.waitFor({ state: 'hidden' })
+
+      expect(key).toMatch(/^grid_adm_\w{49}$/)
+      expect(page.url()).not.toContain('grid_adm')
+      await page.goto(`${grid.url}/accounts/${grid.acme.id}/settings/account`)
+      expect(await page.content()).not.toContain(key)
+      expect(await page.locator('#admin-keys').textContent()).toContain(`…${key!.slice(-4)}`)
+
+      expect((await mcp(grid, key!, 'tools/list')).status).toBe(200)
+      const row = page.locator('#admin-keys tr', { hasText: key!.slice(-4) })
+      await row.locator('summary').click()
+      await row.getByRole('button', { name: 'Delete' }).click()
+      await page.getByText('The admin key has been deleted').waitFor()
+      expect((await mcp(grid, key!, 'tools/list')).status).toBe(401)
+      expect(faults).toEqual([])
+      await close()
+    },
+  )
+})

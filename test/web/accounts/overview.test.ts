@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { hour } from '../../../src/lib/time.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { personAs, signedInAs } from '../../support/people.ts'
+
+let grid: TestGrid
+let path: string
+beforeEach(async () => {
+  grid = await testGrid()
+  path = `/accounts/${grid.acme.id}`
+})
+afterEach(() => grid.close())
+
+const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
+/** The table that stands for the chart: what screen readers read. */
+const hours = (html: string) =>
+  [...html.matchAll(/<th scope="row">(\d\d:00)<\/th><td>(\d+)<\/td>/g)].map(([, at, count]) => `${at} ${count}`)
+
+test('the last 24 hours are counted by the hour, without what is older and what others sent', async () => {
+  await grid.evil.agent('mallory')
+  await callTool(grid, grid.eve.key, 'send_message', { to: '@mallory', message: 'not yours' })
+  await send('before the day')
+  grid.clock.now += 24 * hour
+  await send('one')
+  await send('two')
+  grid.clock.now += hour / 2
+  await send('three')
+  grid.clock.now += hour
+
+  const { html, text } = await (await signedInAs(grid, 'ann@acme.example')).open(path)
+
+  expect(hours(html)).toHaveLength(24)
+  expect(hours(html).at(0)).toBe('11:00 0')
+  expect(hours(html).filter((bar) => !bar.endsWith(' 0'))).toEqual(['09:00 3'])
+  expect(hours(html).at(-1)).toBe('10:00 0')
+  expect(text).toContain('Messages 3 sent in the last 24 hours')
+})
+
+test('says how many agents there are, and for whom mail waits', async () => {
+  await send('one')
+  await send('two')
+  await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'three' })
+
+  const { text } = await (await signedInAs(grid, 'ann@acme.example')).open(path)
+
+  expect(text).toContain('Agents 2 2 seen in the last 24 hours')
+  expect(text).toContain('Unread 3')
+  expect(text).toMatch(/@bob 2 unread .*@alice 1 unread/)
+  expect(text).not.toContain('@eve')
+})
+
+test('tells what was done lately, by whom, and what was refused', async () => {
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol' })
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol' })
+
+  const { text } = await (await signedInAs(grid, 'ann@acme.example')).open(path)
+
+  expect(text).toMatch(
+    /Could not create @carol alias taken A program, admin key “first key” .* Created @carol A program/,
+  )
+})
+
+test('without an agent it leads to the first one; who may not make it is told who may', async () => {
+  for (const alias of ['alice', 'bob']) await deleteAgent(grid.acme.store, alias)
+
+  const owner = await (await signedInAs(grid, 'ann@acme.example')).open(path)
+  const viewer = await (await personAs(grid, grid.acme, 'viewer')).open(path)
+
+  expect(owner.text).toContain('Bring your first agent')
+  expect(owner.html).toContain(`href="${path}/new-agent"`)
+  expect(viewer.text).toContain('Owners and admins of the account can make one')
+  expect(viewer.html).not.toContain('/new-agent')
+})

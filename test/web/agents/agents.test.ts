@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { setAgentSkills } from '../../../src/grid/agents/skills.ts'
+import type { Browser } from '../../support/browse.ts'
+import { dump } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool, mcp } from '../../support/mcp.ts'
+import { signedInAs } from '../../support/people.ts'
+
+const hostile = `<script>alert("x")</script> ' & `
+const keyPattern = /grid_agt_[0-9A-Za-z]{49}/
+
+let grid: TestGrid
+let ann: Browser
+let base: string
+beforeEach(async () => {
+  grid = await testGrid()
+  base = `/accounts/${grid.acme.id}`
+  ann = await signedInAs(grid, 'ann@acme.example')
+})
+afterEach(() => grid.close())
+
+const agent = (alias: string) => grid.acme.store.read.agents.byAlias(alias)
+const works = async (key: string) => (await mcp(grid, key, 'tools/list')).status === 200
+const newest = async () => (await grid.acme.store.read.activity.list({ limit: 1 }))[0]
+const asJson = (text: string) => text.replaceAll('&quot;', '"')
+
+describe('the list', () => {
+  test('shows the agents of the account alone, fifty a page', async () => {
+    for (let n = 100; n < 155; n++) await grid.acme.agent(`helper-${n}`)
+
+    const first = await ann.open(`${base}/agents`)
+    const second = await ann.open(`${base}/agents?page=2`)
+
+    expect(first.text).toContain('1 to 50 of 57')
+    expect(first.text).toContain('@alice')
+    expect(first.text).not.toContain('@helper-154')
+    expect(first.html).toContain(`href="${base}/agents?page=2"`)
+    expect(second.text).toContain('51 to 57 of 57')
+    expect(second.text).toContain('@helper-154')
+    expect(`${first.text}${second.text}`).not.toContain('@eve')
+  })
+
+  test.each([
+    ['alias', 'LIC'],
+    ['description', 'beans'],
+    ['skill', 'juggl'],
+  ])('is searched by %s', async (_, search) => {
+    await grid.acme.agent('counter', { description: 'Counts Beans' })
+    await setAgentSkills(grid.acme.store, { agent: 'counter', skills: [{ name: 'Juggling' }] })
+    await setAgentSkills(grid.evil.store, { agent: 'eve', skills: [{ name: 'juggling beans' }] })
+
+    const { text } = await ann.open(`${base}/agents?search=${search}`)
+
+    expect(text).toContain(search === 'LIC' ? '@alice' : '@counter')
+    expect(text).not.toMatch(/@bob|@eve/)
+  })
+
+  test('says what waits, and that nobody is found; a page far behind the end is no fault', async () => {
+    await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
+
+    expect((await ann.open(`${base}/agents?search=bob`)).text).toMatch(/private 1 never|private 1 /)
+    expect((await ann.open(`${base}/agents?search=${encodeURIComponent(hostile)}`)).text).toContain('Nothing is found')
+    expect((await ann.open(`${base}/agents?page=1e9`)).status).toBe(200)
+    expect((await ann.open(`${base}/agents?page=-3`)).text).toContain('@alice')
+  })
+})
+
+describe('a new agent', () => {
+  test('gets a key that is shown once, with configurations filled in', async () => {
+    const made = await ann.submit(`${base}/new-agent`, {
+      alias: '@carol',
+      description: 'Counts\r\nbeans',
+      type: 'mcp',
+      visibility: 'public',
+      accessPolicy: 'block_list',
+      accessList: '@eve, mallory',
+      skills: 'counting\r\n\r\nbeans of all kinds',
+    })
+
+    const key = made.html.match(keyPattern)![0]
+    expect(made.status).toBe(200)
+    expect(made.text).toContain('@carol is ready')
+    expect(asJson(made.html)).toContain(`"Authorization": "Bearer ${key}"`)
+    expect(await works(key)).toBe(true)
+    expect(await agent('carol')).toMatchObject({
+      visibility: 'public',
+      accessPolicy: 'block_list',
+      description: 'Counts\nbeans',
+    })
+    const page = await ann.open(`${base}/agents/carol`)
+    expect(page.text).toContain('beans of all kinds counting')
+    expect(page.text).toContain('eve mallory')
+    expect(page.html).not.toContain(key)
+    expect(page.html).toContain('YOUR_AGENT_KEY')
+  })
+
+  test('of type a2a keeps its address and its token sealed; the log has neither token nor key', async () => {
+    const fields = { alias: 'partner', type: 'a2a', remoteUrl: 'https://partner.example/a2a', remoteToken: 'tok-8831' }
+
+    const { html } = await ann.submit(`${base}/new-agent`, fields)
+
+    const page = await ann.open(`${base}/agents/partner`)
+    expect(page.html).toContain('value="https://partner.example/a2a"')
+    expect(page.text).toContain('One is kept')
+    expect(page.html).not.toContain('tok-8831')
+    const row = await newest()
+    expect(row).toMatchObject({
+      tool: 'admin_create_agent',
+      outcome: 'ok',
+      actorType: 'user',
+      credentialKind: 'session',
+    })
+    expect(row.userEmail).toBe('ann@acme.example')
+    expect(row.arguments).not.toMatch(/tok-8831|grid_agt_/)
+    expect(await dump(grid, grid.acme)).not.toContain(html.match(keyPattern)![0])
+  })
+
+  test.each([
+    ['alias', { alias: 'alice' }, 'is taken'],
+    ['alias', { alias: 'Al' }, 'An alias has 3 to 32'],
+    ['alias', { alias: 'admin' }, 'is reserved'],
+    ['remoteUrl', { alias: 'carol', type: 'a2a', remoteUrl: 'javascript:alert(1)' }, 'needs a remoteUrl'],
+    ['accessList', { alias: 'carol', accessPolicy: 'allow_list', accessList: 'eve !' }, 'takes aliases'],
+    ['description', { alias: 'carol', description: 'x'.repeat(501) }, 'at most 500'],
+    ['visibility', { alias: 'carol', visibility: 'secret' }, 'Choose one'],
+  ])('is refused for its %s %j, beside the field, and what was typed is kept', async (field, fields, words) => {
+    const before = await dump(grid, grid.acme, ['activity'])
+
+    const page = await ann.submit(`${base}/new-agent`, { skills: hostile, remoteToken: 'tok-8831', ...fields })
+
+    expect([400, 409]).toContain(page.status)
+    expect(page.text).toContain(words)
+    expect(page.html).toMatch(new RegExp(`id="${field}-error"`))
+    expect(page.text).toContain(hostile.trim())
+    expect(page.html).not.toContain(hostile)
+    expect(page.html).not.toContain('tok-8831')
+    expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
+  })
+})

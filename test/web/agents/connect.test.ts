@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { snippets } from '../../../src/web/agents/connect.tsx'
+import { testGrid } from '../../support/grid.ts'
+
+const baseUrl = 'https://grid.example'
+const textOf = (id: string, key = 'KEY', base = baseUrl) =>
+  snippets({ baseUrl: base, key }).find((snippet) => snippet.id === id)!.text
+
+test.each(snippets({ baseUrl, key: 'KEY' }))('$title is told the address and the key', ({ id, text }) => {
+  expect(text).toContain(id === 'a2a' ? `${baseUrl}/a2a/v1/grid` : `${baseUrl}/mcp/v1/grid`)
+  expect(text).toContain('Bearer KEY')
+})
+
+const url = `${baseUrl}/mcp/v1/grid`
+const headers = { Authorization: 'Bearer KEY' }
+test.each([
+  ['cursor', { mcpServers: { 'agent-grid': { url, headers } } }],
+  ['vs-code', { servers: { 'agent-grid': { type: 'http', url, headers } } }],
+  ['mcp', { mcpServers: { 'agent-grid': { type: 'http', url, headers } } }],
+  [
+    'opencode',
+    {
+      $schema: 'https://opencode.ai/config.json',
+      mcp: { 'agent-grid': { type: 'remote', url, headers, oauth: false } },
+    },
+  ],
+])('%s gets JSON in the form it reads', (id, expected) => {
+  expect(JSON.parse(textOf(id))).toEqual(expected)
+})
+
+test('the A2A call is one that the grid takes', async () => {
+  const grid = await testGrid()
+  const call = textOf('a2a').match(/-d '([\s\S]+)'$/)![1].replace('RECIPIENT', 'bob')
+
+  const response = await grid.post('/a2a/v1/grid', call, { Authorization: `Bearer ${grid.alice.key}` })
+
+  expect((await response.json()).result.parts[0].text).toContain('@bob')
+  await grid.close()
+})

@@ -1,0 +1,248 @@
+/** The pages of channels. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel, maxMembers } from '../../../src/grid/channels/channels.ts'
+import { newId } from '../../../src/lib/id.ts'
+import { browser } from '../../support/browse.ts'
+import { dump, rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { activityOf, forge, signedInAs } from '../../support/roles.ts'
+
+let grid: TestGrid
+let channels: string
+beforeEach(async () => {
+  grid = await testGrid()
+  channels = `/accounts/${grid.acme.id}/channels`
+})
+afterEach(() => grid.close())
+
+const make = async (name: string, members: string[] = [], account = grid.acme) =>
+  (await createChannel(account.store, { name, members })).channel.id
+const membersOf = async (id: string) =>
+  (await grid.acme.store.read.channels.members(id, 1_000)).map(({ alias }) => alias)
+
+test('an account without channels is told what they are for, and leads to the first one', async () => {
+  const page = await (await signedInAs(grid, 'owner')).open(channels)
+
+  expect(page.text).toContain('No channels yet')
+  expect(page.html).toContain(`href="${channels}/new"`)
+})
+
+test('a channel is created with the members that are ticked, and is on the list', async () => {
+  const ann = await signedInAs(grid, 'owner')
+
+  const page = await ann.submit(`${channels}/new`, [
+    ['name', '#General'],
+    ['description', 'all of us'],
+    ['members', grid.alice.id],
+    ['members', grid.bob.id],
+  ])
+
+  expect(page.at).toMatch(/\/channels\/[0-9a-f-]{36}\?done=channel-created$/)
+  expect(page.text).toContain('#general')
+  expect(page.text).toContain('@alice')
+  expect((await ann.open(channels)).text).toMatch(/#general all of us 2/)
+  expect(await activityOf(grid)).toEqual([{
+    tool: 'admin_create_channel',
+    outcome: 'ok',
+    by: 'user session',
+    input: { name: '#General', description: 'all of us', members: [grid.alice.id, grid.bob.id] },
+  }])
+})
+
+test.each([
+  ['a bad name', { name: 'No Spaces' }, 400, 'A channel name has'],
+  ['a name that is taken', { name: 'taken' }, 409, 'The account has a channel #taken'],
+  ['an unknown member', { name: 'fresh', members: '@alice @nobody' }, 404, "Agent '@nobody' not found"],
+  ['an agent of another account', { name: 'fresh', members: 'eve' }, 404, "Agent 'eve' not found"],
+  ['a long description', { name: 'fresh', description: 'x'.repeat(501) }, 400, 'at most 500 characters'],
+])('%s is said beside its field, and what was typed stays', async (_, fields, status, text) => {
+  await make('taken')
+  const ann = await signedInAs(grid, 'admin')
+
+  const page = await ann.submit(`${channels}/new`, { description: 'kept', ...fields })
+
+  expect(page.status).toBe(status)
+  expect(page.text).toContain(text)
+  expect(page.html).toContain(`value="${fields.name}"`)
+  expect(page.html).toMatch(/class="error"/)
+  expect(await grid.acme.store.read.channels.total()).toBe(1)
+  expect((await activityOf(grid)).map(({ outcome }) => outcome)).not.toContain('ok')
+})
+
+test('members are added by tick and by alias, and taken out one by one', async () => {
+  const id = await make('general', ['alice'])
+  await grid.acme.agent('carol')
+  const ann = await signedInAs(grid, 'admin')
+  const path = `${channels}/${id}`
+
+  const added = await ann.submit(path, [['members', grid.bob.id], ['members', '@Carol, alice']], `${path}/members`)
+  expect(added.at).toBe(`${path}?done=members-added`)
+  expect(await membersOf(id)).toEqual(['alice', 'bob', 'carol'])
+
+  const removed = await forge(ann, `${path}/members/remove`, { members: grid.alice.id })
+  expect(removed.at).toBe(`${path}?done=member-removed-from-channel`)
+  expect(await membersOf(id)).toEqual(['bob', 'carol'])
+  expect((await activityOf(grid)).map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
+    'change_channel_members ok',
+    'change_channel_members ok',
+  ])
+})
+
+test('an unknown alias among good ones adds nobody, and is said beside the field', async () => {
+  const id = await make('general')
+  const ann = await signedInAs(grid, 'owner')
+  const path = `${channels}/${id}`
+
+  const page = await ann.submit(path, { members: 'alice eve' }, `${path}/members`)
+
+  expect(page.status).toBe(404)
+  expect(page.text).toContain("Agent 'eve' not found")
+  expect(page.html).toContain('value="alice eve"')
+  expect(await membersOf(id)).toEqual([])
+})
+
+test('two who change the members at once both have their way', async () => {
+  const id = await make('general', ['alice'])
+  const [ann, amy] = [await signedInAs(grid, 'owner'), await signedInAs(grid, 'admin')]
+  await grid.acme.agent('carol')
+
+  const pages = await Promise.all([
+    forge(ann, `${channels}/${id}/members`, { members: 'bob' }),
+    forge(amy, `${channels}/${id}/members`, { members: 'bob carol' }),
+    forge(amy, `${channels}/${id}/members/remove`, { members: 'alice' }),
+  ])
+
+  expect(pages.map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(await membersOf(id)).toEqual(['bob', 'carol'])
+})
+
+test('a channel takes so many members and no more', async () => {
+  const ids = Array.from({ length: maxMembers }, () => newId())
+  await rows(
+    grid,
+    `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at)
+      SELECT ?, value, 'n-' || key, 'mcp', 'private', 'auto_approve', 1 FROM json_each(?)`,
+    [grid.acme.id, JSON.stringify(ids)],
+  )
+  const id = await make('full', ids)
+  const ann = await signedInAs(grid, 'owner')
+
+  const page = await forge(ann, `${channels}/${id}/members`, { members: 'alice' })
+
+  expect(page.status).toBe(400)
+  expect(await grid.acme.store.read.channels.members(id, 1_000)).toHaveLength(maxMembers)
+  const first = await ann.open(`${channels}/${id}`)
+  expect(first.text).toContain(`1 to 50 of ${maxMembers}`)
+  expect((await ann.open(`${channels}/${id}?page=10`)).text).toContain(`451 to 500 of ${maxMembers}`)
+})
+
+test('the search for new members looks in alias and description, and leaves out who is in', async () => {
+  const id = await make('general', ['alice'])
+  await grid.acme.agent('carol', { description: 'counts beans' })
+  const page = await (await signedInAs(grid, 'owner')).open(`${channels}/${id}?search=BEANS`)
+
+  expect(page.html).toContain('counts beans')
+  expect(page.html).not.toContain(`value="${grid.bob.id}"`)
+  expect((await (await signedInAs(grid, 'owner')).open(`${channels}/${id}?search=alice`)).text)
+    .toContain('No agent outside of this channel has “alice”')
+})
+
+test('the description is changed, and a channel is deleted after a question', async () => {
+  const id = await make('general', ['alice'])
+  const ann = await signedInAs(grid, 'owner')
+  const path = `${channels}/${id}`
+
+  const saved = await ann.submit(path, { description: 'for everybody\r\nand more' })
+  const deleted = await ann.submit(path, {}, `${path}/delete`)
+
+  expect(saved.at).toBe(`${path}?done=saved`)
+  expect(saved.html).toContain('for everybody\nand more')
+  expect(deleted.at).toBe(`${channels}?done=channel-deleted`)
+  expect((await ann.open(path)).status).toBe(404)
+  expect((await activityOf(grid)).map(({ tool }) => tool)).toEqual(['update_channel', 'admin_delete_channel'])
+})
+
+test('a long list has pages, and a search that keeps them', async () => {
+  for (let n = 0; n < 60; n++) await make(`team-${String(n).padStart(2, '0')}`)
+  await make('other')
+  const ann = await signedInAs(grid, 'viewer')
+
+  const first = await ann.open(`${channels}?search=TEAM`)
+  const second = await ann.open(`${channels}?search=TEAM&page=2`)
+
+  expect(first.text).toContain('1 to 50 of 60')
+  expect(first.html).toContain(`${channels}?search=TEAM&amp;page=2`)
+  expect(second.text).toContain('#team-59')
+  expect(second.text).not.toContain('#other')
+  expect((await ann.open(`${channels}?search=nothing`)).text).toContain('Nothing has “nothing”')
+  expect((await ann.open(`${channels}?page=9`)).status).toBe(200)
+  expect((await ann.open(`${channels}?page=x`)).text).toContain('#other')
+})
+
+test.each(['member', 'viewer'] as const)(
+  'a %s sees everything and no form, and a forged one changes nothing',
+  async (role) => {
+    const id = await make('general', ['alice'])
+    const one = await signedInAs(grid, role)
+    const before = await dump(grid, grid.acme, ['activity'])
+
+    const page = await one.open(`${channels}/${id}`)
+    expect(page.text).toContain('@alice')
+    expect(page.text).toContain(
+      `Only owners and admins of the account can change channels and their members. You are ${role}.`,
+    )
+    for (const path of [channels, `${channels}/new`, `${channels}/${id}`]) {
+      expect((await one.open(path)).html).not.toMatch(/<form[^>]*method="post"[^>]*action="[^"]*channels/)
+    }
+
+    const forged = [
+      ['new', { name: 'mine' }],
+      [id, { description: 'x' }],
+      [`${id}/members`, { members: 'bob' }],
+      [`${id}/members`, {}],
+      [`${id}/members/remove`, { members: 'alice' }],
+      [`${id}/delete`, {}],
+    ] as const
+    for (const [path, fields] of forged) expect((await forge(one, `${channels}/${path}`, fields)).status).toBe(403)
+    expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
+    expect((await activityOf(grid)).map(({ outcome }) => outcome)).toEqual(forged.map(() => 'not_allowed'))
+  },
+)
+
+test('a channel of another account is not found, by page and by forged request', async () => {
+  const foreign = await make('secret', ['eve'], grid.evil)
+  const ann = await signedInAs(grid, 'owner')
+  const before = await dump(grid, grid.evil)
+
+  for (const id of [foreign, newId(), 'secret', "'"]) expect((await ann.open(`${channels}/${id}`)).status).toBe(404)
+  for (const path of ['', '/members', '/members/remove', '/delete']) {
+    const page = await forge(ann, `${channels}/${foreign}${path}`, { members: 'alice', description: 'x' })
+    expect(page.status).toBe(404)
+    expect(page.text).not.toContain('eve')
+  }
+  expect(await dump(grid, grid.evil)).toBe(before)
+})
+
+test('hostile text is text', async () => {
+  const hostile = `<script>alert("1")</script>' onload='x`
+  const { channel } = await createChannel(grid.acme.store, { name: 'general', description: hostile })
+  await grid.acme.agent('carol', { description: hostile })
+  const ann = await signedInAs(grid, 'owner')
+
+  for (
+    const path of [
+      channels,
+      `${channels}/new`,
+      `${channels}/${channel.id}`,
+      `${channels}?search=${encodeURIComponent(hostile)}`,
+    ]
+  ) {
+    const { html } = await ann.open(path)
+    expect(html).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39; onload=&#39;x')
+    expect(html).not.toContain('<script>alert')
+  }
+})
+
+test('who is not signed in is sent to sign in', async () => {
+  expect((await browser(grid).open(channels)).at).toContain('/sign-in?next=')
+})

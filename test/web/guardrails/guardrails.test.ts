@@ -1,0 +1,311 @@
+/** The pages of guardrails. Security: section 3.3. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
+import { listedProviders } from '../../../src/guardrails/providers.ts'
+import { newId } from '../../../src/lib/id.ts'
+import { dump, rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { activityOf, forge, signedInAs } from '../../support/roles.ts'
+
+const token = 'sk-very-secret-token'
+const judge = {
+  'config.baseUrl': 'https://llm.example/v1',
+  'config.model': 'small',
+  'config.policy': 'No insults.\r\nNo threats.',
+  'action': 'flag',
+  'onFailure': 'open',
+  'enabled': 'on',
+}
+
+let grid: TestGrid
+let guardrails: string
+beforeEach(async () => {
+  grid = await testGrid()
+  guardrails = `/accounts/${grid.acme.id}/guardrails`
+})
+afterEach(() => grid.close())
+
+const make = async (input: Partial<NewGuardrail> & { name: string }, account = grid.acme) =>
+  (await createGuardrail(account.store, { provider: 'pii', ...input })).id
+const makeJudge = () =>
+  make({
+    name: 'judge',
+    provider: 'llm-judge',
+    token,
+    config: { baseUrl: 'https://l.example', model: 'm', policy: 'p' },
+  })
+const stored = async (id: string) => (await grid.acme.store.read.guardrails.byId(id))!
+const sealed = async () =>
+  (await rows(grid, 'SELECT encrypted_token FROM guardrails WHERE account_id = ?', [grid.acme.id]))[0].encrypted_token
+
+test('the pages say plainly that guardrails do not act yet', async () => {
+  const id = await make({ name: 'data' })
+  const ann = await signedInAs(grid, 'viewer')
+
+  for (const path of [guardrails, `${guardrails}/${id}`]) {
+    expect((await ann.open(path)).text).toContain('do not look at messages so far')
+  }
+})
+
+test('one chooses a provider by its description', async () => {
+  const ann = await signedInAs(grid, 'owner')
+
+  expect((await ann.open(guardrails)).text).toContain('No guardrails yet')
+  const page = await ann.open(`${guardrails}/new`)
+
+  for (const { id, name, description } of listedProviders) {
+    expect(page.text).toContain(`${name} ${description}`)
+    expect(page.html).toContain(`href="${guardrails}/new/${id}"`)
+    expect((await ann.open(`${guardrails}/new/${id}`)).status).toBe(200)
+  }
+  expect((await ann.open(`${guardrails}/new/nonsense`)).status).toBe(404)
+})
+
+test.each([
+  ['phrases', { 'config.phrases': 'one\r\n\r\n two \r\n', 'config.preset': 'injection' }, {
+    phrases: ['one', 'two'],
+    preset: 'injection',
+  }],
+  ['patterns', { 'config.patterns': '\\d+' }, { patterns: ['\\d+'] }],
+  ['pii', [['config.kinds', 'email'], ['config.kinds', 'iban']], { kinds: ['email', 'iban'] }],
+  ['invisible-text', {}, {}],
+  ['length', { 'config.maxCharacters': '400' }, { maxCharacters: 400 }],
+  ['openai-moderation', { token, 'config.threshold': '0.25', 'config.model': '' }, {
+    model: 'omni-moderation-latest',
+    threshold: 0.25,
+  }],
+  ['presidio', { 'config.analyzerUrl': 'http://pii.example:5002', 'config.language': 'de', 'config.threshold': '' }, {
+    analyzerUrl: 'http://pii.example:5002',
+    language: 'de',
+    threshold: 0.5,
+  }],
+  ['llm-judge', { token, ...judge }, {
+    baseUrl: 'https://llm.example/v1',
+    model: 'small',
+    policy: 'No insults.\nNo threats.',
+  }],
+])('the form of %s becomes its configuration', async (provider, fields, config) => {
+  const ann = await signedInAs(grid, 'admin')
+  const given = Array.isArray(fields) ? fields : Object.entries(fields)
+  const path = `${guardrails}/new/${provider}`
+
+  const page = await ann.submit(path, [['name', 'one'], ['action', 'redact'], ['onFailure', 'open'], ...given] as [
+    string,
+    string,
+  ][])
+
+  expect(page.at, page.text).toMatch(/\?done=guardrail-created$/)
+  const { id } = (await grid.acme.store.read.guardrails.byRef('one'))!
+  expect(await stored(id)).toMatchObject({ provider, config, onFailure: 'open' })
+  expect(Object.keys((await stored(id)).config as object)).toEqual(Object.keys(config))
+})
+
+test.each([
+  ['length', { 'config.maxCharacters': '' }, 'config.maxCharacters', 'This is required'],
+  ['length', { 'config.maxCharacters': 'many' }, 'config.maxCharacters', 'expected number'],
+  ['length', { 'config.maxCharacters': '10001' }, 'config.maxCharacters', 'Too big'],
+  ['patterns', { 'config.patterns': `ok\n${'x'.repeat(501)}` }, 'config.patterns', 'Too big'],
+  ['webhook', { 'config.url': 'ftp://x.example', token }, 'config.url', 'must be an http or https address'],
+  ['webhook', { 'config.url': 'https://me:pw@x.example', token }, 'config.url', 'must have no user or password'],
+  ['webhook', { 'config.url': 'https://x.example' }, 'token', 'needs a token'],
+  ['phrases', { 'config.preset': 'forged' }, 'config.preset', 'Invalid option'],
+  ['phrases', { token }, 'rest', 'takes no token'],
+  ['phrases', { name: '' }, 'name', 'A guardrail name has 1 to 64 characters'],
+  ['phrases', { name: 'taken' }, 'name', 'The account has a guardrail taken'],
+])('%s with %j is refused at %s', async (provider, fields, field, text) => {
+  await make({ name: 'taken' })
+  const ann = await signedInAs(grid, 'owner')
+
+  const page = await ann.submit(`${guardrails}/new/${provider}`, {
+    name: 'typed',
+    action: 'flag',
+    enabled: 'on',
+    ...fields,
+  })
+
+  expect(page.status).toBe('name' in fields && fields.name === 'taken' ? 409 : 400)
+  expect(page.text).toContain(text)
+  if (field !== 'rest') {
+    expect(page.html).toMatch(new RegExp(`name="${field}"[^>]*aria-invalid="true"`))
+    expect(page.html).toContain(`id="${field}-error"`)
+  }
+  expect(page.html).toContain(`value="${'name' in fields ? fields.name : 'typed'}"`)
+  expect(page.html).toMatch(/value="flag" checked/)
+  const typed = Object.entries(fields).filter(([name]) => name.startsWith('config.') && name !== 'config.preset')
+  for (const [, value] of typed) expect(page.html).toMatch(new RegExp(`(value="|>)${value}`))
+  expect(page.html).not.toContain(token)
+  expect(await grid.acme.store.read.guardrails.foundTotal('')).toBe(1)
+  expect(JSON.stringify(await activityOf(grid))).not.toContain(token)
+})
+
+test('a token is kept, replaced and removed, and is shown nowhere', async () => {
+  const ann = await signedInAs(grid, 'owner')
+  const created = await ann.submit(`${guardrails}/new/llm-judge`, { name: 'judge', token, ...judge })
+  const path = created.at.split('?')[0]
+  const id = path.split('/').at(-1)!
+  const first = await sealed()
+
+  const kept = await ann.submit(path, { name: 'the judge', ...judge })
+  expect(kept.at).toBe(`${path}?done=saved`)
+  expect(kept.text).toContain('A token is kept. It is never shown')
+  expect(await sealed()).toBe(first)
+
+  const another = `${token}-2`
+  await ann.submit(path, { name: 'the judge', token: another, ...judge })
+  expect(await sealed()).not.toBe(first)
+  expect((await stored(id)).hasToken).toBe(true)
+
+  const refused = await ann.submit(path, { name: 'the judge', removeToken: 'on', ...judge })
+  expect(refused.status).toBe(400)
+  expect(refused.text).toContain('needs a token while the guardrail is on')
+  expect((await stored(id)).hasToken).toBe(true)
+
+  const { enabled: _, ...off } = judge
+  const removed = await ann.submit(path, { name: 'the judge', removeToken: 'on', ...off })
+  expect(removed.at).toBe(`${path}?done=saved`)
+  expect(await stored(id)).toMatchObject({ hasToken: false, enabled: false, name: 'the judge' })
+  expect(await sealed()).toBe(null)
+
+  const on = await ann.submit(path, { name: 'the judge', ...judge })
+  expect(on.status).toBe(400)
+
+  const log = await activityOf(grid)
+  expect(log.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
+    'create_guardrail ok',
+    'update_guardrail ok',
+    'update_guardrail ok',
+    'update_guardrail invalid_input',
+    'update_guardrail ok',
+    'update_guardrail invalid_input',
+  ])
+  expect(log[0].input.token).toBe('…')
+  const seen = JSON.stringify([log, await dump(grid, grid.acme)]) + grid.logs.join() +
+    [created, kept, refused, removed, on, await ann.open(path), await ann.open(guardrails)].map(({ html }) => html)
+      .join()
+  expect(seen).not.toContain(token)
+})
+
+test('a token that is kept goes to no other server', async () => {
+  const id = await makeJudge()
+  const ann = await signedInAs(grid, 'owner')
+  const path = `${guardrails}/${id}`
+  const same = { ...judge, 'config.baseUrl': 'https://l.example/another/path' }
+  const elsewhere = { ...judge, 'config.baseUrl': 'https://evil.example' }
+
+  const page = await ann.submit(path, { name: 'judge', ...elsewhere })
+  expect(page.status).toBe(400)
+  expect(page.text).toContain('The address is another one now')
+  expect((await stored(id)).config).toMatchObject({ baseUrl: 'https://l.example' })
+
+  expect((await ann.submit(path, { name: 'judge', ...same })).at).toContain('done=saved')
+  expect((await ann.submit(path, { name: 'judge', token: 'theirs', ...elsewhere })).at).toContain('done=saved')
+})
+
+test('a guardrail is switched on again only with its token, also when somebody removes it in between', async () => {
+  const id = await makeJudge()
+  const ann = await signedInAs(grid, 'owner')
+  const { enabled: _, ...off } = judge
+  const here = { 'config.baseUrl': 'https://l.example' }
+
+  const pages = await Promise.all([
+    forge(ann, `${guardrails}/${id}`, { name: 'judge', removeToken: 'on', ...off, ...here }),
+    forge(ann, `${guardrails}/${id}`, { name: 'judge', ...judge, ...here }),
+  ])
+
+  expect(pages.map(({ status }) => status)).toContain(200)
+  const { enabled, hasToken } = await stored(id)
+  expect(enabled && !hasToken).toBe(false)
+})
+
+test('what is stored is shown in the form, and what is changed holds for every agent', async () => {
+  const id = await make({ name: 'data', config: { kinds: ['email'] }, action: 'redact' })
+  await setAgentGuardrails(grid.acme.store, {
+    agent: 'alice',
+    guardrails: [{ ref: 'data', direction: 'outbound', action: 'flag' }],
+  })
+  const ann = await signedInAs(grid, 'admin')
+
+  const before = await ann.open(`${guardrails}/${id}`)
+  expect(before.html).toMatch(/value="email" checked/)
+  expect(before.html).not.toMatch(/value="phone" checked/)
+  expect(before.html).toMatch(/value="redact" checked/)
+  expect(before.text).toMatch(/@alice from it flag/)
+
+  const page = await ann.submit(`${guardrails}/${id}`, { 'name': 'phones', 'config.kinds': 'phone', 'action': 'block' })
+  expect(page.at).toBe(`${guardrails}/${id}?done=saved`)
+  expect(await stored(id)).toMatchObject({
+    name: 'phones',
+    config: { kinds: ['phone'] },
+    action: 'block',
+    onFailure: 'open',
+    enabled: false,
+  })
+  expect((await ann.open(guardrails)).text).toContain('phones Personal data block off 1')
+})
+
+test('a deleted guardrail leaves its agents', async () => {
+  const id = await make({ name: 'data' })
+  await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: 'data' }] })
+  const ann = await signedInAs(grid, 'owner')
+
+  expect((await ann.open(`${guardrails}/${id}`)).text).toContain('1 agent will be without it')
+  const page = await ann.submit(`${guardrails}/${id}`, {}, `${guardrails}/${id}/delete`)
+
+  expect(page.at).toBe(`${guardrails}?done=guardrail-deleted`)
+  expect(await rows(grid, 'SELECT * FROM agent_guardrails WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  expect((await ann.open(`${guardrails}/${id}`)).status).toBe(404)
+  expect((await forge(ann, `${guardrails}/${id}/delete`)).status).toBe(404)
+  expect((await activityOf(grid)).map(({ tool, outcome }) => `${tool} ${outcome}`))
+    .toEqual(['delete_guardrail ok', 'delete_guardrail guardrail_not_found'])
+})
+
+test.each(['member', 'viewer'] as const)(
+  'a %s sees everything and no form, and a forged one changes nothing',
+  async (role) => {
+    const id = await makeJudge()
+    await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: 'judge' }] })
+    const one = await signedInAs(grid, role)
+    const before = await dump(grid, grid.acme, ['activity'])
+
+    const page = await one.open(`${guardrails}/${id}`)
+    for (const words of ['@alice', 'https://l.example', 'a token is kept', 'both ways', `You are ${role}.`]) {
+      expect(page.text).toContain(words)
+    }
+    for (const path of [guardrails, `${guardrails}/new`, `${guardrails}/new/pii`, `${guardrails}/${id}`]) {
+      expect((await one.open(path)).html).not.toMatch(/<form[^>]*method="post"[^>]*action="[^"]*guardrails/)
+    }
+
+    for (const path of ['new/pii', id, `${id}/delete`]) {
+      expect((await forge(one, `${guardrails}/${path}`, { name: 'mine', ...judge })).status).toBe(403)
+      expect((await forge(one, `${guardrails}/${path}`)).status).toBe(403)
+    }
+    expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
+    expect((await activityOf(grid)).map(({ outcome }) => outcome)).toEqual(Array(6).fill('not_allowed'))
+  },
+)
+
+test('a guardrail of another account is not found, by page and by forged request', async () => {
+  const foreign = await make({ name: 'watch' }, grid.evil)
+  const ann = await signedInAs(grid, 'owner')
+  const before = await dump(grid, grid.evil)
+
+  for (const id of [foreign, newId(), 'watch', "'"]) expect((await ann.open(`${guardrails}/${id}`)).status).toBe(404)
+  for (const path of ['', '/delete']) {
+    expect((await forge(ann, `${guardrails}/${foreign}${path}`, { name: 'mine' })).status).toBe(404)
+  }
+  expect(await dump(grid, grid.evil)).toBe(before)
+})
+
+test('hostile text is text', async () => {
+  const hostile = `<script>alert("1")</script>' onload='x`
+  const id = await make({ name: hostile, provider: 'phrases', config: { phrases: [hostile] } })
+  const sees = [await signedInAs(grid, 'owner'), await signedInAs(grid, 'viewer')]
+
+  for (const one of sees) {
+    for (const path of [guardrails, `${guardrails}/${id}`]) {
+      const { html } = await one.open(path)
+      expect(html).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39; onload=&#39;x')
+      expect(html).not.toContain('<script>alert')
+    }
+  }
+})

@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { setUpLink } from '../../../src/grid/people/people.ts'
+import { day } from '../../../src/lib/time.ts'
+import { type Browser, browser } from '../../support/browse.ts'
+import { rows } from '../../support/database.ts'
+import { emptyGrid, type TestGrid, testGrid } from '../../support/grid.ts'
+import { mailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
+
+let grid: TestGrid
+let owner: Person
+let ann: Browser
+let team: string
+beforeEach(async () => {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+  owner = await person(grid, { role: 'owner', email: 'olga@acme.example', name: 'Olga' })
+  ann = await signedIn(grid, owner)
+  team = `/accounts/${grid.acme.id}/settings/team`
+})
+afterEach(() => grid.close())
+
+const invite = (email: string, role = 'member') => ann.submit(team, { email, role }, `${team}/invitations`)
+
+test('from the first start to a member who was invited, changed and removed', async () => {
+  const grid = await emptyGrid({ env: { DURABILITY: 'relaxed' } })
+  const setUp = new URL((await setUpLink(grid.store))!).pathname
+  const ann = browser(grid)
+  const home = await ann.submit(setUp, { accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password })
+  const team = `${home.at}/settings/team`
+
+  const invited = await ann.submit(team, { email: 'Bob@acme.example', role: 'member' }, `${team}/invitations`)
+  expect(invited.text).toContain('The invitation is on its way')
+  expect(invited.text).toContain('bob@acme.example')
+  expect(grid.mails).toMatchObject([{ kind: 'invitation', to: 'bob@acme.example' }])
+
+  const link = mailedPath(grid)
+  const bob = browser(grid)
+  for (let times = 0; times < 5; times++) expect((await bob.open(link)).text).toContain('Ann invites bob@acme.example')
+  const joined = await bob.submit(link, { name: 'Bob', password }, `${link}/register`)
+  expect(joined.at).toBe(`${home.at}?done=joined`)
+  expect(joined.text).toContain('Welcome to the account')
+  expect((await browser(grid).signIn('bob@acme.example', password)).at).toBe(home.at)
+
+  const bobId = (await grid.store.global.users.byEmail('bob@acme.example'))!.id
+  expect((await bob.open(team)).text).toContain('You are member')
+  await ann.submit(team, { role: 'admin' }, `${team}/members/${bobId}/role`)
+  expect((await bob.open(team)).text).toContain('Nobody is invited')
+  const removed = await ann.submit(team, {}, `${team}/members/${bobId}/remove`)
+  expect(removed.text).toContain('does not belong to the account any more')
+  expect((await bob.open(team)).status).toBe(404)
+  expect((await bob.open('/')).at).toBe('/new-account')
+
+  const id = home.at.split('/').at(-1)!
+  const log = await grid.store.account(id, { type: 'system', job: 'test' }).read.activity.list()
+  expect(log.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
+    'remove_member ok',
+    'set_member_role ok',
+    'accept_invitation ok',
+    'invite_member ok',
+  ])
+  for (const text of [JSON.stringify(log), grid.logs.join()]) expect(text).not.toContain(link.split('/').at(-1))
+  await grid.close()
+})
+
+test('whoever has a user signs in and accepts', async () => {
+  await person(grid, { email: 'bob@people.example' })
+  await invite('bob@people.example', 'viewer')
+  const link = mailedPath(grid)
+  const bob = browser(grid)
+
+  const page = await bob.open(link)
+  expect(page.text).toContain('This address has a user already')
+  const signInAt = page.html.match(/href="(\/sign-in\?next=[^"]+)"/)![1]
+  const back = await bob.submit(signInAt, { email: 'bob@people.example', password }, '/sign-in')
+  expect(back.at).toBe(link)
+  const joined = await bob.submit(link, {})
+
+  expect(joined.at).toBe(`/accounts/${grid.acme.id}?done=joined`)
+  expect((await bob.open(link)).status).toBe(400)
+})
+
+test('T6: another user who opens the link is refused', async () => {
+  await invite('bob@people.example', 'admin')
+  const link = mailedPath(grid)
+  const eve = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
+
+  const page = await eve.open(link)
+  const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
+  const forged = await eve.post(link, { csrf })
+
+  expect(page.text).toContain('This invitation is for another address')
+  expect(page.html).not.toContain(`action="${link}"`)
+  expect(forged.status).toBe(403)
+  expect((await eve.open(team)).status).toBe(404)
+})
+
+test('the link of somebody who is not known cannot be accepted without becoming somebody', async () => {
+  await invite('bob@people.example')
+  const link = mailedPath(grid)
+  const bob = browser(grid)
+  const csrf = (await bob.open(link)).html.match(/name="csrf" value="([^"]+)"/)![1]
+
+  expect((await bob.post(link, { csrf })).status).toBe(401)
+  const short = await bob.submit(link, { name: 'Bob', password: 'short' }, `${link}/register`)
+  expect(short.status).toBe(400)
+  expect(short.html).toMatch(/id="password-error".*A password has 10 to 200 characters/)
+  expect(short.html).toContain('value="Bob"')
+})
+
+test.each(['withdrawn', 'sent again', 'used', 'a day old', 'made up'])(
+  'a link that is %s opens nothing',
+  async (what) => {
+    await invite('bob@people.example')
+    const link = what === 'made up' ? `/invitations/${'x'.repeat(43)}` : mailedPath(grid)
+    const [{ id }] = await grid.acme.store.read.team.invitations()
+    const csrf = (await browser(grid).open('/sign-in')).html.match(/name="csrf" value="([^"]+)"/)![1]
+
+    // Past the limit of mails to one address.
+    grid.clock.now += 6 * 60_000
+    if (what === 'withdrawn') await ann.submit(team, {}, `${team}/invitations/${id}/withdraw`)
+    if (what === 'sent again') await ann.submit(team, {}, `${team}/invitations/${id}/again`)
+    if (what === 'used') await browser(grid).submit(link, { name: 'Bob', password }, `${link}/register`)
+    if (what === 'a day old') grid.clock.now += day
+
+    const bob = browser(grid)
+    expect(await bob.open(link)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('Ask whoever invited you'),
+    })
+    expect((await bob.post(`${link}/register`, { csrf, name: 'Bob', password })).status).toBe(403)
+    const own = (await bob.open('/sign-in')).html.match(/name="csrf" value="([^"]+)"/)![1]
+    expect((await bob.post(`${link}/register`, { csrf: own, name: 'Bob', password })).status).toBe(400)
+    if (what === 'sent again') expect((await bob.open(mailedPath(grid))).text).toContain('Olga invites')
+  },
+)
+
+test.each(['asked again', 'sent again'])(
+  'beyond the limit of mails nobody is %s, and the mailed link stays',
+  async (how) => {
+    await invite('bob@people.example')
+    const [{ id }] = await grid.acme.store.read.team.invitations()
+    const repeat = () =>
+      how === 'asked again'
+        ? invite('bob@people.example', 'admin')
+        : ann.submit(team, {}, `${team}/invitations/${id}/again`)
+
+    const page = await repeat()
+
+    expect(page.status).toBe(429)
+    expect(page.headers.get('retry-after')).toBe('300')
+    expect(page.text).toContain('Too many mails were sent. Try again in 5 minutes.')
+    expect(await grid.acme.store.read.team.invitations()).toMatchObject([{ id, role: 'member' }])
+    expect((await browser(grid).open(mailedPath(grid))).text).toContain('Olga invites')
+    grid.clock.now += 5 * 60_000
+    expect((await repeat()).text).toContain('The invitation is on its way')
+    expect(grid.mails).toHaveLength(2)
+  },
+)
+
+test('what is refused takes no mail from anybody', async () => {
+  await invite('bob@people.example')
+  const [{ id }] = await grid.acme.store.read.team.invitations()
+  const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
+  const csrf = (await viewer.open(team)).html.match(/name="csrf" value="([^"]+)"/)![1]
+  grid.clock.now += 5 * 60_000
+
+  expect((await viewer.post(`${team}/invitations/${id}/again`, { csrf })).status).toBe(403)
+  expect((await viewer.post(`${team}/invitations`, { csrf, email: 'x@people.example', role: 'viewer' })).status).toBe(
+    403,
+  )
+  await invite('olga@acme.example')
+
+  expect((await rows(grid, "SELECT count(*) AS n FROM attempts WHERE kind = 'mail'"))[0].n).toBe(1)
+})
+
+test('what is wrong stands beside its field, and what was written stays', async () => {
+  const page = await invite('not an address', 'viewer')
+
+  expect(page.status).toBe(400)
+  expect(page.html).toMatch(/id="email-error".*takes one plain mail address/)
+  expect(page.html).toContain('value="not an address"')
+  expect(page.html).toMatch(/<option value="viewer" selected/)
+})
+
+test('the last owner who wants to go is told what to do first', async () => {
+  const page = await ann.open(`/accounts/${grid.acme.id}/settings/team`)
+  expect(page.html).toContain(`${team}/leave`)
+  const other = (await grid.store.global.users.byEmail('ann@acme.example'))!.id
+  await ann.submit(team, {}, `${team}/members/${other}/remove`)
+
+  const alone = await ann.open(team)
+  const csrf = alone.html.match(/name="csrf" value="([^"]+)"/)![1]
+  const refused = await ann.post(`${team}/leave`, { csrf })
+
+  expect(alone.text).toContain('You are the only owner')
+  expect(alone.html).not.toContain(`${team}/leave`)
+  expect(refused.status).toBe(409)
+  expect(refused.text).toContain('An account always has an owner')
+})
+
+test('names from outside stand in pages as text', async () => {
+  const odd = await person(grid, { role: 'admin', name: '<script>alert(1)</script>', email: 'x@people.example' })
+  const admin = await signedIn(grid, odd)
+  await admin.submit(team, { email: 'bob@people.example', role: 'viewer' }, `${team}/invitations`)
+
+  for (const page of [await ann.open(team), await browser(grid).open(mailedPath(grid))]) {
+    expect(page.text).toContain('<script>alert(1)</script>')
+    expect(page.html).not.toContain('<script>alert(1)')
+  }
+})

@@ -1,0 +1,220 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Browser, browser } from '../../support/browse.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { mcp } from '../../support/mcp.ts'
+import { csrfAt, password, type Person, person, signedIn } from '../../support/people.ts'
+
+let grid: TestGrid
+let owner: Person
+let olga: Browser
+let settings: string
+beforeEach(async () => {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+  owner = await person(grid, { role: 'owner', email: 'olga@acme.example', name: 'Olga' })
+  olga = await signedIn(grid, owner)
+  settings = `/accounts/${grid.acme.id}/settings`
+})
+afterEach(() => grid.close())
+
+const keyPattern = /grid_adm_[0-9A-Za-z]{49}/g
+const generate = (name: string) => olga.submit(`${settings}/account`, { keyName: name }, `${settings}/account/keys`)
+const statusOf = async (key: string) => (await mcp(grid, key, 'tools/list')).status
+
+test('a key made on the page works over MCP until it is deleted there', async () => {
+  const page = await generate('laptop')
+  const [key] = page.html.match(keyPattern)!
+
+  expect(page).toMatchObject({ status: 200, at: `${settings}/account/keys` })
+  expect(page.headers.get('cache-control')).toBe('no-store')
+  expect(page.html).toMatch(/<dialog id="secret" open/)
+  expect(page.html).toContain(`Authorization: Bearer ${key}`)
+  const { status, body } = await mcp(grid, key, 'tools/list')
+  expect(status).toBe(200)
+  expect(body.result.tools[0].name).toMatch(/^admin_/)
+
+  const listed = await olga.open(`${settings}/account`)
+  expect(listed.text).toContain(`laptop …${key.slice(-4)} just now Olga`)
+  expect(listed.html).not.toMatch(keyPattern)
+  const id = listed.html.match(/laptop.*?account\/keys\/([^/"]+)\/delete"/s)![1]
+  const after = await olga.submit(`${settings}/account`, {}, `${settings}/account/keys/${id}/delete`)
+
+  expect(after.text).toContain('It does not work any more')
+  expect(after.text).not.toContain('laptop')
+  expect(await statusOf(key)).toBe(401)
+})
+
+test('a key is the maker’s: it dies with their role', async () => {
+  const admin = await person(grid, { role: 'admin' })
+  olga = await signedIn(grid, admin)
+  const [key] = (await generate('mine')).html.match(keyPattern)!
+  expect(await statusOf(key)).toBe(200)
+
+  await rows(grid, "UPDATE memberships SET role = 'member' WHERE account_id = ? AND user_id = ?", [
+    grid.acme.id,
+    admin.id,
+  ])
+
+  expect(await statusOf(key)).toBe(401)
+})
+
+test('a key stands in its answer alone: not in the log, the activity or another page', async () => {
+  const [key] = (await generate('secret')).html.match(keyPattern)!
+  const secret = key.slice('grid_adm_'.length, -6)
+
+  const log = await grid.acme.store.read.activity.list()
+  const pages = await Promise.all(
+    ['profile', 'account', 'team', 'sessions'].map((tab) => olga.open(`${settings}/${tab}`)),
+  )
+
+  expect(log[0]).toMatchObject({ tool: 'create_admin_key', outcome: 'ok', userId: owner.id, credentialKind: 'session' })
+  expect(JSON.parse(log[0].arguments)).toEqual({ name: 'secret' })
+  for (const text of [JSON.stringify(log), grid.logs.join(), ...pages.map(({ html }) => html)]) {
+    expect(text).not.toContain(secret)
+  }
+})
+
+test('a key needs a name; the form says so', async () => {
+  const page = await generate('  ')
+
+  expect(page.status).toBe(400)
+  expect(page.html).toMatch(/id="keyName-error".*A name has 1 to 80 characters/)
+  expect(page.html).not.toMatch(keyPattern)
+})
+
+test.each(['member', 'viewer'] as const)('a %s sees why there is nothing to press', async (role) => {
+  const one = await signedIn(grid, await person(grid, { role }))
+
+  const page = await one.open(`${settings}/account`)
+
+  expect(page.text).toContain(`Only owners and admins of the account can make or see admin keys. You are ${role}.`)
+  expect(page.html).not.toContain('Generate admin key')
+  expect(page.html).not.toContain('first key')
+  expect((await one.open(`${settings}/team`)).text).toContain('Only owners and admins of the account can invite people')
+})
+
+test('a refused attempt leaves a row in the activity log', async () => {
+  const viewer = await person(grid, { role: 'viewer' })
+  const one = await signedIn(grid, viewer)
+  const csrf = await csrfAt(one, `${settings}/sessions`)
+
+  expect((await one.post(`${settings}/account/keys`, { csrf, keyName: 'mine' })).status).toBe(403)
+
+  const [row] = await grid.acme.store.read.activity.list()
+  expect(row).toMatchObject({ tool: 'create_admin_key', outcome: 'not_allowed', userId: viewer.id })
+})
+
+test('the account gets another name, which the frame shows', async () => {
+  const page = await olga.submit(`${settings}/account`, { name: ' Acme & Sons ' }, `${settings}/account/name`)
+
+  expect(page.at).toBe(`${settings}/account?done=account-renamed`)
+  expect(page.text).toContain('Acme & Sons')
+  expect((await grid.store.global.accounts.byId(grid.evil.id))!.name).toBe('Evil')
+})
+
+test.each(['\u202eEvil', 'Ac\u200bme', 'Acme\nAdmin', 'Acme\u{e0041}'])(
+  'T7: the name %j, which looks like another one, is refused',
+  async (name) => {
+    const page = await olga.submit(`${settings}/account`, { name }, `${settings}/account/name`)
+
+    expect(page.status).toBe(400)
+    expect(page.html).toMatch(/id="name-error".*no invisible ones/)
+  },
+)
+
+test('T7: a name that imitates the product is shown as it is', async () => {
+  const page = await olga.submit(`${settings}/account`, { name: 'Acme) [Admin' }, `${settings}/account/name`)
+
+  expect(page.text).toContain('Acme) [Admin')
+})
+
+test('a person gets another name', async () => {
+  const page = await olga.submit(`${settings}/profile`, { name: 'Olga O.' }, `${settings}/profile/name`)
+
+  expect(page.text).toContain('Your name has been changed')
+  expect(page.text).toContain('Olga O.')
+})
+
+test('sessions are listed with this one marked; one is ended, then all others', async () => {
+  const [phone, laptop] = [await signedIn(grid, owner, '192.0.2.7'), await signedIn(grid, owner)]
+  const at = `${settings}/sessions`
+  const page = await olga.open(at)
+  expect(page.text.match(/this one/g)).toHaveLength(1)
+  expect(page.text).toContain('192.0.2.7')
+
+  const [row] = await rows(grid, "SELECT id FROM sessions WHERE address = '192.0.2.7'")
+  await olga.submit(at, {}, `${at}/${row.id}/end`)
+  expect((await phone.open(at)).at).toMatch(/^\/sign-in/)
+  expect((await laptop.open(at)).at).toBe(at)
+
+  await olga.submit(at, {}, `${at}/end-others`)
+  expect((await laptop.open(at)).at).toMatch(/^\/sign-in/)
+  expect((await olga.open(at)).text).not.toContain('End all other sessions')
+
+  const [own] = await rows(grid, 'SELECT id FROM sessions WHERE ended_at IS NULL')
+  await olga.submit(at, {}, `${at}/${own.id}/end`)
+  expect((await olga.open(at)).at).toMatch(/^\/sign-in/)
+})
+
+test('nobody ends the session of somebody else', async () => {
+  const one = await signedIn(grid, await person(grid, { role: 'owner' }))
+  const at = `${settings}/sessions`
+  const csrf = await csrfAt(one, at)
+  const [row] = await rows(grid, 'SELECT id FROM sessions WHERE user_id = ?', [owner.id])
+
+  expect((await one.post(`${at}/${row.id}/end`, { csrf })).status).toBe(404)
+  expect((await olga.open(at)).at).toBe(at)
+})
+
+test('a verified person makes another account and owns it', async () => {
+  const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
+
+  const page = await viewer.submit('/new-account', { name: 'My own' })
+  const team = await viewer.open(`${page.at.split('?')[0]}/settings/team`)
+
+  expect(page.text).toContain('The account has been made. You own it.')
+  expect(team.text).toContain('You are the only owner')
+  expect((await viewer.open('/')).text).toContain('Acme')
+})
+
+test('of 30 accounts that one person makes at once, 20 are made', async () => {
+  const who = await person(grid)
+  const one = await signedIn(grid, who)
+  const csrf = await csrfAt(one, '/new-account')
+
+  const pages = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => one.post('/new-account', { csrf, name: `Account ${n}` })),
+  )
+
+  const refused = pages.filter(({ status }) => status !== 200)
+  expect(refused.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 400))
+  expect(refused[0].text).toContain('One person can own at most 20 accounts.')
+  expect(await grid.store.global.users.memberships(who.id)).toHaveLength(20)
+  expect((await rows(grid, "SELECT count(*) AS n FROM accounts WHERE name LIKE 'Account %'"))[0].n).toBe(20)
+})
+
+test('whoever is not verified makes no account', async () => {
+  const one = await signedIn(grid, await person(grid, { isVerified: false }))
+
+  expect((await one.open('/')).at).toBe('/new-account')
+  expect(await one.submit('/new-account', { name: 'Mine' })).toMatchObject({
+    status: 403,
+    text: expect.stringContaining('Verify your address first'),
+  })
+})
+
+test.each([
+  ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Linux'],
+  ['Mozilla/5.0 (Macintosh) AppleWebKit/605 (KHTML, like Gecko) Version/18 Safari/605', 'Safari on macOS'],
+  [
+    'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537 (KHTML, like Gecko) Chrome/140 Safari/537 Edg/140',
+    'Edge on Windows',
+  ],
+  ['curl/8', 'curl/8'],
+])('the browser %s is called %s', async (userAgent, name) => {
+  const one = browser(grid)
+  const csrf = await csrfAt(one, '/sign-in')
+  await one.post('/sign-in', { csrf, email: 'olga@acme.example', password }, { 'User-Agent': userAgent })
+
+  expect((await one.open(`${settings}/sessions`)).text).toContain(`${name} this one`)
+})

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { setUpLink } from '../../../src/grid/people/people.ts'
+import { sessionIdleMs, sessionLifetimeMs } from '../../../src/auth/session.ts'
+import { day, minute } from '../../../src/lib/time.ts'
+import { browser } from '../../support/browse.ts'
+import { rows } from '../../support/database.ts'
+import { emptyGrid, type TestGrid, testGrid } from '../../support/grid.ts'
+
+const password = 'correct horse battery'
+
+test('the link of the first start makes the first account, and works once', async () => {
+  const grid = await emptyGrid()
+  const path = new URL((await setUpLink(grid.store))!).pathname
+  const form = { accountName: 'Acme', name: 'Ann', email: 'Ann@Acme.example', password }
+
+  const page = await browser(grid).submit(path, form)
+
+  expect(page.status).toBe(200)
+  expect(page.at).toMatch(/^\/accounts\//)
+  expect(page.text).toContain('Acme')
+  expect((await browser(grid).open(path)).text).toContain('used already or has expired')
+  expect(await setUpLink(grid.store)).toBeUndefined()
+  expect((await browser(grid).signIn('ann@acme.example', password)).text).toContain('Acme')
+  await grid.close()
+})
+
+test('a second start ends the set-up link of the first, and a day ends them all', async () => {
+  const grid = await emptyGrid()
+  const first = new URL((await setUpLink(grid.store))!).pathname
+  const second = new URL((await setUpLink(grid.store))!).pathname
+
+  expect((await browser(grid).open(first)).status).toBe(400)
+  expect((await browser(grid).open(second)).status).toBe(200)
+  grid.clock.now += day
+  expect((await browser(grid).open(second)).status).toBe(400)
+  await grid.close()
+})
+
+test('two who open the set-up link at once make one account', async () => {
+  const grid = await emptyGrid()
+  const path = new URL((await setUpLink(grid.store))!).pathname
+  const form = (email: string) => ({ accountName: 'Acme', name: 'Ann', email, password })
+
+  const pages = await Promise.all([
+    browser(grid).submit(path, form('ann@acme.example')),
+    browser(grid).submit(path, form('ed@evil.example')),
+  ])
+
+  expect(pages.map(({ status }) => status).sort()).toEqual([200, 400])
+  await grid.close()
+})
+
+let grid: TestGrid
+beforeAll(async () => {
+  grid = await testGrid()
+  await grid.setPassword('ann@acme.example', password)
+})
+afterAll(() => grid.close())
+
+test('signing in leads to where one wanted to go', async () => {
+  const path = `/accounts/${grid.acme.id}`
+  const ann = browser(grid)
+
+  const asked = await ann.open(path)
+  const page = await ann.submit(asked.at, { email: ' ANN@acme.example ', password }, '/sign-in')
+
+  expect(asked.at).toBe(`/sign-in?next=${encodeURIComponent(path)}`)
+  expect(page.at).toBe(path)
+})
+
+test.each([
+  '//evil.example',
+  '/\\evil.example',
+  'https://evil.example',
+  '/\t/evil.example',
+  'javascript:alert(1)',
+  '/%0d%0aX: y',
+  '',
+])('next=%j never leads to another host', async (next) => {
+  const response = await browser(grid).submit(`/sign-in?next=${encodeURIComponent(next)}`, {
+    email: 'ann@acme.example',
+    password,
+  }, '/sign-in')
+
+  expect(response.at).toMatch(/^\/(accounts\/|%0d)/)
+})
+
+test('a wrong password and an unknown address get the same page', async () => {
+  const [wrong, unknown] = await Promise.all([
+    browser(grid).signIn('ann@acme.example', 'not her password'),
+    browser(grid).signIn('nobody@acme.example', 'not her password'),
+  ])
+
+  expect(wrong.status).toBe(401)
+  expect(wrong.text).toContain('The address or the password is wrong.')
+  expect(unknown.text).toBe(wrong.text)
+  expect(unknown.status).toBe(wrong.status)
+})
+
+test('a foreign account is not found, exactly like one that does not exist', async () => {
+  const ann = browser(grid)
+  await ann.signIn('ann@acme.example', password)
+
+  const foreign = await ann.open(`/accounts/${grid.evil.id}`)
+  const missing = await ann.open('/accounts/01999999-9999-7999-8999-999999999999')
+
+  expect(foreign.status).toBe(404)
+  expect(foreign.html).toBe(missing.html)
+})
+
+test('signing out ends the session, also for who kept its cookie', async () => {
+  const ann = browser(grid)
+  await ann.signIn('ann@acme.example', password)
+  const thief = browser(grid)
+  for (const [name, value] of ann.cookies) thief.cookies.set(name, value)
+  const path = `/accounts/${grid.acme.id}`
+  expect((await thief.open(path)).at).toBe(path)
+
+  await ann.submit(path, {}, '/sign-out')
+
+  expect((await thief.open(path)).at).toMatch(/^\/sign-in/)
+})
+
+test('signing in ends the session the browser had, and gives a new cookie', async () => {
+  const ann = browser(grid)
+  await ann.signIn('ann@acme.example', password)
+  const before = new Map(ann.cookies)
+  const stranger = browser(grid)
+  for (const [name, value] of before) stranger.cookies.set(name, value)
+
+  ann.cookies.delete('grid-session')
+  await ann.signIn('ann@acme.example', password)
+
+  expect(ann.cookies.get('grid-session')).not.toBe(before.get('grid-session'))
+})
+
+test('a session ends when it was idle for 12 hours, and is 14 days old at most', async () => {
+  const grid = await testGrid()
+  await grid.setPassword('ann@acme.example', password)
+  const path = `/accounts/${grid.acme.id}`
+  const [idle, busy] = [browser(grid), browser(grid)]
+  const start = grid.clock.now
+  await idle.signIn('ann@acme.example', password)
+  await busy.signIn('ann@acme.example', password)
+  const stays = async (who: typeof busy, at: number) => {
+    grid.clock.now = at
+    const { status } = await who.request(path)
+    // When it was seen is written beside the answer.
+    await rows(grid, 'SELECT 1')
+    return status === 200
+  }
+
+  expect(await stays(idle, start + sessionIdleMs - 1)).toBe(true)
+  expect(await stays(idle, start + 2 * sessionIdleMs - 1)).toBe(false)
+  for (let at = start; at < start + sessionLifetimeMs; at += sessionIdleMs - minute) {
+    expect(await stays(busy, at)).toBe(true)
+  }
+  expect(await stays(busy, start + sessionLifetimeMs - 1)).toBe(true)
+  expect(await stays(busy, start + sessionLifetimeMs)).toBe(false)
+  await grid.close()
+})
+
+const forgeries: [string, Record<string, string>, Record<string, string>][] = [
+  ['no Origin', { Origin: '' }, {}],
+  ['a foreign Origin', { Origin: 'http://evil.example' }, {}],
+  ['another loopback port as Origin', { Origin: 'http://localhost:1' }, {}],
+  ['a cross-site fetch', { 'Sec-Fetch-Site': 'cross-site' }, {}],
+  ['a same-site fetch', { 'Sec-Fetch-Site': 'same-site' }, {}],
+  ['no token', {}, { csrf: '' }],
+  ['a foreign token', {}, { csrf: 'x'.repeat(43) }],
+]
+test.each(forgeries)('a form with %s is refused and does nothing', async (_, headers, fields) => {
+  const ann = browser(grid)
+  await ann.signIn('ann@acme.example', password)
+  const page = await ann.open(`/accounts/${grid.acme.id}`)
+  const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
+
+  const refused = await ann.post('/sign-out', { csrf, ...fields }, headers)
+
+  expect(refused.status).toBe(403)
+  expect((await ann.request(`/accounts/${grid.acme.id}`)).status).toBe(200)
+})
+
+test('a form of another session, and JSON, are refused', async () => {
+  const [ann, other] = [browser(grid), browser(grid)]
+  await ann.signIn('ann@acme.example', password)
+  await other.signIn('ann@acme.example', password)
+  const csrf = (await other.open(`/accounts/${grid.acme.id}`)).html.match(/name="csrf" value="([^"]+)"/)![1]
+
+  expect((await ann.post('/sign-out', { csrf })).status).toBe(403)
+  expect((await ann.post('/sign-out', { csrf }, { 'Content-Type': 'application/json' })).status).toBe(415)
+})
+
+test('a sign-in form is bound to the browser that opened it', async () => {
+  const page = await browser(grid).open('/sign-in')
+  const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
+
+  const forged = await browser(grid).post('/sign-in', { csrf, email: 'ann@acme.example', password })
+
+  expect(forged.status).toBe(403)
+})
+
+test('over HTTPS cookies are Secure and bound to the host', async () => {
+  const grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
+
+  const response = await grid.request('/sign-in')
+
+  expect(response.headers.get('set-cookie')).toMatch(
+    /^__Host-grid-visit=\w{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+  )
+  await grid.close()
+})
