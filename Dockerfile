@@ -5,17 +5,17 @@ RUN npm ci --omit=dev --ignore-scripts
 COPY scripts/build.js ./scripts/
 COPY db ./db
 COPY src ./src
-# What builds the program is not needed to run it.
+# The build tool is not needed at run time.
 RUN npm run build && rm -r node_modules/esbuild node_modules/@esbuild node_modules/.bin/esbuild
 
-# The native part of the database driver needs glibc, so not an Alpine image.
+# No Alpine image: the native part of the database driver needs glibc.
 FROM node:22-slim
 ENV NODE_ENV=production HOST=0.0.0.0 DATABASE_URL=file:/data/grid.db
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json ./
-# exec hands the signals of Docker to node; the volume takes over the owner of /data.
+# exec: node receives the signals of Docker. The volume gets the owner and mode of /data.
 RUN printf '#!/bin/sh\nexec node /app/dist/src/main.js "$@"\n' > /usr/local/bin/agent-grid \
     && chmod 755 /usr/local/bin/agent-grid \
     && mkdir --mode=700 /data \

@@ -146,5 +146,43 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     "statements": [
       "CREATE INDEX `deliveries_returned` ON `deliveries` (`account_id`,`agent_id`,`seq`) WHERE state = 'read' AND returned > 0;"
     ]
+  },
+  {
+    "name": "0006_leases",
+    "hash": "9299baffc5d9950a8db03bf7776d4dbab05e1d6e84b7037ba4eb6e3c131a4106",
+    "createdAt": 1795334400000,
+    "statements": [
+      "DROP TRIGGER wake_calls_are_few;",
+      "DROP TRIGGER key_ends_or_moves;",
+      "DROP TRIGGER key_goes;",
+      "DROP TRIGGER agent_ends;",
+      "DROP TRIGGER grant_ends;",
+      "DROP TRIGGER access_token_ends;",
+      "DROP TRIGGER batch_is_given_back;",
+      "DROP INDEX `deliveries_returned`;",
+      "DROP INDEX `deliveries_batch`;",
+      "ALTER TABLE `open_reads` RENAME TO `leases`;",
+      "ALTER TABLE `leases` RENAME COLUMN `batch_id` TO `id`;",
+      "ALTER TABLE `leases` RENAME COLUMN `instance_id` TO `holder`;",
+      "ALTER TABLE `leases` ADD `expires_at` integer;",
+      "ALTER TABLE `given_back` RENAME TO `lease_releases`;",
+      "ALTER TABLE `lease_releases` RENAME COLUMN `read_at` TO `leased_at`;",
+      "ALTER TABLE `lease_releases` RENAME COLUMN `returned_at` TO `released_at`;",
+      "ALTER TABLE `deliveries` RENAME COLUMN `batch_id` TO `lease_id`;",
+      "ALTER TABLE `deliveries` RENAME COLUMN `returned` TO `release_count`;",
+      "ALTER TABLE `messages` ADD `trial_number` integer;",
+      "ALTER TABLE `instances` RENAME COLUMN `beats` TO `heartbeats`;",
+      "ALTER TABLE `idempotency_keys` RENAME COLUMN `answer` TO `receipt`;",
+      "ALTER TABLE `wake_calls` RENAME TO `wake_signals`;",
+      "CREATE INDEX `deliveries_redelivered` ON `deliveries` (`account_id`,`agent_id`,`seq`) WHERE state = 'read' AND release_count > 0;",
+      "CREATE INDEX `deliveries_lease` ON `deliveries` (`account_id`,`lease_id`) WHERE lease_id IS NOT NULL;",
+      "CREATE TRIGGER wake_signals_are_few AFTER INSERT ON wake_signals\nBEGIN DELETE FROM wake_signals WHERE seq <= NEW.seq - 1000; END;",
+      "CREATE TRIGGER key_is_revoked_or_moved AFTER UPDATE OF revoked_at, account_id ON credentials\nWHEN NEW.agent_id IS NOT NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;",
+      "CREATE TRIGGER key_is_removed AFTER DELETE ON credentials\nWHEN OLD.agent_id IS NOT NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.agent_id); END;",
+      "CREATE TRIGGER agent_is_deleted AFTER UPDATE OF deleted_at ON agents\nWHEN NEW.deleted_at IS NOT NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.id); END;",
+      "CREATE TRIGGER grant_is_revoked AFTER UPDATE OF revoked_at ON oauth_grants\nWHEN NEW.revoked_at IS NOT NULL AND NEW.agent_id IS NOT NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;",
+      "CREATE TRIGGER access_token_is_revoked AFTER UPDATE OF revoked_at ON oauth_tokens\nWHEN NEW.revoked_at IS NOT NULL AND NEW.kind = 'access'\nBEGIN\n  INSERT INTO wake_signals (agent_id) SELECT agent_id FROM oauth_grants\n    WHERE account_id = NEW.account_id AND id = NEW.grant_id AND agent_id IS NOT NULL;\nEND;",
+      "CREATE TRIGGER lease_is_released AFTER UPDATE OF release_count ON deliveries\nWHEN NEW.state = 'unread' AND NOT EXISTS\n  (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND lease_id = OLD.lease_id)\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;"
+    ]
   }
 ]

@@ -1,30 +1,30 @@
 /**
  * Every table of the grid.
  *
- * Account tables carry `account_id` in their key and in every foreign key, so
- * that SQLite itself refuses a row that points into another account. Times are
- * milliseconds since the epoch, ids are UUIDv7 text, aliases are stored bare.
+ * Account tables have `account_id` in their primary key and in every foreign key, so SQLite itself refuses a row that
+ * references another account. Times are milliseconds since the epoch, ids are UUIDv7 text, aliases are stored without
+ * `@`.
  */
 import { sql } from 'drizzle-orm'
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 const flag = (name: string) => integer(name, { mode: 'boolean' })
 
-/** One value per key: `epoch` names this history of the store (reliability: cursors carry it). */
+/** Facts about the database. `epoch` names its history, and cursors contain it. See docs/delivery.md, "Cursors". */
 export const storeFacts = sqliteTable('store_facts', {
   key: text('key').primaryKey(),
   value: text('value').notNull(),
 })
 
 /**
- * The tenants. A provisional account was opened by a signup and belongs to nobody yet; of a merged one the agents
- * went to another account of its owner; of a removed one, which nobody claimed in time, only the ids are left.
+ * The tenants. `provisional`: opened by a signup and not claimed yet. `merged`: claimed, and its agents moved to
+ * another account of the owner. `removed`: not claimed in time; only the ids are left.
  */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
   state: text('state', { enum: ['provisional', 'claimed', 'merged', 'removed'] }).notNull(),
-  /** The normalised address whose further signups land here; null once closed to them. */
+  /** Further signups for this normalized email address join the account; null if it is closed to them. */
   joinEmail: text('join_email'),
   createdAt: integer('created_at').notNull(),
   claimedAt: integer('claimed_at'),
@@ -37,7 +37,7 @@ export const users = sqliteTable('users', {
   id: text('id').primaryKey(),
   email: text('email').notNull(),
   name: text('name').notNull().default(''),
-  /** PHC string; null for people who sign in by a mailed link alone. */
+  /** PHC string; null for users who sign in only by email link. */
   passwordHash: text('password_hash'),
   emailVerifiedAt: integer('email_verified_at'),
   createdAt: integer('created_at').notNull(),
@@ -50,17 +50,17 @@ export const memberships = sqliteTable('memberships', {
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.userId] }), index('memberships_user').on(t.userId)])
 
-/** Who is signed in, in which browser. The cookie holds the session's token; here is its SHA-256. */
+/** Browser sessions. The cookie holds the token of the session, the table only its SHA-256. */
 export const sessions = sqliteTable('sessions', {
   id: text('id').primaryKey(),
   userId: text('user_id').notNull().references(() => users.id),
   tokenHash: text('token_hash').notNull(),
   createdAt: integer('created_at').notNull(),
   lastSeenAt: integer('last_seen_at').notNull(),
-  /** The absolute end; an idle session ends earlier. */
+  /** The absolute expiry; an idle session expires earlier. */
   expiresAt: integer('expires_at').notNull(),
   endedAt: integer('ended_at'),
-  /** What people recognise it by: the browser, as it names itself, and where it signed in from. */
+  /** Shown to the user: the User-Agent header and the client address of the sign-in. */
   userAgent: text('user_agent').notNull().default(''),
   address: text('address').notNull().default(''),
 }, (t) => [
@@ -70,14 +70,14 @@ export const sessions = sqliteTable('sessions', {
   index('sessions_ended').on(t.endedAt).where(sql`ended_at IS NOT NULL`),
 ])
 
-/** One-time links. All but `set_up` prove the mailbox they were sent to. */
+/** One-time links. All but `set_up` are sent by email, and using one verifies the email address. */
 export const links = sqliteTable('links', {
   id: text('id').primaryKey(),
   kind: text('kind', { enum: ['set_up', 'sign_in', 'verify', 'reset', 'change_email', 'claim'] }).notNull(),
   tokenHash: text('token_hash').notNull(),
-  /** Whose it is; null for `set_up`, which makes the first user. */
+  /** Null for `set_up`, which makes the first user, and for `claim`. */
   userId: text('user_id').references(() => users.id),
-  /** The mailbox it was sent to, normalised; null for `set_up`. */
+  /** The normalized email address it was sent to; null for `set_up`. */
   email: text('email'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
@@ -88,7 +88,7 @@ export const links = sqliteTable('links', {
   index('links_expire').on(t.expiresAt),
 ])
 
-/** People asked into an account. Only a user whose proved mailbox is `email` can accept. */
+/** Invitations to an account. Only a user whose verified email address is `email` can accept. */
 export const invitations = sqliteTable('invitations', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
@@ -107,13 +107,13 @@ export const invitations = sqliteTable('invitations', {
   index('invitations_expire').on(t.expiresAt),
 ])
 
-/** Agents that registered themselves: when, from where, for whom, and the claim link they were given. */
+/** Self-registrations of agents, with the claim link that the agent was given. */
 export const signups = sqliteTable('signups', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
-  /** Normalised; nobody has proved it yet. */
+  /** Normalized, and not verified yet. */
   ownerEmail: text('owner_email').notNull(),
-  /** The client's address as counted by the limits: IPv4, or the /64 of IPv6. */
+  /** The client address as limits count it: IPv4, or the /64 of IPv6. */
   address: text('address').notNull(),
   claimTokenHash: text('claim_token_hash').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -123,7 +123,7 @@ export const signups = sqliteTable('signups', {
   index('signups_address').on(t.address, t.createdAt),
 ])
 
-/** What limits count, such as sign-ins and mails: rows of the last day. Who and from where is a SHA-256. */
+/** Events that limits count, such as sign-ins and emails, for a day. `subject` is a SHA-256 of the user or address. */
 export const attempts = sqliteTable('attempts', {
   id: text('id').primaryKey(),
   kind: text('kind').notNull(),
@@ -137,19 +137,19 @@ export const attempts = sqliteTable('attempts', {
 export const agents = sqliteTable('agents', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
-  /** Unique over all accounts, for ever: a deleted agent's alias stays reserved for its account. */
+  /** Unique over all accounts: the alias of a deleted agent stays reserved for its account. */
   alias: text('alias').notNull(),
   type: text('type', { enum: ['mcp', 'a2a', 'human'] }).notNull(),
   visibility: text('visibility', { enum: ['private', 'public'] }).notNull(),
   accessPolicy: text('access_policy', { enum: ['auto_approve', 'allow_list', 'block_list'] }).notNull(),
   description: text('description').notNull().default(''),
   remoteUrl: text('remote_url'),
-  /** What the remote agent wants as bearer token: AES-256-GCM, never answered. */
+  /** The bearer token for the remote agent: AES-256-GCM, and in no response. */
   encryptedToken: text('encrypted_token'),
   tokenIv: text('token_iv'),
   tokenAuthTag: text('token_auth_tag'),
   tokenKeyId: text('token_key_id'),
-  /** The signup that made it; null when a person or a script of the account did. */
+  /** The signup that created it; null if a user or an admin key of the account did. */
   signupId: text('signup_id'),
   createdAt: integer('created_at').notNull(),
   deletedAt: integer('deleted_at'),
@@ -157,14 +157,14 @@ export const agents = sqliteTable('agents', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.signupId], foreignColumns: [signups.accountId, signups.id] }),
-  // A live alias is unique; its account may create the agent anew after deletion.
+  // Only among live agents: the account may create an agent with the alias of a deleted one.
   uniqueIndex('agents_live_alias').on(t.alias).where(sql`deleted_at IS NULL`),
   index('agents_alias').on(t.alias),
   index('agents_of_account').on(t.accountId, t.alias).where(sql`deleted_at IS NULL`),
   index('agents_public').on(t.alias).where(sql`visibility = 'public' AND deleted_at IS NULL`),
 ])
 
-/** Who of other accounts may (`allow_list`) or may not (`block_list`) write to a public agent. */
+/** The agents of other accounts that may (`allow_list`) or may not (`block_list`) write to a public agent. */
 export const agentAccess = sqliteTable('agent_access', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -174,7 +174,7 @@ export const agentAccess = sqliteTable('agent_access', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
-/** The allowance of an agent that signed up by itself; no row means no limit. */
+/** The message allowance of an agent that registered itself. An agent without a row has no limit. */
 export const trials = sqliteTable('trials', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -194,8 +194,8 @@ export const credentials = sqliteTable('credentials', {
   /** The agent of an agent key. */
   agentId: text('agent_id'),
   /**
-   * The person behind a key: who made the admin key, or let in the OAuth client that fetched the agent key. It works
-   * while their role allows that. Null: made on the command line, or of an agent by itself or by an admin.
+   * The user who created the admin key, or whose OAuth client fetched the agent key. The key works while the role of
+   * that user allows it. Null for keys created on the command line, by signup or by an admin for an agent.
    */
   userId: text('user_id').references(() => users.id),
   name: text('name').notNull().default(''),
@@ -266,7 +266,7 @@ export const guardrails = sqliteTable('guardrails', {
   action: text('action', { enum: ['block', 'redact', 'flag'] }).notNull(),
   onFailure: text('on_failure', { enum: ['closed', 'open'] }).notNull(),
   enabled: flag('enabled').notNull().default(true),
-  /** AES-256-GCM, never answered; `tokenKeyId` names the key of the ring. */
+  /** AES-256-GCM, and in no response. `tokenKeyId` names the key of the key ring. */
   encryptedToken: text('encrypted_token'),
   tokenIv: text('token_iv'),
   tokenAuthTag: text('token_auth_tag'),
@@ -279,7 +279,7 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   agentId: text('agent_id').notNull(),
   guardrailId: text('guardrail_id').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound', 'both'] }).notNull(),
-  /** Overrides the guardrail's own action for this agent. */
+  /** Overrides the action of the guardrail for this agent. */
   action: text('action', { enum: ['block', 'redact', 'flag'] }),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.guardrailId] }),
@@ -288,7 +288,7 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   index('agent_guardrails_guardrail').on(t.accountId, t.guardrailId, t.agentId),
 ])
 
-/** What was sent. A message lives in its sender's account; recipients hold deliveries that point to it. */
+/** Sent messages. A message belongs to the account of its sender; deliveries reference it. */
 export const messages = sqliteTable('messages', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
@@ -302,24 +302,26 @@ export const messages = sqliteTable('messages', {
   body: text('body').notNull(),
   replyToMessageId: text('reply_to_message_id'),
   conversationId: text('conversation_id'),
-  /** The A2A side of a message that came that way (`messageId`, `parts`, `metadata` …); otherwise null. */
+  /** The A2A fields of a message received over A2A (`messageId`, `parts`, `metadata` …); otherwise null. */
   a2a: text('a2a', { mode: 'json' }),
   flagged: flag('flagged').notNull().default(false),
   createdAt: integer('created_at').notNull(),
+  /** The number of the message in the trial of its sender: 1, 2, 3 …; null for a sender without a trial. */
+  trialNumber: integer('trial_number'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.fromAgentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
-  // An answer may come from another account, so the id stands alone.
+  // A reply may come from another account, so the index has no account.
   index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
-  // How much is sent per hour is counted without reading messages.
+  // For counting messages per hour in the index alone.
   index('messages_sent').on(t.accountId, t.createdAt),
 ])
 
 /**
- * One row per message and recipient: the recipient's mailbox. It has two ends,
- * the recipient's account (`account_id`) and the sender's, and each sees it from its own.
- * `seq` is the one order of every mailbox: the order of storing.
+ * One row per message and recipient: the inbox of the recipient. A delivery belongs to the account of the recipient
+ * (`account_id`); the account of the sender reads it by `sender_account_id`. `seq` is the order of storing, and orders
+ * every inbox.
  */
 export const deliveries = sqliteTable('deliveries', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
@@ -328,69 +330,73 @@ export const deliveries = sqliteTable('deliveries', {
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   state: text('state', { enum: ['unread', 'read', 'parked'] }).notNull(),
-  /** Length of what a reader gets (text and A2A parts), so that a batch can be cut to a budget without reading it. */
+  /** UTF-16 units of text and A2A fields, so that a read can respect its limit without loading messages. */
   chars: integer('chars').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** When it left `unread`: handed out, or parked. */
+  /** When it left `unread`: it was leased or parked. */
   readAt: integer('read_at'),
-  /** The `read_messages` call that handed it out. */
-  batchId: text('batch_id'),
-  /** How often it was handed out and given back. */
-  returned: integer('returned').notNull().default(0),
-  /** When a read or a stream that waited was told of it. Null: nobody waited, or it was found before. */
+  /** The lease, also after it was acked. */
+  leaseId: text('lease_id'),
+  /** How many leases of this delivery were released. */
+  releaseCount: integer('release_count').notNull().default(0),
+  /** When a waiting read or stream was woken for it; null if none was waiting, or a read took it first. */
   wokenAt: integer('woken_at'),
 }, (t) => [
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
   uniqueIndex('deliveries_message').on(t.messageId, t.senderAccountId, t.accountId, t.agentId),
-  // Two halves of one mailbox. A full index beside them would win the planner and filter the whole history.
+  // The two halves of an inbox. The planner would prefer a full index, and filter the whole history.
   index('deliveries_unread').on(t.accountId, t.agentId, t.seq, t.chars).where(sql`state = 'unread'`),
   index('deliveries_read').on(t.accountId, t.agentId, t.seq).where(sql`state = 'read'`),
-  // What reached nobody at first and was handed out again: few rows, among which the newest hand-out may be.
-  index('deliveries_returned').on(t.accountId, t.agentId, t.seq).where(sql`state = 'read' AND returned > 0`),
-  index('deliveries_batch').on(t.accountId, t.batchId).where(sql`batch_id IS NOT NULL`),
+  // Messages that were released and then leased again. They are few, and the newest lease may be among them.
+  index('deliveries_redelivered').on(t.accountId, t.agentId, t.seq).where(sql`state = 'read' AND release_count > 0`),
+  index('deliveries_lease').on(t.accountId, t.leaseId).where(sql`lease_id IS NOT NULL`),
 ])
 
-/** Hand-outs whose answer is under way. What a process leaves here when it dies is given back. Few rows at any time. */
-export const openReads = sqliteTable('open_reads', {
+/**
+ * Leases in flight: messages that a reader has and that are not acked yet. A lease that is neither acked nor released
+ * ends with the process that holds it, or when it expires. There are few rows at any time.
+ */
+export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
-  batchId: text('batch_id').notNull(),
-  /** The process that answers. */
-  instanceId: text('instance_id').notNull(),
+  id: text('id').notNull(),
+  /** The process that sends the response; on a remote database a row of `instances`. */
+  holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
+  /** When the lease expires; null if it ends only with its holder. */
+  expiresAt: integer('expires_at'),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.batchId] }),
+  primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
-/** Processes that serve one remote database. `beats` rises while a process lives; others watch that it does. */
+/** The processes that serve a remote database. `heartbeats` rises while a process lives; the others watch it. */
 export const instances = sqliteTable('instances', {
   id: text('id').primaryKey(),
-  beats: integer('beats').notNull(),
+  heartbeats: integer('heartbeats').notNull(),
   createdAt: integer('created_at').notNull(),
 })
 
 /**
- * Agents whose waits and streams must look again for another reason than new mail: a credential ended, the agent was
- * deleted or moved, mail was given back. Triggers write it, whoever makes the change, and keep the newest 1,000 rows.
+ * Signals that wake the waits and streams of an agent for a reason other than a new message: a credential ended, the
+ * agent was deleted or moved, or a lease was released. Triggers write these rows and keep the newest 1,000 of them.
  */
-export const wakeCalls = sqliteTable('wake_calls', {
+export const wakeSignals = sqliteTable('wake_signals', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   agentId: text('agent_id').notNull(),
 })
 
-/** Hand-outs of one delivery that reached nobody, for the timeline of the message. The last one is in `deliveries`. */
-export const givenBack = sqliteTable('given_back', {
+/** Released leases of one delivery, for the timeline of the message. The newest lease is in `deliveries`. */
+export const leaseReleases = sqliteTable('lease_releases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   /** 1 for the first. */
   n: integer('n').notNull(),
-  /** When it was handed out. */
-  readAt: integer('read_at').notNull(),
-  returnedAt: integer('returned_at').notNull(),
+  leasedAt: integer('leased_at').notNull(),
+  releasedAt: integer('released_at').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.messageId, t.senderAccountId, t.accountId, t.agentId, t.n] }),
   foreignKey({
@@ -399,7 +405,7 @@ export const givenBack = sqliteTable('given_back', {
   }),
 ])
 
-/** Sends that may be repeated: the same key of the same agent is the same send. Kept 7 days. */
+/** The idempotency keys of sends: a repeated key of an agent is the same send. Kept for 7 days. */
 export const idempotencyKeys = sqliteTable('idempotency_keys', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -407,8 +413,8 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
   requestHash: text('request_hash').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** JSON: what the send told beyond the message, and every repeat tells again. */
-  answer: text('answer'),
+  /** The receipt of the send as JSON; a repeat gets the same one. */
+  receipt: text('receipt'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.key] }),
   foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
@@ -417,8 +423,8 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
 ])
 
 /**
- * The account activity log: one row per admin call. Append-only (triggers refuse
- * the rest) and chained: `hash` covers the row and the hash of the row before it.
+ * The account activity log: one row per admin call. It is append-only (triggers refuse updates and deletes) and
+ * chained: `hash` covers the row and the hash of the previous row.
  */
 export const activity = sqliteTable('activity', {
   accountId: text('account_id').notNull().references(() => accounts.id),
@@ -430,19 +436,19 @@ export const activity = sqliteTable('activity', {
   actorType: text('actor_type').notNull(),
   userId: text('user_id'),
   credentialId: text('credential_id'),
-  /** `admin_key`, `oauth` or, of a person on the web, `session`; otherwise null. */
+  /** `admin_key`, `oauth` or, for a user in the browser, `session`; otherwise null. */
   credentialKind: text('credential_kind'),
   tool: text('tool').notNull(),
   /** JSON, without secrets. */
   arguments: text('arguments').notNull(),
-  /** `ok`, or the code of the error. */
+  /** `ok`, or the error code. */
   outcome: text('outcome').notNull(),
   requestId: text('request_id'),
   previousHash: text('previous_hash').notNull(),
   hash: text('hash').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.n] }),
-  // One for each way to filter: the newest rows of one tool, person or credential, what was refused, and a time.
+  // One for each filter: tool, user, credential, errors, and time.
   index('activity_tool').on(t.accountId, t.tool, t.n),
   index('activity_user').on(t.accountId, t.userId, t.n).where(sql`user_id IS NOT NULL`),
   index('activity_credential').on(t.accountId, t.credentialId, t.n).where(sql`credential_id IS NOT NULL`),
@@ -451,11 +457,11 @@ export const activity = sqliteTable('activity', {
 ])
 
 /**
- * OAuth clients: those that registered themselves (RFC 7591), and those whose `client_id` is the address of
- * their own document. Nobody vouches for either.
+ * OAuth clients: those that registered themselves (RFC 7591), and those whose `client_id` is the URL of their metadata
+ * document. Neither kind is verified.
  */
 export const oauthClients = sqliteTable('oauth_clients', {
-  /** A UUID, or the address of the document. */
+  /** A UUID, or the URL of the document. */
   id: text('id').primaryKey(),
   kind: text('kind', { enum: ['registered', 'document'] }).notNull(),
   name: text('name').notNull(),
@@ -464,12 +470,12 @@ export const oauthClients = sqliteTable('oauth_clients', {
   authMethod: text('auth_method', { enum: ['none', 'client_secret_post', 'client_secret_basic'] }).notNull(),
   /** SHA-256; null for public clients. */
   secretHash: text('secret_hash'),
-  /** Who registered it, as counted by the limits; null for documents. */
+  /** The client address that registered it, as limits count it; null for documents. */
   address: text('address'),
   createdAt: integer('created_at').notNull(),
   /** When it last got a token. */
   lastUsedAt: integer('last_used_at'),
-  /** Until when a person may be asked by this copy of a document; null for registrations. */
+  /** Until when this copy of a document may be used on a consent page; null for registrations. */
   freshUntil: integer('fresh_until'),
   expiresAt: integer('expires_at').notNull(),
 }, (t) => [
@@ -478,32 +484,33 @@ export const oauthClients = sqliteTable('oauth_clients', {
   index('oauth_clients_expires').on(t.expiresAt),
 ])
 
-/** Consent pages that wait for an answer: the validated request, and what the person was shown to choose from. */
+/** Authorization requests on a consent page: the validated request, and the choices shown to the user. */
 export const oauthRequests = sqliteTable('oauth_requests', {
   /** SHA-256 of the one-time handle in the form. */
   handleHash: text('handle_hash').primaryKey(),
-  /** SHA-256 of what the page's own cookie holds. */
+  /** SHA-256 of the value of the consent cookie. */
   cookieHash: text('cookie_hash').notNull(),
   sessionId: text('session_id').notNull(),
   userId: text('user_id').notNull().references(() => users.id),
   clientId: text('client_id').notNull(),
   clientName: text('client_name').notNull(),
   redirectUri: text('redirect_uri').notNull(),
-  /** The client's own; null when it sent none. */
+  /** The `state` parameter of the client; null if it sent none. */
   state: text('state'),
   codeChallenge: text('code_challenge').notNull(),
   resource: text('resource').notNull(),
-  /** JSON: the entries, and the accounts a new agent can be made in. */
+  /** JSON: the entries of the picker, and the accounts in which a new agent can be created. */
   choices: text('choices').notNull(),
   expiresAt: integer('expires_at').notNull(),
   usedAt: integer('used_at'),
-  /** What came of it; null after a refusal. */
+  /** The grant that the user gave; null after a refusal. */
   grantId: text('grant_id'),
 }, (t) => [index('oauth_requests_user').on(t.userId, t.expiresAt), index('oauth_requests_expires').on(t.expiresAt)])
 
 /**
- * What a person let a client do, in one account: act as an agent, or administer it. The code by which the client
- * collects it is part of it; until then it is nothing. It lives with the person's membership and the agent.
+ * What a user authorized a client to do in one account: act as an agent, or administer the account. Includes the
+ * authorization code, before whose exchange the grant has no effect. It is live only while the membership of the user
+ * and the agent are.
  */
 export const oauthGrants = sqliteTable('oauth_grants', {
   accountId: text('account_id').notNull().references(() => accounts.id),
@@ -511,9 +518,9 @@ export const oauthGrants = sqliteTable('oauth_grants', {
   id: text('id').notNull(),
   userId: text('user_id').notNull().references(() => users.id),
   clientId: text('client_id').notNull(),
-  /** As the person saw it. */
+  /** As shown to the user. */
   clientName: text('client_name').notNull(),
-  /** Null: the account's admin. */
+  /** Null for a grant to administer the account. */
   agentId: text('agent_id'),
   scope: text('scope', { enum: ['admin', 'agent:use'] }).notNull(),
   resource: text('resource').notNull(),
@@ -525,7 +532,7 @@ export const oauthGrants = sqliteTable('oauth_grants', {
   /** The refresh token that the code was exchanged for. */
   codeTakenBy: text('code_taken_by'),
   createdAt: integer('created_at').notNull(),
-  /** Its last end, however often it is refreshed. */
+  /** The absolute expiry, which a refresh does not extend. */
   expiresAt: integer('expires_at').notNull(),
   lastUsedAt: integer('last_used_at'),
   revokedAt: integer('revoked_at'),
@@ -540,20 +547,20 @@ export const oauthGrants = sqliteTable('oauth_grants', {
   index('oauth_grants_uncollected').on(t.codeExpiresAt).where(sql`code_used_at IS NULL`),
 ])
 
-/** Access and refresh tokens of a grant, the family. Only their SHA-256 is stored. */
+/** Access and refresh tokens of a grant: one token family. Only their SHA-256 is stored. */
 export const oauthTokens = sqliteTable('oauth_tokens', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   grantId: text('grant_id').notNull(),
   kind: text('kind', { enum: ['access', 'refresh'] }).notNull(),
   hash: text('hash').notNull(),
-  /** The refresh token it was made for; null for those made for the code. */
+  /** The refresh token it was issued for; null for those issued for the code. */
   parentId: text('parent_id'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
   /** First use of a refresh token. */
   usedAt: integer('used_at'),
-  /** The newest refresh token made for it. */
+  /** The newest refresh token issued for it. */
   successorId: text('successor_id'),
   revokedAt: integer('revoked_at'),
 }, (t) => [

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Builds a program of ours for Node into one file, which starts in less than half the time that it takes to compile each
- * file while it loads, and serves with less processor. This is JavaScript, since Node 20 runs nothing else alone.
+ * Builds a TypeScript program into one file for Node. It starts in less than half the time of compiling each file while
+ * it loads, and needs less processor time. This file is JavaScript, because Node 20 cannot run TypeScript.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
@@ -10,12 +10,12 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Whatever the program: how it is built, and with which version of esbuild. */
-const always = ['scripts/build.js', 'package.json']
+/** Inputs of every build: how it works, and the version of esbuild. */
+const commonInputs = ['scripts/build.js', 'package.json']
 
 /**
- * Build `program`, the path of a TypeScript file in the repository, unless the file that stands in `dist/` was made of
- * the same sources. Resolves to its path. Packages stay outside. Any number of processes may do this at once.
+ * Build `program`, the path of a TypeScript file in the repository, unless the file in `dist/` was built from the same
+ * sources. Resolves to the path of the built file. Packages are not included. Several processes may build at once.
  *
  * @param {string} program
  */
@@ -24,7 +24,7 @@ export async function build(program) {
   if (isFresh(file)) return file
 
   const startedAt = Date.now()
-  // Most starts build nothing, and then do without it.
+  // Dynamic, because most starts need no build.
   const esbuild = await import('esbuild')
   const { outputFiles: [{ text }], metafile } = await esbuild.build({
     absWorkingDir: root,
@@ -34,25 +34,25 @@ export async function build(program) {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    // Not what a folder above may say.
+    // Ignore a tsconfig of a parent folder.
     tsconfigRaw: {},
-    // A stack names functions, which stand in the file below the path of their source: not worth the 15 MiB and the
-    // tenth of a second that Node takes for a source map.
+    // Stack traces name functions, and the file has them under the path of their source. A source map would cost
+    // Node 15 MiB and a tenth of a second.
     sourcemap: false,
     metafile: true,
     write: false,
   })
   await esbuild.stop()
-  const inputs = [...always, ...Object.keys(metafile.inputs)]
+  const inputs = [...commonInputs, ...Object.keys(metafile.inputs)]
   const hash = hashOf(inputs)
-  // What was changed meanwhile may be in it or not: then the next start builds again.
-  const isSure = inputs.every((input) => statSync(join(root, input)).mtimeMs < startedAt)
-  put(file, `${text}// ${JSON.stringify({ hash: isSure ? hash : '', inputs })}\n`)
+  // A source that changed during the build may be in the file or not. Without a hash the next start builds again.
+  const isConsistent = inputs.every((input) => statSync(join(root, input)).mtimeMs < startedAt)
+  writeAtomically(file, `${text}// ${JSON.stringify({ hash: isConsistent ? hash : '', inputs })}\n`)
   return file
 }
 
 /**
- * Its last line says what it was made of.
+ * Whether the file was built from the current sources: its last line lists them with a hash.
  *
  * @param {string} file
  */
@@ -62,7 +62,7 @@ function isFresh(file) {
     const { hash, inputs } = JSON.parse(built.slice(built.lastIndexOf('\n// ') + 4))
     return hash === hashOf(inputs)
   } catch {
-    // It was never built, or one of its sources is gone.
+    // It was never built, or a source was deleted.
     return false
   }
 }
@@ -75,12 +75,12 @@ function hashOf(inputs) {
 }
 
 /**
- * Whole or not at all: another process may be reading it.
+ * Write the whole file at once, because another process may read it.
  *
  * @param {string} file
  * @param {string} text
  */
-function put(file, text) {
+function writeAtomically(file, text) {
   const temporary = `${file}.${randomUUID()}`
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(temporary, text)

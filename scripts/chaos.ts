@@ -1,4 +1,7 @@
-/** `npm run chaos`: three processes on one libsql-server under load and random kills, longer than `npm test` does it. */
+/**
+ * `npm run chaos`: runs the chaos test (three processes on one libsql-server, load, random kills) longer than `npm
+ * test`.
+ */
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -6,7 +9,7 @@ import { parseArgs } from 'node:util'
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
-    /** Decides when what is killed; a run prints its own. */
+    /** Determines what is killed when. Each run prints its seed. */
     seed: { type: 'string' },
     runtime: { type: 'string', default: 'node,deno,bun' },
   },

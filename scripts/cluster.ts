@@ -1,4 +1,4 @@
-/** `npm run cluster`: three processes of the grid on one libsql-server behind one address, until Ctrl-C. */
+/** `npm run cluster`: runs three processes of the grid on one libsql-server behind one URL, until Ctrl-C. */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { type Cluster, startCluster } from './cluster/cluster.ts'
@@ -6,18 +6,18 @@ import { type Runtime, runtimes } from './runtime.ts'
 
 const usage = `npm run cluster -- [--folder ./data/cluster] [--port 8787] [--instances 3] [--runtime node]
 
-  --folder     data, keys and logs; they stay when the cluster stops
-  --port       the one address of all instances
-  --instances  1 to 4: a libsql-server stalls under more
-  --runtime    node, deno or bun, or several with commas: the instances take them in turn`
+  --folder     for data, keys and logs, which are kept when the cluster stops
+  --port       the port of the proxy in front of the instances
+  --instances  1 to 4; a libsql-server stalls with more
+  --runtime    node, deno or bun; several, comma-separated, are used in turn`
 
-interface Options {
+interface ClusterArguments {
   folder: string
   port: number
   runtimes: Runtime[]
 }
 
-function readOptions(): Options {
+function readArguments(): ClusterArguments {
   const { values } = parseArgs({
     options: {
       folder: { type: 'string', default: './data/cluster' },
@@ -31,7 +31,7 @@ function readOptions(): Options {
   if (!Number.isInteger(count) || count < 1 || count > 4) throw new Error('--instances takes a number from 1 to 4')
   const names = values.runtime.split(',').map((text) => {
     const name = runtimes.find((name) => name === text)
-    if (!name) throw new Error(`"${text}" is none of ${runtimes.join(', ')}`)
+    if (!name) throw new Error(`"${text}" is not one of ${runtimes.join(', ')}`)
     return name
   })
   return { folder: values.folder, port, runtimes: Array.from({ length: count }, (_, i) => names[i % names.length]) }
@@ -44,12 +44,12 @@ function greeting({ url, databaseUrl, instances }: Cluster, folder: string): str
     ...instances.map(({ name, runtime, pid, port }) => `  ${name}  ${runtime}, process ${pid()}, port ${port}`),
     `  Database    ${databaseUrl}, data and logs in ${folder}`,
     '',
-    'End one with kill -9 and go on using the address: it is started again, and nothing that was acknowledged is lost.',
+    'Try kill -9 on a process while you use the grid: it is restarted, and no acknowledged message is lost.',
     '',
-    'Put an agent on the grid:',
+    'Register an agent:',
     `  curl ${url}/api/v1/agentic-signup -H 'Content-Type: application/json' \\`,
     `    -d '{"owner_email":"you@example.com","alias":"my-agent"}'`,
-    'Make an account, whose agents have no trial limits:',
+    'Create an account, whose agents have no trial limits:',
     `  DATABASE_URL=${databaseUrl} BASE_URL=${url} \\`,
     '    npm run -s grid -- create-account --name Acme --owner-email you@example.com',
     '',
@@ -58,9 +58,9 @@ function greeting({ url, databaseUrl, instances }: Cluster, folder: string): str
 }
 
 async function main(): Promise<void> {
-  let options: Options
+  let options: ClusterArguments
   try {
-    options = readOptions()
+    options = readArguments()
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${usage}`)
     process.exit(2)
@@ -71,7 +71,7 @@ async function main(): Promise<void> {
   try {
     const cluster = await startCluster({
       ...options,
-      // What the operator sets holds for all; what makes them a cluster is ours.
+      // These settings of the operator apply to all instances. The cluster sets the others.
       env: settingsOf(process.env),
       onEvent: (text) => console.log(text),
       detached: true,
@@ -87,7 +87,7 @@ async function main(): Promise<void> {
   process.exit()
 }
 
-/** Settings of the grid that have nothing to do with where it runs. */
+/** The settings that do not depend on the cluster. */
 function settingsOf(env: NodeJS.ProcessEnv): Record<string, string | undefined> {
   const names = ['GRID_KEYS', 'SIGNUP_PER_HOUR', 'SIGNUP_JOIN', 'RESERVED_ALIASES', 'ALLOWED_ORIGINS', 'LOG_LEVEL']
   return Object.fromEntries(names.flatMap((name) => env[name] === undefined ? [] : [[name, env[name]]]))

@@ -1,22 +1,24 @@
-/** `npm run dev`: a seeded grid in data/, served with watch, and a ready MCP configuration for it. */
+/**
+ * `npm run dev`: serves a grid with example data in `data/`, restarts it on changes, and prints an MCP configuration.
+ */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { readConfig } from '../src/config.ts'
-import { commandLine } from './runtime.ts'
+import { runtimeCommand } from './runtime.ts'
 
 const keysFile = 'data/dev-keys.json'
 
-/** Keys by the name under which an MCP client sees the grid. */
+/** The keys, by the name of the MCP server in the configuration. */
 type Keys = Record<'alice' | 'bob' | 'admin', string>
 
-// A restart waits until the process before it has released the file.
+// After a restart, the new process waits until the old one has released the file.
 const env = { DATABASE_URL: 'file:./data/dev.db', LOCK_WAIT: '15', ...process.env }
 
 printConfiguration(existsSync(keysFile) ? JSON.parse(readFileSync(keysFile, 'utf8')) : seed())
 serve()
 
-/** Account Acme with alice, bob and #general. Their keys stay in `data/`, which git ignores. */
+/** Create the account Acme with @alice, @bob and #general. The keys are stored in `data/`, which git ignores. */
 function seed(): Keys {
   const acme = command('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
   const inAcme = ['--account', acme.account_id]
@@ -31,11 +33,11 @@ function seed(): Keys {
 }
 
 function command(...words: string[]): Record<string, string> {
-  const [node, ...args] = [...commandLine('node'), 'src/main.ts', ...words, '--json']
+  const [node, ...args] = [...runtimeCommand('node'), 'src/main.ts', ...words, '--json']
   const { stdout, stderr } = spawnSync(node, args, { env, encoding: 'utf8' })
   const result = JSON.parse(stdout || JSON.stringify({ error: { message: stderr } }))
   if (!result.error) return result
-  throw new Error(`Seeding failed at ${words[0]}: ${result.error.message} To begin anew, remove data/dev.db*.`)
+  throw new Error(`Seeding failed at ${words[0]}: ${result.error.message} To start over, delete data/dev.db*.`)
 }
 
 function printConfiguration(keys: Keys): void {
@@ -44,7 +46,7 @@ function printConfiguration(keys: Keys): void {
     name,
     { type: 'http', url, headers: { Authorization: `Bearer ${key}` } },
   ])
-  console.log('Account Acme: @alice and @bob in #general. As an MCP configuration:\n')
+  console.log('The account Acme has @alice and @bob in #general. MCP configuration:\n')
   console.log(`${JSON.stringify({ mcpServers: Object.fromEntries(entries) }, null, 2)}\n`)
 }
 

@@ -1,12 +1,12 @@
 /**
- * `npm run migration -- NAME`: the SQL that brings the last schema to `db/schema.ts`, and `db/migrations.ts`, which
- * carries all SQL, so that nothing reads files at run time.
+ * `npm run migration -- NAME`: writes the SQL that migrates the last schema to `db/schema.ts`, and `db/migrations.ts`,
+ * which contains the SQL of all migrations, so that no files are read at run time.
  */
 import { execFileSync } from 'node:child_process'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { readdirSync, writeFileSync } from 'node:fs'
 
-/** The text of `db/migrations.ts` for the SQL files in `db/migrations`. */
+/** The text of `db/migrations.ts`, from the SQL files in `db/migrations`. */
 export function migrationsModule(): string {
   const names = readdirSync('db/migrations').filter((name) => name.endsWith('.sql')).sort()
   const steps = readMigrationFiles({ migrationsFolder: 'db/migrations' }).map((step, i) => ({

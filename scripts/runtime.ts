@@ -1,8 +1,8 @@
 /**
- * The three runtimes, and running a program on Deno or Bun: `tsx scripts/runtime.ts bun src/main.ts serve`.
+ * The three runtimes. Runs a program on Deno or Bun: `tsx scripts/runtime.ts bun src/main.ts serve`.
  *
- * With install scripts off, as `.npmrc` says, the binaries stay in the packages of
- * the platform, and `.bin/bun` only prints an error.
+ * Install scripts are off (`.npmrc`), so the binaries are only in the packages of the platform, and `.bin/bun` just
+ * prints an error.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
@@ -15,7 +15,7 @@ export type OtherRuntime = 'deno' | 'bun'
 export type Runtime = 'node' | OtherRuntime
 export const runtimes: readonly Runtime[] = ['node', 'deno', 'bun']
 
-/** The path of a runtime's binary: from npm, or from PATH. Throws when there is none. */
+/** The path of a runtime's binary, from npm or PATH. Throws if there is none. */
 export function runtimeBinary(name: OtherRuntime): string {
   const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
   const arch = { deno: process.arch, bun: process.arch === 'arm64' ? 'aarch64' : process.arch }[name]
@@ -33,11 +33,11 @@ export function runtimeBinary(name: OtherRuntime): string {
 }
 
 /**
- * The words that start a TypeScript program of ours, whose path in the repository and arguments follow: on Node as
- * `npm start` does. On Deno it gets the least permissions that the grid needs: writing only in the folder of
- * `databaseUrl`, if that is a file.
+ * The command that runs a TypeScript program of this repository. The caller appends its path and arguments. On Node
+ * the program is built as by `npm start`. On Deno it gets the least permissions that the grid needs: it may write only
+ * in the folder of `databaseUrl`, if that is a file.
  */
-export function commandLine(runtime: Runtime, databaseUrl = ''): string[] {
+export function runtimeCommand(runtime: Runtime, databaseUrl = ''): string[] {
   if (runtime === 'node') return [process.execPath, fileURLToPath(new URL('node.js', import.meta.url))]
   if (runtime === 'bun') return [runtimeBinary('bun')]
   const folder = databaseUrl.startsWith('file:') ? join(databaseUrl.slice('file:'.length), '..') : undefined
@@ -54,12 +54,12 @@ export function commandLine(runtime: Runtime, databaseUrl = ''): string[] {
   ]
 }
 
-/** The stubs that npm leaves where a binary should be are small scripts. */
+/** The placeholders that npm installs instead of a binary are small scripts. */
 function isBinary(path: string): boolean {
   return existsSync(path) && statSync(path).size > 1_000_000
 }
 
-/** Run it with our streams; signals and the exit code go through. */
+/** Run a program with our streams. Forwards signals and the exit code. */
 function run(name: OtherRuntime, args: string[]): void {
   const child = spawn(runtimeBinary(name), args, { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
@@ -69,5 +69,5 @@ function run(name: OtherRuntime, args: string[]): void {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [name, ...args] = process.argv.slice(2)
   if (name === 'deno' || name === 'bun') run(name, args)
-  else throw new Error('Say which runtime: tsx scripts/runtime.ts deno|bun PROGRAM ARGUMENTS')
+  else throw new Error('Usage: tsx scripts/runtime.ts deno|bun PROGRAM ARGUMENTS')
 }

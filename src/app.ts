@@ -3,12 +3,13 @@ import { type Context, Hono } from 'hono'
 import { agentCard, cardPaths } from './a2a/agent-card.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
-import { bearer, keysOnly } from './auth/bearer.ts'
-import { sessions } from './auth/session.ts'
-import { type AppEnv, edge, servedOrigins } from './edge.ts'
+import { createAuthenticator, keysOnly } from './auth/bearer.ts'
+import { createSessions } from './auth/session.ts'
+import { edge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
-import { clientAddress } from './lib/address.ts'
-import { Answers } from './lib/response-headers.ts'
+import { clientAddress } from './lib/client-address.ts'
+import { publicCors } from './lib/cors.ts'
+import { ResponseHeaders } from './lib/response-headers.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
 import { oauthApiKey } from './oauth/api-key.ts'
 import { authorizePage } from './oauth/authorize.ts'
@@ -22,92 +23,96 @@ import { resourceReader } from './oauth/resources.ts'
 import { revokeToken } from './oauth/revoke.ts'
 import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
+import type { AppEnv, Handler, RequestContext } from './request-context.ts'
 import { live, ready } from './rest/health.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
 import { assets, serveAsset } from './web/assets.ts'
-import { web } from './web/web.ts'
+import { createWebApp } from './web/web.ts'
 import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
+
+/** A method, or `ALL`; the paths; and what answers them. */
+type Route = [method: string, paths: string | readonly string[], handler: Handler]
 
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
-  const authenticate = bearer(store)
-  const app = new Hono<AppEnv>({ strict: true })
-  const address = (c: Context<AppEnv>) =>
-    clientAddress(c.env.remoteAddress, c.req.header('x-forwarded-for') ?? null, deps.config.trustedProxies)
+  const { config, log } = deps
+  const origins = servedOrigins(config)
+  const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
-  const origins = servedOrigins(deps.config)
-  const people = sessions(store, origins)
-  const answers = new Answers(origins.every((origin) => origin.startsWith('https:')))
-  app.use(edge(deps, answers))
-
-  const resources = protectedResources(origins, deps.config.appUrl)
-  const mcp = mcpGrid(authenticate, answers, deps, resources.metadataUrl)
-  const mcpForSignup = mcpSignup(store, answers)
-  app.all('/mcp/v1/grid', (c) => mcp(c.req.raw, c.get('requestId'), c.env.delivered))
-  app.all('/api/v1/grid', (c) => mcp(c.req.raw, c.get('requestId'), c.env.delivered))
-  app.all('/mcp/v1/signup', (c) => mcpForSignup(c.req.raw, c.get('requestId'), address(c)))
-
-  const a2a = a2aGrid(keysOnly(authenticate), deps)
-  const card = agentCard(deps)
-  for (const path of cardPaths) app.on(['GET', 'OPTIONS'], path, (c) => card(c.req.raw))
-  for (const path of ['/a2a/v1/grid', '/a2a/v1/grid/']) app.post(path, (c) => a2a(c.req.raw, c.get('requestId')))
-  app.get(gridRoutingPath, () => gridRoutingText(deps))
-
-  app.post('/api/v1/agentic-signup', (c) => restSignup(store, c.req.raw, address(c)))
-  const wake = wakeStream(authenticate)
-  app.on(['GET', 'OPTIONS'], '/api/agents/wake-stream', (c) => wake(c.req.raw))
-  for (const path of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*']) {
-    app.on(['GET', 'OPTIONS'], path, (c) => resources.metadata(c.req.raw))
-  }
-
+  const authenticate = createAuthenticator(store)
+  const people = createSessions(store, origins)
+  const resources = protectedResources(origins, config.appUrl)
   const clients = createClients(store)
-  const metadata = serverMetadata(deps.config, origins, documentProbe(deps).areRead)
-  for (const path of serverMetadataPaths) app.on(['GET', 'OPTIONS'], path, (c) => metadata(c.req.raw))
   const resourceOf = resourceReader(origins)
   const authorize = {
     store,
     sessions: people,
-    issuer: deps.config.appUrl,
+    issuer: config.appUrl,
     clients,
-    redirectAllow: deps.config.oauthRedirectAllow,
+    redirectAllow: config.oauthRedirectAllow,
     resourceOf,
   }
-  const showPicker = authorizePage(authorize)
-  const decide = authorizeDecision(authorize)
-  app.get('/oauth/authorize', (c) => showPicker(c.req.raw, c.get('requestId')))
-  app.post('/oauth/authorize', (c) => decide(c.req.raw, c.get('requestId')))
-  const endpoints = {
-    '/oauth/token': oauthEndpoint(deps.log, async (request) => {
-      return Response.json(await tokenEndpoint({ store, clients, resourceOf }, request))
-    }),
-    '/oauth/register': oauthEndpoint(deps.log, (request, address) => registerClient(store, request, address)),
-    '/oauth/revoke': oauthEndpoint(deps.log, async (request, _address, requestId) => {
-      await revokeToken(store, clients, request, requestId)
-      return new Response(null, { status: 200 })
-    }),
-  }
-  for (const [path, endpoint] of Object.entries(endpoints)) {
-    app.on(['POST', 'OPTIONS'], path, (c) => endpoint(c.req.raw, c.get('requestId'), address(c)))
-  }
-  const apiKey = oauthApiKey(authenticate)
-  app.on(['POST', 'OPTIONS'], '/api/oauth/api-key', (c) => apiKey(c.req.raw, c.get('requestId')))
 
-  app.get('/healthz', () => live())
-  app.get('/readyz', () => ready(store))
-  for (const asset of assets) app.get(asset.path, () => serveAsset(asset))
-  app.route('/', web({ store, sessions: people, address }))
+  /** A page of any origin may call these, with a credential of its own. */
+  const openToPages: Route[] = [
+    ['ALL', ['/mcp/v1/grid', '/api/v1/grid'], mcpGrid(authenticate, responseHeaders, deps, resources.metadataUrl)],
+    ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
+
+    ['GET', cardPaths, agentCard(deps)],
+    ['GET', gridRoutingPath, () => gridRoutingText(deps)],
+
+    ['GET', '/api/agents/wake-stream', wakeStream(authenticate)],
+
+    ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],
+    ['GET', serverMetadataPaths, serverMetadata(config, origins, documentProbe(deps).canFetch)],
+    ['POST', '/oauth/token', oauthEndpoint(log, tokenEndpoint({ store, clients, resourceOf }))],
+    ['POST', '/oauth/register', oauthEndpoint(log, registerClient(store))],
+    ['POST', '/oauth/revoke', oauthEndpoint(log, revokeToken(store, clients))],
+    ['POST', '/api/oauth/api-key', oauthApiKey(authenticate)],
+  ]
+  const others: Route[] = [
+    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(keysOnly(authenticate), deps)],
+    ['POST', '/api/v1/agentic-signup', restSignup(store)],
+    ['GET', '/oauth/authorize', authorizePage(authorize)],
+    ['POST', '/oauth/authorize', authorizeDecision(authorize)],
+    ['GET', '/healthz', live],
+    ['GET', '/readyz', ready(store)],
+    ...assets.map((asset): Route => ['GET', asset.path, () => serveAsset(asset)]),
+  ]
+
+  const app = new Hono<AppEnv>({ strict: true })
+  app.use(edge(deps, responseHeaders))
+  for (const [method, paths, handler] of openToPages) {
+    app.on([method, 'OPTIONS'], [paths].flat(), publicCors, (c) => handler(contextOf(c)))
+  }
+  for (const [method, paths, handler] of others) app.on(method, [paths].flat(), (c) => handler(contextOf(c)))
+  app.route('/', createWebApp({ store, sessions: people, address: addressOf }))
+
+  function contextOf(c: Context<AppEnv>): RequestContext {
+    return {
+      request: c.req.raw,
+      requestId: c.get('requestId'),
+      get clientAddress() {
+        return addressOf(c)
+      },
+      answerTaken: c.env.answerTaken,
+    }
+  }
+
+  function addressOf(c: Context<AppEnv>): string {
+    return clientAddress(c.env.remoteAddress, c.req.header('x-forwarded-for') ?? null, config.trustedProxies)
+  }
 
   app.notFound((c) => {
     const { method, path } = c.req
-    const allowed = app.routes.filter((route) => route.path === path && route.method !== 'ALL').map(({ method }) =>
-      method
-    )
+    const routes = app.routes.filter((route) => route.path === path && route.method !== 'ALL')
+    const allowed = [...new Set(routes.map((route) => route.method))]
     if (allowed.length === 0) {
       const error = new GridError('not_found', `There is nothing at ${method} ${path}.`)
-      // Somebody in a browser, by a link or a slip: programs do not ask for HTML.
+      // A browser followed a link or mistyped an address: programs do not ask for HTML.
       return c.req.header('accept')?.includes('text/html') ? htmlError(error) : restError(error)
     }
     const answer = restError(new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`))
@@ -116,14 +121,14 @@ export function createApp(store: Store): Hono<AppEnv> {
   })
   app.onError((error, c) => {
     const requestId = c.get('requestId')
-    const known = asGridError(error, deps.log, requestId)
+    const known = asGridError(error, log, requestId)
     const answer = isRpcPath(c.req.path) ? rpcFrameError(known, -32600) : restError(known)
-    return answers.refuse(answer, requestId)
+    return responseHeaders.finishError(answer, requestId)
   })
   return app
 }
 
-/** Callers of these paths read JSON-RPC and nothing else, also in a refusal. */
+/** Callers of these paths read nothing but JSON-RPC, also in a refusal. */
 function isRpcPath(path: string): boolean {
   return path.startsWith('/mcp/') || path.startsWith('/a2a/') || path === '/api/v1/grid'
 }

@@ -1,19 +1,19 @@
-/** The only reader of the environment: every setting with its meaning, its default and its check. */
+/** All settings: description, format, default value and validation. */
 import { z } from 'zod'
 import ipaddr from 'ipaddr.js'
 import { isKeyRing } from './lib/key-ring.ts'
 import { isPlainAddress } from './lib/email-address.ts'
 
 interface Setting<T> {
-  /** One sentence for people; printed when the value is wrong. */
-  doc: string
-  /** What the variable takes, in words. */
-  takes: string
+  /** For people. Printed if the value is invalid. */
+  description: string
+  /** What a value must be, in words. */
+  format: string
   schema: z.ZodType<T>
 }
 
-function setting<T>(doc: string, takes: string, schema: z.ZodType<T>): Setting<T> {
-  return { doc, takes, schema }
+function setting<T>(description: string, format: string, schema: z.ZodType<T>): Setting<T> {
+  return { description, format, schema }
 }
 
 const wholeNumber = (min: number, max: number, fallback: number) =>
@@ -21,7 +21,7 @@ const wholeNumber = (min: number, max: number, fallback: number) =>
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3_600 }
 
-/** `45m` or `8h`, to seconds. */
+/** Parses `45m` or `8h` to seconds. */
 const duration = (fallback: string, min: number, max: number) =>
   z.string().regex(/^\d{1,5}[smh]$/).transform((text) => parseInt(text) * unitSeconds[text.at(-1)!])
     .pipe(z.number().min(min).max(max)).prefault(fallback)
@@ -34,15 +34,15 @@ const onOff = z.enum(['0', '1']).transform((text) => text === '1').prefault('0')
 const origin = z.string().transform((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isWeb = url && /^https?:$/.test(url.protocol) && !url.host.includes('*')
-  // Nothing but the origin and its slash: no user, path, query or fragment.
+  // Only an origin, perhaps with a final slash: no user, path, query or fragment.
   if (isWeb && url.href === `${url.origin}/`) return url.origin
   context.addIssue('not an origin')
   return z.NEVER
 })
 
-const mailAddress = z.string().transform((text) => text.trim().toLowerCase()).refine(isPlainAddress)
+const emailAddress = z.string().transform((text) => text.trim().toLowerCase()).refine(isPlainAddress)
 
-// A file has a path and nothing else: no host, no query, and memory is no database.
+// A file URL has only a path: no host, no query, no `:memory:`.
 const databaseUrl = /^(file:(\/\/(?=\/))?(?!\/\/|:)(%[0-9a-fA-F]{2}|[^%?#])+|(libsql|https?|wss?):\/\/.+)$/
 
 const settings = {
@@ -63,18 +63,18 @@ const settings = {
     origin.optional(),
   ),
   DATABASE_URL: setting(
-    'Where the grid is stored: a local file for one process, or libsql-server or Turso for many.',
-    'file:PATH, libsql://…, https://…, http://… or ws://…',
+    'The database: a local file for one process, or libsql-server or Turso for several.',
+    'file:PATH, libsql://…, https://…, http://…, wss://… or ws://…',
     z.string().regex(databaseUrl).prefault('file:./data/grid.db'),
   ),
   DATABASE_AUTH_TOKEN: setting('Token of a remote database.', 'text', z.string().min(1).optional()),
   DURABILITY: setting(
-    'full: an acknowledged message is on disk. relaxed: a power cut may lose the last ones.',
+    'full: an acknowledged message is on disk. relaxed: a power failure may lose the last messages.',
     'full or relaxed',
     z.enum(['full', 'relaxed']).prefault('full'),
   ),
   LOCK_WAIT: setting(
-    'How long a start waits for another process to release the local file, in seconds.',
+    'How long the start waits for another process to release the local file, in seconds.',
     'a number from 0 to 60',
     wholeNumber(0, 60, 0),
   ),
@@ -84,7 +84,7 @@ const settings = {
     wholeNumber(7, 36_500, 90),
   ),
   TRUSTED_PROXIES: setting(
-    'Proxies whose X-Forwarded-For is believed.',
+    'Proxies whose X-Forwarded-For header is trusted.',
     'comma-separated addresses or CIDR ranges',
     words('').refine((list) => list.every(isCidr)),
   ),
@@ -94,96 +94,100 @@ const settings = {
     wholeNumber(1, 100_000, 10),
   ),
   SIGNUP_JOIN: setting(
-    'email: signups with one unproved address share a provisional account. never: each gets its own.',
+    'email: signups with the same unverified email address share a provisional account. never: each gets its own.',
     'email or never',
     z.enum(['email', 'never']).prefault('email'),
   ),
   RESERVED_ALIASES: setting(
-    'Aliases nobody can take, besides admin and channel.',
+    'Aliases that cannot be taken, besides admin and channel.',
     'comma-separated aliases',
     words('grid,system,support,all,everyone,here')
       .transform((list) => list.map((word) => word.replace(/^@/, '').toLowerCase()))
       .refine((list) => list.every((word) => /^[a-z0-9-]+$/.test(word))),
   ),
   ALLOWED_ORIGINS: setting(
-    'Browser origins that may call the API. A loopback BASE_URL always means loopback origins only.',
+    'Browser origins that may call the API. With a loopback BASE_URL only loopback origins may.',
     '* or comma-separated origins',
     words('*').pipe(z.array(z.union([z.literal('*'), origin]))),
   ),
   A2A_PLAIN_RECEIPTS: setting(
-    '1: A2A receipts carry exactly the members kind, role, messageId and parts.',
+    '1: A2A receipts contain only the fields kind, role, messageId and parts.',
     '0 or 1',
     onOff,
   ),
   OAUTH_CIMD: setting(
-    'Clients that are known by the address of their document. auto: advertised while the internet can be reached.',
+    'OAuth clients that are identified by the URL of a metadata document. auto: advertised while the internet is reachable.',
     'auto, on or off',
     z.enum(['auto', 'on', 'off']).prefault('auto'),
   ),
   OAUTH_CIMD_HOSTS: setting(
-    'Hosts whose client documents are fetched. Narrowing it locks out the clients of other hosts.',
+    'Hosts whose client documents are fetched. Clients of other hosts cannot sign in.',
     '* or comma-separated host names',
     words('*').transform((list) => list.map((host) => host.toLowerCase())),
   ),
   OAUTH_DCR: setting(
-    'off: clients cannot register themselves; opencode and Cursor then cannot sign in.',
+    'Whether clients can register themselves. Without it opencode and Cursor cannot sign in.',
     'on or off',
     z.enum(['on', 'off']).prefault('on'),
   ),
   OAUTH_REDIRECT_ALLOW: setting(
-    'Redirect URIs allowed besides https, loopback addresses and schemes with a dot.',
-    'comma-separated addresses',
+    'Redirect URIs that are allowed besides https, loopback addresses and schemes with a dot.',
+    'comma-separated URIs',
     words('cursor://anysphere.cursor-mcp/oauth/callback,claude://claude.ai/mcp-auth-callback/sdk')
       .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|http):|#/i.test(uri))),
   ),
   OAUTH_AGENT_TTL: setting(
-    'How long an access token of an agent lasts. Those of admins last 1 hour.',
+    'Lifetime of the access tokens of agents. Access tokens of admins last 1 hour.',
     'a duration from 5m to 24h',
     duration('8h', 300, 86_400),
   ),
   OAUTH_REFRESH_GRACE: setting(
-    'How long a used refresh token may be used again, in seconds. 0: parallel clients log each other out.',
+    'How long a used refresh token may be used again, in seconds. With 0, parallel clients sign each other out.',
     'a number from 0 to 3600',
     wholeNumber(0, 3_600, 120),
   ),
   GRID_KEYS: setting(
-    'Keys that seal the tokens kept for others, the newest first. Default: made in the data folder.',
-    'ID:BASE64 of 32 bytes, comma-separated',
+    'Keys that encrypt stored tokens of other services. Default: a key ring in the data folder.',
+    'comma-separated ID:BASE64 of 32 bytes, the newest first',
     z.string().refine(isKeyRing).optional(),
   ),
   SMTP_URL: setting(
-    'Mail server. Without it no mail is sent, and links for people are printed in the log.',
-    'smtp://HOST:PORT or smtps://HOST:PORT, also with USER:PASSWORD@',
-    z.string().refine(isMailServer).optional(),
+    'Email server. Without it no email is sent, and email links are printed in the log.',
+    'smtp://HOST:PORT or smtps://HOST:PORT, optionally with USER:PASSWORD@',
+    z.string().refine(isEmailServer).optional(),
   ),
-  MAIL_FROM: setting('Sender of mails. Needed with SMTP_URL.', 'a plain mail address', mailAddress.optional()),
-  MAILS_PER_HOUR: setting('Mails per hour, all together.', 'a number from 1 to 100000', wholeNumber(1, 100_000, 500)),
+  MAIL_FROM: setting(
+    'Sender address of emails. Required with SMTP_URL.',
+    'a plain email address',
+    emailAddress.optional(),
+  ),
+  MAILS_PER_HOUR: setting('Emails per hour in total.', 'a number from 1 to 100000', wholeNumber(1, 100_000, 500)),
   ALLOW_PRIVATE_TARGETS: setting(
-    '1: agents, guardrails and clients may have addresses in private networks, and http. For tests and closed networks.',
+    '1: agents, guardrails and OAuth clients may be in private networks and use http. For tests and closed networks.',
     '0 or 1',
     onOff,
   ),
   BLOCKED_TARGETS: setting(
-    'Addresses that the grid never connects to for others, besides private ones.',
+    'Addresses that the grid never sends requests to, besides private ones.',
     'comma-separated addresses or CIDR ranges',
     words('').refine((list) => list.every(isCidr)),
   ),
   EGRESS_PROXY: setting(
-    'Proxy with CONNECT through which the grid reaches remote servers.',
-    'http://HOST:PORT or https://HOST:PORT, also with USER:PASSWORD@',
+    'CONNECT proxy for requests to remote servers.',
+    'http://HOST:PORT or https://HOST:PORT, optionally with USER:PASSWORD@',
     z.string().refine(isProxy).optional(),
   ),
   LOG_LEVEL: setting(
-    'How much is logged, as JSON lines on standard error.',
+    'Lowest level that is logged, as JSON lines on standard error.',
     'debug, info, warn or error',
     z.enum(['debug', 'info', 'warn', 'error']).prefault('info'),
   ),
 } as const
 
-/** Never printed, also when wrong. */
+/** Their values are never printed, not even if invalid. */
 const secretSettings: string[] = ['DATABASE_AUTH_TOKEN', 'GRID_KEYS', 'SMTP_URL', 'EGRESS_PROXY']
 
-/** Everything the environment decides. Addresses are origins without a trailing slash. */
+/** The validated settings. `baseUrl` and `appUrl` are origins without a trailing slash. */
 export interface Config {
   readonly port: number
   readonly host: string
@@ -206,35 +210,32 @@ export interface Config {
   readonly oauthRedirectAllow: readonly string[]
   readonly oauthAgentTtlSeconds: number
   readonly oauthRefreshGraceSeconds: number
-  /** Key ring in the form of `GRID_KEYS`; undefined: the one in the data folder. */
+  /** Key ring in the format of `GRID_KEYS`. Undefined: the key ring in the data folder. */
   readonly gridKeys: string | undefined
-  /** May hold a password. */
+  /** May contain a password. */
   readonly smtpUrl: string | undefined
-  /** There whenever `smtpUrl` is. */
+  /** Defined if `smtpUrl` is. */
   readonly mailFrom: string | undefined
   readonly mailsPerHour: number
   readonly allowPrivateTargets: boolean
   readonly blockedTargets: readonly string[]
-  /** May hold a password. */
+  /** May contain a password. */
   readonly egressProxy: string | undefined
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
 }
 
-/** The configuration is wrong. The message names every faulty variable and what it takes. */
+/** The settings are invalid. The message names every invalid variable and its format. */
 export class ConfigError extends Error {}
 
-/**
- * Read and check the configuration. All faults are reported together.
- * Throws `ConfigError`.
- */
+/** Read and validate the settings. Throws one `ConfigError` for all invalid ones. */
 export function readConfig(env: Record<string, string | undefined>): Config {
-  const faults: string[] = []
-  function read<T>(name: keyof typeof settings, from: Setting<T>): T {
-    const result = from.schema.safeParse(env[name] || undefined)
+  const errors: string[] = []
+  function read<T>(name: keyof typeof settings, definition: Setting<T>): T {
+    const result = definition.schema.safeParse(env[name] || undefined)
     if (result.success) return result.data
-    // A database address may hold a password.
-    const given = secretSettings.includes(name) ? 'what it has' : `"${env[name]!.replace(/\/\/.*@/, '//…@')}"`
-    faults.push(`${name} takes ${from.takes}, not ${given}. ${from.doc}`)
+    // A URL may contain a password.
+    const given = secretSettings.includes(name) ? 'its current value' : `"${env[name]!.replace(/\/\/.*@/, '//…@')}"`
+    errors.push(`${name} must be ${definition.format}, not ${given}. ${definition.description}`)
     return undefined as T
   }
 
@@ -271,14 +272,14 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     egressProxy: read('EGRESS_PROXY', settings.EGRESS_PROXY),
     logLevel: read('LOG_LEVEL', settings.LOG_LEVEL),
   }
-  if (config.smtpUrl && !env.MAIL_FROM) faults.push(`MAIL_FROM is missing. ${settings.MAIL_FROM.doc}`)
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
+  if (config.smtpUrl && !env.MAIL_FROM) errors.push(`MAIL_FROM is missing. ${settings.MAIL_FROM.description}`)
+  if (errors.length > 0) throw new ConfigError(errors.join('\n'))
   return Object.freeze(config)
 }
 
-/** Every setting with its text, for the documentation and `agent-grid help`. */
-export function describeSettings(): { name: string; doc: string; takes: string }[] {
-  return Object.entries(settings).map(([name, { doc, takes }]) => ({ name, doc, takes }))
+/** The name, description and format of every setting, for `agent-grid help settings`. */
+export function describeSettings(): { name: string; description: string; format: string }[] {
+  return Object.entries(settings).map(([name, { description, format }]) => ({ name, description, format }))
 }
 
 function isCidr(text: string): boolean {
@@ -289,12 +290,12 @@ function isProxy(text: string): boolean {
   return isServer(text, /^https?:$/)
 }
 
-/** Queries are refused too: the mail library would take them for its own options. */
-function isMailServer(text: string): boolean {
+/** No query is allowed: the email library would read options from it. */
+function isEmailServer(text: string): boolean {
   return isServer(text, /^smtps?:$/)
 }
 
-/** A scheme, a host, perhaps a user and a port, and nothing else. */
+/** Whether a URL has only a scheme and a host, perhaps with a user and a port. */
 function isServer(text: string, protocols: RegExp): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, pathname, search, hash } = new URL(text)

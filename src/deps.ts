@@ -1,17 +1,10 @@
-/** What the whole process shares. Types only: the process is put together in `cli/`. */
+/** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
+import type { Log } from './lib/log.ts'
 import type { SafeFetch } from './lib/safe-fetch.ts'
 
-/** Structured log; every line is one JSON object and keys are redacted. */
-export interface Log {
-  debug(message: string, fields?: Record<string, unknown>): void
-  info(message: string, fields?: Record<string, unknown>): void
-  warn(message: string, fields?: Record<string, unknown>): void
-  error(message: string, fields?: Record<string, unknown>): void
-}
-
-/** Why a mail is sent. Each kind has one subject. */
-export type MailKind =
+/** Why an email is sent. Each kind has one subject. */
+export type EmailKind =
   | 'verify_address'
   | 'sign_in'
   | 'password_reset'
@@ -20,23 +13,26 @@ export type MailKind =
   | 'password_changed'
   | 'address_changed'
 
-export interface OutgoingMail {
-  /** One plain address, normalised. */
+export interface OutgoingEmail {
+  /** One plain, normalised address. */
   to: string
-  kind: MailKind
+  kind: EmailKind
   subject: string
   text: string
-  /** The link of the text; printed in the log when mail is not configured. */
+  /** The link in the text. Printed in the log if no email server is configured. */
   link?: string
 }
 
-/** Mail to people. Queued in memory: a mail may be lost, and then the person asks for another one. Security 7.3. */
-export interface Mail {
-  /** Whether mails leave the process. Otherwise links stand in its log, and pages should say so. */
+/**
+ * Email to people. The queue is in memory, so an email may be lost; the user then asks for another one.
+ * See docs/security.md, "Email messages".
+ */
+export interface EmailSender {
+  /** Whether an email server is configured. Without one, links are printed in the log, and pages should say so. */
   readonly isConfigured: boolean
-  /** Queue a mail. Returns at once and never throws; the log says what became of it. Limits come before: `grid/send-mail.ts`. */
-  send(mail: OutgoingMail): void
-  /** Try what is queued once more and end, after `graceMs` at the latest. */
+  /** Queue an email. Returns at once and never throws; the log has the outcome. Callers apply the rate limits first. */
+  send(email: OutgoingEmail): void
+  /** Try everything in the queue once more, then stop; after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>
 }
 
@@ -45,11 +41,11 @@ export interface Deps {
   /** The only clock: milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Log
-  /** The only way out to servers that users name. */
+  /** The only way to send requests to servers that users name. */
   readonly safeFetch: SafeFetch
-  readonly mail: Mail
-  /** Ports this process listens on: `safeFetch` does not connect to them. Who listens on another one adds it. */
+  readonly email: EmailSender
+  /** Ports this process listens on; `safeFetch` does not connect to them. Code that listens on another port adds it. */
   readonly ownPorts: Set<number>
-  /** Aborted when the process begins to stop: it is no longer ready, waits and streams end. */
+  /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */
   readonly stopping?: AbortSignal
 }

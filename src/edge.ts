@@ -1,20 +1,17 @@
-/** What every request passes before its door: a known Host, an allowed Origin, an id, the headers of its answer, the log. */
+/**
+ * Middleware for every request: checks Host and Origin, sets the request id and the response headers, logs the
+ * request.
+ */
 import type { MiddlewareHandler } from 'hono'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
-import type { Connection } from './listen.ts'
-import type { Answers } from './lib/response-headers.ts'
-
-/** What a handler finds in Hono's context. */
-export interface AppEnv {
-  Bindings: Connection
-  Variables: { requestId: string }
-}
+import type { ResponseHeaders } from './lib/response-headers.ts'
+import type { AppEnv } from './request-context.ts'
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
 
-/** The origins this grid answers on, from configuration alone: never from a request. */
+/** The origins of this grid. They come only from the settings, never from a request. */
 export function servedOrigins(config: Config): string[] {
   const origins = [config.baseUrl, config.appUrl].flatMap((origin) => {
     const url = new URL(origin)
@@ -26,16 +23,16 @@ export function servedOrigins(config: Config): string[] {
 }
 
 /**
- * Refuses an unknown Host (421) and a foreign Origin (403); gives every answer an id and its headers.
- * Security: section 6.1, O16, O19.
+ * Refuses an unknown Host (421) and a foreign Origin (403). Gives every response an id and its headers.
+ * See docs/security.md, "Request edge".
  */
-export function edge({ config, log, now }: Deps, answers: Answers): MiddlewareHandler<AppEnv> {
-  const hosts = new Set(servedOrigins(config).flatMap(hostSpellings))
-  const allowsOrigin = originRule(config)
+export function edge({ config, log, now }: Deps, responseHeaders: ResponseHeaders): MiddlewareHandler<AppEnv> {
+  const hosts = new Set(servedOrigins(config).flatMap(hostHeaders))
+  const isAllowedOrigin = originFilter(config)
 
   return async function edge(c, next) {
     const startedAt = now()
-    // Nothing is sorted by it, and it costs a fifth of a `newId`.
+    // A fifth of the cost of `newId`; request ids need no order.
     const requestId = crypto.randomUUID()
     c.set('requestId', requestId)
 
@@ -47,14 +44,14 @@ export function edge({ config, log, now }: Deps, answers: Answers): MiddlewareHa
       )
     }
     const origin = c.req.header('origin')
-    if (origin !== undefined && !allowsOrigin(origin)) {
+    if (origin !== undefined && !isAllowedOrigin(origin)) {
       throw new GridError(
         'forbidden_origin',
-        'This origin may not call the grid. ALLOWED_ORIGINS lists those that may.',
+        'This origin may not call the grid. ALLOWED_ORIGINS lists the allowed origins.',
       )
     }
     await next()
-    answers.finish(c.res, requestId)
+    responseHeaders.finish(c.res, requestId)
     log.debug('request', {
       requestId,
       method: c.req.method,
@@ -65,14 +62,14 @@ export function edge({ config, log, now }: Deps, answers: Answers): MiddlewareHa
   }
 }
 
-/** A host with and, where it is the scheme's own, also without its port. @see RFC 9110 §7.2 */
-function hostSpellings(origin: string): string[] {
+/** The possible Host headers of an origin: the default port of the scheme may be omitted. @see RFC 9110 §7.2 */
+function hostHeaders(origin: string): string[] {
   const { protocol, host, hostname, port } = new URL(origin)
   return port ? [host] : [host, `${hostname}:${protocol === 'https:' ? 443 : 80}`]
 }
 
-/** On a loopback address only loopback pages and our own may call, which defeats DNS rebinding. */
-function originRule(config: Config): (origin: string) => boolean {
+/** With a loopback address, only loopback origins and our own are allowed. This prevents DNS rebinding. */
+function originFilter(config: Config): (origin: string) => boolean {
   const own = servedOrigins(config)
   if (loopbackHosts.includes(new URL(config.baseUrl).hostname)) {
     return (origin) =>

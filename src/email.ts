@@ -1,146 +1,158 @@
-/** Mail over SMTP: a bounded queue in memory, one mail at a time. Security 7.3. */
-import type { Transporter } from 'nodemailer'
+/**
+ * Email over SMTP: a bounded queue in memory, sent one at a time. Without an SMTP server, links are printed in the log.
+ *
+ * See docs/security.md, "Email messages".
+ */
 import { clearTimeout, setTimeout } from 'node:timers'
+import type { Transporter } from 'nodemailer'
 import type { Config } from './config.ts'
-import type { Log, Mail, OutgoingMail } from './deps.ts'
+import type { EmailSender, OutgoingEmail } from './deps.ts'
 import { isPlainAddress } from './lib/email-address.ts'
+import type { Log } from './lib/log.ts'
 import { minute, second } from './lib/time.ts'
 
-export interface MailOptions {
+export interface EmailSenderOptions {
   config: Pick<Config, 'smtpUrl' | 'mailFrom'>
   log: Log
-  /** Where the link goes when mail is not configured: the one line of the log that shows one. */
+  /** Prints the link if email is not configured. No other line of the log shows a link. */
   printLink: (fields: { kind: string; to: string; link: string }) => void
-  /** Waits before the second and the third try. */
+  /** Delays before the retries, in milliseconds. */
   retryAfterMs?: readonly number[]
 }
 
-/** The name beside the sender's address. */
+/** Display name of the sender. */
 const senderName = 'agent-grid'
 const maxQueued = 1_000
 const maxTextLength = 20_000
-/** Before mails go out that found nothing being sent. */
-const pauseMs = 50
+/** Delay before an idle queue starts to send. */
+const startDelayMs = 50
 
-interface Queued {
-  mail: OutgoingMail
-  tries: number
+interface QueuedEmail {
+  email: OutgoingEmail
+  /** Attempts so far. */
+  attempts: number
 }
 
-/** Mail as the settings say; nothing is connected before the first mail. */
-export function createMail(options: MailOptions): Mail {
-  return options.config.smtpUrl === undefined ? printedMail(options) : sentMail(options)
+/** The email sender for a configuration. It connects with the first email. */
+export function createEmailSender(options: EmailSenderOptions): EmailSender {
+  return options.config.smtpUrl === undefined ? linkPrinter(options) : smtpSender(options)
 }
 
-function printedMail({ log, printLink }: MailOptions): Mail {
+function linkPrinter({ log, printLink }: EmailSenderOptions): EmailSender {
   return {
     isConfigured: false,
     send({ to, kind, link }) {
-      if (link === undefined || !isPlainAddress(to)) log.info('Mail is not configured; a mail was dropped', { kind })
+      if (link === undefined || !isPlainAddress(to)) log.info('Email is not configured; an email was dropped', { kind })
       else printLink({ kind, to, link })
     },
     close: () => Promise.resolve(),
   }
 }
 
-function sentMail({ config, log, retryAfterMs = [5 * second, minute] }: MailOptions): Mail {
-  const ready: Queued[] = []
-  /** What waits for its next try, with the way to end the wait. */
-  const waiting = new Map<Queued, () => void>()
+function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailSenderOptions): EmailSender {
+  const ready: QueuedEmail[] = []
+  /** Emails that wait for a retry, each with a function that ends the wait. */
+  const waiting = new Map<QueuedEmail, () => void>()
   let sending: Promise<void> | undefined
   let transport: Promise<Transporter> | undefined
   let isClosing = false
 
-  /** Send all that is ready. There is only one such loop. */
+  /** Send all that are ready. Only one such loop runs at a time. */
   async function drain(): Promise<void> {
     for (let next = ready.shift(); next; next = ready.shift()) {
-      const { mail } = next
+      const { email } = next
       try {
         transport ??= connect(config.smtpUrl!)
-        await (await transport).sendMail(envelope(mail, config.mailFrom!))
-        log.info('Mail sent', { kind: mail.kind, tries: next.tries + 1 })
+        await (await transport).sendMail(envelope(email, config.mailFrom!))
+        log.info('Email sent', { kind: email.kind, tries: next.attempts + 1 })
       } catch (error) {
-        failed(next, error)
+        retryOrDrop(next, error)
       }
     }
   }
 
-  function failed(queued: Queued, error: unknown): void {
+  function retryOrDrop(queued: QueuedEmail, error: unknown): void {
     const { code, responseCode } = Object(error) as { code?: string; responseCode?: number }
-    const fields = { kind: queued.mail.kind, tries: queued.tries + 1, code, responseCode }
-    const waitMs = retryAfterMs[queued.tries]
-    // A server that says 5xx means it.
+    const fields = { kind: queued.email.kind, tries: queued.attempts + 1, code, responseCode }
+    const waitMs = retryAfterMs[queued.attempts]
+    // A 5xx reply is permanent. @see RFC 5321 §4.2.1
     const isFinal = waitMs === undefined || isClosing || (responseCode ?? 0) >= 500
-    if (isFinal) return log.error('Mail not sent', fields)
-    log.warn('Mail not sent yet', fields)
-    const again = () => {
+    if (isFinal) return log.error('Email not sent', fields)
+    log.warn('Email not sent yet', fields)
+    const retry = () => {
       clearTimeout(timer)
       waiting.delete(queued)
-      ready.push({ mail: queued.mail, tries: queued.tries + 1 })
+      ready.push({ email: queued.email, attempts: queued.attempts + 1 })
       start()
     }
-    const timer = setTimeout(again, waitMs)
-    waiting.set(queued, again)
+    const timer = setTimeout(retry, waitMs)
+    waiting.set(queued, retry)
   }
 
   function start(): void {
-    sending ??= afterAnswer().then(drain).finally(() => {
+    sending ??= startDelay().then(drain).finally(() => {
       sending = undefined
-      // One may have come just after the loop looked for it.
+      // An email may have been queued right after the last check of the loop.
       if (ready.length > 0) start()
     })
   }
 
   return {
     isConfigured: true,
-    send(mail) {
-      const fault = faultOf(mail) ??
+    send(email) {
+      const fault = faultOf(email) ??
         (isClosing ? 'stopping' : ready.length + waiting.size >= maxQueued ? 'full' : undefined)
-      if (fault) return log.error('Mail not sent', { kind: mail.kind, fault })
-      ready.push({ mail, tries: 0 })
+      if (fault) return log.error('Email not sent', { kind: email.kind, fault })
+      ready.push({ email, attempts: 0 })
       start()
     },
     async close(graceMs) {
       isClosing = true
-      for (const again of [...waiting.values()]) again()
+      for (const retry of [...waiting.values()]) retry()
       let timer
       const grace = new Promise<void>((resolve) => timer = setTimeout(resolve, graceMs))
       await Promise.race([sending, grace])
       clearTimeout(timer)
-      if (ready.length > 0) log.error('Mails not sent', { count: ready.length, fault: 'stopping' })
+      if (ready.length > 0) log.error('Emails not sent', { count: ready.length, fault: 'stopping' })
       ready.length = 0
       ;(await transport?.catch(() => undefined))?.close()
     },
   }
 }
 
-/** Whoever caused a mail is answered first: the work of sending it would tell that there is one. Security E1. */
-function afterAnswer(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, pauseMs))
+/**
+ * Lets the response to the caller go first. Otherwise its latency could reveal that an email is sent.
+ * See docs/security.md, "Enumeration and timing".
+ */
+function startDelay(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, startDelayMs))
 }
 
-/** Why a mail cannot go out: the library reads lists, names and line ends in places where we mean one plain text. */
-function faultOf({ to, subject, text }: OutgoingMail): string | undefined {
+/**
+ * The field that makes an email unsafe to send, if any. The library would parse address lists, names and line breaks
+ * where we mean one plain text.
+ */
+function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
   if (!isPlainAddress(to)) return 'address'
   if (!/^[\x20-\x7e]{1,200}$/.test(subject)) return 'subject'
   if (text.length > maxTextLength || text.includes('\0')) return 'text'
   return undefined
 }
 
-function envelope({ to, subject, text }: OutgoingMail, from: string) {
+function envelope({ to, subject, text }: OutgoingEmail, from: string) {
   return {
     from: { name: senderName, address: from },
-    // As an object, and with the address checked: as a text it would be parsed again.
+    // An object with a checked address. The library would parse a string again.
     to: { name: '', address: to },
     subject,
     text,
-    // Vacation notes and lists do not answer it. RFC 3834 §5
+    // Keeps automatic responders from replying. @see RFC 3834 §5
     headers: { 'Auto-Submitted': 'auto-generated' },
   }
 }
 
 async function connect(url: string): Promise<Transporter> {
-  // Loaded with the first mail: most processes never send one.
+  // Loaded with the first email: most processes never send one.
   const { createTransport } = await import('nodemailer')
   const { hostname, password } = new URL(url)
   return createTransport({
@@ -151,7 +163,7 @@ async function connect(url: string): Promise<Transporter> {
     dnsTimeout: 10 * second,
     disableFileAccess: true,
     disableUrlAccess: true,
-    // A password does not travel in clear, but on this machine.
+    // Never send a password unencrypted, except on this machine.
     requireTLS: password !== '' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname),
   })
 }

@@ -1,9 +1,9 @@
 /**
- * What went wrong, in the words of the protocols. Codes are closed: a new one
- * is added here with its kind, and every protocol can already say it.
+ * All error codes of the grid, each with its kind. `wire.ts` maps kinds to the errors of each protocol, so a new code
+ * needs only an entry here.
  */
 export const errorKinds = {
-  // The caller sent something that cannot be understood or accepted.
+  // The input is invalid.
   agent_token_required: 'invalid',
   cursor_expired: 'invalid',
   invalid_alias: 'invalid',
@@ -21,7 +21,7 @@ export const errorKinds = {
   unsupported_operation: 'invalid',
   version_not_supported: 'invalid',
 
-  // OAuth's own words (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2).
+  // Error codes of OAuth (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2).
   invalid_client_metadata: 'invalid',
   invalid_grant: 'invalid',
   invalid_redirect_uri: 'invalid',
@@ -85,24 +85,26 @@ export const errorKinds = {
 export type ErrorCode = keyof typeof errorKinds
 export type ErrorKind = (typeof errorKinds)[ErrorCode]
 
-/** Details that some voices need. */
+/** Details that some protocols use. */
 export interface ErrorDetails {
-  /** The faulty input. */
+  /** The invalid field of the input. */
   field?: string
-  /** Facts for programs, beside the sentence. */
+  /** Data for programs, in addition to the message. */
   info?: Record<string, string>
-  /** Becomes `Retry-After`. */
+  /** Sent as `Retry-After`. */
   retryAfterSeconds?: number
-  /** Nothing was carried out: who has time may simply try again. */
-  nothingDone?: true
-  /** Whether there was a credential: the challenge says `invalid_token` only when one was refused (RFC 6750 §3.1). */
+  /** Nothing was executed, so the call can be repeated safely. */
+  notExecuted?: true
+  /**
+   * Whether the request had a credential. The challenge says `invalid_token` only for a refused one (RFC 6750
+   * §3.1).
+   */
   credential?: 'missing' | 'refused'
 }
 
 /**
- * The one error of the grid. `message` is our own sentence, written for whoever
- * repairs the call, often a model: what was wrong and what to do. It never
- * carries a database's or a remote's text.
+ * The error of the grid. `message` says what is wrong and what to do, for the caller, which often is a model. It never
+ * contains text of the database or of a remote server.
  */
 export class GridError extends Error {
   readonly code: ErrorCode

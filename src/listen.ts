@@ -1,38 +1,38 @@
-/** One `listen()` for Node, Deno and Bun: the only place that knows which runtime this is. */
+/** One `listen()` for Node, Deno and Bun. Only this file depends on the runtime. */
 import type { HttpBindings } from '@hono/node-server'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a handler learns of the connection besides the request. */
+/** What a handler knows about the connection of a request. */
 export interface Connection {
-  /** The address of the socket's other end. */
+  /** The IP address of the other end of the socket. */
   readonly remoteAddress: string
   /**
-   * Asked before the answer is given: whether all of it was taken off our hands, once that is known. What the system
-   * took may still be lost on the way. Missing on Bun, which does not tell, and on Deno, which always says yes.
+   * Call this before the handler returns its response. Resolves to whether the operating system accepted the whole
+   * response; it may still be lost on the way. Missing on Bun and Deno, which do not report it.
    */
-  delivered?(): Promise<boolean>
+  answerTaken?(): Promise<boolean>
 }
 
-export type Fetch = (request: Request, connection: Connection) => Response | Promise<Response>
+export type FetchHandler = (request: Request, connection: Connection) => Response | Promise<Response>
 
 export interface Listener {
   port: number
-  /** Take no new connections and resolve when running requests are answered, or after `graceMs`. */
+  /** Accept no new connections. Resolves when all running requests are answered, or after `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
 
-/** Serve on `host` and `port`; port 0 takes any free one. */
-export function listen(fetch: Fetch, options: { port: number; host: string }): Promise<Listener> {
+/** Serve on `host` and `port`. Port 0 means any free port. */
+export function listen(fetch: FetchHandler, options: { port: number; host: string }): Promise<Listener> {
   const { Deno, Bun } = globalThis as { Deno?: DenoRuntime; Bun?: BunRuntime }
   if (Deno) return listenOnDeno(Deno, fetch, options)
   if (Bun) return listenOnBun(Bun, fetch, options)
   return listenOnNode(fetch, options)
 }
 
-type Options = { port: number; host: string }
+type ListenOptions = { port: number; host: string }
 
-/** What this file needs of Deno; its types are not loaded on the other runtimes. */
+/** The part of the Deno API that this file uses. Deno's types are not loaded on the other runtimes. */
 interface DenoRuntime {
   serve(
     options: { port: number; hostname: string; onListen(): void },
@@ -40,7 +40,7 @@ interface DenoRuntime {
   ): { addr: { port: number }; shutdown(): Promise<void> }
 }
 
-/** What this file needs of Bun. */
+/** The part of the Bun API that this file uses. */
 interface BunRuntime {
   serve(options: {
     port: number
@@ -56,7 +56,7 @@ interface BunServer {
   stop(closeActive?: boolean): Promise<void>
 }
 
-async function listenOnNode(fetch: Fetch, { port, host }: Options): Promise<Listener> {
+async function listenOnNode(fetch: FetchHandler, { port, host }: ListenOptions): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
   const server = createAdaptorServer({
     fetch: (request, env) =>
@@ -64,48 +64,48 @@ async function listenOnNode(fetch: Fetch, { port, host }: Options): Promise<List
         get remoteAddress() {
           return (env as HttpBindings).incoming.socket.remoteAddress ?? ''
         },
-        delivered() {
+        answerTaken() {
           const { incoming: { socket }, outgoing } = env as HttpBindings
           if (outgoing.closed || socket.destroyed) return Promise.resolve(false)
-          return new Promise((known) => {
-            // Node tells of a finish also when the connection broke under the last write.
-            outgoing.once('finish', () => known(!socket.errored))
-            outgoing.once('close', () => known(false))
+          return new Promise((resolve) => {
+            // Node also emits `finish` if the connection broke during the last write.
+            outgoing.once('finish', () => resolve(!socket.errored))
+            outgoing.once('close', () => resolve(false))
           })
         },
       }),
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
-  await new Promise<void>((ready, failed) => {
-    server.once('error', failed)
-    server.listen(port, host, ready)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
   })
   return {
     port: (server.address() as AddressInfo).port,
     async stop(graceMs) {
-      const closed = new Promise<void>((done) => server.close(() => done()))
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
-      // A connection whose request is answered now would stay open until its client or a timeout ends it.
-      const sweep = setInterval(() => server.closeIdleConnections(), 100)
-      await within(graceMs, closed)
-      clearInterval(sweep)
+      // Connections become idle when their last request is answered; they would stay open until a timeout.
+      const closeIdle = setInterval(() => server.closeIdleConnections(), 100)
+      await waitAtMost(graceMs, closed)
+      clearInterval(closeIdle)
       server.closeAllConnections()
     },
   }
 }
 
-async function listenOnDeno(Deno: DenoRuntime, fetch: Fetch, { port, host }: Options): Promise<Listener> {
+async function listenOnDeno(Deno: DenoRuntime, fetch: FetchHandler, { port, host }: ListenOptions): Promise<Listener> {
   const server = await Deno.serve({ port, hostname: host, onListen() {} }, (request, info) => {
     return fetch(request, { remoteAddress: info.remoteAddr.hostname })
   })
-  return { port: server.addr.port, stop: (graceMs) => within(graceMs, server.shutdown()) }
+  return { port: server.addr.port, stop: (graceMs) => waitAtMost(graceMs, server.shutdown()) }
 }
 
-async function listenOnBun(Bun: BunRuntime, fetch: Fetch, { port, host }: Options): Promise<Listener> {
+async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, { port, host }: ListenOptions): Promise<Listener> {
   const server = await Bun.serve({
     port,
     hostname: host,
-    // Above the heartbeat of streams; Bun's own default of 10 s would cut them.
+    // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
     idleTimeout: 30,
     fetch: (request, bun) =>
       fetch(request, {
@@ -117,16 +117,16 @@ async function listenOnBun(Bun: BunRuntime, fetch: Fetch, { port, host }: Option
   return {
     port: server.port,
     async stop(graceMs) {
-      await within(graceMs, server.stop())
+      await waitAtMost(graceMs, server.stop())
       await server.stop(true)
     },
   }
 }
 
-async function within(ms: number, done: Promise<unknown>): Promise<void> {
+async function waitAtMost(ms: number, done: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout>
-  const late = new Promise<void>((resolve) => {
+  const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms)
   })
-  await Promise.race([done, late]).finally(() => clearTimeout(timer))
+  await Promise.race([done, timeout]).finally(() => clearTimeout(timer))
 }

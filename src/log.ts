@@ -1,39 +1,39 @@
-/** Structured logs: JSON lines on standard error, keys and tokens redacted. */
-import type { Log } from './deps.ts'
+/** Structured logs: JSON lines on standard error, with credentials redacted. */
+import type { Log } from './lib/log.ts'
 import { redactedJson } from './lib/redact.ts'
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
-type Level = (typeof levels)[number]
+type LogLevel = (typeof levels)[number]
 
-/** A log that writes lines of `level` and above. */
-export function createLog(level: Level, write: (line: string) => void = writeToStandardError): Log {
-  const least = levels.indexOf(level)
-  const at = (name: Level) => (message: string, fields: Record<string, unknown> = {}) => {
-    if (levels.indexOf(name) < least) return
+/** Create a log that writes lines of `level` and above. */
+export function createLog(level: LogLevel, write: (line: string) => void = writeToStandardError): Log {
+  const minimum = levels.indexOf(level)
+  const writeAt = (name: LogLevel) => (message: string, fields: Record<string, unknown> = {}) => {
+    if (levels.indexOf(name) < minimum) return
     const line = { time: new Date().toISOString(), level: name, message, ...fields }
     write(redactedJson(line))
   }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  return { debug: writeAt('debug'), info: writeAt('info'), warn: writeAt('warn'), error: writeAt('error') }
 }
 
 /**
- * The one line that shows a link which opens something, for a grid without mail: whoever reads the log
- * hands it on. Everything else of the line is redacted, and at `warn` and `error` there is no line.
+ * Create a log for email links. Without an email server, the operator reads a link in the log and passes it on. Only
+ * the link is not redacted. Nothing is written at the levels `warn` and `error`.
  */
 export function createLinkLog(
-  level: Level,
+  level: LogLevel,
   write: (line: string) => void = writeToStandardError,
 ): (fields: { kind: string; to: string; link: string }) => void {
-  let linkless = ''
-  const log = createLog(level, (line) => linkless = line)
+  let redactedLine = ''
+  const log = createLog(level, (line) => redactedLine = line)
   return ({ link, ...fields }) => {
-    linkless = ''
-    log.info('Mail is not configured; hand this link on', fields)
-    if (linkless) write(`${linkless.slice(0, -1)},"link":${JSON.stringify(link)}}`)
+    redactedLine = ''
+    log.info('Email is not configured; pass this link on', fields)
+    if (redactedLine) write(`${redactedLine.slice(0, -1)},"link":${JSON.stringify(link)}}`)
   }
 }
 
 function writeToStandardError(line: string): void {
-  // deno-lint-ignore no-console -- the one place that prints logs
+  // deno-lint-ignore no-console -- the only place that prints logs
   console.error(line)
 }

@@ -1,4 +1,4 @@
-/** What can be tried of `compose.yaml` without an engine: its settings, and the program that sets durability. */
+/** Tests `compose.yaml` without a container engine: its settings, and the program that sets durability. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,9 +17,9 @@ const compose = parse(readFileSync('compose.yaml', 'utf8'), { merge: true })
 const { services } = compose
 const instances = ['grid-1', 'grid-2', 'grid-3']
 
-test('all instances have the same settings, which the grid knows, and need a key ring', () => {
+test('all instances have the same valid settings, and need a key ring', () => {
   const { environment } = services['grid-1']
-  const env = filled(environment, { GRID_KEYS: newKeyRing() })
+  const env = interpolate(environment, { GRID_KEYS: newKeyRing() })
 
   for (const name of instances) expect(services[name]).toEqual(services['grid-1'])
   expect(describeSettings().map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(environment)))
@@ -31,13 +31,13 @@ test('all instances have the same settings, which the grid knows, and need a key
   expect(environment.GRID_KEYS).toMatch(/^\$\{GRID_KEYS:\?/)
 })
 
-test('the set-up that is tried here, npm run cluster, has the same settings', () => {
-  const tried = sharedSettings('http://localhost:1', 'http://localhost:2', newKeyRing())
+test('npm run cluster, which is tested here, has the same settings', () => {
+  const cluster = sharedSettings('http://localhost:1', 'http://localhost:2', newKeyRing())
 
-  expect(Object.keys(tried).sort()).toEqual(Object.keys(services['grid-1'].environment).sort())
+  expect(Object.keys(cluster).sort()).toEqual(Object.keys(services['grid-1'].environment).sort())
 })
 
-test('one service builds the image, and no registry is asked for it', () => {
+test('one service builds the image, and it is not pulled from a registry', () => {
   const all: [string, { build?: string; image: string; pull_policy?: string }][] = Object.entries(services)
   const ours = all.filter(([, { image }]) => image === 'agent-grid')
 
@@ -47,7 +47,7 @@ test('one service builds the image, and no registry is asked for it', () => {
 })
 
 test(
-  'the database is the libsql-server that every test here uses, and its health check passes when it answers',
+  'the database is the libsql-server version of the tests, and its health check passes when it responds',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'agent-grid-compose-'))
     const port = await freePort()
@@ -67,15 +67,15 @@ test(
   60_000,
 )
 
-test('an instance starts when durability is set, and the proxy when all instances are ready', () => {
+test('an instance starts after durability is set, and the proxy after all instances are ready', () => {
   for (const name of instances) {
     expect(services[name].depends_on).toEqual({ durability: { condition: 'service_completed_successfully' } })
   }
   expect(Object.keys(services.proxy.depends_on)).toEqual(instances)
 })
 
-test('the proxy knows every instance and asks each for its readiness under the public host', () => {
-  const [caddyfile] = Object.values(filled({ caddyfile: compose.configs.caddyfile.content }))
+test('the proxy knows every instance, and checks each with the public host name', () => {
+  const [caddyfile] = Object.values(interpolate({ caddyfile: compose.configs.caddyfile.content }))
 
   expect(caddyfile).toContain(`reverse_proxy ${instances.map((name) => `${name}:8787`).join(' ')} {`)
   expect(caddyfile).toContain('Host localhost:8787')
@@ -84,7 +84,7 @@ test('the proxy knows every instance and asks each for its readiness under the p
 })
 
 test(
-  'the program of the durability service makes libsql-server fsync each commit, and a restart keeps that',
+  'the durability service makes libsql-server fsync each commit, also after a restart',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'agent-grid-compose-'))
     const [port, adminPort] = [await freePort(), await freePort()]
@@ -92,13 +92,13 @@ test(
     const durability = async () => (await (await fetch(address)).json()).durability_mode
     const program = services.durability.command[0].replace('http://database:9090', `http://127.0.0.1:${adminPort}`)
 
-    const first = await startLibsqlServer({ folder, port, adminPort, durability: 'as it is' })
+    const first = await startLibsqlServer({ folder, port, adminPort, durability: 'unchanged' })
     expect(await durability()).toBe('relaxed')
     const { stdout } = await promisify(execFile)(process.execPath, ['-e', program])
     expect(stdout).toBe('durability strong\n')
     first.signal('SIGKILL')
     await first.ended
-    const second = await startLibsqlServer({ folder, port, adminPort, durability: 'as it is' })
+    const second = await startLibsqlServer({ folder, port, adminPort, durability: 'unchanged' })
     expect(await durability()).toBe('strong')
 
     second.signal('SIGKILL')
@@ -108,8 +108,8 @@ test(
   300_000,
 )
 
-/** What Compose makes of a setting: what it is given, or the default that is written there. */
-function filled(values: Record<string, string>, given: Record<string, string> = {}): Record<string, string> {
+/** Replaces variables as Compose does: by the given value, or by the default in the file. */
+function interpolate(values: Record<string, string>, given: Record<string, string> = {}): Record<string, string> {
   const fill = (text: string) =>
     text.replace(/\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}/g, (_, name, fallback) => given[name] ?? fallback)
   return Object.fromEntries(Object.entries(values).map(([name, text]) => [name, fill(text)]))

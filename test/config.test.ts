@@ -1,8 +1,8 @@
-/** The environment, read once. Fail closed: security D13. */
+/** Reading the settings. See docs/security.md, "Configuration". */
 import { expect, test } from 'vitest'
 import { ConfigError, describeSettings, readConfig } from '../src/config.ts'
 
-test('without an environment the grid runs at home, durable, on a file', () => {
+test('without settings the grid listens on loopback and stores durably in a local file', () => {
   expect(readConfig({})).toMatchObject({
     port: 8787,
     host: '127.0.0.1',
@@ -27,7 +27,7 @@ test('without an environment the grid runs at home, durable, on a file', () => {
   })
 })
 
-test('a mail server needs a sender', () => {
+test('an email server needs a sender address', () => {
   const env = { SMTP_URL: 'smtps://ann:hush@mail.example:465', MAIL_FROM: 'grid@grid.example' }
 
   expect(readConfig(env)).toMatchObject({ smtpUrl: env.SMTP_URL, mailFrom: env.MAIL_FROM })
@@ -42,12 +42,12 @@ test.each([
   ['EGRESS_PROXY', 'http://ann:hush@proxy.example/x'],
   ['MAIL_FROM', 'Grid <grid@grid.example>'],
   ['BLOCKED_TARGETS', 'example.com'],
-])('%s=%s is refused, and what it hides is not said', (name, value) => {
-  expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} takes`))
+])('%s=%s is refused, and its password is not printed', (name, value) => {
+  expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} must be`))
   expect(() => readConfig({ [name]: value })).not.toThrow(/hush/)
 })
 
-test('the configuration does not change', () => {
+test('the configuration is immutable', () => {
   const config = readConfig({}) as { port: number }
 
   expect(() => {
@@ -149,15 +149,15 @@ test.each([
   ['ALLOWED_ORIGINS', 'https://friend.example/path'],
   ['A2A_PLAIN_RECEIPTS', 'yes'],
   ['LOG_LEVEL', 'verbose'],
-])('%s=%s is refused by name, with what it takes', (name, value) => {
-  const { takes } = describeSettings().find((setting) => setting.name === name)!
+])('%s=%s is refused, with its name and format', (name, value) => {
+  const { format } = describeSettings().find((setting) => setting.name === name)!
 
   expect(() => readConfig({ [name]: value })).toThrow(ConfigError)
-  expect(() => readConfig({ [name]: value })).toThrow(`${name} takes ${takes}, not "${value}".`)
+  expect(() => readConfig({ [name]: value })).toThrow(`${name} must be ${format}, not "${value}".`)
 })
 
-test('several faults are told together, one on each line', () => {
-  const fault = (() => {
+test('all invalid settings are reported together, one per line', () => {
+  const lines = (() => {
     try {
       readConfig({ PORT: 'x', LOG_LEVEL: 'x', SIGNUP_JOIN: 'x', HOST: 'fine' })
     } catch (error) {
@@ -165,10 +165,10 @@ test('several faults are told together, one on each line', () => {
     }
   })()
 
-  expect(fault?.map((line) => line.split(' ')[0])).toEqual(['PORT', 'SIGNUP_JOIN', 'LOG_LEVEL'])
+  expect(lines?.map((line) => line.split(' ')[0])).toEqual(['PORT', 'SIGNUP_JOIN', 'LOG_LEVEL'])
 })
 
-test('a password in a wrong database address is not repeated', () => {
+test('a password in an invalid database URL is not printed', () => {
   expect(() => readConfig({ DATABASE_URL: 'postgres://grid:p@ss/word@db.example/grid' })).toThrow(
     'not "postgres://…@db.example/grid"',
   )
@@ -177,18 +177,18 @@ test('a password in a wrong database address is not repeated', () => {
   }
 })
 
-test.each(['PORT', 'BASE_URL', 'DATABASE_AUTH_TOKEN', 'TRUSTED_PROXIES'])('an empty %s is an absent one', (name) => {
+test.each(['PORT', 'BASE_URL', 'DATABASE_AUTH_TOKEN', 'TRUSTED_PROXIES'])('an empty %s counts as missing', (name) => {
   expect(readConfig({ [name]: '' })).toEqual(readConfig({}))
 })
 
-test('other variables are none of ours', () => {
+test('other variables are ignored', () => {
   expect(readConfig({ PATH: '/bin', constructor: 'x', toString: 'x' })).toEqual(readConfig({}))
 })
 
-test('every setting has a sentence and what it takes', () => {
-  for (const { name, doc, takes } of describeSettings()) {
+test('every setting has a description and a format', () => {
+  for (const { name, description, format } of describeSettings()) {
     expect(name).toMatch(/^[A-Z0-9_]+$/)
-    expect(doc).toMatch(/\.$/)
-    expect(takes).not.toBe('')
+    expect(description).toMatch(/\.$/)
+    expect(format).not.toBe('')
   }
 })

@@ -1,4 +1,4 @@
-/** What every request passes before its door (security 6.1, O16, D1, D14). */
+/** The middleware of every request (docs/security.md, "Request edge"). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connect } from '../src/store/driver/local-client.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
@@ -16,8 +16,8 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-describe('the Host', () => {
-  test('unknown, is answered 421 on every route, and appears in no answer', async () => {
+describe('Host', () => {
+  test('an unknown host gets 421 on every route, and is not repeated in the response', async () => {
     expect(routes().length).toBeGreaterThan(10)
     for (const { method, path } of routes()) {
       const response = await grid.request(path, {
@@ -44,7 +44,7 @@ describe('the Host', () => {
     ['localhost', 421],
     ['127.0.0.1', 421],
     ['', 421],
-  ])('%j is answered %i', async (host, status) => {
+  ])('%j gets %i', async (host, status) => {
     expect((await grid.request('/healthz', { headers: { Host: host } })).status).toBe(status)
   })
 
@@ -57,13 +57,13 @@ describe('the Host', () => {
     ['rebound.evil.example:8787', 421],
     ['0.0.0.0:8787', 421],
     ['127.0.0.2:8787', 421],
-  ])('%j is answered %i on a grid at home', async (host, status) => {
+  ])('%j gets %i on a loopback grid', async (host, status) => {
     await open({})
 
     expect((await grid.request('/healthz', { headers: { Host: host } })).status).toBe(status)
   })
 
-  test('forwarded, changes nothing', async () => {
+  test('forwarded host headers are ignored', async () => {
     const headers = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' }
 
     for (const { method, path } of routes()) {
@@ -74,10 +74,10 @@ describe('the Host', () => {
   })
 })
 
-describe('the Origin', () => {
+describe('Origin', () => {
   const status = async (origin: string) => (await grid.request('/healthz', { headers: { Origin: origin } })).status
 
-  test('foreign, is answered 403 on every route of a grid at home', async () => {
+  test('a foreign origin gets 403 on every route of a loopback grid', async () => {
     await open({})
     for (const { method, path } of routes()) {
       const response = await grid.request(path, { method, headers: { Origin: 'https://evil.example' } })
@@ -97,13 +97,13 @@ describe('the Origin', () => {
     ['http://127.0.0.1.evil.example', 403],
     ['localhost', 403],
     ['file://', 403],
-  ])('%j is answered %i on a grid at home', async (origin, expected) => {
+  ])('%j gets %i on a loopback grid', async (origin, expected) => {
     await open({})
 
     expect(await status(origin)).toBe(expected)
   })
 
-  test('is free where callers bring their own credential, and a list closes it', async () => {
+  test('any origin is allowed on a public grid, unless ALLOWED_ORIGINS lists some', async () => {
     expect(await status('https://anywhere.example')).toBe(200)
 
     await open({ env: { ...hosts, ALLOWED_ORIGINS: 'https://friend.example/, https://other.example' } })
@@ -115,7 +115,7 @@ describe('the Origin', () => {
     expect(await status('http://friend.example')).toBe(403)
   })
 
-  test('of the own web application may call an API at home', async () => {
+  test('the origin of the web application may call the API of a loopback grid', async () => {
     await open({ env: { APP_URL: 'https://app.grid.example' } })
 
     expect(await status('https://app.grid.example')).toBe(200)
@@ -123,7 +123,7 @@ describe('the Origin', () => {
   })
 })
 
-describe('every answer', () => {
+describe('every response', () => {
   const requests = () => [
     ...routes(),
     { method: 'GET', path: '/nowhere' },
@@ -133,7 +133,7 @@ describe('every answer', () => {
     { method: 'GET', path: '//etc/passwd' },
   ]
 
-  test('carries the headers that keep browsers from guessing, and an id of its own', async () => {
+  test('has the security headers and its own id', async () => {
     const ids = new Set<string>()
     for (const { method, path } of requests()) {
       for (const headers of [{}, { Host: 'evil.example' }] as Record<string, string>[]) {
@@ -152,13 +152,13 @@ describe('every answer', () => {
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/)
   })
 
-  test("does not take the caller's id for its own", async () => {
+  test('does not use the request id of the caller', async () => {
     const response = await grid.request('/healthz', { headers: { 'X-Request-Id': 'mine' } })
 
     expect(response.headers.get('x-request-id')).not.toBe('mine')
   })
 
-  test('asks browsers to stay on HTTPS where all is HTTPS, and only there', async () => {
+  test('has HSTS only if all origins are HTTPS', async () => {
     expect((await grid.request('/')).headers.get('strict-transport-security')).toBe('max-age=31536000')
 
     const foreign = await grid.request('/', { headers: { Host: 'evil.example' } })
@@ -169,7 +169,7 @@ describe('every answer', () => {
     expect((await grid.request('/')).headers.get('strict-transport-security')).toBeNull()
   })
 
-  test('of a tool carries the headers of all others', async () => {
+  test('of an MCP call has the same headers as others', async () => {
     const list = () =>
       grid.request('/mcp/v1/signup', {
         method: 'POST',
@@ -184,8 +184,6 @@ describe('every answer', () => {
       return others
     }
     const everywhere = {
-      'access-control-allow-origin': '*',
-      'access-control-expose-headers': 'WWW-Authenticate, ETag, A2A-Version',
       'cache-control': 'no-store',
       'content-type': 'application/json',
       'referrer-policy': 'no-referrer',
@@ -198,7 +196,7 @@ describe('every answer', () => {
     expect(await namesAndValues()).toEqual(everywhere)
   })
 
-  test('that is a page allows only our own style sheet and script, and no frame', async () => {
+  test('with a page allows only our own style sheet and script, and no frames', async () => {
     const response = await grid.request('/')
     const page = await response.text()
 
@@ -212,7 +210,7 @@ describe('every answer', () => {
     expect(page).not.toMatch(/<script(?! src=)|<style|\sstyle=|\son\w+=/)
   })
 
-  test('that a page loads beside itself may be kept for ever, as its path names its content', async () => {
+  test('with an asset may be cached forever, because its path contains a hash of its content', async () => {
     const page = await (await grid.request('/')).text()
     const loaded = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path)
 
@@ -229,7 +227,7 @@ describe('every answer', () => {
     }
   })
 
-  test('never allows credentials to other origins', async () => {
+  test('never allows credentials from other origins', async () => {
     for (const { method, path } of requests()) {
       const response = await grid.request(path, { method, headers: { Origin: 'https://anywhere.example' } })
       expect(response.headers.get('access-control-allow-credentials')).toBeNull()
@@ -237,7 +235,7 @@ describe('every answer', () => {
   })
 })
 
-describe('a request that fits nothing', () => {
+describe('a request without a route', () => {
   test.each([
     ['GET', '/nowhere', 404, 'not_found'],
     ['GET', '/api/v1/agentic-signup/', 404, 'not_found'],
@@ -246,7 +244,7 @@ describe('a request that fits nothing', () => {
     ['POST', '/healthz', 405, 'method_not_allowed'],
     ['DELETE', '/readyz', 405, 'method_not_allowed'],
     ['GET', '/api/v1/agentic-signup', 405, 'method_not_allowed'],
-  ])('%s %s is answered %i in the words of REST', async (method, path, status, code) => {
+  ])('%s %s gets %i as a REST error', async (method, path, status, code) => {
     const response = await grid.request(path, { method })
 
     expect(response.status).toBe(status)
@@ -254,22 +252,22 @@ describe('a request that fits nothing', () => {
     if (status === 405) expect(response.headers.get('allow')).toMatch(/^(GET|POST)$/)
   })
 
-  test('is a page for whoever asks for one, with what was asked for escaped', async () => {
+  test('gets a page if it accepts HTML, with the path escaped', async () => {
     const response = await grid.request('/<b>nowhere</b>', { headers: { Accept: 'text/html,*/*;q=0.8' } })
 
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
-    expect(await response.text()).toMatch(/<h1>Nothing is here<\/h1><p>There is nothing at GET \/[^<]*nowhere/)
+    expect(await response.text()).toMatch(/<h1>Not found<\/h1><p>There is nothing at GET \/[^<]*nowhere/)
   })
 
-  test('HEAD is answered as GET without a body', async () => {
+  test('HEAD gets the response of GET without a body', async () => {
     const response = await grid.request('/healthz', { method: 'HEAD' })
 
     expect([response.status, await response.text()]).toEqual([200, ''])
   })
 })
 
-describe('an error of ours', () => {
-  test('says nothing about itself; the log has it under the id of the request', async () => {
+describe('an internal error', () => {
+  test('shows no details; the log has them with the request id', async () => {
     await open({
       env: hosts,
       connect(config) {
@@ -277,7 +275,7 @@ describe('an error of ours', () => {
         const execute = client.execute.bind(client)
         client.execute = ((statement: never) => {
           return JSON.stringify(statement).includes('signups')
-            ? Promise.reject(new Error('the inner fault'))
+            ? Promise.reject(new Error('the inner error'))
             : execute(statement)
         }) as typeof client.execute
         return client
@@ -291,20 +289,20 @@ describe('an error of ours', () => {
     const line = grid.logs.map((text) => JSON.parse(text)).find(({ level }) => level === 'error')
     expect(line).toMatchObject({
       message: 'Unexpected error',
-      error: { message: 'the inner fault' },
+      error: { message: 'the inner error' },
       requestId: response.headers.get('x-request-id'),
     })
   })
 })
 
 describe('health', () => {
-  test('says that the process lives, and no more', async () => {
+  test('/healthz says only that the process is alive', async () => {
     const response = await grid.request('/healthz')
 
     expect([response.status, await response.text()]).toEqual([200, '{"status":"ok"}'])
   })
 
-  test.each(['full', 'relaxed'])('says how durable an acknowledged message is: %s', async (durability) => {
+  test.each(['full', 'relaxed'])('/readyz says how durable acknowledged messages are: %s', async (durability) => {
     await open({ env: { ...hosts, DURABILITY: durability } })
 
     const response = await grid.request('/readyz')
@@ -312,7 +310,7 @@ describe('health', () => {
     expect([response.status, await response.json()]).toEqual([200, { status: 'ready', durability }])
   })
 
-  test('says 503 with Retry-After when the database does not answer', async () => {
+  test('/readyz is 503 with Retry-After if the database does not respond', async () => {
     let answers = true
     await open({
       env: hosts,
@@ -335,7 +333,7 @@ describe('health', () => {
   })
 })
 
-/** Every route of the service as a request; the routes of middleware match everything and are none. */
+/** Every route of the service as a request, except those of middleware, which match everything. */
 function routes(): { method: string; path: string }[] {
   const seen = new Map<string, { method: string; path: string }>()
   for (const { method, path } of grid.app.routes) {

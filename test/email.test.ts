@@ -1,12 +1,13 @@
-/** Mail over SMTP, and without it (security 7.3, N6, D1). */
+/** Sending of emails, with and without an SMTP server. See docs/security.md, "Email messages". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { OutgoingMail } from '../src/deps.ts'
+import type { OutgoingEmail } from '../src/deps.ts'
+import { createEmailSender, type EmailSenderOptions } from '../src/email.ts'
 import { createLinkLog, createLog } from '../src/log.ts'
-import { createMail, type MailOptions } from '../src/email.ts'
-import { type MailServer, mailServer } from './support/smtp.ts'
+import { startSmtpServer, type TestSmtpServer } from './support/smtp.ts'
+import { waitFor } from './support/wait-for.ts'
 
 const token = 'canary'.repeat(8).slice(0, 43)
-const mail: OutgoingMail = {
+const email: OutgoingEmail = {
   to: 'ann@acme.example',
   kind: 'sign_in',
   subject: 'Your sign-in link',
@@ -15,18 +16,18 @@ const mail: OutgoingMail = {
 }
 
 const logs: string[] = []
-let server: MailServer
+let server: TestSmtpServer
 beforeEach(async () => {
   logs.length = 0
-  server = await mailServer()
+  server = await startSmtpServer()
 })
 afterEach(() => server.close())
 
-describe('with a mail server', () => {
-  test('a mail arrives as plain text, from the grid, for one person', async () => {
+describe('with an SMTP server', () => {
+  test('an email arrives as plain text, from the grid, for one recipient', async () => {
     const sender = open()
 
-    sender.send(mail)
+    sender.send(email)
     await sender.close(10_000)
 
     expect(sender.isConfigured).toBe(true)
@@ -37,8 +38,8 @@ describe('with a mail server', () => {
     expect(raw).toContain('Subject: Your sign-in link\r\n')
     expect(raw).toContain('Auto-Submitted: auto-generated\r\n')
     expect(raw).toContain('Content-Type: text/plain; charset=utf-8\r\n')
-    // Soft line ends of quoted-printable, which the reader's program takes out again.
-    expect(raw.replaceAll('=\r\n', '')).toContain(`\r\n${mail.link}\r\n`)
+    // Remove the soft line breaks of quoted-printable.
+    expect(raw.replaceAll('=\r\n', '')).toContain(`\r\n${email.link}\r\n`)
   })
 
   test.each([
@@ -67,75 +68,78 @@ describe('with a mail server', () => {
     `${'a'.repeat(65)}@acme.example`,
     `ann@${'a.'.repeat(200)}example`,
     'a'.repeat(1_000_000),
-  ])('the address %j is refused, quietly', async (to) => {
+  ])('the address %j is refused, with an error in the log only', async (to) => {
     const sender = open()
 
-    sender.send({ ...mail, to })
+    sender.send({ ...email, to })
     await sender.close(10_000)
 
     expect(server.received).toEqual([])
-    expect(logs.join('\n')).toMatch(/"level":"error","message":"Mail not sent","kind":"sign_in","fault":"address"/)
+    expect(logs.join('\n')).toMatch(/"level":"error","message":"Email not sent","kind":"sign_in","fault":"address"/)
   })
 
-  test.each<[string, Partial<OutgoingMail>]>([
+  test.each<[string, Partial<OutgoingEmail>]>([
     ['a subject of two lines', { subject: 'Hello\r\nBcc: bob@evil.example' }],
     ['a subject with a line feed', { subject: 'Hello\nBcc: bob@evil.example' }],
     ['an empty subject', { subject: '' }],
     ['a long subject', { subject: 'x'.repeat(201) }],
     ['a huge text', { text: 'x'.repeat(20_001) }],
     ['a text with U+0000', { text: 'a\0b' }],
-  ])('%s is refused, quietly', async (_, change) => {
+  ])('%s is refused, with an error in the log only', async (_, change) => {
     const sender = open()
 
-    sender.send({ ...mail, ...change })
+    sender.send({ ...email, ...change })
     await sender.close(10_000)
 
     expect(server.received).toEqual([])
-    expect(logs.join('\n')).toContain('Mail not sent')
+    expect(logs.join('\n')).toContain('Email not sent')
   })
 
-  test('what stands in the text stays there', async () => {
+  test('SMTP commands and headers within the text have no effect', async () => {
     const sender = open()
 
-    sender.send({ ...mail, text: 'a\r\n.\r\nMAIL FROM:<bob@evil.example>\r\n\r\nBcc: bob@evil.example\n' })
+    sender.send({ ...email, text: 'a\r\n.\r\nMAIL FROM:<bob@evil.example>\r\n\r\nBcc: bob@evil.example\n' })
     await sender.close(10_000)
 
     expect(server.received.map(({ to }) => to)).toEqual([['ann@acme.example']])
   })
 
-  test('it is tried three times, and what the server will never take only once', async () => {
-    await using(mailServer((attempt) => attempt <= 2 ? 451 : undefined), async ({ url, received }) => {
+  test('an email is tried three times, but only once after a permanent failure', async () => {
+    await withServer(startSmtpServer((attempt) => attempt <= 2 ? 451 : undefined), async ({ url, received }) => {
       const sender = open({ url, retryAfterMs: [1, 1] })
-      sender.send(mail)
-      await expect.poll(() => received.length, { timeout: 10_000 }).toBe(1)
+      sender.send(email)
+      await waitFor('the email', () => received.length === 1)
       await sender.close(1_000)
-      expect(outcomes()).toEqual(['Mail not sent yet', 'Mail not sent yet', 'Mail sent'])
+      expect(outcomes()).toEqual(['Email not sent yet', 'Email not sent yet', 'Email sent'])
     })
     logs.length = 0
-    await using(mailServer(() => 550), async ({ url }) => {
+    await withServer(startSmtpServer(() => 550), async ({ url }) => {
       const sender = open({ url, retryAfterMs: [1, 1] })
-      sender.send(mail)
-      await expect.poll(outcomes, { timeout: 10_000 }).toEqual(['Mail not sent'])
+      sender.send(email)
+      await waitFor('the first outcome', () => outcomes().length > 0)
       await sender.close(1_000)
+      expect(outcomes()).toEqual(['Email not sent'])
     })
     logs.length = 0
-    await using(mailServer(() => 451), async ({ url }) => {
+    await withServer(startSmtpServer(() => 451), async ({ url }) => {
       const sender = open({ url, retryAfterMs: [1, 1] })
-      sender.send(mail)
-      await expect.poll(outcomes, { timeout: 10_000 }).toEqual([
-        'Mail not sent yet',
-        'Mail not sent yet',
-        'Mail not sent',
+      sender.send(email)
+      await waitFor('the third outcome', () => outcomes().length === 3)
+      expect(outcomes()).toEqual([
+        'Email not sent yet',
+        'Email not sent yet',
+        'Email not sent',
       ])
       await sender.close(1_000)
     })
   })
 
-  test('what waits for its next try is tried once more at the end', async () => {
-    await using(mailServer((attempt) => attempt === 1 ? 451 : undefined), async ({ url, received }) => {
+  test('an email that waits for a retry is tried once more when the sender closes', async () => {
+    await withServer(startSmtpServer((attempt) => attempt === 1 ? 451 : undefined), async ({ url, received }) => {
       const sender = open({ url, retryAfterMs: [3_600_000, 1] })
-      sender.send(mail)
-      await expect.poll(outcomes, { timeout: 10_000 }).toEqual(['Mail not sent yet'])
+      sender.send(email)
+      await waitFor('the first outcome', () => outcomes().length > 0)
+      expect(outcomes()).toEqual(['Email not sent yet'])
 
       await sender.close(10_000)
 
@@ -143,73 +147,73 @@ describe('with a mail server', () => {
     })
   })
 
-  test('a server that does not answer delays nobody, and the queue is bounded', async () => {
+  test('an unreachable server does not delay callers, and the queue is bounded', async () => {
     await server.close()
     const sender = open({ retryAfterMs: [3_600_000] })
 
-    for (let n = 0; n < 1_100; n++) sender.send(mail)
+    for (let n = 0; n < 1_100; n++) sender.send(email)
     const full = logs.filter((line) => line.includes('"fault":"full"')).length
     await sender.close(0)
 
     expect(full).toBeGreaterThanOrEqual(99)
-    sender.send(mail)
+    sender.send(email)
     expect(logs.at(-1)).toContain('"fault":"stopping"')
   })
 
   test('neither address, text nor link is logged', async () => {
     const sender = open()
 
-    sender.send(mail)
-    sender.send({ ...mail, to: 'bad' })
+    sender.send(email)
+    sender.send({ ...email, to: 'bad' })
     await sender.close(10_000)
 
     expect(logs.join('\n')).not.toMatch(/ann@|canary|Open this/)
   })
 })
 
-describe('without a mail server', () => {
-  test('the link, and nothing else of the mail, stands in one line of the log', () => {
+describe('without an SMTP server', () => {
+  test('one line of the log has the link, and nothing else of the email', () => {
     const sender = open({ url: undefined })
 
-    sender.send(mail)
-    sender.send({ ...mail, to: 'ann@acme.example\r\nx' })
+    sender.send(email)
+    sender.send({ ...email, to: 'ann@acme.example\r\nx' })
 
     expect(sender.isConfigured).toBe(false)
     expect(logs.map((line) => JSON.parse(line))).toEqual([
       {
         time: expect.any(String),
         level: 'info',
-        message: 'Mail is not configured; hand this link on',
+        message: 'Email is not configured; pass this link on',
         kind: 'sign_in',
         to: 'ann@acme.example',
-        link: mail.link,
+        link: email.link,
       },
-      expect.objectContaining({ message: 'Mail is not configured; a mail was dropped' }),
+      expect.objectContaining({ message: 'Email is not configured; an email was dropped' }),
     ])
   })
 
-  test('with a log of warnings alone the link is not written', () => {
+  test('with log level warn the link is not written', () => {
     const lines: string[] = []
 
-    createLinkLog('warn', (line) => lines.push(line))({ kind: 'claim', to: mail.to, link: mail.link! })
+    createLinkLog('warn', (line) => lines.push(line))({ kind: 'claim', to: email.to, link: email.link! })
 
     expect(lines).toEqual([])
   })
 
-  test('anywhere else in the log a link is cut', () => {
+  test('other log lines redact the link', () => {
     const lines: string[] = []
 
-    createLog('debug', (line) => lines.push(line)).info(`GET /sign-in/${token}`, { link: mail.link })
+    createLog('debug', (line) => lines.push(line)).info(`GET /sign-in/${token}`, { link: email.link })
 
     expect(lines.join()).not.toContain('canary')
     expect(JSON.parse(lines[0])).toMatchObject({ message: 'GET /sign-in/…', link: 'https://grid.example/sign-in/…' })
   })
 })
 
-function open({ url, ...options }: Partial<MailOptions> & { url?: string } = { url: server.url }) {
+function open({ url, ...options }: Partial<EmailSenderOptions> & { url?: string } = { url: server.url }) {
   const smtpUrl = url ?? ('retryAfterMs' in options ? server.url : undefined)
   const write = (line: string) => void logs.push(line)
-  return createMail({
+  return createEmailSender({
     config: { smtpUrl, mailFrom: 'grid@grid.example' },
     log: createLog('debug', write),
     printLink: createLinkLog('debug', write),
@@ -221,11 +225,14 @@ function outcomes(): string[] {
   return logs.map((line) => JSON.parse(line).message)
 }
 
-async function using(opening: Promise<MailServer>, use: (server: MailServer) => Promise<void>): Promise<void> {
-  const opened = await opening
+async function withServer(
+  starting: Promise<TestSmtpServer>,
+  use: (server: TestSmtpServer) => Promise<void>,
+): Promise<void> {
+  const server = await starting
   try {
-    await use(opened)
+    await use(server)
   } finally {
-    await opened.close()
+    await server.close()
   }
 }

@@ -1,5 +1,5 @@
 /** The first law: who may import whom, and the words that may stand only in one place. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 
@@ -14,121 +14,113 @@ interface Rule {
 const everyDoor = ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/']
 const door: Rule = {
   ours: ['grid/', 'guardrails/', 'auth/actor.ts', 'store/account.ts', 'wire.ts', 'errors.ts', 'lib/'],
-  types: ['auth/bearer.ts', 'deps.ts', 'store/account/'],
-  packages: ['hono', 'zod'],
+  types: ['auth/bearer.ts', 'deps.ts', 'request-context.ts', 'store/account/'],
 }
 const browserDoor: Rule = {
   ours: [...door.ours, 'html/', 'auth/session.ts', 'auth/secrets.ts', 'auth/passwords.ts'],
-  types: [...door.types!, 'store/store.ts', 'edge.ts'],
-  packages: [...door.packages!, 'oslo'],
+  types: [...door.types!, 'store/store.ts'],
+  packages: ['hono'],
 }
 
-function grid(types: string[] = []): Rule {
-  return {
-    ours: ['grid/', 'store/account/', 'guardrails/', 'auth/actor.ts', 'auth/secrets.ts', 'errors.ts', 'lib/'],
-    types: ['store/account.ts', 'store/driver/binding.ts', ...types],
-  }
+/** Verbs in one account. */
+const verbs: Rule = {
+  ours: ['grid/', 'store/account/', 'store/account.ts', 'guardrails/', 'auth/actor.ts', 'auth/secrets.ts']
+    .concat('errors.ts', 'lib/'),
+  types: ['store/driver/binding.ts', 'deps.ts'],
 }
-
-/** Verbs on what belongs to no account: people, and the accounts they come to. */
-function people(): Rule {
-  const rule = grid(['store/store.ts', 'store/global/'])
-  return { ...rule, ours: [...rule.ours, 'auth/passwords.ts'] }
+/** Verbs on what belongs to no account (users, their grants, limits), and those that make an account or join one. */
+const globalVerbs: Rule = {
+  ours: [...verbs.ours, 'auth/passwords.ts'],
+  types: [...verbs.types!, 'store/store.ts', 'store/global/'],
 }
 
 const rules: Record<string, Rule> = {
   'main.ts': { ours: ['cli/'] },
   'cli/': {
     ours: ['app.ts', 'listen.ts', 'config.ts', 'deps.ts', 'log.ts', 'store/', 'worker/', 'grid/', 'errors.ts', 'lib/']
-      // Passwords are hashed, and the process's own control token is made, before a verb is called.
-      .concat('auth/passwords.ts', 'auth/secrets.ts', 'mail.ts'),
+      // Passwords are hashed, and the control token of the process is made, before a verb is called.
+      .concat('auth/passwords.ts', 'auth/secrets.ts', 'email.ts'),
   },
   'app.ts': {
     ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
-    types: ['store/store.ts', 'deps.ts'],
+    types: ['store/store.ts', 'deps.ts', 'request-context.ts'],
     packages: ['hono'],
   },
-  'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'listen.ts'], packages: ['hono'] },
-  // Signup makes or joins the account it then works in, so these two hand the whole store on to it.
+  'request-context.ts': { ours: [], types: ['listen.ts'] },
+  'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'request-context.ts'], packages: ['hono'] },
+  // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.
   'mcp/': {
     ...door,
     types: [...door.types!, 'store/store.ts'],
-    packages: ['hono', 'zod', '@modelcontextprotocol/server'],
+    packages: ['zod', '@modelcontextprotocol/server'],
   },
   'rest/': { ...door, types: [...door.types!, 'store/store.ts'] },
   'a2a/': door,
-  // Its own rows, of clients, grants and tokens, have their types in the store.
-  'oauth/': { ...browserDoor, types: [...browserDoor.types!, 'store/global/'] },
+  // It writes its own rows of clients, grants and tokens, whose types are in the store.
+  'oauth/': {
+    ...browserDoor,
+    types: [...browserDoor.types!, 'store/global/'],
+    packages: ['hono', 'zod', 'oslo'],
+  },
   'web/': browserDoor,
   'worker/': { ours: ['grid/', 'store/', 'auth/actor.ts', 'errors.ts', 'lib/'], types: ['deps.ts'] },
-  'grid/': grid(),
-  // What the providers are, and how each is configured.
+  'grid/': verbs,
+  'grid/accounts/': globalVerbs,
+  'grid/people/': globalVerbs,
+  'grid/oauth/': globalVerbs,
+  // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod'] },
-  // They make the account they then work in.
-  'grid/accounts/signup.ts': grid(['store/store.ts']),
-  'grid/accounts/accounts.ts': grid(['store/store.ts']),
-  'grid/accounts/claim.ts': people(),
-  'grid/accounts/claim-link.ts': people(),
-  'grid/people/invitations.ts': people(),
-  'grid/people/links.ts': people(),
-  'grid/people/email-links.ts': people(),
-  'grid/people/own-profile.ts': people(),
-  'grid/people/send-email.ts': people(),
-  'grid/people/people.ts': people(),
-  // Limits count in a table of no account.
-  'grid/people/throttle.ts': grid(['store/store.ts', 'store/global/attempts.ts']),
-  'grid/send-mail.ts': grid(['store/store.ts', 'deps.ts']),
-  // A mail is what deps.mail takes.
-  'grid/people/email-templates.ts': grid(['deps.ts']),
-  // A person's grants are in several accounts.
-  'grid/oauth/grants.ts': grid(['store/store.ts']),
-  'grid/oauth/all-grants.ts': grid(['store/store.ts', 'store/global/oauth-ends.ts']),
   'auth/': { ours: ['errors.ts', 'lib/'], types: ['store/', 'deps.ts'], packages: ['hono', 'oslo', 'hash-wasm'] },
-  'wire.ts': { ours: ['errors.ts', 'lib/', 'html/error-page.tsx'], types: ['deps.ts'], packages: ['hono', 'zod'] },
-  'html/': { ours: ['errors.ts', 'lib/'], packages: ['hono'] },
+  'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
+  'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono'] },
   'store/': {
-    ours: ['../db/schema.ts', '../db/migrations.ts', 'errors.ts', 'lib/'],
-    types: ['auth/actor.ts', 'deps.ts'],
+    ours: ['../db/schema.ts', '../db/migrations.ts', 'auth/actor.ts', 'errors.ts', 'lib/'],
+    types: ['deps.ts'],
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
   'listen.ts': { ours: [], packages: ['@hono/node-server'] },
-  // What leaves over SMTP.
-  'mail.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },
+  'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },
   'log.ts': { ours: ['lib/'], types: ['deps.ts'] },
   'config.ts': { ours: ['lib/'], packages: ['zod', 'ipaddr.js'] },
   'deps.ts': { ours: [], types: ['lib/'] },
   'errors.ts': { ours: [] },
-  'lib/': { ours: ['errors.ts'], types: ['deps.ts'], packages: ['oslo', 'ipaddr.js', 'secure-json-parse', 'uuid'] },
+  'lib/': {
+    ours: ['errors.ts'],
+    types: ['deps.ts'],
+    packages: ['hono', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid'],
+  },
 }
 
-/** Settings are plain data: their type is everybody's. */
-const forEverybody = ['config.ts']
+/** Settings are plain data: every place may import their type. */
+const forAll = ['config.ts']
 
 /** Words that belong to one place. `only` lists files or folders of `src`; everywhere else the word is a fault. */
 const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\btransaction\(/, only: [], why: 'there are no interactive transactions: a write is a list of statements' },
-  { word: /\bclient\.batch\(/, only: ['store/queue.ts', 'store/driver/local-file.ts'], why: 'writes go through the queue' },
+  {
+    word: /\bclient\.batch\(/,
+    only: ['store/queue.ts', 'store/driver/local-file.ts'],
+    why: 'writes go through the queue',
+  },
   { word: /\bclient\.migrate\(/, only: ['store/migrate.ts'], why: 'only a migration switches foreign keys off' },
   { word: /\bDate\.now\(|\bnew Date\(\)/, only: ['log.ts', 'cli/'], why: 'deps.now is the only clock' },
   {
     word: /\baccountId\b/,
     // A person's grants are in several accounts.
-    only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/grants.ts', 'grid/oauth/all-grants.ts'],
+    only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/'],
     why: 'an AccountStore knows its account',
   },
   {
     word: /\.account\(/,
-    only: ['auth/', 'store/', 'worker/', 'cli/']
-      .concat('grid/accounts/signup.ts', 'grid/accounts/accounts.ts', 'grid/accounts/claim.ts', 'grid/people/invitations.ts')
-      // Whoever ends a grant of their own is in its account for that.
-      .concat('grid/oauth/grants.ts'),
+    // These make or find the account that they then work in.
+    only: ['auth/', 'store/', 'worker/', 'cli/', 'grid/accounts/', 'grid/people/', 'grid/oauth/'],
     why: 'doors are given their account',
   },
   { word: /\bsql\.raw\(|\bsql\.identifier\(/, only: [], why: 'no text becomes SQL' },
   { word: /\bconsole\./, only: ['log.ts', 'cli/'], why: 'what is logged goes through deps.log' },
   {
     word: /(?<![.\w])fetch\(/,
-    // The database driver's own calls go to the operator's database; listen.ts only names its handler so.
+    // The calls of the database driver go to the operator's database; listen.ts only names its handler so.
     only: ['store/store.ts', 'listen.ts'],
     why: 'deps.safeFetch is the only way out',
   },
@@ -138,10 +130,20 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'deps.safeFetch is the only way out',
   },
   { word: /\bWebSocket\(|\bEventSource\(|\bDeno\.connect/, only: [], why: 'deps.safeFetch is the only way out' },
-  { word: /\bnodemailer\b/, only: ['mail.ts'], why: 'mail leaves in one place, whose addresses are checked' },
+  { word: /\bnodemailer\b/, only: ['email.ts'], why: 'email is sent in one place, which checks the addresses' },
   { word: /\bprocess\.env\b/, only: ['cli/'], why: 'the environment is read once, into the configuration' },
-  { word: /\braw\(|dangerouslySetInnerHTML/, only: ['store/driver/kept-statements.ts'], why: 'pages escape everything' },
+  {
+    word: /\braw\(|dangerouslySetInnerHTML/,
+    only: ['store/driver/statement-cache.ts'],
+    why: 'pages escape everything',
+  },
 ]
+
+/** Everything that may take part in an import, with the text of each file. */
+const tree = ['src', 'db', 'scripts', 'test'].flatMap(sourceFiles).map((path) => ({
+  path,
+  text: withoutComments(readFileSync(path, 'utf8')),
+}))
 
 const files = sourceFiles('src').map((path) => ({
   path: path.slice('src/'.length),
@@ -152,13 +154,46 @@ test('every file imports only what its place may import', () => {
   expect(files.flatMap(({ path, text }) => importsOf(path, text).flatMap((found) => faultOf(path, found)))).toEqual([])
 })
 
+test('every rule names places that exist', () => {
+  const named = [
+    ...Object.entries(rules).flatMap(([place, { ours, types = [] }]) => [place, ...ours, ...types]),
+    ...forAll,
+    ...words.flatMap(({ only }) => only),
+  ]
+
+  expect([...new Set(named)].filter((place) => !existsSync(join('src', place)))).toEqual([])
+})
+
+test('no file imports itself through others, not even for types', () => {
+  expect(circlesOf(tree)).toEqual([])
+})
+
+test('a circle is found, also one of types', () => {
+  const circle = [
+    { path: 'src/a.ts', text: "import { b } from './b.ts'" },
+    { path: 'src/b.ts', text: "import type { C } from './lib/c.ts'" },
+    { path: 'src/lib/c.ts', text: "import type { A } from '../a.ts'" },
+    { path: 'src/d.ts', text: "import { a } from './a.ts'" },
+  ]
+
+  expect(circlesOf(circle)).toEqual([['src/a.ts', 'src/b.ts', 'src/lib/c.ts']])
+})
+
+test('only store/driver/ loads the database client', () => {
+  const loaded = files.filter(({ path, text }) =>
+    importsOf(path, text).some(({ target, isType }) => !isType && target.startsWith('@libsql/'))
+  )
+
+  expect(loaded.filter(({ path }) => !isIn(path, 'store/driver/')).map(({ path }) => path)).toEqual([])
+})
+
 test.each(words)('$word stands only where it belongs: $why', ({ word, only }) => {
   const elsewhere = files.filter(({ path }) => !only.some((place) => isIn(path, place)))
 
   expect(elsewhere.filter(({ text }) => word.test(text)).map(({ path }) => path)).toEqual([])
 })
 
-test('node:fs is imported only for the database file and by the command line', () => {
+test('only the database file and the command line use node:fs', () => {
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
   expect(users.map(({ path }) => path).filter((path) => !isIn(path, 'cli/'))).toEqual(['store/driver/local-file.ts'])
@@ -166,12 +201,16 @@ test('node:fs is imported only for the database file and by the command line', (
 
 test.each([
   ['a2a/endpoint.ts', "import { x } from '../mcp/tool.ts'", 'a2a/endpoint.ts may not import mcp/tool.ts'],
-  ['grid/agents/agents.ts', "import { app } from '../app.ts'", 'grid/agents/agents.ts may not import app.ts'],
-  ['grid/agents/agents.ts', "import { openStore } from '../store/store.ts'", 'grid/agents/agents.ts may not import store/store.ts'],
+  ['grid/agents/agents.ts', "import { app } from '../../app.ts'", 'grid/agents/agents.ts may not import app.ts'],
+  [
+    'grid/agents/agents.ts',
+    "import { openStore } from '../../store/store.ts'",
+    'grid/agents/agents.ts may not import store/store.ts',
+  ],
   ['rest/signup.ts', "import { eq } from 'drizzle-orm'", 'rest/signup.ts may not import drizzle-orm'],
   ['rest/signup.ts', "const x = await import('@libsql/client')", 'rest/signup.ts may not import @libsql/client'],
   ['mcp/tool.ts', "import { bearer } from '../auth/bearer.ts'", 'mcp/tool.ts may import auth/bearer.ts only as a type'],
-  ['mcp/tool.ts', "export { a } from '../web/agents.tsx'", 'mcp/tool.ts may not import web/agents/agents.tsx'],
+  ['mcp/tool.ts', "export { a } from '../web/web.ts'", 'mcp/tool.ts may not import web/web.ts'],
   ['mcp/tool.ts', "import {\n  a,\n  b,\n} from '../store/queue.ts'", 'mcp/tool.ts may not import store/queue.ts'],
   ['lib/new.ts', "import '../store/store.ts'", 'lib/new.ts may not import store/store.ts'],
   ['nowhere/new.ts', "import { a } from './b.ts'", 'nowhere/new.ts has no rule: add its place to the table'],
@@ -197,7 +236,7 @@ function importsOf(path: string, text: string): Import[] {
 }
 
 function faultOf(path: string, { target, isOurs, isType }: Import): string[] {
-  const place = Object.keys(rules).filter((place) => isIn(path, place)).sort((a, b) => b.length - a.length)[0]
+  const place = placeOf(path)
   if (place === undefined) return [`${path} has no rule: add its place to the table`]
   const { ours, types = [], packages = [] } = rules[place]
 
@@ -208,8 +247,37 @@ function faultOf(path: string, { target, isOurs, isType }: Import): string[] {
   }
   const ownFolder = path.includes('/') ? [`${path.split('/')[0]}/`] : []
   if ([...ours, ...ownFolder].some((place) => isIn(target, place))) return []
-  if (![...types, ...forEverybody].some((place) => isIn(target, place))) return [`${path} may not import ${target}`]
+  if (![...types, ...forAll].some((place) => isIn(target, place))) return [`${path} may not import ${target}`]
   return isType ? [] : [`${path} may import ${target} only as a type`]
+}
+
+/** The most precise rule of a path. */
+function placeOf(path: string): string | undefined {
+  return Object.keys(rules).filter((place) => isIn(path, place)).sort((a, b) => b.length - a.length)[0]
+}
+
+/** Groups of files of which each imports all others of its group, directly or not (Tarjan's algorithm). */
+function circlesOf(sources: { path: string; text: string }[]): string[][] {
+  const targets = new Map(sources.map(({ path, text }) => [path, importsOf(path, text).map(({ target }) => target)]))
+  const order = new Map<string, number>()
+  const lowest = new Map<string, number>()
+  const stack: string[] = []
+  const circles: string[][] = []
+  function visit(path: string): void {
+    order.set(path, order.size)
+    lowest.set(path, order.get(path)!)
+    stack.push(path)
+    for (const target of targets.get(path)!) {
+      if (!targets.has(target)) continue
+      if (!order.has(target)) visit(target)
+      if (stack.includes(target)) lowest.set(path, Math.min(lowest.get(path)!, lowest.get(target)!))
+    }
+    if (lowest.get(path) !== order.get(path)) return
+    const circle = stack.splice(stack.indexOf(path))
+    if (circle.length > 1) circles.push(circle.sort())
+  }
+  for (const path of targets.keys()) if (!order.has(path)) visit(path)
+  return circles
 }
 
 function isIn(path: string, place: string): boolean {

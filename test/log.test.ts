@@ -1,12 +1,12 @@
-/** Structured logs (security D1, D2). */
+/** Structured logs (docs/security.md, "Logs"). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bearer } from '../src/auth/bearer.ts'
+import { createAuthenticator } from '../src/auth/bearer.ts'
 import { mintKey } from '../src/auth/secrets.ts'
-import { sendMessage } from '../src/grid/messaging/send-message.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
 import { redact } from '../src/lib/redact.ts'
 import { createLog } from '../src/log.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
+import { sendMessage } from './support/messaging.ts'
 
 const key = 'grid_agt_0123456789abcdefghijABCDEFGHIJ0123456789abcdefLAST'
 const cut = key.slice(0, 40)
@@ -40,18 +40,18 @@ test.each(
 test.each([
   ['alone', key],
   ['in a header', `Authorization: Bearer ${key}`],
-  ['behind a line end', `x\n${key}`],
-  ['behind a tab', `x\t${key}`],
-  ['behind a letter', `x${key}`],
-  ['behind an escape of a URL', `Bearer%20${key}`],
+  ['after a line break', `x\n${key}`],
+  ['after a tab', `x\t${key}`],
+  ['after a letter', `x${key}`],
+  ['after a URL escape', `Bearer%20${key}`],
   ['before a letter', `${key}x`],
   ['before an underscore', `${key}_x`],
   ['in quotes', `"${key}"`],
-  ['in JSON in a text', JSON.stringify({ key })],
+  ['in JSON in a string', JSON.stringify({ key })],
   ['twice', `${key} ${key}`],
-  ['cut off', cut],
+  ['truncated', cut],
   ['as a file name', `/tmp/${key}.txt`],
-])('a key %s is not written', (_, text) => {
+])('a key %s is not logged', (_, text) => {
   const [line] = logged(
     'info',
     (log) => log.info(text, { field: text, deep: { list: [text] }, error: new Error(text) }),
@@ -61,7 +61,7 @@ test.each([
   expect(line).toContain('grid_agt_…')
 })
 
-test('of a key the kind and the last four characters stay', () => {
+test('a redacted key keeps its kind and last four characters', () => {
   expect(redact(`key ${key}.`)).toBe('key grid_agt_…LAST.')
 })
 
@@ -75,7 +75,7 @@ test.each([
   'accessToken',
   'client_secret',
 ])(
-  'the field %s is not written, whatever it holds',
+  'the value of the field %s is never logged',
   (name) => {
     const [line] = logged('info', (log) => log.info('x', { [name]: 'canary', inside: { [name]: 'canary' } }))
 
@@ -83,14 +83,14 @@ test.each([
   },
 )
 
-test('a claim link is written as its path', () => {
+test('a claim link is logged without its token', () => {
   const [line] = logged('info', (log) => log.info('GET https://grid.example/claim/canary0123?x=1'))
 
   expect(line).toContain('/claim/…')
   expect(line).not.toContain('canary')
 })
 
-test('what looks like a second line is one line', () => {
+test('text with line breaks stays one line', () => {
   const text = 'alice\n{"level":"error","message":"forged"}\r\u2028\u2029\u0085'
   const lines = logged('info', (log) => log.info(text, { 'user\nagent': text }))
 
@@ -99,7 +99,7 @@ test('what looks like a second line is one line', () => {
   expect(JSON.parse(lines[0])).toMatchObject({ level: 'info', message: text })
 })
 
-test('what steers a terminal is escaped, and other text stays readable', () => {
+test('characters that control terminals are escaped, and other text stays readable', () => {
   const text = '\u001b[2J\u009b31m\u007f\u202eevil\u2066 Grüße 漢字 🙂'
   const [line] = logged('info', (log) => log.info(text))
 
@@ -115,7 +115,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('no secret and no contents reach the log at debug level, through signup, sending, reading and refusals', async () => {
+test('no secret and no message text is logged at debug level by signup, sending, reading and refusals', async () => {
   const canary = 'canary-text-4711'
   const signup = await grid.post('/api/v1/agentic-signup?api_key=canary-query', {
     owner_email: 'canary@owner.example',
@@ -127,13 +127,13 @@ test('no secret and no contents reach the log at debug level, through signup, se
   const token = trial.claim_url.split('/').pop()
   const { key: unknown } = await mintKey('admin_key')
 
-  const zoe = await bearer(grid.store)(`Bearer ${api_key}`)
-  const alice = await bearer(grid.store)(`Bearer ${grid.alice.key}`)
-  const bob = await bearer(grid.store)(`Bearer ${grid.bob.key}`)
+  const zoe = await createAuthenticator(grid.store)(`Bearer ${api_key}`)
+  const alice = await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`)
+  const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
   await sendMessage(alice, { to: 'bob', text: canary, idempotencyKey: canary })
   await readMessages(bob, {})
   await sendMessage(zoe, { to: 'bob', text: canary }).catch(() => {})
-  await bearer(grid.store)(`Bearer ${unknown}`).catch(() => {})
+  await createAuthenticator(grid.store)(`Bearer ${unknown}`).catch(() => {})
   await grid.request(`/claim/${token}`)
   await grid.request(`/${api_key}?key=${api_key}`)
   await grid.request('/nowhere', { headers: { Host: 'canary.example' } })

@@ -1,4 +1,9 @@
-/** Who may call what: every kind of credential with every tool, in both eras, and with A2A (security T3, T10). */
+/**
+ * The roles matrix: every kind of credential calls every tool, in both MCP protocol eras, and A2A. `holdersOf` has the
+ * credentials and the toolset that each opens; the tools are the rows of `support/tool-parameters.ts`.
+ *
+ * See docs/security.md, "Roles".
+ */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mintKey } from '../src/auth/secrets.ts'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
@@ -7,30 +12,31 @@ import { newId } from '../src/lib/id.ts'
 import { postA2a, send03, send10 } from './support/a2a.ts'
 import { rows, updateTrial } from './support/database.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
-import { accessTokenOf } from './support/oauth-token.ts'
 import { eras, mcp, sendWire, wireRequest } from './support/mcp.ts'
-import { adminRows, agentRows } from './support/parameters.ts'
+import { accessTokenFor } from './support/oauth-token.ts'
+import { adminRows, agentRows } from './support/tool-parameters.ts'
 
-/** What a credential opens. */
+/** The toolset that a credential opens. */
 type Opens = 'admin tools' | 'agent tools' | 'nothing'
 
+/** A row of the matrix: a credential and what it opens. */
 interface Holder {
   holder: string
   opens: Opens
   key: string | undefined
-  /** OAuth tokens are not for A2A. */
+  /** OAuth access tokens are not valid for A2A. */
   isOAuth?: true
 }
 
-const toolSets = { 'admin tools': adminRows, 'agent tools': agentRows }
+const toolsets = { 'admin tools': adminRows, 'agent tools': agentRows }
 const unknownTool = -32602
 
-describe('the table of credentials and tools', async () => {
+describe('the matrix of credentials and tools', async () => {
   const grid = await testGrid()
   afterAll(() => grid.close())
   const holders = await holdersOf(grid)
-  const tools = Object.entries(toolSets).flatMap(([set, rows]) =>
-    Object.entries(rows).map(([tool, { args }]) => ({ set, tool, args }))
+  const tools = Object.entries(toolsets).flatMap(([toolset, rows]) =>
+    Object.entries(rows).map(([tool, { args }]) => ({ toolset, tool, args }))
   )
   const cases = holders.flatMap((holder) =>
     eras.flatMap((era) =>
@@ -40,17 +46,17 @@ describe('the table of credentials and tools', async () => {
   let ran = 0
   afterAll(() => console.log(`roles matrix: ${holders.length} credentials, ${tools.length} tools, ${ran} cases`))
 
-  test.each(cases)('%s', async (_, { opens, key, set, tool, args, era }) => {
-    const answer = await sendWire(grid, key, wireRequest(era, 'tools/call', { name: tool, arguments: args }))
+  test.each(cases)('%s', async (_, { opens, key, toolset, tool, args, era }) => {
+    const response = await sendWire(grid, key, wireRequest(era, 'tools/call', { name: tool, arguments: args }))
 
     if (opens === 'nothing') {
-      expect(answer.status).toBe(401)
-      expect(answer.headers.get('WWW-Authenticate')).toMatch(/^Bearer /)
-    } else if (opens === set) {
-      expect(answer.status).toBe(200)
-      expect(answer.body.result.content[0].text).not.toContain('wrong_credential')
+      expect(response.status).toBe(401)
+      expect(response.headers.get('WWW-Authenticate')).toMatch(/^Bearer /)
+    } else if (opens === toolset) {
+      expect(response.status).toBe(200)
+      expect(response.body.result.content[0].text).not.toContain('wrong_credential')
     } else {
-      expect(answer.body.error).toMatchObject({ code: unknownTool, message: expect.stringContaining('Unknown tool') })
+      expect(response.body.error).toMatchObject({ code: unknownTool, message: expect.stringContaining('Unknown tool') })
     }
     ran++
   })
@@ -60,7 +66,7 @@ describe('the table of credentials and tools', async () => {
     async (_, { opens, key, isOAuth }) => {
       for (const era of eras) {
         const { status, body } = await sendWire(grid, key, wireRequest(era, 'tools/list'))
-        const listed = opens === 'nothing' ? undefined : Object.keys(toolSets[opens])
+        const listed = opens === 'nothing' ? undefined : Object.keys(toolsets[opens])
         expect(status).toBe(opens === 'nothing' ? 401 : 200)
         expect(body.result?.tools.map((tool: { name: string }) => tool.name)).toEqual(listed)
         ran++
@@ -80,8 +86,8 @@ describe('a key that worked', () => {
   })
   afterEach(() => grid.close())
 
-  test('is refused on the next call after its person lost the role, and works again when it comes back', async () => {
-    const { key, userId } = await keyOfPerson(grid, 'owner')
+  test('is refused on the next call after its user lost the role, and works again when the role comes back', async () => {
+    const { key, userId } = await keyOfUser(grid, 'owner')
     const setRole = (role: string) =>
       rows(grid, 'UPDATE memberships SET role = ? WHERE account_id = ? AND user_id = ?', [role, grid.acme.id, userId])
 
@@ -108,8 +114,8 @@ describe('a key that worked', () => {
     expect(await statusOf(grid.bob.key)).toBe(401)
   })
 
-  test('leaves nothing in the log when it is refused: nobody is known to have called', async () => {
-    const { key } = await keyOfPerson(grid, 'viewer')
+  test('writes no row to the activity log when it is refused, because the caller is unknown', async () => {
+    const { key } = await keyOfUser(grid, 'viewer')
 
     await mcp(grid, key, 'tools/call', { name: 'admin_list_agents', arguments: {} })
 
@@ -133,16 +139,16 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
   await rows(grid, 'UPDATE credentials SET revoked_at = 1 WHERE account_id = ? AND agent_id = ?', [acme.id, revoked.id])
   const ended = await createAdminKey(acme.store, 'ended')
   await deleteAdminKey(acme.store, ended.id)
-  const elsewhere = await keyOfPerson(grid, undefined)
+  const elsewhere = await keyOfUser(grid, undefined)
   await grid.store.write([grid.store.global.users.addMembership(evil.id, elsewhere.userId, 'owner', 0)])
 
   return [
     ...await Promise.all((['owner', 'admin', 'member', 'viewer'] as const).map(async (role) => ({
       holder: `key of ${role === 'owner' || role === 'admin' ? 'an' : 'a'} ${role}`,
       opens: role === 'owner' || role === 'admin' ? 'admin tools' as const : 'nothing' as const,
-      key: (await keyOfPerson(grid, role)).key,
+      key: (await keyOfUser(grid, role)).key,
     }))),
-    { holder: 'key of somebody who left', opens: 'nothing', key: (await keyOfPerson(grid, undefined)).key },
+    { holder: 'key of a former member', opens: 'nothing', key: (await keyOfUser(grid, undefined)).key },
     { holder: 'key of an owner of another account', opens: 'nothing', key: elsewhere.key },
     { holder: 'command-line key', opens: 'admin tools', key: acme.adminKey },
     { holder: 'deleted admin key', opens: 'nothing', key: ended.adminKey },
@@ -152,22 +158,22 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
     { holder: 'revoked agent key', opens: 'nothing', key: revoked.key },
     { holder: 'key of a deleted agent', opens: 'nothing', key: deleted.key },
     ...await oauthHolders(grid),
-    { holder: 'key nobody was given', opens: 'nothing', key: (await mintKey('admin_key')).key },
+    { holder: 'unknown key', opens: 'nothing', key: (await mintKey('admin_key')).key },
     { holder: 'malformed key', opens: 'nothing', key: grid.acme.adminKey.slice(0, -1) },
-    { holder: 'nobody', opens: 'nothing', key: undefined },
+    { holder: 'no key', opens: 'nothing', key: undefined },
   ]
 }
 
-/** Access tokens of people in every role: for the account, and for one agent of it. */
+/** Access tokens of users in every role: for the admin of the account, and for one of its agents. */
 async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
   const { acme, evil, alice, store, clock } = grid
   const gone = await acme.agent('gone')
   const holders = await Promise.all(
     (['owner', 'admin', 'member', 'viewer', undefined] as const).flatMap((role) =>
       [null, alice.id].map(async (agentId): Promise<Holder> => {
-        // Made as an owner; the role that counts is the one now.
-        const { userId } = await keyOfPerson(grid, 'owner')
-        const { token } = await accessTokenOf(grid, userId, acme.id, agentId)
+        // The grant is given as an owner. What counts is the current role, which changes here.
+        const { userId } = await keyOfUser(grid, 'owner')
+        const { token } = await accessTokenFor(grid, userId, acme.id, agentId)
         if (role) await setRole(grid, userId, role)
         else await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [acme.id, userId])
         const mayAdminister = role === 'owner' || role === 'admin'
@@ -185,23 +191,23 @@ async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
       })
     ),
   )
-  const { userId } = await keyOfPerson(grid, 'owner')
-  const [forGone, revoked, elsewhere] = [
-    await accessTokenOf(grid, userId, acme.id, gone.id),
-    await accessTokenOf(grid, userId, acme.id),
-    await accessTokenOf(grid, userId, acme.id),
+  const { userId } = await keyOfUser(grid, 'owner')
+  const [forGone, revoked, live] = [
+    await accessTokenFor(grid, userId, acme.id, gone.id),
+    await accessTokenFor(grid, userId, acme.id),
+    await accessTokenFor(grid, userId, acme.id),
   ]
   await deleteAgent(acme.store, gone.id)
   await store.write([store.global.oauth.grants.revoke(acme.id, revoked.grantId, clock.now)])
-  const other = await keyOfPerson(grid, 'owner')
-  const moved = await accessTokenOf(grid, other.userId, acme.id)
+  const other = await keyOfUser(grid, 'owner')
+  const moved = await accessTokenFor(grid, other.userId, acme.id)
   await store.write([store.global.users.addMembership(evil.id, other.userId, 'owner', 0)])
   await setRole(grid, other.userId, 'viewer')
   return [
     ...holders,
     { holder: 'OAuth token for a deleted agent', opens: 'nothing', key: forGone.token, isOAuth: true },
     { holder: 'OAuth token of a revoked grant', opens: 'nothing', key: revoked.token, isOAuth: true },
-    { holder: 'OAuth token beside a revoked one', opens: 'admin tools', key: elsewhere.token, isOAuth: true },
+    { holder: 'OAuth token beside a revoked one', opens: 'admin tools', key: live.token, isOAuth: true },
     { holder: 'OAuth token of an owner of another account', opens: 'nothing', key: moved.token, isOAuth: true },
     { holder: 'OAuth refresh token', opens: 'nothing', key: (await mintKey('refresh_token')).key, isOAuth: true },
   ]
@@ -215,8 +221,8 @@ function setRole(grid: TestGrid, userId: string, role: string) {
   ])
 }
 
-/** An admin key made by a person with this role in Acme, or with none. */
-async function keyOfPerson(
+/** An admin key created by a user with this role in Acme, or with none. */
+async function keyOfUser(
   { store, acme }: TestGrid,
   role: 'owner' | 'admin' | 'member' | 'viewer' | undefined,
 ): Promise<{ key: string; userId: string }> {

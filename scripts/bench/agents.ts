@@ -1,8 +1,8 @@
-/** Put an account with what `Population` says into the database that the environment names, and print the agents as JSON. */
+/** Creates an account with a `Population` in the database of the environment, and prints its agents as JSON. */
 import { createClient } from '@libsql/client'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
-import { createAccount, enterAccount } from '../../src/grid/accounts/accounts.ts'
+import { createAccount, openAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import type { AccountStore } from '../../src/store/account.ts'
@@ -14,27 +14,30 @@ export interface BenchAgent {
   key: string
 }
 
-/** What a scenario needs in its database. */
+/** The content that a scenario needs in its database. */
 export interface Population {
-  /** Agents with keys, by name: three of `sender` have the aliases sender-0, sender-1 and sender-2. */
+  /** The number of agents with keys, by name. `{ sender: 2 }` creates @sender-0 and @sender-1. */
   agents: Record<string, number>
-  /** Channels channel-0, channel-1 … so that each agent named `of` is in one, at most `size` in each. */
-  channels?: { of: string; size: number; /** Name of those who are in all of them. */ also?: string }
-  /** So many agents in all, and read messages spread over their mailboxes. */
+  /**
+   * Channels #channel-0, #channel-1 … with at most `size` members. Each agent with the name `of` is in one of them, and
+   * agents with the name `also` are in all of them.
+   */
+  channels?: { of: string; size: number; also?: string }
+  /** The total number of agents, and of read messages in their inboxes. */
   history?: { agents: number; messages: number }
 }
 
 export type BenchAgents = Record<string, BenchAgent[]>
 
-/** Enough to share commits, and few enough that none waits longer than the write queue lets it, on slow disks too. */
-const atOnce = 32
+/** Enough to share commits, and few enough to stay below the time limit of the write queue on slow disks. */
+const maxConcurrent = 32
 
 async function populate({ agents: counts, channels, history }: Population): Promise<BenchAgents> {
   const config = readConfig({ LOG_LEVEL: 'warn', ...process.env })
   const store = await openStore(processDeps(config))
   const system = { type: 'system', job: 'bench' } as const
   const { id } = await createAccount(store, { name: 'Bench', ownerEmail: 'bench@example.com' }, system)
-  const account = await enterAccount(store, id, system)
+  const account = await openAccount(store, id, system)
   const agents: BenchAgents = {}
   for (const [name, count] of Object.entries(counts)) agents[name] = await addAgents(account, name, count)
   if (channels) await addChannels(account, agents, channels)
@@ -50,7 +53,7 @@ async function populate({ agents: counts, channels, history }: Population): Prom
 async function addAgents(account: AccountStore, name: string, count: number): Promise<BenchAgent[]> {
   const added: BenchAgent[] = []
   while (added.length < count) {
-    const numbers = Array.from({ length: Math.min(atOnce, count - added.length) }, (_, i) => added.length + i)
+    const numbers = Array.from({ length: Math.min(maxConcurrent, count - added.length) }, (_, i) => added.length + i)
     added.push(
       ...await Promise.all(numbers.map(async (n) => {
         const { agent, apiKey } = await createAgent(account, { alias: `${name}-${n}` })
@@ -66,11 +69,11 @@ async function addChannels(
   agents: BenchAgents,
   { of, size, also }: NonNullable<Population['channels']>,
 ): Promise<void> {
-  const everywhere = (also === undefined ? [] : agents[also]).map(({ alias }) => alias)
+  const alsoMembers = (also === undefined ? [] : agents[also]).map(({ alias }) => alias)
   const aliases = agents[of].map(({ alias }) => alias)
-  const share = size - everywhere.length
+  const share = size - alsoMembers.length
   for (let n = 0; n * share < aliases.length; n++) {
-    const members = [...everywhere, ...aliases.slice(n * share, (n + 1) * share)]
+    const members = [...alsoMembers, ...aliases.slice(n * share, (n + 1) * share)]
     await createChannel(account, { name: `channel-${n}`, members })
   }
 }

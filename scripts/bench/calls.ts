@@ -1,10 +1,10 @@
-/** The calls of an MCP client, as bytes made beforehand, and what their answers must be. */
+/** The requests of an MCP client, as bytes prepared in advance, and the checks of their responses. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
-import { type Answer, type Connection, post } from './connection.ts'
+import { type Connection, post, type RawResponse } from './connection.ts'
 import type { Step } from './load.ts'
 
-export interface Call {
+export interface ToolCall {
   name: string
   arguments: Record<string, unknown>
 }
@@ -16,10 +16,10 @@ export const gridPath = '/mcp/v1/grid'
 /** A request of an MCP client. */
 export function rpc(
   port: number,
-  at: string,
+  path: string,
   key: string,
   method: string,
-  call?: Call,
+  call?: ToolCall,
   era: Era = '2026-07-28',
 ): Buffer {
   const isModern = era === '2026-07-28'
@@ -29,7 +29,7 @@ export function rpc(
     'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
   }
   const body = { jsonrpc: '2.0', id: 1, method, params: { ...call, ...(isModern && { _meta: meta }) } }
-  return post(port, at, body, {
+  return post(port, path, body, {
     Authorization: `Bearer ${key}`,
     'MCP-Protocol-Version': era,
     ...(isModern && { 'Mcp-Method': method }),
@@ -37,82 +37,86 @@ export function rpc(
   })
 }
 
-export function callTool(port: number, agent: BenchAgent, name: string, args: Record<string, unknown> = {}): Buffer {
+export function toolCallRequest(
+  port: number,
+  agent: BenchAgent,
+  name: string,
+  args: Record<string, unknown> = {},
+): Buffer {
   return rpc(port, gridPath, agent.key, 'tools/call', { name, arguments: args })
 }
 
-/** `to` is an alias with `@` or a channel with `#`. */
-export function sending(port: number, from: BenchAgent, to: string): Buffer {
-  return callTool(port, from, 'send_message', { to, message: 'What is 6 times 7?' })
+/** `to` is an alias with `@`, or a channel with `#`. */
+export function sendMessageRequest(port: number, from: BenchAgent, to: string): Buffer {
+  return toolCallRequest(port, from, 'send_message', { to, message: 'What is 6 times 7?' })
 }
 
-export function reading(port: number, reader: BenchAgent, args: Record<string, unknown> = {}): Buffer {
-  return callTool(port, reader, 'read_messages', args)
+export function readMessagesRequest(port: number, reader: BenchAgent, args: Record<string, unknown> = {}): Buffer {
+  return toolCallRequest(port, reader, 'read_messages', args)
 }
 
-/** The answer, if it is a good one that holds `text`; throws otherwise. */
-export async function ask(connection: Connection, request: Buffer, text = ''): Promise<Answer> {
-  const answer = await connection.send(request)
-  return good(answer, text)
+/** Send a request. Throws if the response is an error or does not contain `text`. */
+export async function call(connection: Connection, request: Buffer, text = ''): Promise<RawResponse> {
+  return checkResponse(await connection.send(request), text)
 }
 
-/** Throws what went wrong instead. */
-export function good(answer: Answer, text = ''): Answer {
-  const { status, body } = answer
+/** Returns the response. Throws if it is an error or does not contain `text`. */
+export function checkResponse(response: RawResponse, text = ''): RawResponse {
+  const { status, body } = response
   const isResult = status === 200 && !body.includes('"isError":true') && !body.includes('"error":')
-  if (isResult && body.includes(text)) return answer
-  const wanted = isResult ? `, without ${text}` : ''
-  throw new Error(`The server answered ${status}${wanted}: ${body.slice(0, 500)}`)
+  if (isResult && body.includes(text)) return response
+  const missing = isResult ? `, without ${text}` : ''
+  throw new Error(`The server responded ${status}${missing}: ${body.slice(0, 500)}`)
 }
 
-/** Whether the grid did nothing because it is busy, and says that the call may be repeated. */
-export function isBusy({ body }: Answer): boolean {
+/** Whether the grid refused the call because it is busy. Then the call may be repeated. */
+export function isBusy({ body }: RawResponse): boolean {
   return body.includes('"isError":true') && body.includes('The grid is busy')
 }
 
-/** `ask` of what is not measured: whom the grid refuses because it is busy asks again, as it is told. */
-export async function askPatiently(connection: Connection, request: Buffer, text?: string): Promise<Answer> {
+/** Like `call`, but repeats calls that the grid refuses because it is busy. For calls that are not measured. */
+export async function callWithRetries(connection: Connection, request: Buffer, text?: string): Promise<RawResponse> {
   for (let refused = 0;; refused++) {
-    const answer = await connection.send(request)
-    if (!isBusy(answer) || refused === mostRefusals) return good(answer, text)
-    await sleep(againMs)
+    const response = await connection.send(request)
+    if (!isBusy(response) || refused === maxRefusals) return checkResponse(response, text)
+    await sleep(retryDelayMs)
   }
 }
 
-/** The same request again and again. */
+/** A step that sends the same request each time. */
 export function step(connection: Connection, request: Buffer, text?: string): Step {
   return async () => {
-    await ask(connection, request, text)
+    await call(connection, request, text)
   }
 }
 
-/** The ids of the messages in an answer, in their order. */
-export function messageIds({ body }: Answer): string[] {
-  // The text part says all again, with its quotes escaped.
+/** The ids of the messages in a response, in their order. */
+export function messageIds({ body }: RawResponse): string[] {
+  // The text part repeats them with escaped quotes, which this does not match.
   return [...body.matchAll(/[{,]"message_id":"([^"]+)"/g)].map(([, id]) => id)
 }
 
-/** Throws unless the answer to a read holds this one message. */
-export function holdsOnly(answer: Answer, id: string): void {
-  const ids = messageIds(good(answer))
-  if (ids.length !== 1 || ids[0] !== id) throw new Error(`Read [${ids.join(', ')}] where ${id} was sent`)
+/** Throws unless the response to a read contains exactly this message. */
+export function checkHoldsOnly(response: RawResponse, id: string): void {
+  const ids = messageIds(checkResponse(response))
+  if (ids.length !== 1 || ids[0] !== id) throw new Error(`Read [${ids.join(', ')}] instead of ${id}`)
 }
 
-/** Send, and answer the id of the message. `by` is `askPatiently` where it is not measured. */
-export async function send(connection: Connection, request: Buffer, by = ask): Promise<string> {
+/** Send a message. Resolves to its id. `by` is `callWithRetries` if it is not measured. */
+export async function sendMessage(connection: Connection, request: Buffer, by = call): Promise<string> {
   const [id] = messageIds(await by(connection, request, '"message_id"'))
   return id
 }
 
-/** Read mailboxes until they are empty. Answers how many messages each held. */
-export async function drain(port: number, agents: BenchAgent[], connect: () => Connection): Promise<number[]> {
+/** Read inboxes until they are empty. Resolves to the number of messages in each. */
+export async function drainInboxes(port: number, agents: BenchAgent[], connect: () => Connection): Promise<number[]> {
   const counts = agents.map(() => 0)
-  const waiting = agents.map((agent, i) => ({ request: reading(port, agent), i }))
+  const waiting = agents.map((agent, i) => ({ request: readMessagesRequest(port, agent), i }))
   await Promise.all(
     Array.from({ length: Math.min(drainConnections, agents.length) }, connect).map(async (connection) => {
       for (let next = waiting.pop(); next; next = waiting.pop()) {
         for (let more = true; more;) {
-          const count = messageIds(await askPatiently(connection, next.request)).length
+          const count = messageIds(await callWithRetries(connection, next.request)).length
           counts[next.i] += count
           more = count > 0
         }
@@ -124,7 +128,7 @@ export async function drain(port: number, agents: BenchAgent[], connect: () => C
 
 const drainConnections = 32
 
-/** After how long who was refused asks again. */
-export const againMs = 250
-/** How often in a row, before it is a failure. */
-export const mostRefusals = 100
+/** How long to wait before a refused call is repeated. */
+export const retryDelayMs = 250
+/** How many refusals in a row are a failure. */
+export const maxRefusals = 100

@@ -1,41 +1,41 @@
 /**
- * A keep-alive HTTP/1.1 connection that costs the load generator little: requests are bytes made beforehand,
- * one is in flight at a time, and of an answer only status and body are looked at.
+ * A keep-alive HTTP/1.1 connection that needs little processor time: requests are bytes prepared in advance, one is in
+ * flight at a time, and only the status and the body of a response are parsed.
  */
 import { connect, type Socket } from 'node:net'
 
-export interface Answer {
+export interface RawResponse {
   status: number
   body: string
-  /** The server closes the connection behind it. */
-  isLast: boolean
+  /** The server closes the connection after this response. */
+  closesConnection: boolean
 }
 
 const headEnd = Buffer.from('\r\n\r\n')
 const empty = Buffer.alloc(0)
 
-/** How long an unused connection is trusted: Node closes it after 5 s, and a request on its way then is lost. */
-const trustMs = 3_000
+/** Older idle connections are not reused: Node closes them after 5 s, and a request at that moment would be lost. */
+const maxIdleMs = 3_000
 
-/** Opens again when the server has closed it, or is about to, as a keep-alive client does. */
+/** Reconnects if the server has closed the connection, or soon will. */
 export class Connection {
-  /** How often it was opened. */
+  /** How often it has connected. */
   opened = 0
   readonly #port: number
   #socket: Socket | undefined
   #received: Buffer = empty
-  #answeredAt = 0
-  #waiting: { resolve(answer: Answer): void; reject(error: Error): void; onBegin?: () => void } | undefined
+  #respondedAt = 0
+  #waiting: { resolve(response: RawResponse): void; reject(error: Error): void; onBegin?: () => void } | undefined
 
   constructor(port: number) {
     this.#port = port
   }
 
-  /** `onBegin` is called at the first bytes of the answer: of one that comes late, the server begins at once. */
-  send(request: Buffer, onBegin?: () => void): Promise<Answer> {
+  /** `onBegin` is called at the first bytes of the response, which may come long before the rest. */
+  send(request: Buffer, onBegin?: () => void): Promise<RawResponse> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject, onBegin }
-      if (performance.now() - this.#answeredAt > trustMs) this.#drop()
+      if (performance.now() - this.#respondedAt > maxIdleMs) this.#drop()
       this.#socket ??= this.#open()
       this.#socket.write(request)
     })
@@ -62,25 +62,25 @@ export class Connection {
     }
     socket.on('data', (bytes) => this.#receive(bytes))
     socket.on('error', ended)
-    socket.on('close', () => ended(new Error('The server closed the connection before it answered')))
+    socket.on('close', () => ended(new Error('The server closed the connection before it responded')))
     return socket
   }
 
   #receive(bytes: Buffer): void {
     this.#waiting?.onBegin?.()
     this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes])
-    const answer = readAnswer(this.#received)
-    if (!answer) return
+    const response = readResponse(this.#received)
+    if (!response) return
     this.#received = empty
-    this.#answeredAt = performance.now()
+    this.#respondedAt = performance.now()
     const waiting = this.#waiting
-    if (answer.isLast) this.close()
+    if (response.closesConnection) this.close()
     this.#waiting = undefined
-    waiting?.resolve(answer)
+    waiting?.resolve(response)
   }
 }
 
-/** A POST of a JSON body with the headers of an MCP client. */
+/** The bytes of a POST with a JSON body and the headers of an MCP client. */
 export function post(port: number, path: string, body: unknown, headers: Record<string, string> = {}): Buffer {
   const text = JSON.stringify(body)
   const lines = Object.entries({
@@ -93,8 +93,8 @@ export function post(port: number, path: string, body: unknown, headers: Record<
   return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
 }
 
-/** The answer, once all of it is there. */
-function readAnswer(bytes: Buffer): Answer | undefined {
+/** The response, or undefined if it is not complete yet. */
+function readResponse(bytes: Buffer): RawResponse | undefined {
   const end = bytes.indexOf(headEnd)
   if (end === -1) return undefined
   const head = bytes.toString('latin1', 0, end)
@@ -103,7 +103,7 @@ function readAnswer(bytes: Buffer): Answer | undefined {
   const isLast = /\r\nconnection: *close/i.test(head)
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)
   const body = length ? readBytes(rest, Number(length[1])) : readChunks(rest)
-  return body === undefined ? undefined : { status, body, isLast }
+  return body === undefined ? undefined : { status, body, closesConnection: isLast }
 }
 
 function readBytes(bytes: Buffer, length: number): string | undefined {

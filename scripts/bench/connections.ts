@@ -1,9 +1,9 @@
 import { Connection } from './connection.ts'
-import { load, type Measured, type Work } from './load.ts'
+import { load, type Measured, type Workload } from './load.ts'
 import type { Connect } from './scenario.ts'
-import type { Server } from './server.ts'
+import type { ServerProcess } from './server.ts'
 
-/** Do what needs connections to `port`, and close them. */
+/** Call `run` with a function that opens connections to `port`. Closes them afterwards. */
 export async function withConnections<Result>(
   port: number,
   run: (connect: Connect, opened: Connection[]) => Promise<Result>,
@@ -21,12 +21,12 @@ export async function withConnections<Result>(
   }
 }
 
-/** `load` with connections to the server, or to `port` instead. A failure says what was under way. */
+/** Run `load` with connections to the server, or to `port`. The message of an error starts with `name`. */
 export async function loadServer(
   name: string,
-  server: Server,
+  server: ServerProcess,
   seconds: number,
-  work: (connect: Connect) => Work,
+  work: (connect: Connect) => Workload,
   port = server.port,
 ): Promise<Measured & { reopens: boolean }> {
   try {
@@ -35,6 +35,6 @@ export async function loadServer(
       return { ...measured, reopens: opened.some((connection) => connection.opened > 10) }
     })
   } catch (error) {
-    throw new Error(`${name}: ${(error as Error).message}\n${server.lastWords()}`, { cause: error })
+    throw new Error(`${name}: ${(error as Error).message}\n${server.lastOutput()}`, { cause: error })
   }
 }

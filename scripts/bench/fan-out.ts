@@ -1,61 +1,61 @@
 /** Posts to a large channel. */
-import { drain, send, sending } from './calls.ts'
+import { drainInboxes, sendMessage, sendMessageRequest } from './calls.ts'
 import { loadServer } from './connections.ts'
-import { type BenchGrid, newPlace, startGrid } from './grid.ts'
-import type { Work } from './load.ts'
+import { type BenchGrid, createDatabase, startGrid } from './grid.ts'
+import type { Workload } from './load.ts'
 import type { Connect, Row, Scenario } from './scenario.ts'
 
-/** Posting at the same time; more would wait for each other's rows. */
+/** Numbers of concurrent senders. More would only wait for each other's writes. */
 const posters = [1, 16]
 
 const row: Row<BenchGrid> = {
   name: 'post to a channel',
   measures:
-    'send_message to a channel with 500 members (--members), each of whom gets a delivery of its own in the same commit',
-  limit: 'SQLite at work on a row with four index entries for each member',
+    'send_message to a channel with 500 members (--members); the same commit stores a delivery for each of them',
+  limit: 'SQLite, which writes a row with four index entries for each member',
   work: postWork,
 }
 
 export const fanOut: Scenario = {
   rows: [row],
-  async run(stage) {
-    const { members } = stage
+  async run(context) {
+    const { members } = context
     const agents = { member: members }
     const grid = await startGrid(
-      stage.runtime,
-      await newPlace(stage.database, { agents, channels: { of: 'member', size: members } }),
+      context.runtime,
+      await createDatabase(context.database, { agents, channels: { of: 'member', size: members } }),
     )
     for (const clients of posters.filter((count) => count < members)) {
-      const measured = await loadServer(`post, ${clients} clients`, grid.server, stage.seconds, (connect) => {
+      const measured = await loadServer(`post, ${clients} clients`, grid.server, context.seconds, (connect) => {
         return row.work(grid, clients, connect)
       })
       const deliveries = Math.round(measured.perSecond * (members - 1)).toLocaleString('en')
       const remark = `${members} members: ${deliveries} deliveries per second`
-      await stage.report({ name: row.name, clients, ...measured, usesDatabase: true, remark })
+      await context.report({ name: row.name, clients, ...measured, usesDatabase: true, remark })
     }
     await grid.server.stop()
   },
 }
 
-/** Two members, of whom one posts, must find all that others posted. */
-function postWork({ server, agents: { member } }: BenchGrid, clients: number, connect: Connect): Work {
+/** Checks that two members, one of which posts too, receive all posts of the others. */
+function postWork({ server, agents: { member } }: BenchGrid, clients: number, connect: Connect): Workload {
   const posted = Array.from({ length: clients }, () => 0)
   const readers = [member[0], member.at(-1)!]
   return {
-    prepare: async () => void await drain(server.port, readers, connect),
+    prepare: async () => void await drainInboxes(server.port, readers, connect),
     steps: member.slice(0, clients).map((from, i) => {
       const connection = connect()
-      const request = sending(server.port, from, '#channel-0')
+      const request = sendMessageRequest(server.port, from, '#channel-0')
       return async () => {
-        await send(connection, request)
+        await sendMessage(connection, request)
         posted[i]++
       }
     }),
     async verify() {
       const all = posted.reduce((sum, count) => sum + count)
-      const wanted = [all - posted[0], all]
-      const found = await drain(server.port, readers, connect)
-      if (String(found) !== String(wanted)) throw new Error(`two members got ${found} of ${wanted} posts`)
+      const expected = [all - posted[0], all]
+      const found = await drainInboxes(server.port, readers, connect)
+      if (String(found) !== String(expected)) throw new Error(`two members received ${found} of ${expected} posts`)
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Server without a database: the floor of every ratio, the whole service on a store that answers from memory,
- * and the same tool as the SDK's documentation would serve it.
+ * A server without a database: the echo that is the floor of every ratio, the whole service on an in-memory store, and
+ * the same tools served with the MCP SDK as its documentation shows.
  */
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { Hono } from 'hono'
@@ -9,7 +9,7 @@ import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { listen } from '../../src/listen.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
-import { runTool, toolResult } from '../../src/mcp/tool.ts'
+import { runTool, toolOutcome } from '../../src/mcp/toolset.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { Credential } from '../../src/store/global/credentials.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -22,15 +22,15 @@ const caller: Credential = {
   id: 'credential',
   kind: 'agent_key',
   userId: null,
-  // Now and later: no use of it is noted.
+  // In the future, so that its use is not recorded.
   lastUsedAt: Number.MAX_SAFE_INTEGER,
   agentId: 'agent',
   alias: 'alice',
   onTrial: 0,
 }
 
-/** Every key is good, and nobody is in a channel. */
-const noStore = {
+/** Accepts every key, and has no channels. */
+const memoryStore = {
   deps,
   global: { credentials: { byHash: () => Promise.resolve(caller) } },
   account: (_id: string, actor: AccountStore['actor']) => ({
@@ -41,19 +41,21 @@ const noStore = {
   }),
 } as unknown as Store
 
-/** A server object per request. */
+/** One server object per request. */
 const sdk = createMcpHandler(() => {
-  const account = noStore.account('account', { type: 'agent', agentId: 'agent', alias: 'alice', credentialId: '' })
+  const account = memoryStore.account('account', { type: 'agent', agentId: 'agent', alias: 'alice', credentialId: '' })
   const server = new McpServer({ name: 'bench', version: '1.0.0' })
   for (const tool of agentTools) {
     const { name, description, annotations, input } = tool
-    const run = async (args: unknown) => ({ ...(await toolResult(runTool(tool, account, args), {}, deps.log, '')) })
+    const run = async (args: unknown) => ({
+      ...(await toolOutcome(runTool(tool, account, args), {}, deps.log, '')).result,
+    })
     server.registerTool(name, { description, annotations, inputSchema: input }, run)
   }
   return server
 })
 
-const grid = createApp(noStore)
+const grid = createApp(memoryStore)
 const app = new Hono()
 app.post('/hello', async (c) => c.json(await c.req.json()))
 app.post('/sdk', (c) => sdk.fetch(c.req.raw))

@@ -1,60 +1,68 @@
-/** The real service under test: `agent-grid serve` on a database with agents in it. */
+/** Starts the service under test: `agent-grid serve` on a database with agents. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startSqld } from '../../test/support/sqld.ts'
 import type { BenchAgents, Population } from './agents.ts'
-import { atEnd, bareEnv, endWithBench, type Runtime, type Server, startScript, temporaryFolder } from './server.ts'
+import {
+  killAtBenchEnd,
+  minimalEnv,
+  onBenchEnd,
+  type Runtime,
+  type ServerProcess,
+  startScript,
+  temporaryFolder,
+} from './server.ts'
 
 export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
-/** A database, and who is in it. */
-export interface Place {
+/** The settings for a database, and its agents. */
+export interface BenchDatabase {
   env: Record<string, string>
   agents: BenchAgents
 }
 
 export interface BenchGrid {
-  server: Server
+  server: ServerProcess
   agents: BenchAgents
 }
 
-/** A fresh database with its agents and their history. */
-export async function newPlace(database: Database, population: Population): Promise<Place> {
+/** Create a database with agents and their history. */
+export async function createDatabase(database: Database, population: Population): Promise<BenchDatabase> {
   const env = { DATABASE_URL: await newDatabase(database), DURABILITY: 'full', LOG_LEVEL: 'warn' }
   return { env, agents: await populate(env, population) }
 }
 
-const filled = new Map<string, Promise<Place>>()
+const filled = new Map<string, Promise<BenchDatabase>>()
 
-/** `newPlace`, or the same one as before: filling takes long, and what is measured in it adds little. */
-export async function filledPlace(database: Database, population: Population): Promise<Place> {
+/** Like `createDatabase`, but reuses a database: filling it takes long, and measurements change it little. */
+export async function filledDatabase(database: Database, population: Population): Promise<BenchDatabase> {
   const name = JSON.stringify([database, population])
-  const place = filled.get(name) ?? newPlace(database, population)
-  filled.set(name, place)
-  return await place
+  const result = filled.get(name) ?? createDatabase(database, population)
+  filled.set(name, result)
+  return await result
 }
 
-/** The service under `runtime`; it answers when its database does. */
-export async function startGrid(runtime: Runtime, { env, agents }: Place): Promise<BenchGrid> {
+/** Start the service. Resolves when it is ready. */
+export async function startGrid(runtime: Runtime, { env, agents }: BenchDatabase): Promise<BenchGrid> {
   return { agents, server: await startScript(runtime, ['src/main.ts', 'serve'], env, '/readyz') }
 }
 
 async function newDatabase(database: Database): Promise<string> {
   if (database === 'file') return `file:${join(temporaryFolder(), 'grid.db')}`
   const sqld = await startSqld()
-  atEnd(() => sqld.stop())
+  onBenchEnd(() => sqld.stop())
   return sqld.url
 }
 
-/** A local file takes one process, and its lock ends with that process: so this one never opens it. */
+/** In a child process: only one process can open a local file, and its lock ends with that process. */
 async function populate(env: Record<string, string>, population: Population): Promise<BenchAgents> {
   const script = ['--import', 'tsx', 'scripts/bench/agents.ts', JSON.stringify(population)]
   const running = promisify(execFile)(process.execPath, script, {
-    env: { ...bareEnv, ...env },
+    env: { ...minimalEnv, ...env },
     maxBuffer: 64 * 2 ** 20,
   })
-  endWithBench(running.child)
+  killAtBenchEnd(running.child)
   return JSON.parse((await running).stdout)
 }

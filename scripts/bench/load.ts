@@ -1,27 +1,27 @@
-/** Closed-loop load: each client begins its next request when the answer to the last one is there. */
+/** Closed-loop load: each client sends its next request when it has the response to the last one. */
 import { cpus } from 'node:os'
 import { spread } from './numbers.ts'
 
 /**
- * One request of one client, or whatever else counts as one. Throws when the answer is not what was asked for.
- * It may answer how many milliseconds of it count; otherwise all do.
+ * One request of one client, or several that count as one. Throws if the response is wrong. May resolve to the
+ * milliseconds that count; otherwise its whole duration counts.
  */
 export type Step = () => Promise<number | void>
 
-export interface Work {
+export interface Workload {
   /** One for each client. */
   steps: Step[]
-  /** Done once before; not measured. */
+  /** Called once before the steps; not measured. */
   prepare?(): Promise<void>
-  /** What `steps` use up is filled again after so many steps of each client; not measured. */
+  /** `run` replaces what the steps use up, after every `every` steps of each client; not measured. */
   refill?: { every: number; run(): Promise<void> }
-  /** Throws when what the steps left behind is not what they were told. Done once afterwards; not measured. */
+  /** Throws if the result does not match the responses. Called once after the steps; not measured. */
   verify?(): Promise<void>
 }
 
-/** Whose processor time is looked at. */
-export interface Process {
-  /** So far, all its threads. */
+/** A process whose processor time is measured. */
+export interface MeasuredProcess {
+  /** Processor time so far, of all its threads. */
   cpuMs(): number
 }
 
@@ -31,11 +31,11 @@ export interface Measured {
   p99Ms: number
   /** Processor time of the server for one request, in microseconds. */
   cpuUs: number
-  /** Processor time per time measured, so 1 is one core. */
+  /** Processor time per elapsed time: 1 is one core. */
   cpu: Cpu
 }
 
-/** Processor time of the server, of this process, and of whatever else runs on the machine. */
+/** Processor time of the server, of this process, and of everything else on the machine. */
 interface Cpu {
   server: number
   caller: number
@@ -48,8 +48,8 @@ interface Totals {
   cpuMs: Cpu
 }
 
-/** Warm up, then run `work` for `seconds` (preparing, refilling and verifying do not count). */
-export async function load(work: Work, server: Process, seconds: number): Promise<Measured> {
+/** Warm up, then run the workload for `seconds`, without the time to prepare, refill and verify. */
+export async function load(work: Workload, server: MeasuredProcess, seconds: number): Promise<Measured> {
   await work.prepare?.()
   await run(work, server, Math.min(1_500, seconds * 500))
   const { times, ms, cpuMs } = await run(work, server, seconds * 1_000)
@@ -62,7 +62,7 @@ export async function load(work: Work, server: Process, seconds: number): Promis
   }
 }
 
-async function run({ steps, refill }: Work, server: Process, forMs: number): Promise<Totals> {
+async function run({ steps, refill }: Workload, server: MeasuredProcess, forMs: number): Promise<Totals> {
   const totals: Totals = { times: [], ms: 0, cpuMs: { server: 0, caller: 0, others: 0 } }
   while (totals.ms < forMs) {
     await refill?.run()
@@ -72,7 +72,7 @@ async function run({ steps, refill }: Work, server: Process, forMs: number): Pro
     await Promise.all(steps.map((step) => repeat(step, refill?.every ?? Infinity, until, totals.times)))
     totals.ms += performance.now() - startedAt
     const after = cpuMs(server)
-    for (const who of ['server', 'caller', 'others'] as const) totals.cpuMs[who] += after[who] - before[who]
+    for (const part of ['server', 'caller', 'others'] as const) totals.cpuMs[part] += after[part] - before[part]
   }
   return totals
 }
@@ -87,7 +87,7 @@ async function repeat(step: Step, most: number, until: number, times: number[]):
   }
 }
 
-function cpuMs(server: Process): Cpu {
+function cpuMs(server: MeasuredProcess): Cpu {
   const { user, system } = process.cpuUsage()
   const used = { server: server.cpuMs(), caller: (user + system) / 1_000 }
   const all = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys, 0)

@@ -1,10 +1,10 @@
-/** Facts about the machine that decide what the figures can be. */
+/** Facts about the machine that determine the figures. */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { spread } from './numbers.ts'
 
-/** Cores, their name and memory, and what else they are doing. */
+/** The cores, the memory and the current load. */
 export function machine(): string {
   const cores = cpus()
   return `${cores.length} cores (${cores[0].model.trim()}), ${
@@ -12,7 +12,7 @@ export function machine(): string {
   } GiB, ${process.platform} ${process.arch}, load ${loadavg()[0].toFixed(1)} before the start`
 }
 
-/** Milliseconds to append a page to a file of `folder` and have it on disk: what a commit waits for. */
+/** Milliseconds to append a page to a file in `folder` and fsync it, as a commit does. */
 export function fsyncMs(folder: string): ReturnType<typeof spread> {
   const file = openSync(join(folder, 'fsync'), 'w')
   const page = Buffer.alloc(4_096)

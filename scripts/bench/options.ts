@@ -1,37 +1,38 @@
-/** The command line. */
+/** The command line options. */
 import { parseArgs } from 'node:util'
 import { type Database, databases } from './grid.ts'
-import type { Sizes } from './scenario.ts'
+import type { BenchSizes } from './scenario.ts'
 import { type Runtime, runtimes } from './server.ts'
 
-/** One connection each, and the waits that one process takes. */
+/** Each client has one connection. */
 const maxClients = 256
+/** The limit of one server process. */
 const maxWaiters = 10_000
 
-export interface Options<Name extends string> {
+export interface BenchOptions<Name extends string> {
   scenarios: Name[]
   runtimes: Runtime[]
   database: Database
-  sizes: Sizes
+  sizes: BenchSizes
   markdown: boolean
 }
 
-/** Throws what is wrong with `args`. `usual` is run where none is chosen, `all` is every one. */
+/** Parse the command line. Throws if it is invalid. `defaults` are the scenarios if none are given. */
 export function readOptions<Name extends string>(
   args: string[],
   scenarios: readonly Name[],
-  usual: Name[],
-): Options<Name> {
+  defaults: Name[],
+): BenchOptions<Name> {
   const text = (value: string) => ({ type: 'string' as const, default: value })
   const { values } = parseArgs({
     args,
     options: {
-      scenario: text(usual.join(',')),
+      scenario: text(defaults.join(',')),
       runtime: text('node'),
       database: text('file'),
       clients: text('1,32,256'),
       seconds: text('3'),
-      mailboxes: text('512'),
+      inboxes: text('512'),
       waiters: text('1000,10000'),
       messages: text('10000,1000000'),
       agents: text('10,10000'),
@@ -40,7 +41,7 @@ export function readOptions<Name extends string>(
       markdown: { type: 'boolean', default: false },
     },
   })
-  const number = (name: 'members' | 'seconds' | 'starts' | 'mailboxes', least: number, most = Infinity) =>
+  const number = (name: 'members' | 'seconds' | 'starts' | 'inboxes', least: number, most = Infinity) =>
     numbers(name, values[name], least, most)[0]
   return {
     scenarios: values.scenario === 'all'
@@ -52,7 +53,7 @@ export function readOptions<Name extends string>(
     sizes: {
       clients: numbers('clients', values.clients, 1, maxClients),
       seconds: number('seconds', 0.01),
-      mailboxes: number('mailboxes', 1),
+      inboxes: number('inboxes', 1),
       waiters: numbers('waiters', values.waiters, 1, maxWaiters),
       messages: numbers('messages', values.messages, 1),
       agents: numbers('agents', values.agents, 10),
@@ -64,11 +65,11 @@ export function readOptions<Name extends string>(
 
 function oneOf<Name extends string>(names: readonly Name[], text: string): Name {
   const name = names.find((name) => name === text)
-  if (!name) throw new Error(`"${text}" is none of ${names.join(', ')}`)
+  if (!name) throw new Error(`"${text}" is not one of ${names.join(', ')}`)
   return name
 }
 
-/** Whole but for the seconds. */
+/** Integers, except for `seconds`. */
 function numbers(name: string, text: string, least: number, most = Infinity): number[] {
   const list = text.split(',').map(Number)
   if (list.every((n) => n >= least && n <= most && (name === 'seconds' || Number.isInteger(n)))) return list

@@ -1,26 +1,26 @@
-/** The tables and the text beside them, for a terminal or as Markdown. */
+/** The output: tables and texts, for a terminal or as Markdown. */
 import type { Database } from './grid.ts'
-import type { Figures, RowText, Sizes } from './scenario.ts'
+import type { BenchSizes, Figures, RowText } from './scenario.ts'
 import { type Runtime, versionOf } from './server.ts'
 
-/** A line with its ratio to the floor. */
-export interface Line extends Figures {
+/** A line of a table, with its ratio to the floor. */
+export interface TableLine extends Figures {
   ratio?: number
-  /** Of the processor time for one request to that of the floor. */
+  /** The ratio of the processor time per request to that of the floor. */
   cpuRatio?: number
-  /** A database server does part of the work. */
+  /** A database server does a part of the work. */
   sharesWork?: boolean
 }
 
 export interface Table {
-  line(line: Line): void
+  line(line: TableLine): void
   text(text: string): void
 }
 
 export interface Report {
   facts(facts: Facts): void
   table(title: string): Table
-  /** What the rows are; not in Markdown, where it stands beside the table. */
+  /** Explains the rows. Not printed in Markdown, because the README explains them. */
   legend(rows: RowText[]): void
 }
 
@@ -28,12 +28,12 @@ export interface Facts {
   machine: string
   fsync: { p50Ms: number; p99Ms: number }
   database: Database
-  sizes: Sizes
+  sizes: BenchSizes
   /** The arguments of this run. */
   args: string[]
 }
 
-/** `print` gets a line at a time. */
+/** `print` is called for each line. */
 export function createReport(form: 'text' | 'markdown', print: (line: string) => void): Report {
   const isMarkdown = form === 'markdown'
   const row = isMarkdown ? (cells: string[]) => `| ${cells.join(' | ')} |` : inColumns
@@ -45,11 +45,11 @@ export function createReport(form: 'text' | 'markdown', print: (line: string) =>
     },
     table(title) {
       print(isMarkdown ? `\n### ${title}\n` : `\n${title}\n`)
-      print(row(heads))
-      if (isMarkdown) print(row(heads.map((_, i) => isText(i) ? '---' : '---:')))
+      print(row(headings))
+      if (isMarkdown) print(row(headings.map((_, i) => isText(i) ? '---' : '---:')))
       return {
         line: (line) => print(row(cellsOf(line))),
-        text: (text) => print(isMarkdown ? row([text, ...heads.slice(1).map(() => '')]) : text),
+        text: (text) => print(isMarkdown ? row([text, ...headings.slice(1).map(() => '')]) : text),
       }
     },
     legend(rows) {
@@ -64,7 +64,7 @@ export function titleOf(runtime: Runtime): string {
   return `${titles[runtime]} ${versionOf(runtime)}`
 }
 
-const heads = [
+const headings = [
   '',
   'clients',
   'per second',
@@ -79,8 +79,8 @@ const heads = [
 ]
 const widths = [30, 8, 12, 9, 9, 10, 9, 9, 8, 8]
 
-/** What a line looks like in the table, cell by cell; what does not apply is empty. */
-export function cellsOf(line: Line): string[] {
+/** The cells of a line. Cells without a value are empty. */
+export function cellsOf(line: TableLine): string[] {
   const { name, clients, perSecond, p50Ms, p99Ms, ratio, cpuUs, cpuRatio, cpu } = line
   return [
     name,
@@ -93,7 +93,7 @@ export function cellsOf(line: Line): string[] {
     known(cpuRatio, (value) => value.toPrecision(2)),
     known(cpu?.caller, percent),
     known(cpu?.others, percent),
-    [line.remark, heldUpBy(line)].filter(Boolean).join('; '),
+    [line.remark, bottleneckOf(line)].filter(Boolean).join('; '),
   ]
 }
 
@@ -104,7 +104,7 @@ function textOf({ machine, fsync, database, sizes, args }: Facts): Record<string
     Database: databaseText[database],
     Method:
       `one process serves, this one (Node ${process.versions.node}) calls over HTTP/1.1 keep-alive; each client ` +
-      `has its own key and waits for its answer; ${sizes.seconds} s for each figure after a warm-up`,
+      `has its own key and waits for each response; ${sizes.seconds} s per measurement after a warm-up`,
     Run: `${new Date().toISOString().slice(0, 10)}: npm run bench -- ${args.join(' ')}`,
   }
 }
@@ -117,18 +117,17 @@ const databaseText: Record<Database, string> = {
 }
 
 const legend = `
-"of hello" compares with the hello row of as many clients (or of the number that the row names): requests per second
-by requests per second, and where only a time was measured, median by median; 1 is as good. "CPU us" is the processor
-time of the server for one request in microseconds, user and system, and "x hello" how many times that of the hello row:
-other programs change both less than all else. "caller" and "others" are the processor time of the load generator and of
-everything else on this machine (a database server too), in percent of one core; where others take a core, times and
-rates say little.
+"of hello" is the ratio to the hello row with as many clients (or the number that the row names): of the requests per
+second or, if only a time was measured, of the medians; 1 is as fast. "CPU us" is the processor time of the server for
+one request in microseconds, user and system, and "x hello" its ratio to the hello row: other programs affect these two
+the least. "caller" and "others" are the processor time of the load generator and of everything else on this machine
+(also a database server), in percent of one core. If others use a whole core, times and rates mean little.
 `
 
 const busy = 0.85
 
-/** What the processor times say: who has nothing left. */
-function heldUpBy({ cpu, reopens, sharesWork }: Line): string {
+/** The bottleneck, according to the processor times. */
+function bottleneckOf({ cpu, reopens, sharesWork }: TableLine): string {
   if (!cpu) return ''
   if (!sharesWork && cpu.others > 0.3) return 'other programs'
   if (cpu.caller > busy && cpu.caller > cpu.server) return 'load generator busy'
@@ -137,7 +136,7 @@ function heldUpBy({ cpu, reopens, sharesWork }: Line): string {
 }
 
 function isText(column: number): boolean {
-  return column === 0 || column === heads.length - 1
+  return column === 0 || column === headings.length - 1
 }
 
 function inColumns(cells: string[]): string {
@@ -155,7 +154,7 @@ function count(value: number): string {
   return Math.round(value).toLocaleString('en')
 }
 
-/** Milliseconds with as many digits as mean something. */
+/** Milliseconds with about three significant digits. */
 export function ms(value: number): string {
   return value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : count(value)
 }

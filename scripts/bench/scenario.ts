@@ -1,77 +1,82 @@
-/** What a scenario is, and what it works with. */
+/** The types of scenarios. */
 import type { Connection } from './connection.ts'
-import type { Floor } from './floor-rows.ts'
 import type { Database } from './grid.ts'
-import type { Measured, Work } from './load.ts'
-import type { Runtime } from './server.ts'
+import type { Measured, Workload } from './load.ts'
+import type { Runtime, ServerProcess } from './server.ts'
 
-/** A group of figures. Throws when the service did not do what it was measured doing. */
+/** A group of measurements. Throws if the service did not work correctly. */
 export interface Scenario {
-  /** What is measured, for the text below the table. */
+  /** Explains the rows, below the table. */
   rows: RowText[]
-  run(stage: Stage): Promise<void>
+  run(context: BenchContext): Promise<void>
 }
 
 export interface RowText {
   name: string
-  /** What one request is and which work it contains. */
+  /** What one request is, and which work it includes. */
   measures: string
-  /** What its figure depends on. */
+  /** What limits its figure. */
   limit: string
 }
 
-/** How much of everything, as the command line says. */
-export interface Sizes {
-  /** Clients that call at the same time. */
+/** The sizes from the command line. */
+export interface BenchSizes {
+  /** Numbers of concurrent clients. */
   clients: number[]
-  /** For each figure, after a warm-up. */
+  /** Duration of each measurement, after a warm-up. */
   seconds: number
-  /** That are filled and read in turn; at least one for each client. */
-  mailboxes: number
-  /** Agents that wait at the same time. */
+  /** Inboxes that are filled and read in turn; at least one for each client. */
+  inboxes: number
+  /** Numbers of agents that wait at the same time. */
   waiters: number[]
-  /** Messages stored before, from the fewest. */
+  /** Numbers of messages stored beforehand, in ascending order. */
   messages: number[]
-  /** Agents of the account, from the fewest. */
+  /** Numbers of agents in the account, in ascending order. */
   agents: number[]
-  /** Of the channel that is posted to. */
+  /** Members of the channel that gets the posts. */
   members: number
-  /** Starts of which the median is taken. */
+  /** Number of starts, of which the median is reported. */
   starts: number
 }
 
-/** One runtime on one database. */
-export interface Stage extends Sizes {
-  runtime: Runtime
-  database: Database
-  /** A line of the table. */
-  report(figures: Figures): Promise<void>
-  /** Measure the hello row for so many clients, if that was not done yet. */
-  hello(clients: number): Promise<void>
-  /** Serves until the table ends. */
-  floor: Floor
-  /** A line of text in the table. */
-  say(text: string): void
+/** The running server of `floor.ts`, and a well-formed key; the server accepts any. */
+export interface Floor {
+  server: ServerProcess
+  key: string
 }
 
-/** A line of the table as it was measured; what does not apply is left out. */
+/** One runtime on one database. */
+export interface BenchContext extends BenchSizes {
+  runtime: Runtime
+  database: Database
+  /** Print a line of the table. */
+  report(figures: Figures): Promise<void>
+  /** Measure the hello row for this number of clients, unless that was done already. */
+  hello(clients: number): Promise<void>
+  /** Runs until the table is complete. */
+  floor: Floor
+  /** Print a line of text in the table. */
+  note(text: string): void
+}
+
+/** The measurements of a line. What was not measured is missing. */
 export interface Figures extends Partial<Measured> {
   name: string
   clients: number
-  /** Whose hello row it is compared with, where that is not `clients`; `null`: with none. */
+  /** The number of clients of the hello row for the ratio, if not `clients`. `null`: no ratio. */
   floorClients?: number | null
-  /** Reads or writes the database. */
+  /** Whether it reads or writes the database. */
   usesDatabase?: boolean
-  /** The server closed connections that it could have kept. */
+  /** The server often closed connections instead of keeping them alive. */
   reopens?: boolean
-  /** Other figures, in words. */
+  /** Other figures, as text. */
   remark?: string
 }
 
-/** Opens connections; whoever hands it out closes them. */
+/** Opens a connection. `withConnections` closes it. */
 export type Connect = () => Connection
 
-/** A row that is measured by load, for what `Under` says is running. */
-export interface Row<Under> extends RowText {
-  work(under: Under, clients: number, connect: Connect): Work
+/** A row that is measured under load, on the running `Subject`. */
+export interface Row<Subject> extends RowText {
+  work(subject: Subject, clients: number, connect: Connect): Workload
 }

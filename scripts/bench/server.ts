@@ -1,4 +1,4 @@
-/** Processes under test: started on a free port under one of the runtimes, measured, and gone with this one. */
+/** Starts the measured processes on free ports, and kills them when this process ends. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,54 +6,54 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../src/lib/free-port.ts'
 import { build } from '../build.js'
-import { commandLine, type Runtime, runtimeBinary, runtimes } from '../runtime.ts'
+import { type Runtime, runtimeBinary, runtimeCommand, runtimes } from '../runtime.ts'
 
 export { type Runtime, runtimes }
 
-export interface Server {
+export interface ServerProcess {
   readonly port: number
-  /** From the start of its process to its first good answer. */
+  /** From the start of the process to its first successful response. */
   readonly startedInMs: number
-  /** Processor time so far, all its threads and all processes that it started. */
+  /** Processor time so far, of all its threads and child processes. */
   cpuMs(): number
-  /** What it holds in memory, in KiB. */
+  /** Its resident memory. */
   residentKiB(): number
-  /** How many files and sockets it may have open. */
+  /** How many files and sockets it may open. */
   maxDescriptors(): number
-  /** What it printed last, if it has ended. */
-  lastWords(): string
+  /** The end of its output, if it has ended. */
+  lastOutput(): string
   stop(): Promise<void>
 }
 
 const commands: Record<Runtime, () => string[]> = {
-  node: () => commandLine('node'),
+  node: () => runtimeCommand('node'),
   deno: () => [runtimeBinary('deno'), 'run', '--no-prompt', '--unstable-no-legacy-abort', '--allow-all'],
-  bun: () => commandLine('bun'),
+  bun: () => runtimeCommand('bun'),
 }
 
-/** Nothing else of ours must reach the settings of the service. The deno of npm finds its cache by HOME. */
-export const bareEnv = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR }
+/** Other variables could change the settings of the service. The `deno` package of npm finds its cache by HOME. */
+export const minimalEnv = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR }
 
 const children = new Set<ChildProcess>()
 const cleanups: (() => unknown)[] = []
-// The last net, for whatever way this process ends; only synchronous work is done there.
+// A last resort, however this process ends. Only synchronous code runs here.
 process.once('exit', () => children.forEach((child) => child.kill('SIGKILL')))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => void cleanUp().finally(() => process.exit(130)))
 }
 
-/** End `child` when the bench ends, also when it is interrupted. */
-export function endWithBench(child: ChildProcess): void {
+/** Kill `child` when the bench ends or is interrupted. */
+export function killAtBenchEnd(child: ChildProcess): void {
   children.add(child)
   child.once('exit', () => children.delete(child))
 }
 
-/** Do `cleanup` when the bench ends, also when it is interrupted. */
-export function atEnd(cleanup: () => unknown): void {
+/** Call `cleanup` when the bench ends or is interrupted. */
+export function onBenchEnd(cleanup: () => unknown): void {
   cleanups.push(cleanup)
 }
 
-/** End every server and remove every folder. */
+/** Kill all servers and run all cleanups. */
 export async function cleanUp(): Promise<void> {
   const ended = [...children].map((child) => new Promise((done) => child.once('exit', done)))
   for (const child of children) child.kill('SIGKILL')
@@ -61,46 +61,49 @@ export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0)) await cleanup()
 }
 
-/** A folder that is removed at the end. */
+/** Create a folder that is removed when the bench ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-bench-'))
-  atEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
+  onBenchEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   return folder
 }
 
-/** Start a script of ours, which listens on `PORT`, as users start the grid, and wait until `path` answers with 200. */
+/** Start a program that listens on `PORT`, in the same way as the grid, and wait until `path` is 200. */
 export async function startScript(
   runtime: Runtime,
   script: string[],
   env: Record<string, string> = {},
   path = '/healthz',
-): Promise<Server> {
-  // No figure is of a start that builds first.
+): Promise<ServerProcess> {
+  // The build must not count as time of the start.
   if (runtime === 'node') await build(script[0])
   const port = await freePort()
-  const isReady = () => fetch(`http://127.0.0.1:${port}${path}`).then((answer) => answer.ok, () => false)
-  return await start([...commands[runtime](), ...script], { port, isReady, env: { ...env, PORT: String(port) } })
+  const isReady = () => fetch(`http://127.0.0.1:${port}${path}`).then((response) => response.ok, () => false)
+  return await startProgram([...commands[runtime](), ...script], { port, isReady, env: { ...env, PORT: String(port) } })
 }
 
-export interface Start {
+export interface StartOptions {
   port: number
-  /** Asked again and again. */
+  /** Called repeatedly until it resolves to true. */
   isReady(): Promise<boolean>
   env?: Record<string, string>
-  /** Whose process it is to be, where it is not ours. */
+  /** Run it as this user instead of ours. */
   user?: { uid: number; gid: number }
 }
 
 /** Start a program and wait until it is ready. */
-export async function start([program, ...args]: string[], { port, isReady, env, user }: Start): Promise<Server> {
+export async function startProgram(
+  [program, ...args]: string[],
+  { port, isReady, env, user }: StartOptions,
+): Promise<ServerProcess> {
   const startedAt = performance.now()
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...bareEnv, ...env },
+    env: { ...minimalEnv, ...env },
     ...user,
   })
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
-  endWithBench(child)
+  killAtBenchEnd(child)
   let printed = ''
   child.stderr.on('data', (text) => printed = (printed + text).slice(-4_000))
 
@@ -117,28 +120,28 @@ export async function start([program, ...args]: string[], { port, isReady, env, 
     residentKiB: () => Number(/^VmRSS:\s+(\d+)/m.exec(kernelFile(child.pid!, 'status') ?? '')?.[1] ?? NaN),
     maxDescriptors: () =>
       Number(/^Max open files\s+(\d+)/m.exec(kernelFile(child.pid!, 'limits') ?? '')?.[1] ?? Infinity),
-    lastWords: () => child.exitCode === null && child.signalCode === null ? '' : `The server has ended. ${printed}`,
+    lastOutput: () => child.exitCode === null && child.signalCode === null ? '' : `The server has ended. ${printed}`,
     async stop() {
       child.kill('SIGTERM')
-      const late = setTimeout(() => child.kill('SIGKILL'), 10_000)
+      const timeout = setTimeout(() => child.kill('SIGKILL'), 10_000)
       await ended
-      clearTimeout(late)
+      clearTimeout(timeout)
     },
   }
 }
 
-/** What a runtime says about its version. */
+/** The version of a runtime. */
 export function versionOf(runtime: Runtime): string {
   const text = execFileSync(commands[runtime]()[0], ['--version'], { encoding: 'utf8' })
   return text.split('\n')[0].replace(/^(deno )?v?/, '').split(' ')[0]
 }
 
-/** Of a process and its descendants; NaN where the kernel keeps no such account. */
+/** Processor time of a process and its descendants. NaN if the system does not report it. */
 function cpuMs(pid: number): number {
   const stat = kernelFile(pid, 'stat')
   if (stat === undefined) return NaN
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // Its own, and that of children which have ended.
+  // User and system time of the process and of its ended children.
   const ticks = fields.slice(11, 15).map(Number).reduce((sum, each) => sum + each)
   const living = kernelFile(pid, `task/${pid}/children`)?.trim().split(' ').filter(Boolean).map(Number) ?? []
   return ticks * msPerTick + living.map(cpuMs).reduce((sum, each) => sum + (each || 0), 0)
@@ -149,7 +152,7 @@ function kernelFile(pid: number, name: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8')
   } catch {
-    // The process has ended meanwhile.
+    // The process has ended.
     return undefined
   }
 }

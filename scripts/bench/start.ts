@@ -1,40 +1,40 @@
-/** From the start of the process to its first answer, and what it then holds in memory. */
+/** The time from the start of the process to its first response, and its memory afterwards. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { filledPlace, newPlace, type Place, startGrid } from './grid.ts'
+import { type BenchDatabase, createDatabase, filledDatabase, startGrid } from './grid.ts'
 import { median } from './numbers.ts'
-import type { Scenario, Stage } from './scenario.ts'
-import { filledWith, short } from './size.ts'
+import type { BenchContext, Scenario } from './scenario.ts'
+import { abbreviate, populationWithHistory } from './size.ts'
 
-/** Until the work of starting is over. */
+/** After this time the process is idle. */
 const idleMs = 1_000
 
 export const start: Scenario = {
   rows: [{
     name: 'start, AGENTS/MESSAGES',
     measures:
-      'From the start of the process to its first good answer at /readyz, for which it has opened the database: median of --starts. Memory: resident, one second later',
+      'From the start of the process to its first 200 from /readyz, for which it has opened the database: median of --starts. Memory: resident, one second later',
     limit:
-      'loading the modules (Deno and Bun compile TypeScript on the way, on Node it is built before), then the pragmas and a look at the schema',
+      'loading the modules (Deno and Bun compile TypeScript then, on Node it is built beforehand), then the pragmas and a check of the schema',
   }],
-  async run(stage) {
-    const agents = Math.max(...stage.agents)
-    const messages = Math.max(...stage.messages)
-    await measure(stage, 'start, empty', await newPlace(stage.database, { agents: {} }))
+  async run(context) {
+    const agents = Math.max(...context.agents)
+    const messages = Math.max(...context.messages)
+    await measure(context, 'start, empty', await createDatabase(context.database, { agents: {} }))
     await measure(
-      stage,
-      `start, ${short(agents)}/${short(messages)}`,
-      await filledPlace(stage.database, filledWith({ agents, messages })),
+      context,
+      `start, ${abbreviate(agents)}/${abbreviate(messages)}`,
+      await filledDatabase(context.database, populationWithHistory({ agents, messages })),
     )
   },
 }
 
-async function measure(stage: Stage, name: string, place: Place): Promise<void> {
+async function measure(context: BenchContext, name: string, database: BenchDatabase): Promise<void> {
   const times: number[] = []
   const memory: number[] = []
-  for (let n = 0; n < stage.starts; n++) {
-    const { server } = await startGrid(stage.runtime, place)
+  for (let n = 0; n < context.starts; n++) {
+    const { server } = await startGrid(context.runtime, database)
     times.push(server.startedInMs)
-    // Once is enough to see it.
+    // Measuring it once is enough.
     if (n === 0) {
       await sleep(idleMs)
       memory.push(server.residentKiB() / 1_024)
@@ -42,5 +42,5 @@ async function measure(stage: Stage, name: string, place: Place): Promise<void> 
     await server.stop()
   }
   const remark = `${memory[0].toFixed(0)} MiB when idle`
-  await stage.report({ name, clients: 1, p50Ms: median(times), floorClients: null, remark })
+  await context.report({ name, clients: 1, p50Ms: median(times), floorClients: null, remark })
 }

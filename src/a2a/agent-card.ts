@@ -1,13 +1,14 @@
-/** The agent card of the whole grid, for both versions of A2A. a2a.md, section 13. */
+/** The agent card of the grid, for both versions of A2A. See docs/protocol.md, "Agent card". */
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
-import { corsHeaders, preflight } from '../lib/cors.ts'
 import { version } from '../lib/version.ts'
-import { gridRouting } from './grid-routing.ts'
-import { asksForVersion10 } from './version.ts'
+import type { Handler } from '../request-context.ts'
+import type { A2aVersion } from './codec.ts'
+import { gridRoutingExtension } from './grid-routing.ts'
+import { requestsVersion10 } from './version.ts'
 
-/** Where the card is served: where clients of each version look, and at the endpoint itself. */
+/** The paths of the card: those that clients of each version look at, and the endpoint itself. */
 export const cardPaths = [
   '/.well-known/agent-card.json',
   '/.well-known/agent.json',
@@ -18,33 +19,32 @@ export const cardPaths = [
 ]
 
 /**
- * Serves the card to anybody: in 1.0 form when `A2A-Version: 1.0` asks for it, otherwise
- * with the members of 0.3 and 1.0 together. Spec: "Endpoints", agent card.
+ * Serves the card, without authentication: the 1.0 card when `A2A-Version: 1.0` asks for it, otherwise a hybrid with the
+ * fields of 0.3 and 1.0.
  */
-export function agentCard({ config }: Deps): (request: Request) => Response {
-  const pure = rendered(cardIn10(config), '1.0')
-  const hybrid = rendered(hybridCard(config))
+export function agentCard({ config }: Deps): Handler {
+  const only10 = renderCard(card10(config), '1.0')
+  const hybrid = renderCard(hybridCard(config))
 
-  return (request) => {
-    if (request.method === 'OPTIONS') return preflight('GET, HEAD, OPTIONS')
-    const { body, headers } = asksForVersion10(request) ? pure : hybrid
-    const isKnown = matches(request.headers.get('if-none-match'), headers.ETag)
-    return isKnown ? new Response(null, { status: 304, headers }) : new Response(body, { headers })
+  return function agentCard({ request }) {
+    const { body, headers } = requestsVersion10(request) ? only10 : hybrid
+    const isUnchanged = matchesETag(request.headers.get('if-none-match'), headers.ETag)
+    return isUnchanged ? new Response(null, { status: 304, headers }) : new Response(body, { headers })
   }
 }
 
-/** The members of the 1.0 card. Capabilities are those that work; addresses are configured, never a request's. */
-function cardIn10(config: Config) {
+/** The 1.0 card. URLs come from the configuration, never from a request. */
+function card10(config: Config) {
   const url = `${config.baseUrl}/a2a/v1/grid`
   return {
     name: 'agent-grid',
-    description: 'A messaging grid for agents. A message is delivered to the mailbox of the agent it names.',
+    description: 'A messaging grid for agents. A message is delivered to the inbox of the agent it names.',
     version,
     supportedInterfaces: [
       { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       { url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     ],
-    capabilities: { streaming: false, pushNotifications: false, extensions: [gridRouting(config)] },
+    capabilities: { streaming: false, pushNotifications: false, extensions: [gridRoutingExtension(config)] },
     securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
     defaultInputModes: ['text/plain'],
@@ -58,9 +58,9 @@ function cardIn10(config: Config) {
   }
 }
 
-/** Both versions in one: clients of 0.3 send no header and need `url`. Newer clients ignore the older members. */
+/** Both versions in one card: clients of 0.3 send no version header and need `url`. Newer clients ignore the 0.3 fields. */
 function hybridCard(config: Config) {
-  const card = cardIn10(config)
+  const card = card10(config)
   const { url } = card.supportedInterfaces[0]
   return {
     ...card,
@@ -73,21 +73,21 @@ function hybridCard(config: Config) {
   }
 }
 
-function rendered(card: unknown, inVersion?: string) {
+function renderCard(card: unknown, version?: A2aVersion) {
   const body = JSON.stringify(card)
   const headers = {
     'Content-Type': 'application/json',
     'Cache-Control': 'public, max-age=300',
-    Vary: 'A2A-Version',
+    // The CORS headers depend on whether there is an Origin.
+    Vary: 'A2A-Version, Origin',
     ETag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
-    ...(inVersion && { 'A2A-Version': inVersion }),
-    ...corsHeaders,
+    ...(version && { 'A2A-Version': version }),
   }
   return { body, headers }
 }
 
-/** @see RFC 9110 §13.1.2: weak comparison with any of the listed tags. */
-function matches(ifNoneMatch: string | null, etag: string): boolean {
+/** Weak comparison with each of the listed tags. @see RFC 9110 §13.1.2 */
+function matchesETag(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes(etag) || tags.includes('*')

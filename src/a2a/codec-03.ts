@@ -1,6 +1,6 @@
-/** The wire of A2A 0.3.0: `kind` names what an object is. */
-import { type Codec, contentOf, type Part, readSend, type Receipt, unlessEmpty } from './codec.ts'
-import type { Members } from './members.ts'
+/** The wire format of A2A 0.3.0: the field `kind` gives the type of an object. */
+import { type A2aReceipt, type Codec, contentOf, type Part, readSend, unlessEmpty } from './codec.ts'
+import type { ParamReader } from './param-reader.ts'
 
 export const codec03: Codec = {
   version: '0.3',
@@ -9,38 +9,38 @@ export const codec03: Codec = {
   writeReceipt,
 }
 
-const contents = ['text', 'file', 'data']
+const contentFields = ['text', 'file', 'data']
 
-function checkMessage(message: Members): void {
+function checkMessage(message: ParamReader): void {
   const kind = message.value('kind') ?? 'message'
-  if (kind !== 'message') throw message.fault('kind', 'must be "message"')
+  if (kind !== 'message') throw message.invalid('kind', 'must be "message"')
 }
 
-/** `kind` may be missing, as the content says it too, or be spelled `type` as in 0.2. */
-function readPart(part: Members): Part {
-  const content = contentOf(part, contents)
+/** `kind` may be missing, since the content field implies it, or be called `type` as in 0.2. */
+function readPart(part: ParamReader): Part {
+  const content = contentOf(part, contentFields)
   const kind = part.value('kind') ?? part.value('type') ?? content
-  if (kind !== content) throw part.fault('kind', 'must be "text", "file" or "data", with the member of that name')
+  if (kind !== content) throw part.invalid('kind', 'must be "text", "file" or "data", with the field of that name')
   const metadata = part.record('metadata')
   if (content === 'text') return { text: part.text('text')!, metadata }
   if (content === 'data') return { data: part.record('data'), metadata }
   return { ...readFile(part.requiredObject('file')), metadata }
 }
 
-function readFile(file: Members): Part {
-  const about = { filename: unlessEmpty(file.text('name')), mediaType: unlessEmpty(file.text('mimeType')) }
+function readFile(file: ParamReader): Part {
+  const options = { filename: unlessEmpty(file.text('name')), mediaType: unlessEmpty(file.text('mimeType')) }
   return contentOf(file, ['bytes', 'uri']) === 'bytes'
-    ? { raw: file.text('bytes')!, ...about }
-    : { url: file.text('uri')!, ...about }
+    ? { raw: file.text('bytes')!, ...options }
+    : { url: file.text('uri')!, ...options }
 }
 
-function readConfiguration(configuration: Members): boolean {
+function readConfiguration(configuration: ParamReader): boolean {
   configuration.flag('blocking')
   configuration.count('historyLength')
   configuration.texts('acceptedOutputModes')
   return configuration.object('pushNotificationConfig') !== undefined
 }
 
-function writeReceipt({ messageId, text, contextId }: Receipt): unknown {
+function writeReceipt({ messageId, text, contextId }: A2aReceipt): unknown {
   return { kind: 'message', role: 'agent', messageId, parts: [{ kind: 'text', text }], contextId }
 }

@@ -1,6 +1,6 @@
-/** The wire of A2A 1.0.0 and 1.0.1: ProtoJSON, where the member that is present says what an object is. */
-import { type Codec, contentOf, type Part, readSend, type Receipt, unlessEmpty } from './codec.ts'
-import type { Members } from './members.ts'
+/** The wire format of A2A 1.0.0 and 1.0.1: ProtoJSON, where the field that is present gives the type of an object. */
+import { type A2aReceipt, type Codec, contentOf, type Part, readSend, unlessEmpty } from './codec.ts'
+import type { ParamReader } from './param-reader.ts'
 
 export const codec10: Codec = {
   version: '1.0',
@@ -9,28 +9,28 @@ export const codec10: Codec = {
   writeReceipt,
 }
 
-const contents = ['text', 'raw', 'url', 'data']
+const contentFields = ['text', 'raw', 'url', 'data']
 
-function readPart(part: Members): Part {
-  const about = {
+function readPart(part: ParamReader): Part {
+  const options = {
     filename: unlessEmpty(part.text('filename')),
     mediaType: unlessEmpty(part.text('mediaType')),
     metadata: part.record('metadata'),
   }
-  const content = contentOf(part, contents)
-  if (content === 'text') return { text: part.text('text')!, ...about }
-  if (content === 'raw') return { raw: part.text('raw')!, ...about }
-  if (content === 'url') return { url: part.text('url')!, ...about }
-  return { data: part.value('data'), ...about }
+  const content = contentOf(part, contentFields)
+  if (content === 'text') return { text: part.text('text')!, ...options }
+  if (content === 'raw') return { raw: part.text('raw')!, ...options }
+  if (content === 'url') return { url: part.text('url')!, ...options }
+  return { data: part.value('data'), ...options }
 }
 
-function readConfiguration(configuration: Members): boolean {
+function readConfiguration(configuration: ParamReader): boolean {
   configuration.flag('returnImmediately')
   configuration.count('historyLength')
   configuration.texts('acceptedOutputModes')
   return configuration.object('taskPushNotificationConfig') !== undefined
 }
 
-function writeReceipt({ messageId, text, contextId }: Receipt): unknown {
+function writeReceipt({ messageId, text, contextId }: A2aReceipt): unknown {
   return { message: { role: 'ROLE_AGENT', messageId, parts: [{ text }], contextId } }
 }

@@ -1,16 +1,16 @@
-/** A2A without a version: what requests mean and answers say, whichever wire carries them. a2a.md, section 2. */
-import { Members } from './members.ts'
+/** The version-independent model of A2A requests and results. See docs/protocol.md, "A2A versions". */
+import { ParamReader } from './param-reader.ts'
 
-export type Version = '0.3' | '1.0'
+export type A2aVersion = '0.3' | '1.0'
 
-/** Content of a message, in 1.0 form. */
+/** One part of a message, in 1.0 form. */
 export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & {
   mediaType?: string
   filename?: string
   metadata?: Record<string, unknown>
 }
 
-/** A message as a client sent it. */
+/** A message as the client sent it. */
 export interface ClientMessage {
   messageId: string
   contextId?: string
@@ -24,43 +24,43 @@ export interface ClientMessage {
 export interface SendRequest {
   message: ClientMessage
   metadata?: Record<string, unknown>
-  /** The alias of the recipient, in the standard's own member. */
+  /** The alias of the recipient, in the field that A2A defines for it. */
   tenant?: string
-  /** Whether the client wants to be told of the task's progress by a webhook. */
+  /** Whether the client asks for push notifications to a webhook. */
   push: boolean
 }
 
-/** The answer to a message that was delivered. */
-export interface Receipt {
+/** The confirmation of a delivered message. */
+export interface A2aReceipt {
   /** The grid's `message_id`. */
   messageId: string
   text: string
   contextId?: string
 }
 
-/** One version of the wire. Readers fail with `invalid_input`. */
+/** The wire format of one version. Readers fail with `invalid_input`. */
 export interface Codec {
-  version: Version
+  version: A2aVersion
   /** The header that names activated extensions. */
   extensionsHeader: string
   readSend(params: unknown): SendRequest
-  /** The `result` of a send that is answered by a message. */
-  writeReceipt(receipt: Receipt): unknown
+  /** The `result` of a successful send. */
+  writeReceipt(receipt: A2aReceipt): unknown
 }
 
-/** Where the two versions differ inside a send. */
+/** The parts of a send whose wire format differs between the versions. */
 export interface SendDialect {
-  /** Refuses a message that is marked as something else. */
-  checkMessage?(message: Members): void
-  readPart(part: Members): Part
-  /** Checks the shape of the configuration; answers whether it holds a push configuration. */
-  readConfiguration(configuration: Members): boolean
+  /** Refuses an object that is marked as something other than a message. */
+  checkMessage?(message: ParamReader): void
+  readPart(part: ParamReader): Part
+  /** Checks the shape of the configuration. True if it holds a push configuration. */
+  readConfiguration(configuration: ParamReader): boolean
 }
 
 const roles = ['user', 'agent', 'ROLE_USER', 'ROLE_AGENT']
 
 export function readSend(params: unknown, dialect: SendDialect): SendRequest {
-  const send = new Members(params, '')
+  const send = new ParamReader(params, '')
   const message = readMessage(send.requiredObject('message'), dialect)
   const configuration = send.object('configuration')
   return {
@@ -71,34 +71,34 @@ export function readSend(params: unknown, dialect: SendDialect): SendRequest {
   }
 }
 
-function readMessage(message: Members, dialect: SendDialect): ClientMessage {
+function readMessage(message: ParamReader, dialect: SendDialect): ClientMessage {
   dialect.checkMessage?.(message)
   const role = message.value('role')
-  // Either spelling on both wires: clients mix them up.
+  // Both versions accept both spellings, because clients mix them up.
   if (typeof role !== 'string' || !roles.includes(role)) {
-    throw message.fault('role', 'must be "user" in A2A 0.3 and "ROLE_USER" in A2A 1.0')
+    throw message.invalid('role', 'must be "user" in A2A 0.3 and "ROLE_USER" in A2A 1.0')
   }
   const parts = message.list('parts')
-  if (parts.length === 0) throw message.fault('parts', 'must be an array of at least one part')
+  if (parts.length === 0) throw message.invalid('parts', 'must be an array of at least one part')
   return {
     messageId: message.requiredId('messageId'),
     contextId: message.id('contextId'),
     taskId: message.id('taskId'),
-    parts: parts.map((part, n) => dialect.readPart(new Members(part, `${message.pathOf('parts')}[${n}]`))),
+    parts: parts.map((part, n) => dialect.readPart(new ParamReader(part, `${message.pathOf('parts')}[${n}]`))),
     metadata: message.record('metadata'),
     extensions: message.texts('extensions'),
     referenceTaskIds: message.texts('referenceTaskIds'),
   }
 }
 
-/** The name of the one content member that a part has. */
-export function contentOf(part: Members, names: readonly string[]): string {
+/** The name of the one content field that a part has. */
+export function contentOf(part: ParamReader, names: readonly string[]): string {
   const present = names.filter((name) => part.has(name))
-  if (present.length !== 1) throw part.fault(undefined, `must have exactly one of ${names.join(', ')}`)
+  if (present.length !== 1) throw part.invalid(undefined, `must have exactly one of ${names.join(', ')}`)
   return present[0]
 }
 
-/** A text that proto leaves empty when it is not set. */
+/** Undefined for the empty string, which is how ProtoJSON clients send an unset field. */
 export function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }

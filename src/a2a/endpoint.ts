@@ -1,8 +1,9 @@
-/** The A2A JSON-RPC endpoint, versions 0.3 and 1.0 on one URL. The order of checks is that of a2a.md, section 4. */
-import type { Bearer } from '../auth/bearer.ts'
+/** The A2A JSON-RPC endpoint, versions 0.3 and 1.0 on one URL. See docs/protocol.md, "A2A order of checks". */
+import type { Authenticate } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { apiLimits, mediaType, parseBody, readText } from '../lib/body.ts'
+import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
 import { gridRoutingUri } from './grid-routing.ts'
@@ -11,25 +12,25 @@ import { activatedExtensions, requestedVersion } from './version.ts'
 
 const mediaTypes = ['application/json', 'application/a2a+json']
 
-/** What a request's answer repeats: text, number or null. */
+/** The id of a request, which its response repeats. */
 type RpcId = string | number | null
 
 /**
- * Serves `POST /a2a/v1/grid`. Every request is answered with a JSON-RPC response,
- * also one without an id. Spec: "A2A `message/send`", "A2A errors".
+ * Serves `POST /a2a/v1/grid`. Every request gets a JSON-RPC response, even one without an id.
+ * See docs/protocol.md, "A2A", "A2A errors".
  */
-export function a2aGrid(authenticate: Bearer, deps: Deps): (request: Request, requestId: string) => Promise<Response> {
+export function a2aGrid(authenticate: Authenticate, deps: Deps): Handler {
   const domain = new URL(deps.config.baseUrl).hostname
   const extensions = [gridRoutingUri(deps.config)]
 
-  return async function a2a(request, requestId) {
+  return async function a2a({ request, requestId }) {
     const headers: Record<string, string> = {}
     let id: RpcId = null
     try {
       const { account, body } = await admit(authenticate, request)
-      const frame = await readFrame(body)
-      id = readId(frame)
-      const method = readMethod(frame)
+      const rpcRequest = await readRequest(body)
+      id = readId(rpcRequest)
+      const method = readMethod(rpcRequest)
 
       const version = requestedVersion(request)
       if (version) headers['A2A-Version'] = version
@@ -39,24 +40,24 @@ export function a2aGrid(authenticate: Bearer, deps: Deps): (request: Request, re
       if (activated.length > 0) headers[codec.extensionsHeader] = activated.join(', ')
 
       const idempotencyKey = request.headers.get('Idempotency-Key') ?? undefined
-      const result = await run({ account, codec, method, params: frame.params, idempotencyKey })
+      const result = await run({ account, codec, method, params: rpcRequest.params, idempotencyKey })
       return Response.json({ jsonrpc: '2.0', id, result }, { headers })
     } catch (error) {
-      const known = asGridError(error, deps.log, requestId)
-      return Response.json({ jsonrpc: '2.0', id, error: a2aError(known, domain) }, {
-        status: a2aStatus(known),
-        headers: { ...headers, ...errorHeaders(known), ...challenge(known) },
+      const gridError = asGridError(error, deps.log, requestId)
+      return Response.json({ jsonrpc: '2.0', id, error: a2aError(gridError, domain) }, {
+        status: a2aStatus(gridError),
+        headers: { ...headers, ...errorHeaders(gridError), ...challenge(gridError) },
       })
     }
   }
 }
 
 /**
- * The caller, and the body as text yet to be looked at.
- * Fails with `payload_too_large`, `unauthenticated` or `unsupported_media_type`.
+ * Authenticate the caller while the body is read. Resolves to the caller's account and the text of the body, which is
+ * not checked yet. Fails with `payload_too_large`, `unauthenticated` or `unsupported_media_type`, in this order.
  */
 async function admit(
-  authenticate: Bearer,
+  authenticate: Authenticate,
   request: Request,
 ): Promise<{ account: AccountStore; body: Promise<string> }> {
   const body = readText(request, apiLimits)
@@ -65,7 +66,7 @@ async function admit(
   if (caller.status === 'rejected') throw caller.reason
   const account = caller.value
   if (account.actor.type !== 'agent') {
-    throw new GridError('unauthenticated', 'An admin key is not taken here. Use the key of an agent.', {
+    throw new GridError('unauthenticated', 'Admin keys are not accepted here. Use the key of an agent.', {
       credential: 'refused',
     })
   }
@@ -75,24 +76,26 @@ async function admit(
   return { account, body }
 }
 
-interface Frame {
+interface RpcRequest {
   jsonrpc?: unknown
   id?: unknown
   method?: unknown
   params?: unknown
 }
 
-/** Fails with `malformed_json`, or `invalid_request` when it is no single request. */
-async function readFrame(body: Promise<string>): Promise<Frame> {
-  const frame = await readJson(body)
-  if (Array.isArray(frame)) throw new GridError('invalid_request', 'Batches are not taken. Send one request at a time.')
-  if (typeof frame !== 'object' || frame === null) {
+/** Fails with `malformed_json`, or with `invalid_request` if the body is not a single request. */
+async function readRequest(body: Promise<string>): Promise<RpcRequest> {
+  const json = await readJson(body)
+  if (Array.isArray(json)) {
+    throw new GridError('invalid_request', 'Batches are not accepted. Send one request at a time.')
+  }
+  if (typeof json !== 'object' || json === null) {
     throw new GridError('invalid_request', 'The body must be a JSON-RPC 2.0 request object.')
   }
-  return frame
+  return json
 }
 
-/** Whatever keeps the text from being read, also its size and depth, is a parse error here. */
+/** Every error of the body is a parse error here, even one of its encoding, depth or number of values. */
 async function readJson(body: Promise<string>): Promise<unknown> {
   try {
     return parseBody(await body, apiLimits)
@@ -101,19 +104,19 @@ async function readJson(body: Promise<string>): Promise<unknown> {
   }
 }
 
-/** Also an absent id is answered, as null. Fails with `invalid_request`. */
-function readId({ id = null }: Frame): RpcId {
+/** The id, or null when there is none. Fails with `invalid_request`. */
+function readId({ id = null }: RpcRequest): RpcId {
   if (id === null || typeof id === 'string' || typeof id === 'number') return id
   throw new GridError('invalid_request', 'id must be a string, a number or null.', { field: 'id' })
 }
 
-function readMethod({ jsonrpc, method }: Frame): string {
+function readMethod({ jsonrpc, method }: RpcRequest): string {
   if (jsonrpc !== '2.0') throw new GridError('invalid_request', 'jsonrpc must be "2.0".', { field: 'jsonrpc' })
   if (typeof method === 'string') return method
   throw new GridError('invalid_request', 'method must be a string.', { field: 'method' })
 }
 
-/** @see RFC 6750 §3: the error is named only when there was a credential. */
+/** The challenge names an error only if there was a credential. @see RFC 6750 §3 */
 function challenge({ details: { credential } }: GridError): Record<string, string> {
   if (credential === undefined) return {}
   const error = credential === 'refused' ? ', error="invalid_token"' : ''

@@ -1,21 +1,21 @@
-/** The extension that routes: the recipient of a message is named in its metadata. Spec: "A2A `message/send`". */
+/** The routing extension: a message names its recipient in its metadata. See docs/protocol.md, "Grid routing extension". */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
-import { bareAlias } from '../grid/agents/alias.ts'
+import { normaliseAlias } from '../lib/alias.ts'
 import type { SendRequest } from './codec.ts'
 
-/** Where the extension's text is served; with the public address in front, its URI. */
+/** The path of the extension's text. Its URI is `BASE_URL` followed by this path. */
 export const gridRoutingPath = '/a2a/ext/grid-routing/v1'
 
-/** Longest recipient that is looked at; an alias is shorter. */
+/** The longest recipient that is looked up, in UTF-16 units. Aliases are shorter. */
 const maxRecipientLength = 100
 
 export function gridRoutingUri(config: Config): string {
   return `${config.baseUrl}${gridRoutingPath}`
 }
 
-/** The extension as agent cards declare it. Not required: a plain request needs no header. */
-export function gridRouting(config: Config): unknown {
+/** The extension as agent cards declare it. It is not required: requests work without the extensions header. */
+export function gridRoutingExtension(config: Config): unknown {
   return {
     uri: gridRoutingUri(config),
     description: 'Routes a message to an agent of the grid named in message metadata.',
@@ -30,9 +30,8 @@ export function gridRouting(config: Config): unknown {
 }
 
 /**
- * The bare alias that a request names; undefined when it names none. `null`, the
- * empty text and a lone `@` name nobody.
- * Fails with `invalid_input`: not a text, or named twice and differently.
+ * The alias that a request names, without `@`; undefined when it names none. `null`, the empty string and a lone `@`
+ * count as absent. Fails with `invalid_input` if it is not a string, or if the request names two different recipients.
  */
 export function recipientOf({ tenant, message, metadata }: SendRequest, uri: string): string | undefined {
   const aliases = [
@@ -52,7 +51,7 @@ export function recipientOf({ tenant, message, metadata }: SendRequest, uri: str
   return alias
 }
 
-/** Metadata of a message without what was only there to route it; undefined when nothing else is in it. */
+/** The metadata of a message without its routing fields; undefined when there are no others. */
 export function withoutRouting(
   metadata: Record<string, unknown> | undefined,
   uri: string,
@@ -61,13 +60,14 @@ export function withoutRouting(
   return others.length > 0 ? Object.fromEntries(others) : undefined
 }
 
-/** The text at the extension's URI. */
+/** Serves the text of the extension, at its URI. */
 export function gridRoutingText({ config }: { config: Config }): Response {
-  return new Response(text(config), {
+  return new Response(extensionText(config), {
     headers: {
       'Content-Type': 'text/markdown; charset=utf-8',
       'Cache-Control': 'public, max-age=3600',
-      'Access-Control-Allow-Origin': '*',
+      // The CORS headers depend on whether there is an Origin.
+      Vary: 'Origin',
     },
   })
 }
@@ -78,13 +78,14 @@ function readAlias(field: string, value: unknown): string {
   if (value.length > maxRecipientLength) {
     throw new GridError('invalid_input', `${field} is longer than any alias.`, { field })
   }
-  return bareAlias(value)
+  return normaliseAlias(value)
 }
 
-function text(config: Config): string {
+function extensionText(config: Config): string {
+  const uri = gridRoutingUri(config)
   return `# Grid routing, version 1
 
-URI: \`${gridRoutingUri(config)}\`
+URI: \`${uri}\`
 
 One A2A endpoint, \`${config.baseUrl}/a2a/v1/grid\`, serves every agent of the grid. A message names its recipient:
 
@@ -92,16 +93,14 @@ One A2A endpoint, \`${config.baseUrl}/a2a/v1/grid\`, serves every agent of the g
 {"messageId": "6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11", "role": "ROLE_USER", "parts": [{"text": "hi"}], "metadata": {"to": "@bob"}}
 \`\`\`
 
-* \`message.metadata.to\` is the alias of the recipient, with or without \`@\`, in any case.
-* Also accepted: \`params.tenant\`; the member \`${
-    gridRoutingUri(config)
-  }/to\` of \`message.metadata\`; \`params.metadata.to\`.
-  If several are present they must agree; otherwise the answer is error -32602.
+* \`message.metadata.to\` is the alias of the recipient, with or without \`@\`; case does not matter.
+* Also accepted: \`params.tenant\`; the field \`${uri}/to\` of \`message.metadata\`; \`params.metadata.to\`.
+  If several are present, they must agree; otherwise the result is error -32602.
 * No recipient: error -32000, reason \`RECIPIENT_REQUIRED\`.
 * A recipient that does not exist, or that the caller cannot reach: error -32602, reason \`RECIPIENT_NOT_FOUND\`.
-* The answer is a message that confirms delivery. Its \`messageId\` is the id of the message in the recipient's mailbox.
+* The result is a message that confirms delivery. Its \`messageId\` is the id of the message in the recipient's inbox.
 
 The extension is not required: a request that names its recipient works without the \`A2A-Extensions\` header
-(\`X-A2A-Extensions\` in A2A 0.3). If the header names the extension, the answer's header does too.
+(\`X-A2A-Extensions\` in A2A 0.3). If the header of the request names the extension, that of the response does too.
 `
 }

@@ -1,47 +1,50 @@
-/** Sending: `message/send` of A2A 0.3 and `SendMessage` of 1.0, answered with a receipt. a2a.md, sections 4, 7 and 9. */
+/** `message/send` of A2A 0.3 and `SendMessage` of 1.0. See docs/protocol.md, "A2A `message/send`". */
+import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import { type A2aDetails, checkRecipient, sendMessage } from '../grid/messaging/send-message.ts'
+import type { A2aDetails } from '../grid/messaging/outgoing-message.ts'
+import { resolve } from '../grid/messaging/resolve.ts'
+import { sendMessage } from '../grid/messaging/send-message.ts'
 import { canonicalJson } from '../lib/canonical-json.ts'
 import { newId } from '../lib/id.ts'
 import type { ClientMessage, Part, SendRequest } from './codec.ts'
-import { pushNotSupported, taskNotFound } from './faults.ts'
+import { pushNotSupported, taskNotFound } from './errors.ts'
 import { gridRoutingUri, recipientOf, withoutRouting } from './grid-routing.ts'
-import type { Call } from './methods.ts'
+import type { MethodCall } from './method-call.ts'
 
 /**
- * Deliver a message to the agent it names. The result is a message that confirms it,
- * whatever the client says about blocking: nothing is waited for.
+ * Deliver a message to the agent it names. The result is a message that confirms the delivery. It comes at once, whatever
+ * the client says about blocking: nothing waits for the recipient.
  *
- * Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`,
- * `no_text_content`, `push_not_supported` and what `sendMessage` fails with.
+ * Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`, `no_text_content`,
+ * `push_not_supported`, or as `sendMessage` does.
  *
- * Spec: "A2A `message/send`", "A2A errors".
+ * See docs/protocol.md, "A2A order of checks", "A2A errors".
  */
-export async function messageSend({ account, codec, method, params, idempotencyKey }: Call): Promise<unknown> {
+export async function messageSend({ account, codec, method, params, idempotencyKey }: MethodCall): Promise<unknown> {
   const { config } = account.deps
   const request = codec.readSend(params)
   const { message } = request
 
+  const sender = callingAgent(account.actor)
   const to = recipientOf(request, gridRoutingUri(config))
   if (to === undefined) throw message.taskId === undefined ? recipientRequired() : taskNotFound(message.taskId)
-  const fault = faultOf(request)
-  if (fault) {
-    // `sendMessage` would find out too late: a missing recipient is answered before these faults.
-    await checkRecipient(account, to)
-    throw fault
+  const error = contentError(request)
+  if (error) {
+    // An unknown recipient takes precedence over these errors.
+    await resolve(account, sender, `@${to}`)
+    throw error
   }
 
   const contextId = message.contextId ?? newId()
-  const sent = await sendMessage(account, {
-    // With the sign, so that no text of a client names a channel.
+  const sent = await sendMessage(account, sender, {
+    // With `@`, so that no input of a client can name a channel.
     to: `@${to}`,
-    text: textOf(message.parts),
+    text: joinedText(message.parts),
     conversationId: contextId,
     idempotencyKey,
-    // Method and params as they came: the context made above differs in every repeat.
+    // Method and params as received: the context id generated above differs in every repeat.
     request: idempotencyKey === undefined ? undefined : canonicalJson([method, params]),
     a2a: detailsOf(message, contextId, gridRoutingUri(config)),
-    toSelf: true,
   })
   return codec.writeReceipt({
     messageId: sent.id,
@@ -50,8 +53,8 @@ export async function messageSend({ account, codec, method, params, idempotencyK
   })
 }
 
-/** What is wrong with a request whose recipient is in order. */
-function faultOf({ message, push }: SendRequest): GridError | undefined {
+/** The error of a request whose recipient is valid, or undefined when the request is valid too. */
+function contentError({ message, push }: SendRequest): GridError | undefined {
   if (message.taskId !== undefined) return taskNotFound(message.taskId)
   if (!message.parts.some((part) => 'text' in part && part.text !== '')) {
     return new GridError('no_text_content', 'No text content in message parts', { field: 'message.parts' })
@@ -65,12 +68,12 @@ function recipientRequired(): GridError {
   })
 }
 
-/** Text parts in their order, one below the other. */
-function textOf(parts: Part[]): string {
+/** All text parts in their order, joined by line breaks. */
+function joinedText(parts: Part[]): string {
   return parts.flatMap((part) => 'text' in part ? [part.text] : []).join('\n')
 }
 
-/** What the recipient learns beyond the text. The parts only where they say more than the text does. */
+/** What the recipient gets beyond the text. Parts are kept only if they hold more than the text. */
 function detailsOf(message: ClientMessage, contextId: string, routingUri: string): A2aDetails {
   const { messageId, parts, referenceTaskIds } = message
   const extensions = message.extensions?.filter((uri) => uri !== routingUri)

@@ -1,60 +1,50 @@
-/** Every A2A operation in both spellings. The method name decides the version of the wire. a2a.md, section 5. */
+/** Every A2A operation, with its method name in each version. See docs/protocol.md, "A2A methods". */
 import { GridError } from '../errors.ts'
-import type { AccountStore } from '../store/account.ts'
 import { codec03 } from './codec-03.ts'
 import { codec10 } from './codec-10.ts'
 import type { Codec } from './codec.ts'
-import { pushNotSupported } from './faults.ts'
+import { pushNotSupported } from './errors.ts'
 import { messageSend } from './message-send.ts'
+import type { MethodCall } from './method-call.ts'
 
-/** One request, past the frame. `params` is unread. */
-export interface Call {
-  account: AccountStore
-  codec: Codec
-  method: string
-  params: unknown
-  /** The `Idempotency-Key` header. */
-  idempotencyKey: string | undefined
-}
+/** Carries out a call; resolves to its `result`, in the wire format of the call's version. */
+type Operation = (call: MethodCall) => unknown
 
-/** Carries out a call; resolves to its `result` in the call's version. */
-type Operation = (call: Call) => unknown
-
-const operations: [in03: string, in10: string, Operation][] = [
+const operations: [method03: string, method10: string, Operation][] = [
   ['message/send', 'SendMessage', messageSend],
-  ['message/stream', 'SendStreamingMessage', notOffered],
-  ['tasks/get', 'GetTask', notOffered],
-  ['tasks/list', 'ListTasks', notOffered],
-  ['tasks/cancel', 'CancelTask', notOffered],
-  ['tasks/resubscribe', 'SubscribeToTask', notOffered],
-  ['tasks/pushNotificationConfig/set', 'CreateTaskPushNotificationConfig', withoutPush],
-  ['tasks/pushNotificationConfig/get', 'GetTaskPushNotificationConfig', withoutPush],
-  ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs', withoutPush],
-  ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig', withoutPush],
-  ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard', notOffered],
+  ['message/stream', 'SendStreamingMessage', refuseUnsupported],
+  ['tasks/get', 'GetTask', refuseUnsupported],
+  ['tasks/list', 'ListTasks', refuseUnsupported],
+  ['tasks/cancel', 'CancelTask', refuseUnsupported],
+  ['tasks/resubscribe', 'SubscribeToTask', refuseUnsupported],
+  ['tasks/pushNotificationConfig/set', 'CreateTaskPushNotificationConfig', refusePush],
+  ['tasks/pushNotificationConfig/get', 'GetTaskPushNotificationConfig', refusePush],
+  ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs', refusePush],
+  ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig', refusePush],
+  ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard', refuseUnsupported],
 ]
 
-const methods = new Map(operations.flatMap(([in03, in10, run]) => [
-  [in03, { codec: codec03, run }],
-  [in10, { codec: codec10, run }],
+const methods = new Map(operations.flatMap(([method03, method10, run]) => [
+  [method03, { codec: codec03, run }],
+  [method10, { codec: codec10, run }],
 ]))
 
-/** Fails with `unknown_method`. */
+/** The operation of a method and the codec of its version. Fails with `unknown_method`. */
 export function findMethod(name: string): { codec: Codec; run: Operation } {
   const method = methods.get(name)
   if (method) return method
-  const message = 'This is no method of A2A. Send with message/send (0.3) or SendMessage (1.0).'
+  const message = 'Unknown A2A method. Send with message/send (0.3) or SendMessage (1.0).'
   throw new GridError('unknown_method', message, { field: 'method' })
 }
 
-function notOffered({ method, codec }: Call): never {
+function refuseUnsupported({ method, codec }: MethodCall): never {
   const send = codec === codec03 ? 'message/send' : 'SendMessage'
   throw new GridError(
     'unsupported_operation',
-    `${method} is not offered. ${send} answers at once with a message that confirms delivery, and makes no task.`,
+    `${method} is not supported. ${send} answers at once with a message that confirms delivery, and creates no task.`,
   )
 }
 
-function withoutPush(): never {
+function refusePush(): never {
   throw pushNotSupported()
 }

@@ -1,4 +1,4 @@
-/** Who is calling. An actor is made by `auth/` or a worker, and is written into the activity log as it is. */
+/** The caller of a verb. The activity log stores the type, user and credential of an actor. */
 import { GridError } from '../errors.ts'
 
 export interface AgentActor {
@@ -7,9 +7,9 @@ export interface AgentActor {
   /** Without `@`. */
   alias: string
   credentialId: string
-  /** The person who let it in by OAuth; undefined with an agent key. */
+  /** The user who authorized it by OAuth; undefined with an agent key. */
   userId?: string
-  /** It is known that no trial counts what it sends; without this its trial is looked for. */
+  /** True when the agent is known to have no trial. Otherwise each send looks for one. */
   isUnlimited?: boolean
 }
 
@@ -17,11 +17,11 @@ export interface AdminActor {
   type: 'admin'
   credentialId: string
   credentialKind: 'admin_key' | 'oauth'
-  /** The person behind the credential; null for a key made on the command line. */
+  /** The user behind the credential; null for a key made on the command line. */
   userId: string | null
 }
 
-/** A signed-in person on the web. The role is the one of this request: it is read anew for each. */
+/** A signed-in user of the web pages. The role is read again for every request. */
 export interface UserActor {
   type: 'user'
   userId: string
@@ -31,19 +31,31 @@ export interface UserActor {
 
 export interface SystemActor {
   type: 'system'
-  /** What the process itself is doing, for example `signup` or `create-account`. */
+  /** The task of the process, for example `signup` or `create-account`. */
   job: string
 }
 
 export type Actor = AgentActor | AdminActor | UserActor | SystemActor
 
-/** What a person is in an account, the strongest first. */
+/** A signed-in user, outside of any account. */
+export interface SignedInUser {
+  user: { id: string; email: string; emailVerifiedAt: number | null }
+  sessionId: string
+}
+
+/** The roles of a member in an account, strongest first. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
 
 /**
- * What the roles of an account allow. `manage`: agents, channels, skills, guardrails, keys and the team below the
- * owners. `own`: owners and the account itself. `use`: to act for the account's agents. `view`: to look at all of it.
+ * The roles that have each permission. No other place lists roles.
+ *
+ * - `view`: read everything in the account.
+ * - `use`: act as the account's agents.
+ * - `manage`: change agents, channels, skills, guardrails, keys, and members other than owners.
+ * - `own`: change owners and the account itself.
+ *
+ * See docs/security.md, "Roles".
  */
 export const permissions = {
   view: ['owner', 'admin', 'member', 'viewer'],
@@ -54,31 +66,31 @@ export const permissions = {
 
 export type Permission = keyof typeof permissions
 
-/** Whether a role allows something. */
+/** Whether a role has a permission. */
 export function allows(role: Role, permission: Permission): boolean {
   return (permissions[permission] as readonly Role[]).includes(role)
 }
 
-/** The calling agent. Fails with `wrong_credential` for anybody else. */
+/** The calling agent. Fails with `wrong_credential` for other callers. */
 export function callingAgent(actor: Actor): AgentActor {
   if (actor.type !== 'agent') throw new GridError('wrong_credential', 'Only an agent can do this. Use an agent key.')
   return actor
 }
 
-/** The signed-in person. Fails with `wrong_credential` for anybody else. */
+/** The signed-in user. Fails with `wrong_credential` for other callers. */
 export function callingUser(actor: Actor): UserActor {
-  if (actor.type !== 'user') throw new GridError('wrong_credential', 'Only a signed-in person can do this.')
+  if (actor.type !== 'user') throw new GridError('wrong_credential', 'Only a signed-in user can do this.')
   return actor
 }
 
-/** Nothing but an admin of the account, or the process itself. Fails with `wrong_credential` or `not_allowed`. */
+/** Require an admin of the account, or the process itself. Fails with `wrong_credential` or `not_allowed`. */
 export function requireAdmin(actor: Actor): void {
   requirePermission(actor, 'manage')
 }
 
 /**
- * That the caller may do something in the account. An admin credential may do what `manage` says, an agent nothing,
- * and the process itself everything. Fails with `wrong_credential` or `not_allowed`.
+ * Require a permission in the account. An admin credential has the permissions of the role `admin`, an agent has
+ * none, and the process itself has all. Fails with `wrong_credential` or `not_allowed`.
  */
 export function requirePermission(actor: Actor, permission: Permission): void {
   if (actor.type === 'system') return
@@ -86,12 +98,12 @@ export function requirePermission(actor: Actor, permission: Permission): void {
     throw new GridError('wrong_credential', 'Only an admin of the account can do this. Use an admin key.')
   }
   const role = actor.type === 'user' ? actor.role : 'admin'
-  if (!allows(role, permission)) throw new GridError('not_allowed', `Only ${whoMay[permission]} can do this.`)
+  if (!allows(role, permission)) throw new GridError('not_allowed', `Only ${allowedCallers[permission]} can do this.`)
 }
 
-const whoMay: Record<Permission, string> = {
-  view: 'people of the account',
-  use: 'owners, admins and members of the account',
+const allowedCallers: Record<Permission, string> = {
+  view: 'members of the account',
+  use: 'owners, admins and members (not viewers) of the account',
   manage: 'owners and admins of the account',
   own: 'owners of the account',
 }

@@ -1,10 +1,14 @@
-/** Argon2id with 19 MiB, two passes, one lane and a tag of 32 bytes. Passwords come normalised. Security 3.2. */
+/**
+ * Argon2id with 19 MiB, two passes, one lane and a tag of 32 bytes. Callers pass normalised passwords.
+ *
+ * See docs/security.md, "Passwords".
+ */
 import { once } from '../lib/once.ts'
 
 export interface Argon2 {
-  /** The PHC string, with a new salt. */
+  /** Resolves to a PHC string with a new salt. */
   hash(password: string): Promise<string>
-  /** False too when the hash is none. */
+  /** Resolves to false for a malformed hash, too. */
   verify(hash: string, password: string): Promise<boolean>
 }
 
@@ -14,12 +18,12 @@ const parallelism = 1
 const tagBytes = 32
 const saltBytes = 16
 
-/** oslo's where its native module loads, otherwise the one of WebAssembly. Both read each other's hashes. */
+/** The native implementation of oslo if it loads, otherwise WebAssembly. Each verifies the other's hashes. */
 export const argon2 = once(() => nativeArgon2().catch(() => wasmArgon2()))
 
-/** Off the main thread. Rejects where there is no native module for this system. */
+/** Runs off the main thread. Rejects if this platform has no native module. */
 export async function nativeArgon2(): Promise<Argon2> {
-  // Loaded only here: the module brings native code that most processes never need.
+  // Loaded on first use: most processes never need the native code.
   const { Argon2id } = await import('oslo/password')
   const oslo = new Argon2id({ memorySize: memoryKiB, iterations, tagLength: tagBytes, parallelism })
   return {
@@ -28,7 +32,7 @@ export async function nativeArgon2(): Promise<Argon2> {
   }
 }
 
-/** Everywhere, but it blocks the event loop for 30 to 90 ms each time. */
+/** Runs on every platform, but blocks the event loop for 30 to 90 ms per call. */
 export async function wasmArgon2(): Promise<Argon2> {
   const { argon2id, argon2Verify } = await import('hash-wasm')
   return {

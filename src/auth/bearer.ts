@@ -1,4 +1,4 @@
-/** The bearer token of a request, to the account and the caller behind it. */
+/** Bearer authentication: from the `Authorization` header to the caller and its account. */
 import { GridError } from '../errors.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -9,36 +9,34 @@ import type { Store } from '../store/store.ts'
 import type { AdminActor, AgentActor } from './actor.ts'
 import { hashForLookup, keyKind, keyPrefixes } from './secrets.ts'
 
-/** How precise "last used" is; a request that only reads does not become a write. */
-const useInterval = minute
+/** How precise "last used" is, so that not every request writes to the database. */
+const lastUsedPrecisionMs = minute
 
 /**
- * Looks a token up for every request: a revoked key is dead on the next one, in every process. A call that lasts
- * asks again with the `before` of its beginning: an agent that was claimed meanwhile may be in another account.
- */
-export type Bearer = (authorization: string | null, before?: AccountStore) => Promise<AccountStore>
-
-/**
- * The caller of an `Authorization` header.
- * Fails with `unauthenticated`: missing, malformed, unknown or revoked, or its agent deleted. With `before` also
- * with `unavailable`: the account is another one now, and a new call finds it.
+ * Authenticates a request by its `Authorization` header. The token is looked up every time, so a revoked key is
+ * refused on the next request, in every process. A long-running call authenticates again and passes the store that
+ * it began with as `previous`: its agent may have been claimed into another account since.
  *
- * Spec: "Authentication" 1 to 3. @see RFC 6750 §2.1
+ * Fails with `unauthenticated` if the token is missing, malformed, unknown or revoked, or its agent was deleted.
+ * With `previous` it also fails with `unavailable` if the agent is in another account now; a new call works there.
  */
-export function bearer(store: Store): Bearer {
-  const noted = new Map<string, number>()
+export type Authenticate = (authorization: string | null, previous?: AccountStore) => Promise<AccountStore>
+
+/** Authentication against the credentials in a store. See docs/protocol.md, "Bearer tokens". @see RFC 6750 §2.1 */
+export function createAuthenticator(store: Store): Authenticate {
+  const recordedUses = new Map<string, number>()
   const accountIds = new WeakMap<AccountStore, string>()
 
-  return async function authenticate(authorization, before) {
+  return async function authenticate(authorization, previous) {
     const account = await byHeader(authorization)
-    if (before && accountIds.get(before) !== accountIds.get(account)) throw moved()
+    if (previous && accountIds.get(previous) !== accountIds.get(account)) throw agentMoved()
     return account
   }
 
   async function byHeader(authorization: string | null): Promise<AccountStore> {
     const token = bearerToken(authorization)
-    if (token === undefined) throw missing()
-    // Typos and floods end here, before any database work.
+    if (token === undefined) throw missingKey()
+    // Typos and floods are rejected here, without a database query.
     switch (keyKind(token)) {
       case 'agent_key':
       case 'admin_key':
@@ -46,47 +44,50 @@ export function bearer(store: Store): Bearer {
       case 'access_token':
         return await byAccessToken(token)
       default:
-        throw refused()
+        throw unknownKey()
     }
   }
 
   async function byKey(token: string): Promise<AccountStore> {
     const credential = await store.global.credentials.byHash(hashForLookup(token))
-    if (!credential) throw refused()
-    const account = enter(credential.accountId, actorOf(credential))
-    noteUse(account, credential, noted, account.change.keys.used)
+    if (!credential) throw unknownKey()
+    const account = openAccount(credential.accountId, actorOfKey(credential))
+    recordUse(account, credential, recordedUses, account.change.keys.markUsed)
     return account
   }
 
   async function byAccessToken(token: string): Promise<AccountStore> {
     const grant = await store.global.oauth.tokens.byAccessHash(hashForLookup(token), store.deps.now())
-    if (!grant) throw ended()
-    const account = enter(grant.accountId, granteeOf(grant))
-    noteUse(account, grant, noted, account.change.grants.used)
+    if (!grant) throw tokenEnded()
+    const account = openAccount(grant.accountId, actorOfToken(grant))
+    recordUse(account, grant, recordedUses, account.change.grants.markUsed)
     return account
   }
 
-  function enter(accountId: string, actor: AgentActor | AdminActor): AccountStore {
+  function openAccount(accountId: string, actor: AgentActor | AdminActor): AccountStore {
     const account = store.account(accountId, actor)
     accountIds.set(account, accountId)
     return account
   }
 }
 
-/** The same for a door that no OAuth token was issued for: there it is refused like an unknown key. Security O5. */
-export function keysOnly(authenticate: Bearer): Bearer {
-  return async function authenticateKey(authorization, before) {
-    if (bearerToken(authorization)?.startsWith(keyPrefixes.access_token)) throw refused()
-    return await authenticate(authorization, before)
+/**
+ * Authentication for endpoints that are not an OAuth resource: an access token is refused like an unknown key.
+ * See docs/security.md, "Resources and audience".
+ */
+export function keysOnly(authenticate: Authenticate): Authenticate {
+  return async function authenticateKey(authorization, previous) {
+    if (bearerToken(authorization)?.startsWith(keyPrefixes.access_token)) throw unknownKey()
+    return await authenticate(authorization, previous)
   }
 }
 
-/** Scheme `Bearer` and one token; undefined when there is no usable header. */
+/** The token after the scheme `Bearer`, or undefined if the header is missing or malformed. */
 function bearerToken(authorization: string | null): string | undefined {
   return authorization?.match(/^Bearer +([^\s]+)$/i)?.[1]
 }
 
-function actorOf(credential: Credential) {
+function actorOfKey(credential: Credential) {
   return credential.kind === 'agent_key'
     ? {
       type: 'agent' as const,
@@ -103,39 +104,42 @@ function actorOf(credential: Credential) {
     }
 }
 
-/** Agent or admin, as the person chose; never an admin because an agent is missing. Spec: "Authentication" 4. */
-function granteeOf({ id, userId, grantedAgentId, agentId, alias, onTrial }: AccessToken): AgentActor | AdminActor {
+/**
+ * The agent or the admin, as the user chose. A token for an agent never falls back to the admin when the agent is gone.
+ * See docs/protocol.md, "Account picker".
+ */
+function actorOfToken({ id, userId, grantedAgentId, agentId, alias, onTrial }: AccessToken): AgentActor | AdminActor {
   if (grantedAgentId === null) return { type: 'admin', credentialId: id, credentialKind: 'oauth', userId }
-  if (agentId === null || alias === null) throw ended()
+  if (agentId === null || alias === null) throw tokenEnded()
   return { type: 'agent', agentId, alias, credentialId: id, userId, isUnlimited: onTrial === 0 }
 }
 
-/** At most once a minute per credential and process, beside the request and not before its answer. */
-function noteUse(
+/** Records the use in the background, at most once a minute per credential. */
+function recordUse(
   account: AccountStore,
   credential: Pick<Credential, 'id' | 'agentId' | 'lastUsedAt'>,
-  noted: Map<string, number>,
-  used: (id: string, at: number) => Statement,
+  recordedUses: Map<string, number>,
+  markUsed: (id: string, at: number) => Statement,
 ): void {
   const { now, log } = account.deps
   const at = now()
-  if (at - (credential.lastUsedAt ?? 0) < useInterval) return
-  if (at - (noted.get(credential.id) ?? 0) < useInterval) return
-  if (noted.size > 10_000) noted.clear()
-  noted.set(credential.id, at)
+  if (at - (credential.lastUsedAt ?? 0) < lastUsedPrecisionMs) return
+  if (at - (recordedUses.get(credential.id) ?? 0) < lastUsedPrecisionMs) return
+  if (recordedUses.size > 10_000) recordedUses.clear()
+  recordedUses.set(credential.id, at)
 
-  const changes = [used(credential.id, at)]
-  if (credential.agentId !== null) changes.push(account.change.agents.seen(credential.agentId, at))
-  account.write(changes).catch((error) => log.warn('The use of a key was not noted', { error }))
+  const changes = [markUsed(credential.id, at)]
+  if (credential.agentId !== null) changes.push(account.change.agents.markSeen(credential.agentId, at))
+  account.write(changes).catch((error) => log.warn('The last use of a credential was not recorded', { error }))
 }
 
-function missing(): GridError {
+function missingKey(): GridError {
   return new GridError('unauthenticated', 'Sign in: send Authorization: Bearer <key>, or use OAuth', {
     credential: 'missing',
   })
 }
 
-function refused(): GridError {
+function unknownKey(): GridError {
   return new GridError(
     'unauthenticated',
     'This key is unknown or was revoked. Ask the owner of the agent for a new one.',
@@ -145,13 +149,13 @@ function refused(): GridError {
   )
 }
 
-function moved(): GridError {
+function agentMoved(): GridError {
   return new GridError('unavailable', 'This agent was moved to another account. Repeat the call.', {
     retryAfterSeconds: 1,
   })
 }
 
-function ended(): GridError {
+function tokenEnded(): GridError {
   return new GridError('unauthenticated', 'This access token has expired or was revoked. Sign in again.', {
     credential: 'refused',
   })

@@ -1,4 +1,7 @@
-/** Passwords that everybody tries first. Our own selection: the words of them, because their endings are endless. */
+/**
+ * Detection of common passwords. It uses a list of words instead of whole passwords, because the endings that people
+ * append to a word are too many to list.
+ */
 
 const words = `
 password passwort passwords passphrase passcode pass motdepasse contrasena contraseña senha salasana parola heslo haslo wachtwoord
@@ -28,15 +31,15 @@ zxcvbnm zxcvbn zxcv poiuytrewq lkjhgfdsa mnbvcxz qazwsxedc qazwsx wsxedc edcrfv 
 abcdefgh abcdef abcd abc xyz agent agentgrid grid agents robot robots chatgpt openai claude the and my is your
 me you new old big our this that best first last i a`.trim().split(/\s+/).sort((a, b) => b.length - a.length)
 
-/** What is left of a common password besides its words is short. */
+/** Longest ending after the words, in characters. */
 const maxEnding = 8
-/** Digits alone have to be more. */
+/** A password of digits alone needs at least this many. */
 const minDigits = 16
 
-const inWords = new RegExp(words.join('|'), 'g')
-/** More words than this are a phrase of one's own. */
+const commonWord = new RegExp(words.join('|'), 'g')
+/** A password of more words counts as a passphrase. */
 const maxWords = 3
-const disguises: Record<string, string> = {
+const substitutions: Record<string, string> = {
   '@': 'a',
   '4': 'a',
   '3': 'e',
@@ -49,27 +52,27 @@ const disguises: Record<string, string> = {
 }
 
 /**
- * Whether a password is one that is tried early: common words with a short ending of digits and signs, also with
- * `@` for `a` and the like, a short piece again and again, or few digits.
+ * Whether a password is common: up to three common words with a short ending of digits and symbols (also with
+ * substitutions such as `@` for `a`), a repeated piece of up to four characters, or digits alone.
  */
 export function isCommonPassword(password: string): boolean {
   const plain = password.toLowerCase()
-  const undisguised = plain.replace(/[@431!0$57]/g, (sign) => disguises[sign])
-  // The ending is no disguise: passw0rd2024 is passw0rd and a year.
+  const unsubstituted = plain.replace(/[@431!0$57]/g, (char) => substitutions[char])
+  // Digits of the ending are not substitutions: passw0rd2024 is passw0rd and a year.
   const ending = plain.match(/[\d\W_]*$/)![0].length
-  const mixed = undisguised.slice(0, undisguised.length - ending) + plain.slice(plain.length - ending)
+  const mixed = unsubstituted.slice(0, unsubstituted.length - ending) + plain.slice(plain.length - ending)
   return isRepeated(plain) || (/^\d+$/.test(plain) && plain.length < minDigits) ||
-    [plain, undisguised, mixed].some(isWordsAndEnding)
+    [plain, unsubstituted, mixed].some(isWordsAndEnding)
 }
 
 function isWordsAndEnding(text: string): boolean {
-  const found = (text.match(inWords) ?? []).filter((word) => word.length > 3)
+  const found = (text.match(commonWord) ?? []).filter((word) => word.length > 3)
   if (found.length === 0 || found.length > maxWords) return false
-  const rest = text.replace(inWords, '')
+  const rest = text.replace(commonWord, '')
   return rest.length <= maxEnding && /^[\d\W_]*$/.test(rest)
 }
 
-/** A piece of up to four characters, again and again. */
+/** Whether the text repeats a piece of up to four characters. */
 function isRepeated(text: string): boolean {
   return [1, 2, 3, 4].some((size) => text === text.slice(0, size).repeat(text.length).slice(0, text.length))
 }

@@ -1,57 +1,60 @@
-/** Passwords of people: which are taken, and how they are kept and checked. Security 3.2. */
+/** Passwords of users: which are accepted, how they are stored and verified. See docs/security.md, "Passwords". */
 import { GridError } from '../errors.ts'
-import { Gate } from '../lib/semaphore.ts'
-import { characters } from '../lib/text.ts'
+import { Semaphore } from '../lib/semaphore.ts'
+import { characterCount } from '../lib/text.ts'
 import { argon2 } from './argon2.ts'
 import { isCommonPassword } from './common-passwords.ts'
 
 const minLength = 10
 const maxLength = 200
-/** In UTF-16 units, before anything looks at it: one character may become many when it is normalised. */
+/** In UTF-16 units, checked before normalisation: NFKC can turn one character into many. */
 const maxUnits = 2 * maxLength
-/** A hash takes 19 MiB and a core; a flood of them waits here and then outside. */
-const gate = new Gate({ atOnce: 2, maxWaiting: 16 })
-
-/** Of a password that nobody has: who does not exist takes as long as who does. Security E1. */
-const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$33dlXvzD+BYWARMf5jzNZA$gUArijg2zyFQEHDRlOMiM98LAUsf+u/20mu0twshsag'
+/** A hash takes 19 MiB and a core. See docs/security.md, "Hashing capacity". */
+const hashing = new Semaphore({ maxConcurrent: 2, maxQueued: 16 })
 
 /**
- * The PHC string of a new password. Fails with `invalid_input` when it is too short, too long or too common, and
- * with `rate_limit_exceeded` when too many are hashed at once.
+ * Verified for unknown users, so that they take as long as known ones.
+ * See docs/security.md, "Enumeration and timing".
+ */
+const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$33dlXvzD+BYWARMf5jzNZA$gUArijg2zyFQEHDRlOMiM98LAUsf+u/20mu0twshsag'
+
+/**
+ * Hash a new password to a PHC string. Fails with `invalid_input` if it is too short, too long or too common, and
+ * with `rate_limit_exceeded` if too many passwords are being hashed.
  */
 export async function hashPassword(password: string): Promise<string> {
   const normal = normalised(password)
-  const length = normal === undefined ? Infinity : characters(normal)
+  const length = normal === undefined ? Infinity : characterCount(normal)
   if (normal === undefined || length < minLength || length > maxLength) {
     throw refused(`A password has ${minLength} to ${maxLength} characters.`)
   }
   if (isCommonPassword(normal)) {
     throw refused(
-      'This password is one of those that are tried first. Take another one, for example four random words.',
+      'This password is too common. Choose another one, for example four random words.',
     )
   }
-  return await gate.run(async () => (await argon2()).hash(normal), tooMany)
+  return await hashing.run(async () => (await argon2()).hash(normal), tooMany)
 }
 
 /**
- * Whether a password is the one that was hashed. Without a hash, for people who do not exist or have no password,
- * it takes the same time and is false. Fails with `rate_limit_exceeded` when too many are checked at once.
+ * Whether a password matches a hash. Without a hash (the user is unknown or has no password) it takes the same time
+ * and is false. Fails with `rate_limit_exceeded` if too many passwords are being hashed.
  */
 export async function verifyPassword(hash: string | null | undefined, password: string): Promise<boolean> {
   const normal = normalised(password)
-  const isRight = await gate.run(
-    async () => (await argon2()).verify(hash ?? nobodysHash, normal ?? ''),
+  const isRight = await hashing.run(
+    async () => (await argon2()).verify(hash ?? dummyHash, normal ?? ''),
     tooMany,
   )
   return isRight && hash != null && normal !== undefined
 }
 
-/** What is said of every wrong pair of address and password. */
+/** The one error for every wrong pair of email address and password. */
 export function signInFailed(): GridError {
-  return new GridError('sign_in_failed', 'The address or the password is wrong.')
+  return new GridError('sign_in_failed', 'The email address or the password is wrong.')
 }
 
-/** The same letters typed on another keyboard are the same password: NFKC, as both implementations expect. */
+/** NFKC, so that a password typed on another keyboard is the same. Undefined if it is far too long. */
 function normalised(password: string): string | undefined {
   return password.length > maxUnits ? undefined : password.normalize('NFKC')
 }
@@ -61,7 +64,7 @@ function refused(message: string): GridError {
 }
 
 function tooMany(): GridError {
-  return new GridError('rate_limit_exceeded', 'Too many people are signing in. Try again in a moment.', {
+  return new GridError('rate_limit_exceeded', 'Too many sign-ins at the moment. Try again in a few seconds.', {
     retryAfterSeconds: 2,
   })
 }

@@ -1,11 +1,12 @@
 /**
- * Who is at the browser: sessions in the database behind a cookie, and the two proofs that a form is ours.
- * Security: sections 6.1 and 8, O6, O12, O13.
+ * Browser sessions, kept in the database behind a cookie, and CSRF protection of forms.
+ * See docs/security.md, "Sessions", "Cookies" and "Forms".
  */
+import { parse, serialize } from 'hono/utils/cookie'
 import { createHmac } from 'node:crypto'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
-import { day, hour, minute } from '../lib/time.ts'
+import { day, hour, minute, second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Membership } from '../store/global/users.ts'
 import type { Store } from '../store/store.ts'
@@ -14,79 +15,79 @@ import { hashForLookup, isSameSecret, mintLinkToken } from './secrets.ts'
 
 export const sessionIdleMs = 12 * hour
 export const sessionLifetimeMs = 14 * day
-/** How precise "last seen" is; looking at a page does not become a write each time. */
-const seenInterval = minute
+/** How precise "last seen" is, so that not every page view writes to the database. */
+const lastSeenPrecisionMs = minute
 const maxUserAgentLength = 200
 
-/** A signed-in person. */
+/** A signed-in user with the current session. */
 export interface Visitor {
   user: { id: string; email: string; name: string; emailVerifiedAt: number | null }
   sessionId: string
-  /** The accounts they belong to now, in the order of joining. */
+  /** The user's current memberships, in the order of joining. */
   accounts: Membership[]
-  /** What every form of theirs carries in its field `csrf`. */
+  /** CSRF token: the value of the field `csrf` in every form of this session. */
   csrf: string
 }
 
-/** Somebody at a form before sign-in: the field `csrf`, and the cookie it goes with. */
-export interface Stranger {
+/** CSRF protection of a form before sign-in: the value of the field `csrf`, and the cookie that it is derived from. */
+export interface AnonymousVisitor {
   csrf: string
-  /** `Set-Cookie`, unless the browser has it already. */
+  /** `Set-Cookie`; undefined when the browser already has the cookie. */
   cookie: string | undefined
 }
 
-/** A browser that is signed in. Times are milliseconds since the epoch. */
-export interface OpenSession {
+/** A live session in the list of a user's sessions. Times are milliseconds since the epoch. */
+export interface ActiveSession {
   id: string
   createdAt: number
   lastSeenAt: number
   expiresAt: number
-  /** As the browser names itself. */
+  /** The `User-Agent` header at sign-in. */
   userAgent: string
   address: string
-  /** The one of this request. */
-  isThis: boolean
+  /** Whether it is the session of this request. */
+  isCurrent: boolean
 }
 
 export interface Sessions {
-  /** The signed-in person of a request; undefined when nobody is. */
+  /** The signed-in user of a request; undefined without a live session. */
   visitor(request: Request): Promise<Visitor | undefined>
-  /** What a form before sign-in needs. */
-  stranger(request: Request): Promise<Stranger>
+  /** CSRF protection for a form before sign-in. */
+  anonymousVisitor(request: Request): Promise<AnonymousVisitor>
   /**
-   * That a form was sent by a page of ours: its Origin is ours, and its `csrf` belongs to the session or, before
+   * Check that a page of this grid sent the form: the `Origin` is ours, and `csrf` belongs to the session or, before
    * sign-in, to the browser. Fails with `forbidden_form`.
    */
   checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void
   /**
-   * Open a session after a proof of who it is; the old one of this browser ends. Resolves to `Set-Cookie`.
-   * `passwordHash` is what a password was checked against, if that was the proof: fails with `sign_in_failed` when
-   * the person has another one by now, whose choice has just ended their sessions.
+   * Start a session for an authenticated user and end the browser's previous one. Resolves to `Set-Cookie`.
+   * Pass `passwordHash` when the user signed in with a password: the hash that the password was verified against.
+   * Fails with `sign_in_failed` if the user's password has changed since then.
    */
   begin(request: Request, userId: string, address: string, passwordHash?: string): Promise<string>
-  /** End the session of a request. Resolves to the `Set-Cookie` that removes it. */
+  /** End the session of a request. Resolves to the `Set-Cookie` that removes the cookie. */
   end(request: Request): Promise<string>
-  /** The live sessions of a person, the last used first. */
-  list(visitor: Visitor): Promise<OpenSession[]>
-  /** End one session of a person. Fails with `not_found`. */
+  /** The user's live sessions, the most recently used first. */
+  list(visitor: Visitor): Promise<ActiveSession[]>
+  /** End one of the user's sessions. Fails with `not_found`. */
   endOne(visitor: Visitor, id: string): Promise<void>
-  /** End every session of a person but the one of this request. */
+  /** End all of the user's sessions except the one of this request. */
   endOthers(visitor: Visitor): Promise<void>
-  /** An account of the person, with their role of now. Fails with `account_not_found`. */
-  enter(visitor: Visitor, id: string): AccountStore
+  /** The store of one of the user's accounts, with the user's current role as actor. Fails with `account_not_found`. */
+  openAccount(visitor: Visitor, id: string): AccountStore
 }
 
-/** Sessions of the grid that answers on `origins`. */
-export function sessions(store: Store, origins: string[]): Sessions {
+/** Sessions of a grid served on `origins`. Cookies are `Secure` if all of these are HTTPS. */
+export function createSessions(store: Store, origins: string[]): Sessions {
   const { now, log } = store.deps
   const isSecure = origins.every((origin) => origin.startsWith('https:'))
   const sessionCookie = cookieName('session', isSecure)
-  const strangerCookie = cookieName('visit', isSecure)
+  const anonymousCookie = cookieName('visit', isSecure)
 
-  function noteSeen(id: string, lastSeenAt: number, at: number): void {
-    if (at - lastSeenAt < seenInterval) return
-    store.write([store.global.sessions.seen(id, at)])
-      .catch((error) => log.warn('The use of a session was not noted', { error }))
+  function recordLastSeen(id: string, lastSeenAt: number, at: number): void {
+    if (at - lastSeenAt < lastSeenPrecisionMs) return
+    store.write([store.global.sessions.markSeen(id, at)])
+      .catch((error) => log.warn('Could not record the use of a session', { error }))
   }
 
   return {
@@ -96,29 +97,29 @@ export function sessions(store: Store, origins: string[]): Sessions {
       const at = now()
       const session = await store.global.sessions.byToken(hashForLookup(token), at, at - sessionIdleMs)
       if (!session) return undefined
-      noteSeen(session.id, session.lastSeenAt, at)
+      recordLastSeen(session.id, session.lastSeenAt, at)
       const accounts = await store.global.users.memberships(session.user.id)
       return { user: session.user, sessionId: session.id, accounts, csrf: formToken(token) }
     },
 
-    async stranger(request) {
-      const known = cookieOf(request, strangerCookie)
+    async anonymousVisitor(request) {
+      const known = cookieOf(request, anonymousCookie)
       const token = known ?? (await mintLinkToken()).token
       return {
         csrf: formToken(token),
-        cookie: known === undefined ? setCookie(strangerCookie, token, { isSecure }) : undefined,
+        cookie: known === undefined ? serializeCookie(anonymousCookie, token, { isSecure }) : undefined,
       }
     },
 
     checkForm(request, form, visitor) {
       const { headers } = request
-      const token = cookieOf(request, visitor ? sessionCookie : strangerCookie)
-      const isOurs = origins.includes(headers.get('origin') ?? '') &&
+      const token = cookieOf(request, visitor ? sessionCookie : anonymousCookie)
+      const isSameOrigin = origins.includes(headers.get('origin') ?? '') &&
         ['same-origin', 'none'].includes(headers.get('sec-fetch-site') ?? 'same-origin')
-      if (!isOurs || token === undefined || !isSameSecret(form.get('csrf') ?? '', formToken(token))) {
+      if (!isSameOrigin || token === undefined || !isSameSecret(form.get('csrf') ?? '', formToken(token))) {
         throw new GridError(
           'forbidden_form',
-          'This form has expired or is not ours. Go back, reload the page and try again.',
+          'This form has expired or was sent by another site. Go back, reload the page and try again.',
         )
       }
     },
@@ -137,73 +138,76 @@ export function sessions(store: Store, origins: string[]): Sessions {
       const { users } = store.global
       await store.write([
         ...(passwordHash === undefined ? [] : [users.requirePassword(userId, passwordHash)]),
-        ...await endOf(store, cookieOf(request, sessionCookie)),
+        ...await endSession(store, cookieOf(request, sessionCookie)),
         store.global.sessions.add(session, at),
       ]).catch((error) => {
         throw error instanceof GridError && error.code === 'write_conflict' ? signInFailed() : error
       })
-      return setCookie(sessionCookie, token, { isSecure, maxAgeMs: sessionLifetimeMs })
+      return serializeCookie(sessionCookie, token, { isSecure, maxAgeMs: sessionLifetimeMs })
     },
 
     async end(request) {
-      const statements = await endOf(store, cookieOf(request, sessionCookie))
+      const statements = await endSession(store, cookieOf(request, sessionCookie))
       if (statements.length > 0) await store.write(statements)
-      return setCookie(sessionCookie, '', { isSecure, maxAgeMs: 0 })
+      return serializeCookie(sessionCookie, '', { isSecure, maxAgeMs: 0 })
     },
 
     async list({ user, sessionId }) {
       const found = await store.global.sessions.ofUser(user.id, now(), now() - sessionIdleMs)
-      return found.map((session) => ({ ...session, isThis: session.id === sessionId }))
+      return found.map((session) => ({ ...session, isCurrent: session.id === sessionId }))
     },
 
     async endOne({ user }, id) {
       const [ended] = await store.write([store.global.sessions.end(user.id, id, now())])
-      if (ended.length === 0) throw new GridError('not_found', 'This session has ended already, or is not yours.')
+      if (ended.length === 0) throw new GridError('not_found', 'This session has already ended or is not yours.')
     },
 
     async endOthers({ user, sessionId }) {
       await store.write([store.global.sessions.endOthers(user.id, sessionId, now())])
     },
 
-    enter(visitor, id) {
+    openAccount(visitor, id) {
       const membership = visitor.accounts.find((account) => account.id === id)
-      if (!membership) throw new GridError('account_not_found', 'You belong to no such account.')
+      if (!membership) throw new GridError('account_not_found', 'You are not a member of this account.')
       const { user, sessionId } = visitor
       return store.account(id, { type: 'user', userId: user.id, role: membership.role, sessionId })
     },
   }
 }
 
-/** The statements that end the session of a token, if there is one. */
-async function endOf(store: Store, token: string | undefined) {
+/** The statements that end the live session with this token; none if there is no such session. */
+async function endSession(store: Store, token: string | undefined) {
   if (token === undefined) return []
   const at = store.deps.now()
   const session = await store.global.sessions.byToken(hashForLookup(token), at, at - sessionIdleMs)
   return session ? [store.global.sessions.end(session.user.id, session.id, at)] : []
 }
 
-/** What forms carry is made from the cookie, which pages of other sites can neither read nor choose. */
+/** The CSRF token is derived from the cookie, which other sites can neither read nor set. */
 function formToken(cookie: string): string {
   return createHmac('sha256', cookie).update('form').digest('base64url')
 }
 
-/** `__Host-` keeps a cookie from being set by another host, but a browser takes it over HTTPS only. @see RFC 6265bis §4.1.3.2 */
+/** `__Host-` keeps other hosts from setting the cookie, but browsers accept it over HTTPS only. @see RFC 6265bis §4.1.3.2 */
 function cookieName(name: string, isSecure: boolean): string {
   return `${isSecure ? '__Host-' : ''}grid-${name}`
 }
 
-function setCookie(
+function serializeCookie(
   name: string,
   value: string,
   { isSecure, maxAgeMs }: { isSecure: boolean; maxAgeMs?: number },
 ): string {
-  const age = maxAgeMs === undefined ? '' : `; Max-Age=${maxAgeMs / 1_000}`
-  return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}${age}`
+  const maxAge = maxAgeMs === undefined ? undefined : maxAgeMs / second
+  return serialize(name, value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure, maxAge })
 }
 
-/** A cookie of ours: base62 and nothing else. A name that comes twice was set by somebody else too, and counts as none. */
+/**
+ * The value of one of our cookies, which consists of 43 base62 characters. Undefined if the name occurs twice: then
+ * another site or process has set one of the two.
+ */
 function cookieOf(request: Request, name: string): string | undefined {
-  const values = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1))
+  const pairs = (request.headers.get('cookie') ?? '').split(';')
+  const values = pairs.flatMap((pair) => parse(pair, name)[name] ?? [])
   return values.length === 1 && /^[0-9A-Za-z]{43}$/.test(values[0]) ? values[0] : undefined
 }

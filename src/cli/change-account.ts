@@ -1,11 +1,11 @@
-import { enterAccount } from '../grid/accounts/accounts.ts'
-import { recorded } from '../grid/activity.ts'
+import { openAccount } from '../grid/accounts/accounts.ts'
+import { recordActivity } from '../grid/activity.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Change an account as the operator. The command leaves its row in the activity log as an admin tool does,
- * with the actor `system`. Fails with `account_not_found`, and with what `change` fails with.
+ * Change an account as the operator. Like a call of an admin tool, the command is recorded in the activity log, with
+ * the actor `system`. Fails with `account_not_found`, and as `change` does.
  */
 export async function changeAccount<T>(
   store: Store,
@@ -13,6 +13,6 @@ export async function changeAccount<T>(
   { account: id, ...args }: { readonly account: string; readonly [option: string]: unknown },
   change: (account: AccountStore) => Promise<T>,
 ): Promise<T> {
-  const account = await enterAccount(store, id, { type: 'system', job: command })
-  return await recorded(account, { tool: command, arguments: args, requestId: null }, change)
+  const account = await openAccount(store, id, { type: 'system', job: command })
+  return await recordActivity(account, { tool: command, arguments: args, requestId: null }, change)
 }

@@ -1,22 +1,21 @@
 import process from 'node:process'
 import { ConfigError } from '../config.ts'
 import { GridError } from '../errors.ts'
-import { type Arguments, type Command, CommandError, readArguments } from './command.ts'
+import { type Command, type CommandArguments, CommandError, readArguments } from './command.ts'
 import { findCommand, help } from './help.ts'
-import { runOnDatabase } from './on-database.ts'
+import { runStoreCommand } from './run-store-command.ts'
 
-const helpWords = ['help', '--help', '-h']
+const helpNames = ['help', '--help', '-h']
 
 /**
- * Run one command line. Resolves to the exit code: 0, 1 when the command failed,
- * 2 when it was not understood. With `--json` standard output gets one JSON object,
- * also for a failure: `{"error": {"code", "message"}}`.
+ * Run one command line. Resolves to the exit code: 0, 1 if the command failed, 2 if the command line is wrong. With
+ * `--json`, standard output gets one JSON object, also for a failure: `{"error": {"code", "message"}}`.
  */
 export async function runCommandLine(words: string[]): Promise<number> {
   try {
     return await findAndRun(words)
   } catch (error) {
-    const { code, message, exitCode } = explain(error)
+    const { code, message, exitCode } = describeError(error)
     if (words.includes('--json')) console.log(JSON.stringify({ error: { code, message } }))
     else console.error(message)
     return exitCode
@@ -24,15 +23,15 @@ export async function runCommandLine(words: string[]): Promise<number> {
 }
 
 async function findAndRun([name = 'help', ...words]: string[]): Promise<number> {
-  if (helpWords.includes(name)) return print(help(words[0]))
+  if (helpNames.includes(name)) return print(help(words[0]))
   const command = findCommand(name)
-  const { args, json, help: helpWanted } = readArguments(command, words, process.env)
-  return helpWanted ? print(help(name)) : await run(command, args, json)
+  const { args, json, help: wantsHelp } = readArguments(command, words, process.env)
+  return wantsHelp ? print(help(name)) : await run(command, args, json)
 }
 
-async function run(command: Command, args: Arguments, json: boolean): Promise<number> {
+async function run(command: Command, args: CommandArguments, json: boolean): Promise<number> {
   if ('start' in command) return await command.start(json)
-  const result = await runOnDatabase(command, args)
+  const result = await runStoreCommand(command, args)
   return print(json ? JSON.stringify(result) : command.print(result))
 }
 
@@ -41,10 +40,10 @@ function print(text: string): number {
   return 0
 }
 
-function explain(error: unknown): { code: string; message: string; exitCode: number } {
+function describeError(error: unknown): { code: string; message: string; exitCode: number } {
   if (error instanceof CommandError) return error
   if (error instanceof GridError) return { code: error.code, message: error.message, exitCode: 1 }
   if (error instanceof ConfigError) return { code: 'invalid_config', message: error.message, exitCode: 1 }
-  // The reader is the operator: what the system or the database said helps.
+  // The user is the operator, so the message of the system or the database helps.
   return { code: 'internal', message: error instanceof Error ? error.message : String(error), exitCode: 1 }
 }

@@ -1,29 +1,30 @@
-/** What a command is, and how its options are read. */
+/** What a command is, and how its options are parsed. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Store } from '../store/store.ts'
 
-export interface Option {
-  /** What stands for the value in the usage text. */
-  readonly takes: string
-  readonly doc: string
+export interface CommandOption {
+  /** Stands for the value in the usage text, such as `NAME`. */
+  readonly placeholder: string
+  readonly description: string
   readonly required?: boolean
-  /** The only values there are. */
+  /** The allowed values. */
   readonly oneOf?: readonly string[]
-  /** The environment variable that may give it instead: other users of the machine can read a command line. */
+  /** An environment variable with the value. Better for secrets: other users of the machine can read a command line. */
   readonly env?: string
 }
 
-export type Options = Readonly<Record<string, Option>>
-export type Result = Record<string, unknown>
+export type CommandOptions = Readonly<Record<string, CommandOption>>
+export type CommandResult = Record<string, unknown>
 
-type Value<O extends Option> = O extends { readonly oneOf: readonly (infer Word)[] } ? Word : string
+type OptionValue<O extends CommandOption> = O extends { readonly oneOf: readonly (infer Word)[] } ? Word : string
 
 /** The values of a command's options, by name. */
-export type Arguments<O extends Options = Options> = {
-  [Name in keyof O]: O[Name] extends { readonly required: true } ? Value<O[Name]> : Value<O[Name]> | undefined
+export type CommandArguments<O extends CommandOptions = CommandOptions> = {
+  [Name in keyof O]: O[Name] extends { readonly required: true } ? OptionValue<O[Name]>
+    : OptionValue<O[Name]> | undefined
 }
 
-interface Described<O extends Options> {
+interface CommandDescription<O extends CommandOptions> {
   readonly name: string
   /** One line of the usage text. */
   readonly summary: string
@@ -31,27 +32,30 @@ interface Described<O extends Options> {
 }
 
 /**
- * A command on the database. It runs in this process, or in the server that holds
- * the local file, so its result is JSON and `print` says it to people.
+ * A command on the database. It runs in this process or in the server that holds the local file, so its result is
+ * JSON; `print` formats it for people.
  */
-export interface StoreCommand<O extends Options = Options, R extends Result = Result> extends Described<O> {
-  run(store: Store, args: Arguments<O>): Promise<R>
+export interface StoreCommand<O extends CommandOptions = CommandOptions, R extends CommandResult = CommandResult>
+  extends CommandDescription<O> {
+  run(store: Store, args: CommandArguments<O>): Promise<R>
   print(result: R): string
 }
 
-/** A command that is a process of its own; resolves to the exit code. */
-export interface ProcessCommand extends Described<Options> {
+/** A command that always runs in this process. Resolves to the exit code. */
+export interface ProcessCommand extends CommandDescription<CommandOptions> {
   start(json: boolean): Promise<number>
 }
 
 export type Command = StoreCommand | ProcessCommand
 
-/** Describe a command on the database; its arguments get the types of its options. */
-export function storeCommand<const O extends Options, R extends Result>(command: StoreCommand<O, R>): StoreCommand {
+/** Define a command on the database. Infers the types of its arguments from its options. */
+export function storeCommand<const O extends CommandOptions, R extends CommandResult>(
+  command: StoreCommand<O, R>,
+): StoreCommand {
   return command as unknown as StoreCommand
 }
 
-/** A command cannot do its work. `code` is for scripts, the message for people. */
+/** A command failed. Scripts read `code`, people read the message. */
 export class CommandError extends Error {
   readonly code: string
   readonly exitCode: number
@@ -64,28 +68,28 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line itself is wrong. Exit code 2, as shells have it. */
+/** The command line is wrong: exit code 2, as is usual in shells. */
 export function usageError(message: string): CommandError {
   return new CommandError('usage', message, 2)
 }
 
-/** Read the words behind a command's name, and the variables its options name. Fails with `usage`. */
+/** Parse the words after a command's name, and read the environment variables of its options. Fails with `usage`. */
 export function readArguments(
   command: Command,
   words: string[],
   env: Record<string, string | undefined>,
-): { args: Arguments; json: boolean; help: boolean } {
-  const { json, help, ...args } = readWords(command, words)
+): { args: CommandArguments; json: boolean; help: boolean } {
+  const { json, help, ...args } = parseWords(command, words)
   const given = { ...readVariables(command, env), ...args }
   return { args: help ? {} : checkArguments(command, given), json: json === true, help: help === true }
 }
 
 function readVariables({ options }: Command, env: Record<string, string | undefined>): Record<string, string> {
-  const given = Object.entries(options).map(([name, option]) => [name, option.env && env[option.env]])
-  return Object.fromEntries(given.filter(([, value]) => value))
+  const values = Object.entries(options).map(([name, option]) => [name, option.env && env[option.env]])
+  return Object.fromEntries(values.filter(([, value]) => value))
 }
 
-function readWords(command: Command, words: string[]): Record<string, unknown> {
+function parseWords(command: Command, words: string[]): Record<string, unknown> {
   const options: NonNullable<ParseArgsConfig['options']> = {
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
@@ -99,19 +103,21 @@ function readWords(command: Command, words: string[]): Record<string, unknown> {
   }
 }
 
-/** Arguments by name, from a command line or from another process. Fails with `usage`. */
-export function checkArguments(command: Command, given: Record<string, unknown>): Arguments {
+/** Validate arguments from a command line or from another process. Fails with `usage`. */
+export function checkArguments(command: Command, given: Record<string, unknown>): CommandArguments {
   for (const [name, value] of Object.entries(given)) {
     const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined
     if (!option || typeof value !== 'string') throw usageError(`${command.name} has no option --${name}.`)
     if (option.oneOf && !option.oneOf.includes(value)) {
-      throw usageError(`--${name} takes ${option.oneOf.join(', ')}, not "${value}".`)
+      throw usageError(`--${name} must be one of ${option.oneOf.join(', ')}, not "${value}".`)
     }
   }
-  for (const [name, { required, takes }] of Object.entries(command.options)) {
-    if (required && !given[name]) throw usageError(`${command.name} needs --${name} ${takes}.\n${usageHint(command)}`)
+  for (const [name, { required, placeholder }] of Object.entries(command.options)) {
+    if (required && !given[name]) {
+      throw usageError(`${command.name} needs --${name} ${placeholder}.\n${usageHint(command)}`)
+    }
   }
-  return given as Arguments
+  return given as CommandArguments
 }
 
 function usageHint(command: Command): string {

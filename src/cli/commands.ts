@@ -4,5 +4,5 @@ import { health } from './health.ts'
 import { serve } from './serve.ts'
 import { storeCommands } from './store-commands.ts'
 
-/** Every command, in the order of the usage text. */
+/** All commands, in the order of the usage text. */
 export const commands: readonly Command[] = [serve, demo, ...storeCommands, health]

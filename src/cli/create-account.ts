@@ -3,14 +3,16 @@ import { createAccount } from '../grid/accounts/accounts.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
-/** The first key is shown here only. */
 export const createAccountCommand = storeCommand({
   name: 'create-account',
-  summary: 'Make an account with its owner and a first admin key.',
+  summary: 'Create an account with its owner and a first admin key.',
   options: {
-    name: { takes: 'NAME', doc: 'name of the account', required: true },
-    'owner-email': { takes: 'EMAIL', doc: 'mail address of the owner', required: true },
-    password: { takes: 'PASSWORD', doc: 'the owner signs in with it; without one, by a mailed link' },
+    name: { placeholder: 'NAME', description: 'name of the account', required: true },
+    'owner-email': { placeholder: 'EMAIL', description: 'email address of the owner', required: true },
+    password: {
+      placeholder: 'PASSWORD',
+      description: 'password of the owner; without one, the owner signs in with an email link',
+    },
   },
   async run(store, args) {
     const passwordHash = args.password === undefined ? undefined : await hashPassword(args.password)
@@ -25,6 +27,6 @@ export const createAccountCommand = storeCommand({
       ['Account', account.account_id],
       ['Owner', account.user_id],
       ['Admin key', account.admin_key],
-    ]) + '\nThe key is shown here only. Next: npm run -s grid -- create-agent --account ' + account.account_id +
+    ]) + '\nThe key is not shown again. Next: npm run -s grid -- create-agent --account ' + account.account_id +
     ' --alias my-agent',
 })

@@ -3,13 +3,13 @@ import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
-/** The key is shown here only. Spec: "Authentication" 5. */
+/** See docs/protocol.md, "Admin keys". */
 export const createAdminKeyCommand = storeCommand({
   name: 'create-admin-key',
-  summary: 'Make a further admin key of an account.',
+  summary: 'Create another admin key for an account.',
   options: {
-    account: { takes: 'ID', doc: 'the account', required: true },
-    name: { takes: 'NAME', doc: 'what the key is for', required: true },
+    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    name: { placeholder: 'NAME', description: 'what the key is for', required: true },
   },
   async run(store, args) {
     const { id, adminKey } = await changeAccount(
@@ -20,5 +20,5 @@ export const createAdminKeyCommand = storeCommand({
     )
     return { key_id: id, admin_key: adminKey }
   },
-  print: (key) => table([['Id', key.key_id], ['Admin key', key.admin_key]]) + '\nThe key is shown here only.',
+  print: (key) => table([['ID', key.key_id], ['Admin key', key.admin_key]]) + '\nThe key is not shown again.',
 })

@@ -3,27 +3,34 @@ import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
-/** The agent's key is shown here only. */
 export const createAgentCommand = storeCommand({
   name: 'create-agent',
-  summary: 'Make an agent of an account and its key.',
+  summary: 'Create an agent with its key.',
   options: {
-    account: { takes: 'ID', doc: 'the account', required: true },
-    alias: { takes: 'ALIAS', doc: '3 to 32 of a-z, 0-9 and -, unique on the grid', required: true },
-    type: { takes: 'TYPE', doc: 'mcp (default), a2a (needs --remote-url) or human', oneOf: ['mcp', 'a2a', 'human'] },
+    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    alias: {
+      placeholder: 'ALIAS',
+      description: '3 to 32 characters of a-z, 0-9 and -, unique on the grid',
+      required: true,
+    },
+    type: {
+      placeholder: 'TYPE',
+      description: 'mcp (default), a2a (needs --remote-url) or human',
+      oneOf: ['mcp', 'a2a', 'human'],
+    },
     visibility: {
-      takes: 'WORD',
-      doc: 'private (default) or public: other accounts may find it',
+      placeholder: 'VISIBILITY',
+      description: 'private (default), or public: other accounts can find it',
       oneOf: ['private', 'public'],
     },
     'access-policy': {
-      takes: 'WORD',
-      doc: 'who of other accounts may write to a public agent: auto_approve (default), allow_list or block_list',
+      placeholder: 'POLICY',
+      description: 'which agents of other accounts may write to it: auto_approve (default), allow_list or block_list',
       oneOf: ['auto_approve', 'allow_list', 'block_list'],
     },
-    'access-list': { takes: 'ALIASES', doc: 'comma-separated aliases of other accounts that the policy lists' },
-    description: { takes: 'TEXT', doc: 'what the agent does' },
-    'remote-url': { takes: 'URL', doc: 'address of an agent of type a2a' },
+    'access-list': { placeholder: 'ALIASES', description: 'the aliases on that allow or block list, comma-separated' },
+    description: { placeholder: 'TEXT', description: 'what the agent does' },
+    'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a' },
   },
   async run(store, args) {
     const input = {
@@ -44,5 +51,5 @@ export const createAgentCommand = storeCommand({
     return { agent_id: agent.id, alias: `@${agent.alias}`, api_key: apiKey }
   },
   print: (agent) =>
-    table([['Agent', agent.alias], ['Id', agent.agent_id], ['Key', agent.api_key]]) + '\nThe key is shown here only.',
+    table([['Agent', agent.alias], ['ID', agent.agent_id], ['Key', agent.api_key]]) + '\nThe key is not shown again.',
 })

@@ -5,12 +5,12 @@ import { table } from './table.ts'
 
 export const createChannelCommand = storeCommand({
   name: 'create-channel',
-  summary: 'Make a channel of an account, with members.',
+  summary: 'Create a channel with members.',
   options: {
-    account: { takes: 'ID', doc: 'the account', required: true },
-    name: { takes: 'NAME', doc: 'name of the channel, written like an alias', required: true },
-    members: { takes: 'ALIASES', doc: 'comma-separated aliases of the account' },
-    description: { takes: 'TEXT', doc: 'what the channel is for' },
+    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    name: { placeholder: 'NAME', description: 'name of the channel, in the form of an alias', required: true },
+    members: { placeholder: 'ALIASES', description: 'aliases of agents of the account, comma-separated' },
+    description: { placeholder: 'TEXT', description: 'what the channel is for' },
   },
   async run(store, args) {
     const members = (args.members ?? '').split(',').filter((alias) => alias.trim() !== '')
@@ -26,7 +26,7 @@ export const createChannelCommand = storeCommand({
   print: (channel) =>
     table([
       ['Channel', channel.name],
-      ['Id', channel.channel_id],
+      ['ID', channel.channel_id],
       ['Members', channel.members.join(' ') || 'none yet'],
     ]),
 })

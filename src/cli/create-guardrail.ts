@@ -4,24 +4,32 @@ import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
-/** The token is stored sealed and shown nowhere. Spec: "Guardrail". */
+/** The token is stored encrypted and never shown. See docs/protocol.md, "Guardrail". */
 export const createGuardrailCommand = storeCommand({
   name: 'create-guardrail',
-  summary: 'Configure a guardrail of an account.',
+  summary: 'Create a guardrail.',
   options: {
-    account: { takes: 'ID', doc: 'the account', required: true },
-    name: { takes: 'NAME', doc: 'name of the guardrail, unique in the account', required: true },
-    provider: { takes: 'PROVIDER', doc: 'what it runs; admin_list_guardrail_providers lists them', required: true },
-    config: { takes: 'JSON', doc: 'configuration of the provider; default {}' },
-    token: { takes: 'TOKEN', doc: 'token or signing secret of a remote provider', env: 'GUARDRAIL_TOKEN' },
+    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    name: { placeholder: 'NAME', description: 'name of the guardrail, unique in the account', required: true },
+    provider: {
+      placeholder: 'PROVIDER',
+      description: 'the provider; the tool admin_list_guardrail_providers lists them',
+      required: true,
+    },
+    config: { placeholder: 'JSON', description: 'configuration of the provider (default {})' },
+    token: {
+      placeholder: 'TOKEN',
+      description: 'token or signing secret of a remote provider',
+      env: 'GUARDRAIL_TOKEN',
+    },
     action: {
-      takes: 'WORD',
-      doc: 'what happens to a message it finds: block (default), redact or flag',
+      placeholder: 'ACTION',
+      description: 'what happens to a matching message: block (default), redact or flag',
       oneOf: ['block', 'redact', 'flag'],
     },
     'on-failure': {
-      takes: 'WORD',
-      doc: 'when the provider fails: closed stops the message (default for block), open lets it pass',
+      placeholder: 'MODE',
+      description: 'if the provider fails: closed stops the message (default for block), open lets it pass',
       oneOf: ['closed', 'open'],
     },
   },
@@ -42,7 +50,7 @@ export const createGuardrailCommand = storeCommand({
     )
     return { guardrail_id: guardrail.id, name: guardrail.name }
   },
-  print: (guardrail) => table([['Guardrail', guardrail.name], ['Id', guardrail.guardrail_id]]),
+  print: (guardrail) => table([['Guardrail', guardrail.name], ['ID', guardrail.guardrail_id]]),
 })
 
 function readJson(text: string): unknown {

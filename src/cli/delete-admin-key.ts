@@ -2,13 +2,13 @@ import { deleteAdminKey } from '../grid/accounts/accounts.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
 
-/** The key's next request is refused. Spec: "Authentication" 5. */
+/** The next request with the key is refused. See docs/protocol.md, "Admin keys". */
 export const deleteAdminKeyCommand = storeCommand({
   name: 'delete-admin-key',
-  summary: 'End an admin key at once. This cannot be undone.',
+  summary: 'Delete an admin key. It stops working at once, and this cannot be undone.',
   options: {
-    account: { takes: 'ID', doc: 'the account', required: true },
-    key: { takes: 'ID', doc: 'id of the key, as list-admin-keys shows it', required: true },
+    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    key: { placeholder: 'ID', description: 'ID of the key; list-admin-keys shows it', required: true },
   },
   async run(store, args) {
     const { id } = await changeAccount(
@@ -19,5 +19,5 @@ export const deleteAdminKeyCommand = storeCommand({
     )
     return { deleted: true, key_id: id }
   },
-  print: (key) => `The admin key ${key.key_id} has ended.`,
+  print: (key) => `The admin key ${key.key_id} is deleted.`,
 })

@@ -1,29 +1,32 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ask } from './ask.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
-import { processDeps, serverConfig } from './process.ts'
+import { httpRequest } from './http-request.ts'
+import { processDeps, readServerConfig } from './process.ts'
 import { startServer, stopServer } from './server.ts'
 
-/** Two agents talk over A2A and MCP on a grid of their own. Exit code 0 only if every message arrived. */
+/** Two agents talk over A2A and MCP on a temporary grid. Exit code 0 only if every message arrived. */
 export const demo: ProcessCommand = {
   name: 'demo',
-  summary: 'Play a conversation of two agents on a temporary grid.',
+  summary: 'Run a conversation between two agents on a temporary grid.',
   options: {},
   async start(json) {
     const folder = mkdtempSync(join(tmpdir(), 'agent-grid-demo-'))
     try {
-      const config = await serverConfig({
+      const config = await readServerConfig({
         PORT: '0',
         DATABASE_URL: `file:${join(folder, 'grid.db')}`,
         LOG_LEVEL: 'warn',
-        // It needs nobody outside, and is quiet where there is no way out.
+        // No request to the internet: the demo also runs offline, without warnings.
         OAUTH_CIMD: 'off',
       })
       const server = await startServer(processDeps(config))
       try {
-        const messages = await play(`http://127.0.0.1:${config.port}`, json ? () => {} : (line) => console.log(line))
+        const messages = await runConversation(
+          `http://127.0.0.1:${config.port}`,
+          json ? () => {} : (line) => console.log(line),
+        )
         if (json) console.log(JSON.stringify({ ok: true, messages }))
         return 0
       } finally {
@@ -46,59 +49,59 @@ const answer = '6 times 7 is 42.'
 const thanks = 'Thank you!'
 
 /**
- * The conversation, on any grid; resolves to the number of messages.
- * Fails with `demo_failed` when something did not arrive.
+ * Run the conversation on the grid at this URL. Resolves to the number of messages. Fails with `demo_failed` if a
+ * response is not the expected one.
  */
-export async function play(grid: string, say: (line: string) => void): Promise<number> {
-  const scene = new Scene(grid, say)
-  say(`A grid of its own at ${grid}\n`)
+export async function runConversation(gridUrl: string, print: (line: string) => void): Promise<number> {
+  const client = new DemoClient(gridUrl, print)
+  print(`A temporary grid at ${gridUrl}\n`)
 
-  say('Two agents register. They name the same owner, so they may talk.')
-  const ada = await scene.signUp('ada')
-  const charles = await scene.signUp('charles')
+  print('Two agents sign up with the same owner, so they may write to each other.')
+  const ada = await client.signUp('ada')
+  const charles = await client.signUp('charles')
 
-  say('\nAda speaks A2A and asks. Charles speaks MCP; he reads and answers.')
-  await scene.sendOverA2a(ada, charles, question)
-  await scene.read(charles, [`${ada.alias}: ${question}`])
-  await scene.sendOverMcp(charles, ada, answer)
+  print('\nAda asks over A2A. Charles reads and answers over MCP.')
+  await client.sendOverA2a(ada, charles, question)
+  await client.read(charles, [`${ada.alias}: ${question}`])
+  await client.sendOverMcp(charles, ada, answer)
 
-  say('\nAda reads over MCP too, and says thanks the same way.')
-  await scene.read(ada, [`${charles.alias}: ${answer}`])
-  await scene.sendOverMcp(ada, charles, thanks)
-  await scene.read(charles, [`${ada.alias}: ${thanks}`])
+  print('\nAda reads and says thanks over MCP too.')
+  await client.read(ada, [`${charles.alias}: ${answer}`])
+  await client.sendOverMcp(ada, charles, thanks)
+  await client.read(charles, [`${ada.alias}: ${thanks}`])
 
-  say('\nEach message is handed out once: both mailboxes are empty now.')
-  await scene.read(ada, [])
-  await scene.read(charles, [])
+  print('\nEach message is delivered once: both inboxes are empty now.')
+  await client.read(ada, [])
+  await client.read(charles, [])
 
-  say('\nAll 3 messages arrived. To have a grid of your own: npm start')
+  print('\nAll 3 messages arrived. To run your own grid: npm start')
   return 3
 }
 
-/** What the agents do, each step one request that is checked and one line of the transcript. */
-class Scene {
-  readonly #grid: string
-  readonly #say: (line: string) => void
+/** The requests of the agents. Checks each response and prints it to the transcript. */
+class DemoClient {
+  readonly #gridUrl: string
+  readonly #print: (line: string) => void
 
-  constructor(grid: string, say: (line: string) => void) {
-    this.#grid = grid
-    this.#say = say
+  constructor(gridUrl: string, print: (line: string) => void) {
+    this.#gridUrl = gridUrl
+    this.#print = print
   }
 
   async signUp(alias: string): Promise<DemoAgent> {
     const { status, body } = await this.#post('/api/v1/agentic-signup', { owner_email: 'you@example.com', alias })
     check(status === 201 && body.alias === `@${alias}`, 'signup', body)
-    const { max_messages: max, expires_in: time } = body.trial
-    this.#line(
+    const { max_messages: maxMessages, expires_in: expiresIn } = body.trial
+    this.#printStep(
       'REST',
       'signup',
       `@${alias}`,
-      `key grid_agt_…${body.api_key.slice(-4)}, trial of ${max} messages, ${time}`,
+      `key grid_agt_…${body.api_key.slice(-4)}, trial: ${maxMessages} messages, ${expiresIn}`,
     )
     return { alias: body.alias, key: body.api_key }
   }
 
-  /** As the official A2A 0.3 clients send it. */
+  /** In the form of the official A2A 0.3 clients. */
   async sendOverA2a(from: DemoAgent, to: DemoAgent, text: string): Promise<void> {
     const message = {
       kind: 'message',
@@ -110,21 +113,27 @@ class Scene {
     const { body } = await this.#rpc('/a2a/v1/grid', from, 'message/send', { message })
     const receipt = body.result?.parts?.[0]?.text
     check(body.result?.role === 'agent' && receipt, 'message/send', body)
-    this.#line('A2A', 'message/send', `${from.alias} to ${to.alias}`, `"${text}"`, receipt)
+    this.#printStep('A2A', 'message/send', `${from.alias} to ${to.alias}`, `"${text}"`, receipt)
   }
 
   async sendOverMcp(from: DemoAgent, to: DemoAgent, text: string): Promise<void> {
     const result = await this.#callTool(from, 'send_message', { to: to.alias, message: text })
     check(result.recipient === to.alias && result.message_id, 'send_message', result)
-    this.#line('MCP', 'send_message', `${from.alias} to ${to.alias}`, `"${text}"`, `stored as ${result.message_id}`)
+    this.#printStep(
+      'MCP',
+      'send_message',
+      `${from.alias} to ${to.alias}`,
+      `"${text}"`,
+      `stored as ${result.message_id}`,
+    )
   }
 
-  /** Read a mailbox; `expected` are its messages as `@sender: text`. */
+  /** Read an inbox. `expected` are its messages as `@sender: text`. */
   async read(agent: DemoAgent, expected: string[]): Promise<void> {
     const { messages } = await this.#callTool(agent, 'read_messages', {})
     const found = messages?.map(({ user, message }: { user: string; message: string }) => `${user}: ${message}`)
     check(JSON.stringify(found) === JSON.stringify(expected), 'read_messages', found)
-    this.#line('MCP', 'read_messages', agent.alias, ...(found.length > 0 ? found : ['nothing new']))
+    this.#printStep('MCP', 'read_messages', agent.alias, ...(found.length > 0 ? found : ['no new messages']))
   }
 
   async #callTool(agent: DemoAgent, name: string, args: Record<string, unknown>) {
@@ -139,19 +148,18 @@ class Scene {
   }
 
   async #post(path: string, body: unknown, headers: Record<string, string> = {}) {
-    const { status, text } = await ask(this.#grid + path, { method: 'POST', headers, body })
+    const { status, text } = await httpRequest(this.#gridUrl + path, { method: 'POST', headers, body })
     return { status, body: JSON.parse(text) }
   }
 
-  #line(protocol: string, call: string, who: string, ...said: string[]): void {
-    this.#say(`  ${protocol.padEnd(4)}  ${call.padEnd(13)}  ${who}`)
-    for (const line of said) this.#say(`${' '.repeat(23)}${line}`)
+  #printStep(protocol: string, call: string, agents: string, ...details: string[]): void {
+    this.#print(`  ${protocol.padEnd(4)}  ${call.padEnd(13)}  ${agents}`)
+    for (const line of details) this.#print(`${' '.repeat(23)}${line}`)
   }
 }
 
-/** A step of the demo did not do what it says. */
-function check(holds: unknown, step: string, seen: unknown): asserts holds {
-  if (!holds) {
-    throw new CommandError('demo_failed', `The demo failed at ${step}. The answer was ${JSON.stringify(seen)}`)
+function check(condition: unknown, step: string, response: unknown): asserts condition {
+  if (!condition) {
+    throw new CommandError('demo_failed', `The demo failed at ${step}. The response was ${JSON.stringify(response)}`)
   }
 }

@@ -4,17 +4,17 @@ import { type Command, usageError } from './command.ts'
 import { commands } from './commands.ts'
 import { table } from './table.ts'
 
-/** The text about `topic`: a command, `settings`, or everything at a glance. Fails with `usage`. */
+/** The help text of a command, of `settings`, or the overview. Fails with `usage`. */
 export function help(topic?: string): string {
   if (topic === undefined) return overview()
   if (topic === 'settings') return settings()
   return options(findCommand(topic))
 }
 
-/** The command of that name. Fails with `usage`. */
+/** Find a command by its name. Fails with `usage`. */
 export function findCommand(name: string): Command {
   const command = commands.find((command) => command.name === name)
-  if (!command) throw usageError(`There is no command "${name}". "agent-grid help" lists all.`)
+  if (!command) throw usageError(`There is no command "${name}". "agent-grid help" lists all commands.`)
   return command
 }
 
@@ -27,18 +27,20 @@ function overview(): string {
     indent(table(commands.map(({ name, summary }) => [name, summary] as const))),
     '',
     indent(table([
-      ['help COMMAND', 'the options of a command'],
-      ['help settings', 'the environment variables'],
+      ['help COMMAND', 'list the options of a command'],
+      ['help settings', 'list the environment variables'],
     ])),
     '',
-    'A command on the database prints one JSON object with --json. While a server runs, it goes through it.',
+    'With --json a command prints one JSON object. While a server holds the local file, commands run in that server.',
   ].join('\n')
 }
 
 function options(command: Command): string {
-  const lines = Object.entries(command.options).map(([name, { takes, doc, required, env }]) =>
-    [`--${name} ${takes}`, doc + (required ? ' (required)' : '') + (env ? ` (better in ${env})` : '')] as const
-  )
+  const lines = Object.entries(command.options).map(([name, option]) => {
+    const { placeholder, description, required, env } = option
+    const notes = (required ? ' (required)' : '') + (env ? ` (safer in ${env})` : '')
+    return [`--${name} ${placeholder}`, description + notes] as const
+  })
   return [
     `agent-grid ${command.name}: ${command.summary}`,
     '',
@@ -47,7 +49,9 @@ function options(command: Command): string {
 }
 
 function settings(): string {
-  const paragraphs = describeSettings().map(({ name, doc, takes }) => `${name}\n  ${doc}\n  Takes ${takes}.`)
+  const paragraphs = describeSettings().map(({ name, description, format }) =>
+    `${name}\n  ${description}\n  Value: ${format}.`
+  )
   return ['Environment variables, all optional:', ...paragraphs].join('\n\n')
 }
 

@@ -1,15 +1,15 @@
-import { enterAccount } from '../grid/accounts/accounts.ts'
+import { openAccount } from '../grid/accounts/accounts.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
-/** Live keys without their secret. Spec: "Authentication" 5. */
+/** Live keys, without their secrets. See docs/protocol.md, "Admin keys". */
 export const listAdminKeysCommand = storeCommand({
   name: 'list-admin-keys',
   summary: 'List the live admin keys of an account.',
-  options: { account: { takes: 'ID', doc: 'the account', required: true } },
+  options: { account: { placeholder: 'ID', description: 'ID of the account', required: true } },
   async run(store, args) {
-    const account = await enterAccount(store, args.account, { type: 'system', job: 'list-admin-keys' })
+    const account = await openAccount(store, args.account, { type: 'system', job: 'list-admin-keys' })
     const keys = await account.read.keys.adminKeys()
     return {
       keys: keys.map(({ id, name, last4, userId, createdAt, lastUsedAt }) => ({
@@ -24,6 +24,6 @@ export const listAdminKeysCommand = storeCommand({
   },
   print: ({ keys }) =>
     keys.length === 0
-      ? 'The account has no admin key.'
+      ? 'The account has no admin keys.'
       : table(keys.map((key) => [key.key_id, `…${key.last4}  ${key.created_at}  ${key.name}`] as const)),
 })

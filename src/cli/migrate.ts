@@ -1,12 +1,12 @@
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
-/** Opening the database migrates it; a running server did that when it started, and says what it applied then. */
+/** Opening the database migrates it. A running server did so at its start, and reports what it applied then. */
 export const migrate = storeCommand({
   name: 'migrate',
-  summary: 'Bring the database to the newest schema. Every start does this too.',
+  summary: 'Migrate the database to the newest schema. Every start does this too.',
   options: {},
   run: (store) => Promise.resolve({ applied: store.migrated, schema_version: store.schemaVersion }),
   print: (result) =>
-    table([['Schema', result.schema_version], ['Applied', result.applied.join(' ') || 'nothing, it was up to date']]),
+    table([['Schema', result.schema_version], ['Applied', result.applied.join(' ') || 'nothing; it was up to date']]),
 })

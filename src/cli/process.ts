@@ -1,29 +1,30 @@
-/** What a process of the grid is put together from, and how it ends. */
+/** Creates the dependencies of a process, and handles its signals and uncaught errors. */
 import process from 'node:process'
 import { setTimeout } from 'node:timers'
 import { type Config, readConfig } from '../config.ts'
-import type { Deps, Log } from '../deps.ts'
+import type { Deps } from '../deps.ts'
+import type { Log } from '../lib/log.ts'
 import { freePort } from '../lib/free-port.ts'
 import { createSafeFetch } from '../lib/safe-fetch.ts'
 import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
-import { createMail } from '../email.ts'
+import { createEmailSender } from '../email.ts'
 
-/** A stop that takes longer ends the process; that is as safe as a crash. Reliability 8. */
-const stopLimit = 15 * second
-/** One Ctrl-C arrives twice when npm passes on what the terminal already sent, in milliseconds. */
-const echo = 500
-/** Exit code of a fault of ours, EX_SOFTWARE of sysexits.h. */
-const internalFault = 70
+/** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
+const shutdownTimeoutMs = 15 * second
+/** Ctrl-C under npm sends the signal twice: by the terminal and by npm. A second one this soon is ignored. */
+const duplicateSignalMs = 500
+/** EX_SOFTWARE of sysexits.h. */
+const internalErrorExitCode = 70
 
-/** The environment, checked; port 0 has become a free one, since addresses are made of it. Fails with `ConfigError`. */
-export async function serverConfig(env: Record<string, string | undefined>): Promise<Config> {
+/** Read the settings of a server. Port 0 becomes a free port, because URLs contain it. Fails with `ConfigError`. */
+export async function readServerConfig(env: Record<string, string | undefined>): Promise<Config> {
   const config = readConfig(env)
   if (config.port !== 0) return config
   return readConfig({ ...env, PORT: String(await freePort(config.host)) })
 }
 
-/** The real clock, the log of this process, and its ways out. Whoever lets it send mail closes `mail` in the end. */
+/** The dependencies of this process. If it sends emails, call `email.close()` before it ends. */
 export function processDeps(config: Config, stopping?: AbortSignal): Deps {
   const log = createLog(config.logLevel)
   const ownPorts = new Set([config.port])
@@ -33,21 +34,21 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     log,
     ownPorts,
     safeFetch: createSafeFetch({ config, log, ownPorts }),
-    mail: createMail({ config, log, printLink: createLinkLog(config.logLevel) }),
+    email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
     stopping,
   }
 }
 
-/** Aborts on SIGTERM or SIGINT; a second one, or 15 s, ends the process at once. */
-export function stopSignal(): AbortSignal {
+/** Aborts on SIGTERM or SIGINT. A second signal ends the process at once, and so do 15 s. */
+export function shutdownSignal(): AbortSignal {
   const controller = new AbortController()
   let firstAt: number | undefined
   const onSignal = () => {
     if (firstAt === undefined) {
       firstAt = performance.now()
-      setTimeout(() => process.exit(1), stopLimit).unref()
+      setTimeout(() => process.exit(1), shutdownTimeoutMs).unref()
       controller.abort()
-    } else if (performance.now() - firstAt > echo) {
+    } else if (performance.now() - firstAt > duplicateSignalMs) {
       process.exit(1)
     }
   }
@@ -56,14 +57,14 @@ export function stopSignal(): AbortSignal {
   return controller.signal
 }
 
-/** What nobody caught leaves the process in an unknown state: log it and end. The store is safe in a crash. */
-export function endOnFault(log: Log): void {
-  const end = (message: string) => (error: unknown) => {
+/** Log an uncaught error and exit: the state of the process is unknown. The store is safe in a crash. */
+export function exitOnUncaughtError(log: Log): void {
+  const exitWith = (message: string) => (error: unknown) => {
     log.error(message, { error })
-    process.exit(internalFault)
+    process.exit(internalErrorExitCode)
   }
-  process.on('uncaughtException', end('Uncaught exception'))
-  process.on('unhandledRejection', end('Unhandled rejection'))
+  process.on('uncaughtException', exitWith('Uncaught exception'))
+  process.on('unhandledRejection', exitWith('Unhandled rejection'))
 }
 
 /** Resolves when `signal` aborts. */

@@ -1,31 +1,31 @@
 import process from 'node:process'
 import type { Config } from '../config.ts'
-import { setUpLink } from '../grid/people/people.ts'
+import { createSetUpLink } from '../grid/people/people.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
-import { takeCommands } from './control.ts'
-import { aborted, endOnFault, processDeps, serverConfig, stopSignal } from './process.ts'
+import { serveCommands } from './command-server.ts'
+import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from './process.ts'
 import { startServer, stopServer } from './server.ts'
 import { storeCommands } from './store-commands.ts'
 import { table } from './table.ts'
 
-/** Run the grid until SIGTERM or SIGINT. Reliability 8. */
+/** Runs until SIGTERM or SIGINT. See docs/delivery.md, "Stopping". */
 export const serve: ProcessCommand = {
   name: 'serve',
   summary: 'Run the grid.',
   options: {},
   async start(json) {
-    const config = await serverConfig(process.env)
-    const stopping = stopSignal()
+    const config = await readServerConfig(process.env)
+    const stopping = shutdownSignal()
     const deps = processDeps(config, stopping)
-    endOnFault(deps.log)
+    exitOnUncaughtError(deps.log)
 
     const server = await startServer(deps)
-    // A remote database takes the commands itself.
-    if (server.store.durability !== 'remote') server.listeners.push(await takeCommands(server.store, storeCommands))
-    const setUpUrl = await setUpLink(server.store)
-    console.log(json ? JSON.stringify(facts(server.store, setUpUrl)) : greeting(server.store, setUpUrl))
+    // On a remote database, commands open the database themselves.
+    if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, storeCommands))
+    const setUpUrl = await createSetUpLink(server.store)
+    console.log(json ? JSON.stringify(startReport(server.store, setUpUrl)) : greeting(server.store, setUpUrl))
 
     await aborted(stopping)
     deps.log.info('Stopping')
@@ -35,7 +35,7 @@ export const serve: ProcessCommand = {
   },
 }
 
-function facts({ deps: { config }, durability }: Store, setUpUrl: string | undefined) {
+function startReport({ deps: { config }, durability }: Store, setUpUrl: string | undefined) {
   return { url: config.baseUrl, database: databaseName(config), durability, set_up_url: setUpUrl }
 }
 
@@ -46,14 +46,14 @@ function greeting(store: Store, setUpUrl: string | undefined): string {
     '',
     table([
       [localPath(config.databaseUrl) ? 'Data file' : 'Database', databaseName(config)],
-      ...(config.appUrl === config.baseUrl ? [] : [['Web', config.appUrl] as const]),
+      ...(config.appUrl === config.baseUrl ? [] : [['Web app', config.appUrl] as const]),
       ...(store.durability === 'relaxed'
-        ? [['Durability', 'relaxed: a power cut may lose the last messages']] as const
+        ? [['Durability', 'relaxed: a power failure may lose the last messages']] as const
         : []),
       ['Stop', 'Ctrl-C'],
     ]),
     '',
-    'Put an agent on the grid:',
+    'Register an agent:',
     `  curl ${config.appUrl}/api/v1/agentic-signup -H 'Content-Type: application/json' \\`,
     `    -d '{"owner_email":"you@example.com","alias":"my-agent"}'`,
   ]
@@ -61,12 +61,12 @@ function greeting(store: Store, setUpUrl: string | undefined): string {
   return [
     ...lines,
     '',
-    'Nobody owns this grid yet. To make the first account, open once within 24 hours:',
+    'This grid has no accounts yet. To create the first one, open this link within 24 hours. It works once:',
     `  ${setUpUrl}`,
   ].join('\n')
 }
 
-/** The file, or the host of a remote database: its address may carry a credential. */
+/** The path of the local file, or the host of a remote database: its URL may contain a credential. */
 function databaseName({ databaseUrl }: Config): string {
   return localPath(databaseUrl) ?? new URL(databaseUrl).host
 }

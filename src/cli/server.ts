@@ -6,15 +6,15 @@ import { openStore, type Store, type StoreOptions } from '../store/store.ts'
 import { startWorker, type Worker } from '../worker/worker.ts'
 import { CommandError } from './command.ts'
 
-/** How long running requests may take to finish when the process stops. Reliability 8. */
-const grace = 10 * second
-/** How long mails may take that wait then. */
-const mailGrace = 3 * second
+/** How long running requests may take when the process stops. See docs/delivery.md, "Stopping". */
+const requestGraceMs = 10 * second
+/** How long queued emails may then take. */
+const emailGraceMs = 3 * second
 
 export interface Server {
   readonly store: Store
   readonly worker: Worker
-  /** All that brings work to the store; one may be added. */
+  /** Everything that accepts requests. The caller may add one. */
   readonly listeners: Listener[]
 }
 
@@ -23,10 +23,10 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
   const store = await openStore(deps, options)
   let worker: Worker | undefined
   try {
-    // Before anybody is answered: what a dead process handed out comes first.
+    // Before the first request: messages that a dead process had leased must be unread again.
     worker = await startWorker(store)
     const app = createApp(store)
-    const listener = await listenOrExplain((request, connection) => app.fetch(request, connection), deps)
+    const listener = await listenOrFail((request, connection) => app.fetch(request, connection), deps)
     return { store, worker, listeners: [listener] }
   } catch (error) {
     await worker?.stop()
@@ -35,35 +35,35 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
   }
 }
 
-/** Take nothing new, answer what runs, send mails that wait, commit what waits, release the database. */
+/** Accept nothing new, finish running requests, send queued emails, commit queued writes, release the database. */
 export async function stopServer({ store, worker, listeners }: Server): Promise<void> {
-  await Promise.all(listeners.map((listener) => listener.stop(grace)))
+  await Promise.all(listeners.map((listener) => listener.stop(requestGraceMs)))
   await worker.stop()
-  await store.deps.mail.close(mailGrace)
+  await store.deps.email.close(emailGraceMs)
   await store.close()
 }
 
-async function listenOrExplain(fetch: Parameters<typeof listen>[0], { config }: Deps): Promise<Listener> {
+async function listenOrFail(fetch: Parameters<typeof listen>[0], { config }: Deps): Promise<Listener> {
   const { port, host } = config
   try {
     return await listen(fetch, { port, host })
   } catch (error) {
     const { code, name } = error as { code?: string; name?: string }
-    // Deno says the reason in the name of the error, the others in its code.
-    const reason = reasons[code ?? ''] ?? reasons[name ?? ''] ?? 'The system refuses it. Set HOST and PORT.'
+    // Deno puts the reason into the name of the error, the other runtimes into its code.
+    const reason = reasons[code ?? ''] ?? reasons[name ?? ''] ?? 'The system refused. Set HOST and PORT.'
     throw new CommandError('cannot_listen', `Cannot listen on ${host}:${port}. ${reason}`)
   }
 }
 
-const taken = 'Another program listens there. Stop it, or set PORT to another port.'
-const forbidden = 'This user may not; ports below 1024 need more rights. Set PORT to a higher one.'
-const foreign = 'This machine does not have that address. Set HOST to one it has, or to 0.0.0.0.'
+const portInUse = 'Another program listens there. Stop it, or set PORT to another port.'
+const notPermitted = 'This user is not allowed to; ports below 1024 need more rights. Set PORT to a higher one.'
+const unknownAddress = 'This machine does not have that address. Set HOST to one of its addresses, or to 0.0.0.0.'
 
 const reasons: Record<string, string> = {
-  EADDRINUSE: taken,
-  AddrInUse: taken,
-  EACCES: forbidden,
-  PermissionDenied: forbidden,
-  EADDRNOTAVAIL: foreign,
-  AddrNotAvailable: foreign,
+  EADDRINUSE: portInUse,
+  AddrInUse: portInUse,
+  EACCES: notPermitted,
+  PermissionDenied: notPermitted,
+  EADDRNOTAVAIL: unknownAddress,
+  AddrNotAvailable: unknownAddress,
 }

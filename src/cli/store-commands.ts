@@ -9,7 +9,7 @@ import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { migrate } from './migrate.ts'
 import { verifyActivityCommand } from './verify-activity.ts'
 
-/** The commands on the database, which a running server also takes. */
+/** The commands on the database. A running server accepts them from other processes. */
 export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
   createAgentCommand,

@@ -1,54 +1,58 @@
-/** The account activity log: every admin call, and everything that a page changes, leaves one row. */
+/**
+ * The activity log of an account. Every admin call and every change on a page writes one row.
+ *
+ * See docs/security.md, "Activity log".
+ */
 import type { Actor, UserActor } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { redactedJson } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'
-import type { NewActivity } from '../store/account/activity.ts'
+import type { NewActivity } from '../store/account/activity-chain.ts'
 import type { Statement } from '../store/driver/binding.ts'
 
-/** How much of one call's arguments is kept, in characters of JSON. */
+/** Longest stored arguments of one call, in characters of JSON. */
 const maxArgumentsLength = 4_000
 
-/** A call, as it will stand in the log. */
-export interface Call {
+/** The call that a row describes. */
+export interface RecordedCall {
   tool: string
   arguments: unknown
   requestId: string | null
 }
 
-/** Who did something, as the log names them: it does not say what a person is in the account. */
-export type Doer = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
+/** The actor of a row. The log does not store the role of a user. */
+export type ActivityActor = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
 
 /**
- * Run a verb so that it leaves one row: in the unit of its own change, or alone when it changed nothing or failed.
- * No change is stored without its row, and no row without its change. So a verb calls `write` once, and
- * demands in SQL what must hold instead of looking at the rows that come back.
+ * Run a verb and write one row for it: in the unit of its own change, or in a unit of its own if the verb changed
+ * nothing or failed. A change is never stored without its row, nor a row without its change. Therefore a verb may call
+ * `write` only once, and puts its preconditions into that unit.
  *
- * Fails with what `run` fails with. Spec: "Admin tools", rule 2.
+ * Fails with the error of `run`, or with the error of writing the row, for example `unavailable`.
+ * See docs/protocol.md, "Recording of admin calls".
  */
-export async function recorded<T>(
+export async function recordActivity<T>(
   account: AccountStore,
-  call: Call,
+  call: RecordedCall,
   run: (account: AccountStore) => Promise<T>,
 ): Promise<T> {
   let isRecorded = false
   const record = async (outcome: string, statements: Statement[]) => {
     try {
-      await account.record(activityRow(account.actor, call, outcome, account.deps.now()), statements)
+      const rows = await account.record(activityRow(account.actor, call, outcome, account.deps.now()), statements)
       isRecorded = true
+      return rows
     } catch (error) {
-      // The row may be stored or not; a second one for the same call could contradict it.
+      // The row may or may not be stored. A second row for the same call could contradict it.
       isRecorded = error instanceof GridError && error.code === 'unavailable'
       throw error
     }
   }
   const recording: AccountStore = {
     ...account,
-    async write(statements) {
-      await record('ok', statements)
-      return []
-    },
+    isRecording: true,
+    write: (statements) => record('ok', statements),
   }
   try {
     const result = await run(recording)
@@ -60,12 +64,12 @@ export async function recorded<T>(
   }
 }
 
-/** The row of a call, for the log of the account that it concerns. `outcome` is `ok` or the code of an error. */
-export function activityRow(doer: Doer, call: Call, outcome: string, at: number): NewActivity {
+/** The row of a call. `outcome` is `ok` or an error code; `at` is in milliseconds since the epoch. */
+export function activityRow(actor: ActivityActor, call: RecordedCall, outcome: string, at: number): NewActivity {
   return {
     id: newId(),
     createdAt: at,
-    ...actorFields(doer),
+    ...actorFields(actor),
     tool: call.tool,
     arguments: shortened(redactedJson(call.arguments ?? {})),
     outcome,
@@ -73,7 +77,9 @@ export function activityRow(doer: Doer, call: Call, outcome: string, at: number)
   }
 }
 
-function actorFields(actor: Doer): Pick<NewActivity, 'actorType' | 'userId' | 'credentialId' | 'credentialKind'> {
+function actorFields(
+  actor: ActivityActor,
+): Pick<NewActivity, 'actorType' | 'userId' | 'credentialId' | 'credentialKind'> {
   const actorType = actor.type
   switch (actor.type) {
     case 'user':
@@ -90,7 +96,7 @@ function actorFields(actor: Doer): Pick<NewActivity, 'actorType' | 'userId' | 'c
         actorType,
         userId: actor.userId ?? null,
         credentialId: actor.credentialId,
-        // Who let it in can only have done so by OAuth.
+        // A user can authorize an agent only by OAuth. An agent key has no user.
         credentialKind: actor.userId === undefined ? null : 'oauth',
       }
     case 'system':
@@ -98,7 +104,7 @@ function actorFields(actor: Doer): Pick<NewActivity, 'actorType' | 'userId' | 'c
   }
 }
 
-/** Always valid JSON, also when it had to be cut. */
+/** Valid JSON, even if it is cut. */
 function shortened(json: string): string {
   return json.length <= maxArgumentsLength ? json : JSON.stringify({ cut: json.slice(0, maxArgumentsLength) })
 }

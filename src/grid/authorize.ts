@@ -1,27 +1,27 @@
-/** What the caller may do at this moment, and a statement that says so again at the moment of the write. */
+/** Authorization by the current role of the caller, and the statement that checks it again within the write. */
 import { allows, type Permission, permissions, requirePermission, type Role } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Statement } from '../store/driver/binding.ts'
 
-export interface Standing {
+export interface Authorization {
   role: Role
-  /** Fails the unit when the caller has lost the permission; empty for callers without a role of their own. */
-  demand: Statement[]
+  /** Fails the unit if the caller has lost the permission. Empty for callers that are not users. */
+  precondition: Statement[]
 }
 
 /**
- * That the caller may do something, by the role they have now: the request may be older than the last change of it.
+ * Require a permission by the current role of the caller, which may have changed since the request began.
  * Fails with `wrong_credential` or `not_allowed`.
  */
-export async function standing(account: AccountStore, permission: Permission): Promise<Standing> {
+export async function authorize(account: AccountStore, permission: Permission): Promise<Authorization> {
   const { actor } = account
   requirePermission(actor, permission)
-  if (actor.type !== 'user') return { role: actor.type === 'system' ? 'owner' : 'admin', demand: [] }
+  if (actor.type !== 'user') return { role: actor.type === 'system' ? 'owner' : 'admin', precondition: [] }
 
   const member = await account.read.team.member(actor.userId)
   if (!member || !allows(member.role, permission)) {
-    throw new GridError('not_allowed', 'Your role in the account has changed, and no longer allows this.')
+    throw new GridError('not_allowed', 'Your role in the account has changed and does not allow this now.')
   }
-  return { role: member.role, demand: [account.change.team.requireRole(actor.userId, permissions[permission])] }
+  return { role: member.role, precondition: [account.change.team.requireRole(actor.userId, permissions[permission])] }
 }

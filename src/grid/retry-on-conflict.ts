@@ -1,13 +1,13 @@
-/** The dance of reading, then writing conditionally. */
+/** Optimistic concurrency: read, then write with preconditions, and retry if they failed. */
 import { GridError } from '../errors.ts'
 
 const maxAttempts = 3
 
 /**
- * Run a read and its write again when the write was refused because something changed in between:
- * the second reading finds out what, and says so. Fails with what `attempt` fails with.
+ * Run `attempt` again if its write failed with `write_conflict`, because something changed after its read. The next
+ * read usually finds the cause and throws a precise error. Fails with the error of the last attempt.
  */
-export async function againOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
+export async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   for (let n = 1;; n++) {
     try {
       return await attempt()

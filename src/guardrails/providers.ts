@@ -1,4 +1,4 @@
-/** The guardrail providers: what each is, and how it is configured. Grid: section 7. */
+/** The guardrail providers and their configuration. See docs/protocol.md, "Guardrail providers". */
 import { z } from 'zod'
 
 /** A kind of guardrail that accounts can configure. */
@@ -6,15 +6,15 @@ export interface Provider {
   id: string
   name: string
   description: string
-  /** `local` runs in the grid, `remote` asks a service. */
+  /** `local` runs in the grid, `remote` calls a service. */
   kind: 'local' | 'remote'
   config: z.ZodType
   /** Whether it needs the token of a service. */
   needsToken: boolean
 }
 
-/** An address is shown to every admin, so it holds no credential; those go into the token. */
-const address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
+/** A URL is shown to every admin, so it may contain no credentials. Those belong into the token. */
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
   .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
 const threshold = z.number().min(0).max(1)
 const words = z.array(z.string().min(1).max(200)).max(500)
@@ -35,24 +35,24 @@ export const providers: readonly Provider[] = [
     'phrases',
     'Words and phrases',
     'local',
-    'Finds listed words and phrases, and the usual injection and secret phrases.',
+    'Finds listed words and phrases, and common injection phrases.',
     {
-      phrases: words.default([]).describe('Words and phrases to find, without regard to case'),
+      phrases: words.default([]).describe('Words and phrases to find, ignoring case'),
       preset: z.enum(['none', 'injection']).default('none').describe(
-        'injection: also the usual phrases of prompt injection',
+        'injection: also common phrases of prompt injection',
       ),
     },
   ),
   provider('patterns', 'Regular expressions', 'local', 'Finds what matches a regular expression, in linear time.', {
     patterns: z.array(z.string().min(1).max(500)).min(1).max(50).describe(
-      'RE2 expressions; no look-around, no back references',
+      'RE2 expressions: no look-around, no back-references',
     ),
   }),
   provider(
     'pii',
     'Personal data',
     'local',
-    'Finds mail addresses, phone numbers, cards, IBANs, national ids and API keys.',
+    'Finds email addresses, phone numbers, credit cards, IBANs, national ids and API keys.',
     {
       kinds: z.array(z.enum(['email', 'phone', 'card', 'iban', 'national_id', 'api_key'])).min(1)
         .default(['email', 'phone', 'card', 'iban', 'national_id', 'api_key']).describe('What to look for'),
@@ -70,10 +70,10 @@ export const providers: readonly Provider[] = [
   }),
   provider('openai-moderation', 'OpenAI moderation', 'remote', 'Asks the OpenAI moderation endpoint.', {
     model: z.string().min(1).max(100).default('omni-moderation-latest'),
-    threshold: threshold.optional().describe('Score from which a category counts; without it the service decides'),
+    threshold: threshold.optional().describe('Score from which a category matches. By default the service decides'),
   }, true),
   provider('lakera-guard', 'Lakera Guard', 'remote', 'Asks Lakera Guard for prompt attacks.', {
-    baseUrl: address.default('https://api.lakera.ai'),
+    baseUrl: httpUrl.default('https://api.lakera.ai'),
     projectId: z.string().min(1).max(100).optional(),
   }, true),
   provider(
@@ -82,31 +82,38 @@ export const providers: readonly Provider[] = [
     'remote',
     'Asks Azure AI Content Safety for prompt attacks.',
     {
-      endpoint: address.describe('https://<resource>.cognitiveservices.azure.com'),
+      endpoint: httpUrl.describe('https://<resource>.cognitiveservices.azure.com'),
     },
     true,
   ),
   provider('presidio', 'Presidio', 'remote', 'Asks a self-hosted Presidio analyzer for personal data.', {
-    analyzerUrl: address,
+    analyzerUrl: httpUrl,
     language: z.string().min(2).max(10).default('en'),
     threshold: threshold.default(0.5),
   }),
   provider('llm-judge', 'LLM judge', 'remote', 'Asks a model behind an OpenAI-compatible chat endpoint.', {
-    baseUrl: address,
+    baseUrl: httpUrl,
     model: z.string().min(1).max(200),
-    policy: z.string().min(1).max(4_000).describe('What is not allowed, in plain words'),
+    policy: z.string().min(1).max(4_000).describe('What is not allowed, in plain language'),
   }, true),
-  provider('webhook', 'Webhook', 'remote', 'Asks your own service; requests are signed by Standard Webhooks.', {
-    url: address,
-  }, true),
+  provider(
+    'webhook',
+    'Webhook',
+    'remote',
+    'Asks your own service. Requests are signed according to Standard Webhooks.',
+    {
+      url: httpUrl,
+    },
+    true,
+  ),
 ]
 
-/** A provider as it is answered, with the JSON schema of its configuration. */
+/** A provider in listings, with the JSON schema of its configuration. */
 export interface ListedProvider extends Omit<Provider, 'config'> {
   configSchema: Record<string, unknown>
 }
 
-/** Spec: "`admin_list_guardrail_providers` returns a static list". Built once. */
+/** All providers, as `admin_list_guardrail_providers` lists them. */
 export const listedProviders: readonly ListedProvider[] = providers.map(({ config, ...rest }) => {
   const { $schema: _, ...configSchema } = z.toJSONSchema(config, { io: 'input' })
   return { ...rest, configSchema }

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 
-/** Ground and two shapes' colours, which keep apart on light and on dark pages. */
+/** The background and two shape colours. Each stays distinct on light and dark pages. */
 const palettes = [
   ['#0b5d48', '#58d6a9', '#f4d58d'],
   ['#1d3f72', '#7fb4f5', '#f7c59f'],
@@ -15,7 +15,7 @@ const palettes = [
   ['#23405e', '#8fd0c0', '#f6e3a1'],
 ] as const
 
-/** Shapes of one cell of 8 by 8, drawn from its corner. */
+/** SVG path commands for one 8×8 cell, relative to its top left corner. */
 const shapes = [
   'h8a8 8 0 0 1-8 8z',
   'm8 0v8a8 8 0 0 1-8-8z',
@@ -28,11 +28,11 @@ const shapes = [
   '',
 ]
 
-/** The face of an agent, made from its alias: the same one always and everywhere. It stands beside the alias. */
+/** The icon of an agent, derived from its alias: equal aliases get equal icons. Decorative; show it beside the alias. */
 export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }) {
   const next = numbers(alias)
-  const [ground, ...colours] = palettes[next(palettes.length)]
-  // One path for each colour: lists show many faces, and every element of a page costs time.
+  const [background, ...colours] = palettes[next(palettes.length)]
+  // One path per colour keeps the page small: a list shows many icons.
   const paths = ['', '']
   for (let cell = 0; cell < 9; cell++) {
     const shape = shapes[next(shapes.length)]
@@ -41,13 +41,13 @@ export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }
   }
   return (
     <svg class='face' width={size} height={size} viewBox='0 0 24 24' aria-hidden='true'>
-      <rect width='24' height='24' fill={ground} />
+      <rect width='24' height='24' fill={background} />
       {paths.map((path, n) => path && <path d={path} fill={colours[n]} stroke={colours[n]} stroke-width='.12' />)}
     </svg>
   )
 }
 
-/** Whole numbers below a bound, decided by a text: FNV-1a, stirred, then an xorshift. Not for secrets. */
+/** A pseudo-random generator seeded with `text`: an FNV-1a hash with a final mix, then xorshift. Not for secrets. */
 function numbers(text: string): (below: number) => number {
   let state = 0x811c9dc5
   for (const char of text) state = Math.imul(state ^ char.codePointAt(0)!, 0x01000193)

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { script } from './script.ts'
 import { styles } from './styles.ts'
 
+/** A static file that pages load. */
 export interface Asset {
-  /** Changes with the content, so that browsers may keep it for ever. */
+  /** Contains a hash of the content, so browsers may cache it forever. */
   path: string
   type: string
   text: string
@@ -12,7 +13,7 @@ export interface Asset {
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)
 
-function asset(ending: string, type: string, text: string): Asset {
+function asset(extension: string, type: string, text: string): Asset {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)
-  return { path: `/assets/app.${hash}.${ending}`, type: `${type}; charset=utf-8`, text }
+  return { path: `/assets/app.${hash}.${extension}`, type: `${type}; charset=utf-8`, text }
 }

@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 
+/** The number of messages in one hour. */
 export interface Bar {
-  /** Start of the hour, in milliseconds. */
+  /** Start of the hour, in milliseconds since the epoch. */
   at: number
   count: number
 }
@@ -13,8 +14,8 @@ const foot = 22
 const height = headroom + plotHeight + foot
 
 /**
- * Messages per hour, oldest first. Widths are shares of whatever room there is, so letters keep their size on
- * phones. Screen readers get a table instead of the picture.
+ * A bar chart of messages per hour, oldest first. Horizontal positions are percentages, so the text keeps its size
+ * on phones. Screen readers get a table.
  */
 export function HourlyChart({ id, title, bars }: { id: string; title: string; bars: Bar[] }) {
   const total = bars.reduce((sum, { count }) => sum + count, 0)
@@ -32,7 +33,7 @@ export function HourlyChart({ id, title, bars }: { id: string; title: string; ba
         </svg>
         <svg role='img' aria-labelledby={`${id}-title ${id}-desc`} width='100%' height={height}>
           <title id={`${id}-title`}>{title}</title>
-          <desc id={`${id}-desc`}>{`${total} in all, at most ${most} in one hour.`}</desc>
+          <desc id={`${id}-desc`}>{`${total} in total, at most ${most} in one hour.`}</desc>
           {ticks.map((tick) => <line class='rule' x1='0' x2='100%' y1={y(tick)} y2={y(tick)} />)}
           {bars.map(({ at, count }, index) => (
             <g>
@@ -78,7 +79,7 @@ export function HourlyChart({ id, title, bars }: { id: string; title: string; ba
   )
 }
 
-/** The shape of a series at a glance; the figure beside it says how much. */
+/** A small line chart without axes, shown beside its figure. `label` describes it to screen readers. */
 export function Sparkline({ values, label }: { values: number[]; label: string }) {
   const [width, height] = [88, 26]
   const top = Math.max(1, ...values)
@@ -100,7 +101,7 @@ export function Sparkline({ values, label }: { values: number[]; label: string }
   )
 }
 
-/** The next number above whose half is a round number too. */
+/** The upper end of the axis: a round number of at least `most` whose half is also round. */
 function niceTop(most: number): number {
   if (most <= 10) return Math.max(2, Math.ceil(most / 2) * 2)
   const power = 10 ** Math.floor(Math.log10(most))

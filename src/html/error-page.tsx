@@ -6,25 +6,25 @@ import { barePage } from './layout.tsx'
 import { paths } from './paths.ts'
 
 const titles = {
-  invalid: 'That could not be understood',
+  invalid: 'Invalid request',
   unauthenticated: 'Please sign in',
-  forbidden: 'You may not do that',
-  not_found: 'Nothing is here',
-  method_not_allowed: 'That does not work here',
-  conflict: 'That is taken',
-  too_large: 'That is too large',
-  unsupported_media: 'That could not be understood',
-  misdirected: 'This address is not served here',
-  refused: 'A guardrail refused this',
-  limited: 'Slow down a little',
-  internal: 'Something went wrong here',
-  unavailable: 'Not available just now',
+  forbidden: 'Not allowed',
+  not_found: 'Not found',
+  method_not_allowed: 'Method not allowed',
+  conflict: 'Conflict',
+  too_large: 'Request too large',
+  unsupported_media: 'Unsupported format',
+  misdirected: 'Unknown host',
+  refused: 'Refused by a guardrail',
+  limited: 'Too many requests',
+  internal: 'Something went wrong',
+  unavailable: 'Temporarily unavailable',
 } as const satisfies Record<ErrorKind, string>
 
-/** An error as a page, for paths that people open. The sentence is ours, so it may be shown. */
+/** An error as an HTML page. The page shows `error.message`: a `GridError` never carries internal details. */
 export function errorPage(error: GridError, status: number): Promise<Response> {
   const title = titles[error.kind]
-  const isStranger = error.kind === 'unauthenticated'
+  const isSignedOut = error.kind === 'unauthenticated'
   return barePage(
     { title, status },
     <>
@@ -34,8 +34,8 @@ export function errorPage(error: GridError, status: number): Promise<Response> {
         <code>{status} {error.code}</code>
       </p>
       <div class='row'>
-        <ButtonLink kind='main-action' href={isStranger ? paths.signIn : paths.home}>
-          {isStranger ? 'Sign in' : 'To the start'}
+        <ButtonLink kind='main-action' href={isSignedOut ? paths.signIn : paths.home}>
+          {isSignedOut ? 'Sign in' : 'Home'}
         </ButtonLink>
       </div>
     </>,

@@ -3,12 +3,12 @@
 import type { Child } from 'hono/jsx'
 import { Icon } from './icons.tsx'
 
-/** The synchroniser token of the session. Security: section 6.1. */
+/** The CSRF token of the session. See docs/security.md, "Forms". */
 export function CsrfField({ token }: { token: string }) {
   return <input type='hidden' name='csrf' value={token} />
 }
 
-/** A form that changes something: POST with the token of the session. `isLine` puts its fields beside its button. */
+/** A POST form with the CSRF token. `isLine` puts its fields beside its button. */
 export function Form(
   { action, csrf, isLine, children }: { action: string; csrf: string; isLine?: boolean; children: Child },
 ) {
@@ -20,26 +20,26 @@ export function Form(
   )
 }
 
-/** A form that asks: what is chosen stands in the address of the answer. */
+/** A GET form: its values become the query of the next page. */
 export function QueryForm({ action, children }: { action: string; children: Child }) {
   return <form method='get' action={action} class='line query'>{children}</form>
 }
 
-/** What every field has. `id` is the name unless the page has two fields of that name. */
+/** Properties of every field. `id` defaults to `name`; set it when a page has two fields of the same name. */
 export interface FieldProps {
   name: string
   label: string
   id?: string
-  /** What to write, said before it goes wrong. */
+  /** What to enter. */
   hint?: Child
-  /** What is wrong with the value; the page was answered again because of it. */
+  /** Why the submitted value was rejected. */
   error?: string
   isRequired?: boolean
-  /** Says "optional" beside the label. */
+  /** Adds "(optional)" to the label. */
   isOptional?: boolean
 }
 
-/** Label, hint and error around one control, which takes `described(field)` as its attributes. */
+/** Label, hint and error around one control. The control takes `fieldAttributes(field)` as its attributes. */
 export function Field({ field, children }: { field: FieldProps; children: Child }) {
   const { label, hint, error, isOptional } = field
   const id = idOf(field)
@@ -56,8 +56,8 @@ export function Field({ field, children }: { field: FieldProps; children: Child 
   )
 }
 
-/** The attributes that tie a control to its label, its hint and its error. */
-export function described(field: FieldProps) {
+/** The attributes that connect a control to its label, hint and error. */
+export function fieldAttributes(field: FieldProps) {
   const id = idOf(field)
   const describedBy = [field.hint && `${id}-hint`, field.error && `${id}-error`].filter(Boolean).join(' ')
   return {
@@ -73,14 +73,14 @@ export interface TextInputProps extends FieldProps {
   value?: string
   type?: 'text' | 'email' | 'url' | 'search' | 'number' | 'date'
   placeholder?: string
-  /** Of a number. */
+  /** For numbers. */
   min?: number
   max?: number
-  /** How fine a number is; `any` for fractions. */
+  /** The step of a number; `any` allows fractions. */
   step?: number | 'any'
-  /** A sign in front of the text, such as `@`. */
+  /** Text shown in front of the value, such as `@`. */
   before?: string
-  /** A regular expression; `hint` says it in words. */
+  /** A regular expression. Describe it in `hint`. */
   pattern?: string
   maxLength?: number
   autocomplete?: string
@@ -91,7 +91,7 @@ export interface TextInputProps extends FieldProps {
 export function TextInput(field: TextInputProps) {
   const input = (
     <input
-      {...described(field)}
+      {...fieldAttributes(field)}
       class={field.isMono ? 'input mono' : 'input'}
       type={field.type ?? 'text'}
       value={field.value}
@@ -120,13 +120,13 @@ export function TextInput(field: TextInputProps) {
   )
 }
 
-/** `autocomplete` tells password managers which one is meant. The value is never sent back. */
+/** `autocomplete` tells password managers which password to fill in. The page never contains the value. */
 export function PasswordInput(field: FieldProps & { autocomplete: 'current-password' | 'new-password' }) {
   const id = idOf(field)
   return (
     <Field field={field}>
       <div class='affix'>
-        <input {...described(field)} class='input' type='password' autocomplete={field.autocomplete} />
+        <input {...fieldAttributes(field)} class='input' type='password' autocomplete={field.autocomplete} />
         <button
           type='button'
           class='button'
@@ -148,7 +148,7 @@ export function TextArea(
   return (
     <Field field={field}>
       <textarea
-        {...described(field)}
+        {...fieldAttributes(field)}
         class={field.isMono ? 'input mono' : 'input'}
         rows={field.rows ?? 4}
         maxlength={field.maxLength}
@@ -161,16 +161,17 @@ export function TextArea(
   )
 }
 
-export interface Option {
+/** An option of a select, a radio group or a checkbox group. */
+export interface FieldOption {
   value: string
   title: string
   hint?: Child
 }
 
-export function Select(field: FieldProps & { options: Option[]; value?: string }) {
+export function Select(field: FieldProps & { options: FieldOption[]; value?: string }) {
   return (
     <Field field={field}>
-      <select {...described(field)} class='input'>
+      <select {...fieldAttributes(field)} class='input'>
         {field.options.map(({ value, title }) => <option value={value} selected={value === field.value}>{title}
         </option>)}
       </select>
@@ -178,7 +179,7 @@ export function Select(field: FieldProps & { options: Option[]; value?: string }
   )
 }
 
-/** Sent as `value` (`on` unless given) when ticked, and not at all otherwise. */
+/** Submitted as `value` (default `on`) when checked, and not at all otherwise. */
 export function Checkbox(
   { name, label, hint, value, isChecked, id = name }: {
     name: string
@@ -205,16 +206,16 @@ export function Checkbox(
   )
 }
 
-/** One of few, each with a word of explanation. `isMultiple` makes them checkboxes of one name. */
+/** Radio buttons, each with an optional hint. `isMultiple` makes them checkboxes of one name. */
 export function ChoiceList(
-  field: FieldProps & { options: Option[]; values?: string[]; isMultiple?: boolean; isCards?: boolean },
+  field: FieldProps & { options: FieldOption[]; values?: string[]; isMultiple?: boolean; isCards?: boolean },
 ) {
   const id = idOf(field)
   const { values = [], isMultiple } = field
   return (
     <fieldset
       class={field.isCards ? 'choices cards' : 'choices'}
-      aria-describedby={described(field)['aria-describedby']}
+      aria-describedby={fieldAttributes(field)['aria-describedby']}
     >
       <legend>
         {field.label}
@@ -239,18 +240,19 @@ export function ChoiceList(
   )
 }
 
+/** Properties of a submit button. */
 export interface ButtonProps {
   children: Child
-  /** `plain danger` for what cannot be undone and stands beside other things. */
+  /** `plain danger`: an action that cannot be undone, among other actions. */
   kind?: 'main-action' | 'plain' | 'danger' | 'plain danger' | 'quiet'
-  /** Sent with the form, where it has several buttons. */
+  /** Submitted with the form, to tell several buttons apart. */
   name?: string
   value?: string
   isWhole?: boolean
   isSmall?: boolean
-  /** Not to be pressed within 500 ms of the page's appearing: for consent (security O7). */
+  /** Disabled for 500 ms after the page appears, against clickjacking. See docs/security.md, "Consent page". */
   waits?: boolean
-  /** Offered once something in its form was changed; without script at all times. */
+  /** Hidden until a value in its form changes. Without script it is always visible. */
   whenChanged?: boolean
 }
 
@@ -271,7 +273,7 @@ export function SubmitButton(
   )
 }
 
-/** A link that looks like a button, since it leads to the place of an action. `opens` names a dialog of this page. */
+/** A link that looks like a button. `opens` is the id of a dialog on this page. */
 export function ButtonLink(
   { href, children, kind = 'plain', opens, isSmall }: Pick<ButtonProps, 'children' | 'kind' | 'isSmall'> & {
     href: string

@@ -1,17 +1,30 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { Avatar, Badge } from './bits.tsx'
+import type { Role } from '../auth/actor.ts'
+import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
-import { Icon, Mark } from './icons.tsx'
-import type { AppFrame } from './layout.tsx'
+import { Icon, Logo } from './icons.tsx'
 import { type NavItem, navItems, paths, sectionPath } from './paths.ts'
 
-/** Product, account and person. Menus are `<details>`: they open without script. */
+/** The data around the content of a signed-in user's page: header, navigation and notice. */
+export interface AppFrame {
+  account: { id: string; name: string; role: Role }
+  /** All accounts of the user, including `account`. */
+  accounts: { id: string; name: string; role: Role }[]
+  user: { name: string; email: string }
+  /** The CSRF token for the forms in the frame. */
+  csrf: string
+  current: NavItem
+  /** Shown above the content: the result of the last action. */
+  notice?: { kind: NoticeKind; text: string }
+}
+
+/** Product name, account menu and user menu. The menus are `<details>`, so they open without script. */
 export function Header({ frame: { account, accounts, user, csrf } }: { frame: AppFrame }) {
   return (
     <header class='head'>
       <a class='mark' href={sectionPath(account.id, 'overview')} aria-label='agent-grid'>
-        <Mark />
+        <Logo />
         <span>agent-grid</span>
       </a>
       <details class='menu' data-menu>
@@ -80,6 +93,7 @@ const titles: Record<NavItem, string> = {
   settings: 'Settings',
 }
 
+/** Links to the sections of the account. */
 export function SideNavigation({ frame: { account, current } }: { frame: AppFrame }) {
   return (
     <nav class='side' aria-label='Sections'>

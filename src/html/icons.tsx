@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 
-/** Drawn on 20 by 20, in lines of the text's colour. */
+/** SVG paths on a 20×20 grid, stroked in the colour of the text. */
 const icons = {
   overview: 'M3.5 3.5h5.5v7H3.5zM11 3.5h5.5v4H11zM11 9.5h5.5v7H11zM3.5 12.5H9v4H3.5z',
   agents:
@@ -34,7 +34,7 @@ const icons = {
 
 export type IconName = keyof typeof icons
 
-/** A picture beside words, or inside something that has a name: on its own it says nothing to a screen reader. */
+/** A decorative icon, hidden from screen readers. The element around it needs a text or a label. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg
@@ -54,8 +54,8 @@ export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   )
 }
 
-/** The sign of the product: four nodes of a grid, and a message on its way. */
-export function Mark({ size = 24 }: { size?: number }) {
+/** The product logo: four nodes of a grid, two of them connected. */
+export function Logo({ size = 24 }: { size?: number }) {
   return (
     <svg width={size} height={size} viewBox='0 0 24 24' fill='none' stroke='currentColor' aria-hidden='true'>
       <path d='M6 6h12v12H6z' stroke-width='1.6' opacity='.45' />

@@ -1,48 +1,34 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { answer, type AnswerOptions } from './answer.tsx'
-import { Notice, type NoticeKind } from './bits.tsx'
-import { Header, SideNavigation } from './frame.tsx'
-import { Icon, Mark } from './icons.tsx'
-import type { NavItem } from './paths.ts'
+import { Notice } from './components.tsx'
+import { type AppFrame, Header, SideNavigation } from './frame.tsx'
+import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
+import { Icon, Logo } from './icons.tsx'
 
-export type Role = 'owner' | 'admin' | 'member' | 'viewer'
-
-/** What stands around the content of a signed-in person's page. */
-export interface AppFrame {
-  account: { id: string; name: string; role: Role }
-  /** Every account of the person, this one among them. */
-  accounts: { id: string; name: string; role: Role }[]
-  user: { name: string; email: string }
-  /** The token of the session, for the forms of the frame. */
-  csrf: string
-  current: NavItem
-  /** What just happened, said above the content. */
-  notice?: { kind: NoticeKind; text: string }
-}
-
-export interface AppPage extends AnswerOptions {
+/** The head of a page with a frame. */
+export interface AppPage extends HtmlResponseOptions {
   title: string
   /** One sentence below the title. */
   lead?: Child
   /** Buttons beside the title. */
   actions?: Child
-  /** The page above this one, where there is one. */
+  /** A link to the parent page. */
   back?: { title: string; href: string }
 }
 
-export interface BarePage extends AnswerOptions {
+/** The head of a page without an account. */
+export interface BarePage extends HtmlResponseOptions {
   title: string
-  /** Running text without a card, as on the welcome page. */
+  /** Text across the page instead of a narrow card, as on the welcome page. */
   isWide?: boolean
-  /** Buttons beside the mark. */
+  /** Buttons beside the logo. */
   actions?: Child
 }
 
-/** A page of the web application: header, navigation, and the content below its title. */
+/** A page of the web application: header, navigation, title and content. */
 export function appPage(frame: AppFrame, { title, lead, actions, back, ...options }: AppPage, content: Child) {
-  return answer(
+  return htmlResponse(
     { ...options, title: `${title} · ${frame.account.name}`, bodyClass: 'app' },
     <>
       <Header frame={frame} />
@@ -68,14 +54,14 @@ export function appPage(frame: AppFrame, { title, lead, actions, back, ...option
   )
 }
 
-/** A page that belongs to no account: sign-in, claim, consent, errors. The content brings its `h1`. */
+/** A page without an account: sign-in, claim, consent, errors. The content must contain the `h1`. */
 export function barePage({ title, isWide, actions, ...options }: BarePage, content: Child): Promise<Response> {
-  return answer(
+  return htmlResponse(
     { ...options, title, bodyClass: isWide ? 'bare wide' : 'bare' },
     <>
       <header>
         <a class='mark' href='/'>
-          <Mark />
+          <Logo />
           <span>agent-grid</span>
         </a>
         {actions && <div class='row'>{actions}</div>}

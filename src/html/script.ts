@@ -1,20 +1,21 @@
 /**
- * The one script of the pages. Every page works without it; what it adds hangs on attributes:
+ * The script of all pages. Every page works without it. Attributes select what it adds:
  *
- * - `data-copy="id"` on a button: copies the text of that element and says so for two seconds in the `data-label`
- *   inside the button.
- * - `data-opens="id"` on a link to `#id`: opens that `<dialog>` as a modal one. Without script the link shows it.
- * - `data-modal` on a `<dialog open>`: makes it modal. Without script it stands in the page.
- * - `data-closes` on a link inside a dialog: closes it.
- * - `data-menu` on `<details>`: a click elsewhere or Escape closes it.
- * - `data-filters="id"` on a search field: hides rows of that table that lack the text; how many are left is
- *   written into the element `id-count`.
- * - `data-wait` on a button: disabled for 500 ms after the page appears or comes back (clickjacking, O7).
- * - `data-when-changed` on a button: not offered until something in its form is changed.
+ * - `data-copy="id"` on a button: copies the text of that element and confirms it for two seconds in the `data-label`
+ *   element inside the button.
+ * - `data-opens="id"` on a link to `#id`: opens that `<dialog>` as a modal. Without script the link shows it.
+ * - `data-modal` on a `<dialog open>`: makes it modal. Without script it is part of the page.
+ * - `data-closes` on a link inside a dialog: closes the dialog.
+ * - `data-menu` on `<details>`: a click outside or Escape closes it.
+ * - `data-filters="id"` on a search field: hides the rows of that table that do not contain the text, and writes the
+ *   number of matches into the element `id-count`.
+ * - `data-wait` on a button: disables it for 500 ms after the page appears or regains focus, against clickjacking.
+ *   See docs/security.md, "Consent page".
+ * - `data-when-changed` on a button: hides it until a value in its form changes.
  * - `data-shows="id"` on a button: shows and hides the password in that field.
- * - `data-needs-script` on anything: not there without script (the style sheet does it).
- * - `data-in-view` on anything in a strip that scrolls sideways: scrolled to where it is seen.
- * - A form is sent once: its button is busy until the next page comes.
+ * - `data-needs-script` on any element: hidden without script (by the style sheet).
+ * - `data-in-view` on an element in a horizontally scrolling `<nav>`: scrolls it into view.
+ * - Forms are submitted once: the button is busy until the next page loads.
  */
 export const script = `'use strict'
 const on = (type, selector, run) => document.addEventListener(type, event => {
@@ -32,10 +33,10 @@ async function copy(button) {
     label.textContent = 'Copied'
     button.classList.add('done')
   } catch {
-    // Without HTTPS there is no clipboard: the text is selected, and the person copies it.
+    // The clipboard API needs HTTPS. Without it, select the text so that the user can copy it.
     if ('select' in source) source.select()
     else getSelection().selectAllChildren(source)
-    label.textContent = 'Press Ctrl C'
+    label.textContent = 'Press Ctrl+C'
   }
   clearTimeout(button.timer)
   button.timer = setTimeout(() => { label.textContent = 'Copy'; button.classList.remove('done') }, 2000)
@@ -93,24 +94,24 @@ function filter(field) {
 on('input', '[data-filters]', filter)
 for (const field of document.querySelectorAll('[data-filters]')) if (field.value) filter(field)
 
-function hold() {
+function disableBriefly() {
   for (const button of document.querySelectorAll('[data-wait]')) {
     button.disabled = true
     clearTimeout(button.timer)
     button.timer = setTimeout(() => { button.disabled = false }, 500)
   }
 }
-hold()
-addEventListener('focus', hold)
-document.addEventListener('visibilitychange', () => { if (!document.hidden) hold() })
+disableBriefly()
+addEventListener('focus', disableBriefly)
+document.addEventListener('visibilitychange', () => { if (!document.hidden) disableBriefly() })
 
-function offer(form) {
+function updateSaveButtons(form) {
   for (const button of form.querySelectorAll('[data-when-changed]')) {
     button.disabled = ![...form.querySelectorAll('option')].some(option => option.selected !== option.defaultSelected)
   }
 }
-for (const button of document.querySelectorAll('[data-when-changed]')) offer(button.form)
-document.addEventListener('change', event => { if (event.target.form) offer(event.target.form) })
+for (const button of document.querySelectorAll('[data-when-changed]')) updateSaveButtons(button.form)
+document.addEventListener('change', event => { if (event.target.form) updateSaveButtons(event.target.form) })
 
 on('click', '[data-shows]', button => {
   const field = byId(button.dataset.shows)

@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx'
 import { CsrfField, SubmitButton, TextInput } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
-/** Text to take along: a command, a configuration, a key. `wraps` for long lines without breaks. */
+/** Text with a copy button: a command, a configuration, a key. `wraps` breaks long lines. */
 export function CopyBlock({ id, label, text, wraps }: { id: string; label: string; text: string; wraps?: boolean }) {
   return (
     <figure class={wraps ? 'copy wrap' : 'copy'}>
@@ -17,7 +17,7 @@ export function CopyBlock({ id, label, text, wraps }: { id: string; label: strin
   )
 }
 
-/** A short text that nobody reads and some take along, such as an id. `label` says what it is. */
+/** A short text with a copy button, such as an id. `label` names it for screen readers. */
 export function CopyText({ id, label, text }: { id: string; label: string; text: string }) {
   return (
     <span class='copy-text'>
@@ -31,7 +31,7 @@ export function CopyText({ id, label, text }: { id: string; label: string; text:
   )
 }
 
-/** Copies the text of the element `id`. Not there without script. */
+/** Copies the text of the element `id`. Hidden without script. */
 export function CopyButton({ id, label }: { id: string; label: string }) {
   return (
     <button type='button' class='button quiet small' data-copy={id} data-needs-script>
@@ -43,8 +43,8 @@ export function CopyButton({ id, label }: { id: string; label: string }) {
 }
 
 /**
- * A dialog. `isOpen` shows it at once, modal with script and in the page without; otherwise a `ButtonLink`
- * with `href='#id' opens='id'` opens it.
+ * A dialog. `isOpen` shows it on load: as a modal with script, in the page without. Otherwise a `ButtonLink` with
+ * `href='#id' opens='id'` opens it.
  */
 export function Dialog(
   { id, title, isOpen, children }: { id: string; title: string; isOpen?: boolean; children: Child },
@@ -64,13 +64,13 @@ export function Dialog(
   )
 }
 
-/** A key in the moment of its making: shown once, closed by hand. `children` is what to do with it. */
-export function Secret(
+/** Shows a new key, once. It stays open until the user closes it. `children` explains how to use the key. */
+export function SecretDialog(
   { title, label, secret, children }: { title: string; label: string; secret: string; children?: Child },
 ) {
   return (
     <Dialog id='secret' title={title} isOpen>
-      <p>Copy it now. It is shown this once and cannot be looked up again.</p>
+      <p>Copy it now. It is shown only once and cannot be retrieved later.</p>
       <CopyBlock id='secret-text' label={label} text={secret} wraps />
       {children}
       <form method='dialog'>
@@ -83,8 +83,8 @@ export function Secret(
 }
 
 /**
- * Deleting in two steps, without script: the first opens the question, the second does it.
- * `typed` is a word that has to be written before; `fields` are sent along.
+ * A delete button with a confirmation step that works without script. `typed` is a text that the user must enter
+ * first; `fields` are submitted as hidden fields.
  */
 export function ConfirmDelete(
   { action, csrf, label = 'Delete', question, typed, fields = {}, id = 'confirm', icon = 'bin', isSmall }: {
@@ -113,8 +113,8 @@ export function ConfirmDelete(
           <TextInput
             name='confirmation'
             id={`${id}-typed`}
-            label={`Write ${typed} to confirm`}
-            pattern={literally(typed)}
+            label={`Type ${typed} to confirm`}
+            pattern={escapePattern(typed)}
             isRequired
             isMono
           />
@@ -127,7 +127,7 @@ export function ConfirmDelete(
   )
 }
 
-/** As a pattern of HTML, which is anchored by itself and refuses needless escapes. */
-function literally(text: string): string {
+/** Escapes text for the HTML `pattern` attribute, which is anchored and rejects unnecessary escapes. */
+function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }

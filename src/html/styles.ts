@@ -4,5 +4,5 @@ import { controls } from './styles/controls.ts'
 import { frame } from './styles/frame.ts'
 import { tokens } from './styles/tokens.ts'
 
-/** The one style sheet, light and dark by the system. A string, so that the single binary carries it. */
+/** The style sheet. It follows the light or dark setting of the system. A string, so that the built file contains it. */
 export const styles = tokens + base + controls + content + frame

@@ -3,23 +3,24 @@
 import type { Child } from 'hono/jsx'
 import { Icon } from './icons.tsx'
 
+/** A column of a table. `cell` renders its value for a row. */
 export interface Column<Row> {
   title: string
   cell(row: Row): Child
-  /** Numbers and buttons stand at the end of their cell. */
+  /** Numbers and buttons are aligned to the end of their cell. */
   align?: 'number' | 'end'
-  /** The title is only read aloud: a column of buttons. */
+  /** Only screen readers get the title: a column of buttons. */
   isUntitled?: boolean
 }
 
 /**
- * Rows of one kind. The first column names the row. On phones each row becomes a small card;
- * `scrolls` keeps the grid and scrolls sideways instead.
+ * A table whose first column names the row. On phones each row becomes a card; with `scrolls` the table scrolls
+ * horizontally instead.
  */
 export function Table<Row>(
   { id, caption, columns, rows, scrolls }: {
     id: string
-    /** What the table holds, for screen readers; the card's title says it to the eye. */
+    /** The content of the table, for screen readers. */
     caption: string
     columns: Column<Row>[]
     rows: Row[]
@@ -66,7 +67,7 @@ export function Table<Row>(
   )
 }
 
-/** Narrows a table while one types. Needs the script; long lists also have a search that is sent. */
+/** Filters the rows of a table while the user types. Needs script; lists of several pages use `SearchBar`. */
 export function TableFilter({ table, label }: { table: string; label: string }) {
   return (
     <div class='bar' data-needs-script>
@@ -81,7 +82,7 @@ export function TableFilter({ table, label }: { table: string; label: string }) 
   )
 }
 
-/** Links to the neighbouring pages, and where we are. `titles` for lists that are not in the order of time. */
+/** Links to the previous and next page. `where` says which page this is; `titles` replaces Newer and Older. */
 export function Pagination(
   { label, where, previous, next, titles = ['Newer', 'Older'] }: {
     label: string

@@ -1,11 +1,11 @@
-/** Request bodies: bounded before they are read, and checked before they are parsed. */
+/** Request bodies: read up to a limit, and checked before they are parsed. */
 import { parse as parseJson } from 'secure-json-parse'
 import { GridError } from '../errors.ts'
 
-/** Kept, because making one costs as much as reading a message with it. It holds nothing between two texts. */
+/** Shared, because creating one costs as much as decoding a message. It has no state between two calls. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Limits of one body. Security: "Limits". */
+/** Limits of one body. See docs/security.md, "Body limits" and "JSON limits". */
 export interface BodyLimits {
   maxBytes: number
   maxDepth: number
@@ -21,13 +21,13 @@ export function mediaType(request: Request): string {
 }
 
 /**
- * The body as text. Fails with `payload_too_large`, or `invalid_request` when it is not UTF-8.
- * The length that the client declares is believed only when it is too large.
+ * Read the body as text. Fails with `payload_too_large`, or with `invalid_request` if it is not UTF-8. A
+ * `Content-Length` within the limit is not trusted.
  */
 export async function readText(request: Request, { maxBytes }: BodyLimits): Promise<string> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
-  const declared = request.headers.has('content-length') && !request.headers.has('transfer-encoding')
-  const bytes = declared ? new Uint8Array(await request.arrayBuffer()) : await readBounded(request, maxBytes)
+  const hasLength = request.headers.has('content-length') && !request.headers.has('transfer-encoding')
+  const bytes = hasLength ? new Uint8Array(await request.arrayBuffer()) : await readUpTo(request, maxBytes)
   if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
   try {
     return utf8.decode(bytes)
@@ -37,11 +37,11 @@ export async function readText(request: Request, { maxBytes }: BodyLimits): Prom
 }
 
 /**
- * Parse JSON whose depth and size are harmless and which names no prototype.
- * Fails with `malformed_json`, or `invalid_request` when it is too deep or has too many values.
+ * Parse JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, or with
+ * `invalid_request` if it is too deep or has too many values.
  */
 export function parseBody(text: string, limits: BodyLimits): unknown {
-  checkShape(text, limits)
+  checkLimits(text, limits)
   try {
     return parseJson(text, { protoAction: 'error', constructorAction: 'error' })
   } catch {
@@ -49,7 +49,7 @@ export function parseBody(text: string, limits: BodyLimits): unknown {
   }
 }
 
-async function readBounded(request: Request, maxBytes: number): Promise<Uint8Array> {
+async function readUpTo(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body ?? []) {
@@ -66,8 +66,8 @@ async function readBounded(request: Request, maxBytes: number): Promise<Uint8Arr
   return all
 }
 
-/** One pass over the text, because deep values break those who walk them, not the parser. */
-function checkShape(text: string, { maxDepth, maxTokens }: BodyLimits): void {
+/** Checks depth and size before parsing: the parser copes with deep values, but code that traverses them does not. */
+function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits): void {
   let depth = 0
   let tokens = 0
   let inString = false

@@ -1,4 +1,4 @@
-/** JSON with one spelling: no white space, members in the order of their names' UTF-16 units. @see RFC 8785 §3.2 */
+/** Canonical JSON: no white space, members sorted by the UTF-16 code units of their names. @see RFC 8785 §3.2 */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

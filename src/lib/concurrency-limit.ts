@@ -1,6 +1,7 @@
-/** A limit of what one key may hold at a time, and all keys together. */
-export class Seats {
-  readonly #taken = new Map<string, (() => void)[]>()
+/** Limits how many slots one key, and all keys together, hold at a time. */
+export class ConcurrencyLimit {
+  /** For each key the functions that evict its slots, the oldest first. */
+  readonly #slots = new Map<string, (() => void)[]>()
   readonly #perKey: number
   readonly #total: number
   #count = 0
@@ -10,47 +11,47 @@ export class Seats {
     this.#total = limits.total
   }
 
-  /** How many seats are taken. */
+  /** How many slots are held. */
   get count(): number {
     return this.#count
   }
 
-  /** Whether `take` would give one. */
-  isFree(key: string): boolean {
-    return this.#count < this.#total && this.#of(key).length < this.#perKey
+  /** Whether `acquire` would succeed. */
+  hasCapacity(key: string): boolean {
+    return this.#count < this.#total && this.#slotsOf(key).length < this.#perKey
   }
 
-  /** The way to give the seat back, or undefined when the key, or everybody, has no more. */
-  take(key: string): (() => void) | undefined {
-    return this.isFree(key) ? this.#sit(key, () => {}) : undefined
+  /** Returns the function that releases the slot, or undefined if a limit is reached. */
+  acquire(key: string): (() => void) | undefined {
+    return this.hasCapacity(key) ? this.#add(key, () => {}) : undefined
   }
 
-  /** `take`, but when the key has no more, its oldest seat is given back and the holder told with its `onLost`. */
-  takeOldest(key: string, onLost: () => void): (() => void) | undefined {
-    const mine = this.#of(key)
-    if (mine.length >= this.#perKey) mine[0]()
-    return this.#sit(key, onLost)
+  /** Like `acquire`, but at the limit of the key its oldest slot is evicted: released, and its `onEvicted` called. */
+  acquireOrEvictOldest(key: string, onEvicted: () => void): (() => void) | undefined {
+    const slots = this.#slotsOf(key)
+    if (slots.length >= this.#perKey) slots[0]()
+    return this.#add(key, onEvicted)
   }
 
-  #of(key: string): (() => void)[] {
-    return this.#taken.get(key) ?? []
+  #slotsOf(key: string): (() => void)[] {
+    return this.#slots.get(key) ?? []
   }
 
-  #sit(key: string, onLost: () => void): (() => void) | undefined {
+  #add(key: string, onEvicted: () => void): (() => void) | undefined {
     if (this.#count >= this.#total) return undefined
-    const leave = () => {
-      const left = this.#of(key).filter((other) => other !== lose)
-      if (left.length === this.#of(key).length) return
+    const release = () => {
+      const others = this.#slotsOf(key).filter((slot) => slot !== evict)
+      if (others.length === this.#slotsOf(key).length) return
       this.#count--
-      if (left.length > 0) this.#taken.set(key, left)
-      else this.#taken.delete(key)
+      if (others.length > 0) this.#slots.set(key, others)
+      else this.#slots.delete(key)
     }
-    const lose = () => {
-      leave()
-      onLost()
+    const evict = () => {
+      release()
+      onEvicted()
     }
-    this.#taken.set(key, [...this.#of(key), lose])
+    this.#slots.set(key, [...this.#slotsOf(key), evict])
     this.#count++
-    return leave
+    return release
   }
 }

@@ -1,34 +1,32 @@
-/** Cross-origin access to what needs no cookie: any page may ask, and brings its own credential. Security: O19. */
+/**
+ * Cross-origin access to routes that take no cookies: a page of any origin may call them, with a credential of its own.
+ * See docs/security.md, "CORS".
+ */
+import type { MiddlewareHandler } from 'hono'
+import { cors } from 'hono/cors'
 
-// `*` would not cover `Authorization`, so every header is named.
-const requestHeaders = [
-  'Authorization',
-  'Content-Type',
-  'Accept',
-  'MCP-Protocol-Version',
-  'Mcp-Method',
-  'Mcp-Name',
-  'Mcp-Session-Id',
-  'Last-Event-ID',
-  'A2A-Version',
-  'If-None-Match',
-].join(', ')
+const anyOrigin = cors({
+  origin: '*',
+  allowMethods: ['GET', 'HEAD', 'POST', 'OPTIONS'],
+  // Named one by one: `*` would not cover `Authorization`.
+  allowHeaders: [
+    'Authorization',
+    'Content-Type',
+    'Accept',
+    'MCP-Protocol-Version',
+    'Mcp-Method',
+    'Mcp-Name',
+    'Mcp-Session-Id',
+    'Last-Event-ID',
+    'A2A-Version',
+    'Idempotency-Key',
+    'If-None-Match',
+  ],
+  exposeHeaders: ['WWW-Authenticate', 'ETag', 'A2A-Version', 'Retry-After'],
+  maxAge: 86_400,
+})
 
-/** The headers of every answer. */
-export const corsHeaders = {
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'WWW-Authenticate, ETag, A2A-Version',
-} as const
-
-/** The answer to a preflight: 204. `methods` as in `POST, OPTIONS`. */
-export function preflight(methods: string): Response {
-  return new Response(null, {
-    status: 204,
-    headers: {
-      ...corsHeaders,
-      'Access-Control-Allow-Methods': methods,
-      'Access-Control-Allow-Headers': requestHeaders,
-      'Access-Control-Max-Age': '86400',
-    },
-  })
+/** Answers `OPTIONS` and adds the CORS headers. Only browsers read them, so other requests go without. */
+export const publicCors: MiddlewareHandler = function publicCors(c, next) {
+  return c.req.method === 'OPTIONS' || c.req.raw.headers.has('origin') ? anyOrigin(c, next) : next()
 }

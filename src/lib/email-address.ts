@@ -1,10 +1,10 @@
-/** Mail addresses as text. Security 7.3: whatever is sent to was checked here. */
+/** Validation of email addresses. Emails go only to addresses that pass it. See docs/security.md, "Email messages". */
 
-// One plain address and nothing else: no display name, list, quotes, comments or white space.
+// Exactly one plain address: no display name, list, quotes, comments or white space.
 const plainAddress =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$/
 
-/** Whether a text is one plain mail address in lower case. */
+/** Whether a text is one plain email address in lower case. */
 export function isPlainAddress(text: string): boolean {
   return text.length <= 254 && text.indexOf('@') <= 64 && plainAddress.test(text)
 }

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid'
 
-/** A new UUIDv7. Ids name things and sort roughly by creation; they never order messages (`seq` does). */
+/** A new UUIDv7. Ids sort roughly by creation. They do not determine the order of messages; `seq` does. */
 export function newId(): string {
   return v7()
 }

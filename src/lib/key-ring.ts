@@ -1,8 +1,8 @@
-/** Encryption of the tokens the grid keeps for others: AES-256-GCM with a ring of keys. Security: section 3.3. */
+/** Encryption of stored tokens: AES-256-GCM with a ring of keys. See docs/security.md, "Sealed tokens". */
 import { GridError } from '../errors.ts'
 
-/** A sealed text, in base64; `tokenKeyId` names the key of the ring. */
-export interface Sealed {
+/** An encrypted token, in base64. `tokenKeyId` is the id of its key in the ring. */
+export interface SealedToken {
   encryptedToken: string
   tokenIv: string
   tokenAuthTag: string
@@ -10,48 +10,48 @@ export interface Sealed {
 }
 
 export interface KeyRing {
-  /** Seal with the first key. `place` is bound in: the result opens nowhere else. */
-  seal(text: string, place: string): Promise<Sealed>
-  /** Fails with `internal` when the key is not in the ring, or anything was changed or moved. */
-  open(sealed: Sealed, place: string): Promise<string>
+  /** Encrypt with the newest key. `context` is authenticated: the token can be decrypted only with the same one. */
+  seal(text: string, context: string): Promise<SealedToken>
+  /** Decrypt. Fails with `internal` if the key is not in the ring, or the token or its context was changed. */
+  open(sealed: SealedToken, context: string): Promise<string>
 }
 
 const ivBytes = 12
 const tagBytes = 16
 const keyBytes = 32
 
-/** Whether a text is a key ring: `id:base64key`, comma-separated, the newest first. */
+/** Whether a text is a key ring: comma-separated `id:base64key`, the newest first. */
 export function isKeyRing(text: string): boolean {
   try {
-    return parseRing(text).size > 0
+    return parseKeyRing(text).size > 0
   } catch {
     return false
   }
 }
 
-/** A new key ring with one key, in the form of `GRID_KEYS`. Its id is random, so that two rings can be put together. */
+/** A new key ring with one key, in the format of `GRID_KEYS`. The random id allows two rings to be merged. */
 export function newKeyRing(): string {
   return `${crypto.randomUUID().slice(0, 8)}:${toBase64(crypto.getRandomValues(new Uint8Array(keyBytes)))}`
 }
 
-/** The ring of `GRID_KEYS`. Without keys nothing can be sealed, and the error says what to set. */
+/** Create the ring from the text of `GRID_KEYS`. Without keys, `seal` fails with `invalid_input`. */
 export function createKeyRing(text: string | undefined): KeyRing {
-  const keys = text === undefined ? new Map<string, Uint8Array<ArrayBuffer>>() : parseRing(text)
+  const keys = text === undefined ? new Map<string, Uint8Array<ArrayBuffer>>() : parseKeyRing(text)
 
   return {
-    async seal(plain, place) {
+    async seal(plain, context) {
       const newest = keys.entries().next().value
       if (!newest) {
         throw new GridError(
           'invalid_input',
-          'This grid has no encryption keys, so it cannot keep tokens. Set GRID_KEYS.',
+          'This grid has no encryption keys, so it cannot store tokens. Set GRID_KEYS.',
         )
       }
       const [tokenKeyId, raw] = newest
       const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
       const sealed = new Uint8Array(
         await crypto.subtle.encrypt(
-          options(iv, place),
+          aesOptions(iv, context),
           await importKey(raw, 'encrypt'),
           new TextEncoder().encode(plain),
         ),
@@ -63,13 +63,13 @@ export function createKeyRing(text: string | undefined): KeyRing {
         tokenKeyId,
       }
     },
-    async open({ encryptedToken, tokenIv, tokenAuthTag, tokenKeyId }, place) {
+    async open({ encryptedToken, tokenIv, tokenAuthTag, tokenKeyId }, context) {
       const raw = keys.get(tokenKeyId)
       if (!raw) throw new GridError('internal', `The encryption key ${tokenKeyId} is not in GRID_KEYS.`)
       const sealed = new Uint8Array([...fromBase64(encryptedToken), ...fromBase64(tokenAuthTag)])
       try {
         const plain = await crypto.subtle.decrypt(
-          options(fromBase64(tokenIv), place),
+          aesOptions(fromBase64(tokenIv), context),
           await importKey(raw, 'decrypt'),
           sealed,
         )
@@ -77,14 +77,14 @@ export function createKeyRing(text: string | undefined): KeyRing {
       } catch {
         throw new GridError(
           'internal',
-          'A stored token does not open: it was changed, moved, or sealed with another key.',
+          'A stored token cannot be decrypted: it was changed, moved, or encrypted with another key.',
         )
       }
     },
   }
 }
 
-function parseRing(text: string): Map<string, Uint8Array<ArrayBuffer>> {
+function parseKeyRing(text: string): Map<string, Uint8Array<ArrayBuffer>> {
   const keys = new Map<string, Uint8Array<ArrayBuffer>>()
   for (const entry of text.split(',')) {
     const [id, key] = entry.trim().split(':')
@@ -95,8 +95,8 @@ function parseRing(text: string): Map<string, Uint8Array<ArrayBuffer>> {
   return keys
 }
 
-function options(iv: Uint8Array<ArrayBuffer>, place: string) {
-  return { name: 'AES-GCM', iv, additionalData: new TextEncoder().encode(place), tagLength: tagBytes * 8 }
+function aesOptions(iv: Uint8Array<ArrayBuffer>, context: string) {
+  return { name: 'AES-GCM', iv, additionalData: new TextEncoder().encode(context), tagLength: tagBytes * 8 }
 }
 
 function importKey(raw: Uint8Array<ArrayBuffer>, use: 'encrypt' | 'decrypt') {

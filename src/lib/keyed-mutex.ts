@@ -1,41 +1,43 @@
 import { GridError } from '../errors.ts'
 
-interface Line {
-  last: Promise<unknown>
+interface Queue {
+  /** Settles when the newest task has settled. */
+  tail: Promise<unknown>
   length: number
 }
 
-/** Runs the tasks of one key one after the other; keys do not wait for each other. */
-export class Turns {
-  readonly #lines = new Map<string, Line>()
-  readonly #longest: number
+/** Runs the tasks of one key one after the other. Tasks of different keys do not wait for each other. */
+export class KeyedMutex {
+  readonly #queues = new Map<string, Queue>()
+  readonly #maxQueued: number
 
-  /** `longest` is how many tasks of one key may be under way or wait. */
-  constructor(longest: number) {
-    this.#longest = longest
+  /** `maxQueued`: how many tasks of one key may run or wait. */
+  constructor(maxQueued: number) {
+    this.#maxQueued = maxQueued
   }
 
-  /** Resolves or rejects as `task` does, once those before it have settled. Fails with `unavailable` when too many wait. */
+  /**
+   * Settles as `task` does, which runs after all earlier tasks of its key. Fails with `unavailable` if too many
+   * wait.
+   */
   async run<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const line = this.#lines.get(key) ?? { last: Promise.resolve(), length: 0 }
-    if (line.length >= this.#longest) {
+    const queue = this.#queues.get(key) ?? { tail: Promise.resolve(), length: 0 }
+    if (queue.length >= this.#maxQueued) {
       throw new GridError(
         'unavailable',
-        'Too many changes of this account are under way. Repeat the call in a moment.',
-        {
-          retryAfterSeconds: 1,
-        },
+        'Too many changes of this account are in progress. Repeat the call in a moment.',
+        { retryAfterSeconds: 1 },
       )
     }
-    this.#lines.set(key, line)
-    line.length++
-    const mine = line.last.then(task, task)
-    line.last = mine.catch(() => {})
+    this.#queues.set(key, queue)
+    queue.length++
+    const result = queue.tail.then(task, task)
+    queue.tail = result.catch(() => {})
     try {
-      return await mine
+      return await result
     } finally {
-      line.length--
-      if (line.length === 0) this.#lines.delete(key)
+      queue.length--
+      if (queue.length === 0) this.#queues.delete(key)
     }
   }
 }

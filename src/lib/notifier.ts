@@ -1,56 +1,55 @@
-/** Rings once however often it was rung; what rings while nobody listens is heard next. */
-export class Bell {
-  #rung = false
-  #hear: (() => void) | undefined
+/** Remembers that it was raised until `raised` resolves. Raising it several times counts once. For one listener. */
+export class Signal {
+  #isRaised = false
+  #resolve: (() => void) | undefined
 
-  ring(): void {
-    this.#rung = true
-    this.#hear?.()
+  raise(): void {
+    this.#isRaised = true
+    this.#resolve?.()
   }
 
-  /** Resolves at the next ring, or at once when there was one since the last. For one listener. */
-  async rings(): Promise<void> {
-    if (!this.#rung) await new Promise<void>((resolve) => this.#hear = resolve)
-    this.#hear = undefined
-    this.#rung = false
+  /** Resolves when the signal is raised, or at once if it was raised since the last time. Then resets it. */
+  async raised(): Promise<void> {
+    if (!this.#isRaised) await new Promise<void>((resolve) => this.#resolve = resolve)
+    this.#resolve = undefined
+    this.#isRaised = false
   }
 }
 
 /**
- * Who in this process waits for mail, by agent. A wake-up says "look again" and nothing else, so one too
- * many does no harm. Ids of agents are unique over all accounts: we make them.
+ * Tells the callers of this process that wait for messages to read their inbox again, by agent. A needless
+ * notification does no harm. Agent ids are unique across accounts, because we generate them.
  */
-export class Wakes {
-  readonly #bells = new Map<string, Set<Bell>>()
+export class Notifier {
+  readonly #signals = new Map<string, Set<Signal>>()
   readonly #onFirst: () => void
 
-  /** `onFirst` is called when somebody begins to wait and nobody did. */
+  /** `onFirst` is called when the first subscriber is added. */
   constructor(onFirst: () => void = () => {}) {
     this.#onFirst = onFirst
   }
 
-  /** Whether anybody waits. */
-  get areHeard(): boolean {
-    return this.#bells.size > 0
+  get hasSubscribers(): boolean {
+    return this.#signals.size > 0
   }
 
-  /** Ring `bell` at each wake-up of an agent, until the answer is called. */
-  listen(agentId: string, bell: Bell): () => void {
-    const isFirst = !this.areHeard
-    const bells = this.#bells.get(agentId) ?? new Set()
-    this.#bells.set(agentId, bells.add(bell))
+  /** Raise `signal` at each notification of the agent. Returns the function that unsubscribes. */
+  subscribe(agentId: string, signal: Signal): () => void {
+    const isFirst = !this.hasSubscribers
+    const signals = this.#signals.get(agentId) ?? new Set()
+    this.#signals.set(agentId, signals.add(signal))
     if (isFirst) this.#onFirst()
     return () => {
-      bells.delete(bell)
-      if (bells.size === 0 && this.#bells.get(agentId) === bells) this.#bells.delete(agentId)
+      signals.delete(signal)
+      if (signals.size === 0 && this.#signals.get(agentId) === signals) this.#signals.delete(agentId)
     }
   }
 
-  wake(agentIds: Iterable<string>): void {
-    for (const id of agentIds) this.#bells.get(id)?.forEach((bell) => bell.ring())
+  notify(agentIds: Iterable<string>): void {
+    for (const id of agentIds) this.#signals.get(id)?.forEach((signal) => signal.raise())
   }
 
-  wakeAll(): void {
-    this.wake(this.#bells.keys())
+  notifyAll(): void {
+    this.notify(this.#signals.keys())
   }
 }

@@ -1,5 +1,5 @@
-/** `make`, called at the first need and never again. */
-export function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
-  return () => (made ??= { value: make() }).value
+/** Returns a function that calls `create` on its first call, and returns that result on every call. */
+export function once<T>(create: () => T): () => T {
+  let created: { value: T } | undefined
+  return () => (created ??= { value: create() }).value
 }

@@ -1,32 +1,35 @@
-/** Secrets do not leave: in logs, in the activity log, in anything that is kept or shown. */
+/** Removes secrets from everything that is logged, stored or shown. */
 
-/** The published pattern of the grid's credentials, for secret scanners. */
+/** The pattern of the grid's credentials, for secret scanners. */
 export const credentialPattern = /\bgrid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{49}\b/g
 
-// Wider than what is published: in a log a key may touch other text, also the next key, or be cut off.
+// Wider than the published pattern: in a log, a key may touch other text or another key, or be truncated.
 const credentialInText =
   /grid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{4,}?([0-9A-Za-z]{4})(?=grid_(?:agt|adm|oat|ort|cs)_|[^0-9A-Za-z]|$)/g
-// JSON escapes C0 alone; these too steer terminals or end lines.
-const control = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
-// What stands behind the `?` of an address, where services take keys too.
-const queryOfAddress = /(https?:\/\/[^\s"?#\\]{1,2000})\?[^\s"#\\]+/g
-// The name and password of `https://name:password@host`.
-const userInAddress = /:\/\/[^\s/@"]+@/g
+// JSON escapes only C0 characters; these also control terminals or end lines.
+const controlCharacter = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
+// The query of a URL: some services accept keys there.
+const urlQuery = /(https?:\/\/[^\s"?#\\]{1,2000})\?[^\s"#\\]+/g
+// The user and password of `https://user:password@host`.
+const urlUser = /:\/\/[^\s/@"]+@/g
 
-// A segment of a path that is the token of a link: of 256 bits, in base62.
+// The token of an email link, as a segment of a path: 256 bits in base62.
 const linkToken = /\/[0-9A-Za-z]{43}(?![0-9A-Za-z])/g
 
 const secretFields = /^(authorization|cookie|set-cookie|password|token|secret|api_?key|.*(token|secret|password))$/i
 
-/** Replace every credential in a text by its kind and last four characters; tokens of links, and users in addresses, by `…`. */
+/**
+ * Replace credentials in a text by their kind and last four characters; link tokens and the users and queries of URLs
+ * by `…`.
+ */
 export function redact(text: string): string {
   return text.replace(credentialInText, 'grid_$1_…$2').replace(/\/claim\/[\w-]+/g, '/claim/…')
-    .replace(linkToken, '/…').replace(userInAddress, '://…@').replace(queryOfAddress, '$1?…')
+    .replace(linkToken, '/…').replace(urlUser, '://…@').replace(urlQuery, '$1?…')
 }
 
-/** JSON without the values of fields that hold secrets, by their names, and without credentials anywhere. */
+/** JSON without the values of fields whose names say that they are secret, and without credentials in any text. */
 export function redactedJson(value: unknown): string {
-  return redact(JSON.stringify(value, hideSecrets)).replace(control, escaped)
+  return redact(JSON.stringify(value, hideSecrets)).replace(controlCharacter, escapeControl)
 }
 
 function hideSecrets(key: string, value: unknown): unknown {
@@ -35,6 +38,6 @@ function hideSecrets(key: string, value: unknown): unknown {
   return value
 }
 
-function escaped(char: string): string {
+function escapeControl(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -1,42 +1,45 @@
 import { GridError } from '../errors.ts'
 
 /**
- * Why a request to a remote server gave nothing, for our own decisions and the log:
+ * Why a request to a remote server failed. For decisions in the program, and for the log.
  *
- * * `refused`: we do not go there, or do not send that; nothing was sent
- * * `not_connected`: no address, no connection, no TLS; nothing was sent, so it may be repeated
- * * `too_slow`: the deadline passed
- * * `stopped`: the caller gave up
- * * `redirected`: it pointed elsewhere, which nobody follows
- * * `too_large`: the answer is larger than allowed
- * * `bad_answer`: the answer breaks off or is not what was asked for
+ * * `refused`: the URL, its address or a header is not allowed; nothing was sent
+ * * `not_connected`: no IP address, no connection or no TLS; nothing was sent, so the request may be repeated
+ * * `timeout`: the deadline passed
+ * * `aborted`: the caller aborted the request
+ * * `redirected`: the response is a redirect; redirects are not followed
+ * * `too_large`: the response is larger than allowed
+ * * `invalid_response`: the response is incomplete or not of the requested type
  */
-export type RemoteFault =
+export type RemoteErrorReason =
   | 'refused'
   | 'not_connected'
-  | 'too_slow'
-  | 'stopped'
+  | 'timeout'
+  | 'aborted'
   | 'redirected'
   | 'too_large'
-  | 'bad_answer'
+  | 'invalid_response'
 
-/** A remote server was not reached or gave no usable answer. The sentence is always the same: it must not map networks. */
+/**
+ * A request to a remote server failed. The message is always the same, so that callers cannot explore networks with
+ * it.
+ */
 export class RemoteError extends GridError {
-  readonly fault: RemoteFault
-  /** For the log alone. */
+  readonly reason: RemoteErrorReason
+  /** Only for the log. */
   readonly detail: string
 
-  constructor(fault: RemoteFault, detail: string) {
-    super('remote_unreachable', 'The remote server was not reached, or gave no usable answer.')
+  constructor(reason: RemoteErrorReason, detail: string) {
+    super('remote_unreachable', 'The remote server was not reached, or gave no usable response.')
     this.name = 'RemoteError'
-    this.fault = fault
+    this.reason = reason
     this.detail = detail
   }
 }
 
-/** Any failure as a `RemoteError`; what already is one keeps its fault. */
-export function asRemoteError(error: unknown, fault: RemoteFault): RemoteError {
+/** Convert any error to a `RemoteError`. A `RemoteError` is returned unchanged. */
+export function asRemoteError(error: unknown, reason: RemoteErrorReason): RemoteError {
   if (error instanceof RemoteError) return error
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
-  return new RemoteError(fault, [code, message].filter((part) => typeof part === 'string').join(' ').slice(0, 200))
+  return new RemoteError(reason, [code, message].filter((part) => typeof part === 'string').join(' ').slice(0, 200))
 }

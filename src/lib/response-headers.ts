@@ -1,53 +1,55 @@
-/** The headers of every answer: what keeps browsers from guessing, and from HTTP where all is HTTPS. Security: O16. */
+/**
+ * The headers of every response. Browsers must not guess its type, and must keep to HTTPS if the grid uses it.
+ * See docs/security.md, "Response headers".
+ */
 
-const fixed = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const
+const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const
 const cacheControl = 'Cache-Control'
 const hsts = { 'Strict-Transport-Security': 'max-age=31536000' } as const
 
-/** Gives answers their headers: at the end, or cheaper from the start. */
-export class Answers {
-  readonly #served: Readonly<Record<string, string>>
+/** Adds the headers to responses: when they are finished or, at a lower cost, when they are created. */
+export class ResponseHeaders {
+  readonly #headers: Readonly<Record<string, string>>
   readonly #complete = new WeakSet<Response>()
 
-  /** `isSecure`: every address of the service is HTTPS. */
+  /** `isSecure`: every origin of the grid is HTTPS. */
   constructor(isSecure: boolean) {
-    this.#served = isSecure ? { ...fixed, ...hsts } : fixed
+    this.#headers = isSecure ? { ...commonHeaders, ...hsts } : commonHeaders
   }
 
   /**
-   * 200 with JSON, `headers` and all that `finish` would add. On Node the headers of an answer stay a plain
-   * object as long as nobody looks at them; turned into `Headers` and back they cost a tenth of a request.
+   * A 200 response with JSON and all headers that `finish` would add. On Node the headers of a response stay a plain
+   * object until they are read; converting them to `Headers` and back costs a tenth of a request.
    */
-  json(body: unknown, requestId: string, headers: Readonly<Record<string, string>>): Response {
-    const answer = new Response(JSON.stringify(body), {
+  json(body: unknown, requestId: string): Response {
+    const response = new Response(JSON.stringify(body), {
       headers: {
         'Content-Type': 'application/json',
-        ...headers,
-        ...this.#served,
+        ...this.#headers,
         'X-Request-Id': requestId,
         [cacheControl]: 'no-store',
       },
     })
-    this.#complete.add(answer)
-    return answer
+    this.#complete.add(response)
+    return response
   }
 
-  /** Add the headers that a served answer of another make lacks. */
-  finish(answer: Response, requestId: string): Response {
-    return this.#complete.has(answer) ? answer : withHeaders(answer, requestId, this.#served)
+  /** Add the headers that a response does not have yet. */
+  finish(response: Response, requestId: string): Response {
+    return this.#complete.has(response) ? response : withHeaders(response, requestId, this.#headers)
   }
 
-  /** The same for a refused request: nothing is said about how a host is served that may not be ours. */
-  refuse(answer: Response, requestId: string): Response {
-    return withHeaders(answer, requestId, fixed)
+  /** The same for an error. Without HSTS, because the request may have been for another host. */
+  finishError(response: Response, requestId: string): Response {
+    return withHeaders(response, requestId, commonHeaders)
   }
 }
 
-function withHeaders(answer: Response, requestId: string, added: Readonly<Record<string, string>>): Response {
-  const { headers } = answer
+function withHeaders(response: Response, requestId: string, added: Readonly<Record<string, string>>): Response {
+  const { headers } = response
   headers.set('X-Request-Id', requestId)
-  // Pages have a policy of their own for the referrer, and assets one for caches.
+  // Pages set their own Referrer-Policy, and assets their own Cache-Control.
   for (const name in added) if (!headers.has(name)) headers.set(name, added[name])
   if (!headers.has(cacheControl)) headers.set(cacheControl, 'no-store')
-  return answer
+  return response
 }

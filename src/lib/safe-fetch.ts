@@ -1,8 +1,8 @@
 /**
- * The only way out to servers that users name. Security 7.1.
+ * The only way to send requests to servers that users name. See docs/security.md, "Outgoing requests".
  *
- * A host is resolved once, every address it has is checked, and the connection is made
- * to a checked one: no resolver is asked again, so no answer can change in between.
+ * A host name is resolved once, all its IP addresses are checked, and the connection goes to one of them. The name is
+ * not resolved again, so the addresses cannot change in between.
  */
 import { Buffer } from 'node:buffer'
 import { lookup } from 'node:dns/promises'
@@ -11,105 +11,109 @@ import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { clearTimeout, setTimeout } from 'node:timers'
 import type { Config } from '../config.ts'
-import type { Log } from '../deps.ts'
 import { parseBody } from './body.ts'
+import { hostnameOf, isAllowedAddress, isIpAddress, isLocalAddress, parseAllowedUrl, portOf } from './egress-policy.ts'
+import type { Log } from './log.ts'
 import { asRemoteError, RemoteError } from './remote-error.ts'
 import { safeConnect } from './safe-connect.ts'
-import { hostOf, isAddress, isAllowedAddress, isOwnAddress, parseTarget, portOf } from './targets.ts'
 import { version } from './version.ts'
 
 export interface SafeRequest {
-  /** JSON text of a POST. Without it the request is a GET. */
+  /** The JSON text of a POST. Without it the request is a GET. */
   body?: string
-  /** Beside the fixed ones, which they cannot replace. Values are printable ASCII. */
+  /** Additional headers. They cannot replace those of the connection. Values are printable ASCII. */
   headers?: Record<string, string>
-  /** For everything, from the look-up of the name to the last byte. */
+  /** From resolving the name to the last byte of the response. */
   timeoutMs: number
-  /** Of the answer; 64 KiB unless told. */
+  /** The largest response; 64 KiB by default. */
   maxBytes?: number
-  /** Ends it early. */
+  /** Aborts the request. */
   signal?: AbortSignal
-  /** It is a question whether the server can be reached: that it cannot is no warning. */
+  /** The request only checks whether the server can be reached, so a failure is not logged as a warning. */
   isProbe?: boolean
 }
 
-export interface SafeAnswer {
+export interface SafeResponse {
   /** Never 3xx. */
   readonly status: number
   readonly text: string
-  /** One header by its name in lower case. */
+  /** The value of a header, by its name in lower case. */
   header(name: string): string | undefined
-  /** The body, when it says that it is JSON and is harmless. Fails with `remote_unreachable`. */
+  /** The parsed body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. */
   json(): unknown
 }
 
 /**
- * One request to a public server, or a private one where `ALLOW_PRIVATE_TARGETS` is set.
- * Resolves with an answer of any status but a redirect. Otherwise fails with `remote_unreachable`,
- * as a `RemoteError` whose `fault` says why; the caller is told the same sentence in all cases.
+ * Send one request to a public server, or to a private one if `ALLOW_PRIVATE_TARGETS` is set. Resolves to a response
+ * of any status except a redirect. Otherwise rejects with a `RemoteError` (`remote_unreachable`), whose message is
+ * always the same and whose `reason` says why.
  */
-export type SafeFetch = (url: string, request: SafeRequest) => Promise<SafeAnswer>
+export type SafeFetch = (url: string, request: SafeRequest) => Promise<SafeResponse>
 
-/** All addresses of a name. */
+/** Returns all IP addresses of a host name. */
 export type Resolver = (host: string) => Promise<string[]>
 
 export interface SafeFetchOptions {
   config: Pick<Config, 'allowPrivateTargets' | 'blockedTargets' | 'egressProxy'>
   log: Log
-  /** Ports this process listens on; on this machine they are never asked. It may grow. */
+  /** Ports this process listens on. Requests to them on this machine are refused. The set may grow. */
   ownPorts: ReadonlySet<number>
-  /** Instead of the system's. */
+  /** Used instead of the system's resolver. */
   resolve?: Resolver
-  /** Certificates to trust instead of the system's. */
+  /** CA certificates to trust instead of the system's. */
   ca?: string
 }
 
 const defaultMaxBytes = 64 * 1024
 const maxHeaderBytes = 16 * 1024
 const jsonLimits = { maxDepth: 32, maxTokens: 5_000 }
-/** A name may have many addresses, most of them unreachable. */
-const maxTries = 4
-/** What the connection itself says. */
+/** A name may have many addresses that cannot be reached. */
+const maxAttempts = 4
+/** Headers of the connection, which callers cannot set. */
 const fixedHeaders =
   /^(host|connection|content-length|content-type|transfer-encoding|accept-encoding|te|trailer|upgrade|expect|keep-alive|user-agent|proxy-.*)$/i
 
 export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   return async (address, request) => {
-    const url = parseTarget(address, options.config)
+    const url = parseAllowedUrl(address, options.config)
     const deadline = startDeadline(request)
     try {
-      if (!url) throw new RemoteError('refused', 'Not a plain address of a public server')
+      if (!url) throw new RemoteError('refused', 'The URL is not allowed')
       const headers = requestHeaders(url, request)
       const addresses = await checkedAddresses(url, options, deadline.signal)
       const socket = await connect(url, addresses, options, deadline.signal)
       try {
-        return await exchange(socket, url, headers, request, deadline.signal)
+        return await sendRequest(socket, url, headers, request, deadline.signal)
       } finally {
         socket.destroy()
       }
     } catch (error) {
-      const known = asRemoteError(deadline.signal.aborted ? deadline.signal.reason : error, 'bad_answer')
+      const remoteError = asRemoteError(deadline.signal.aborted ? deadline.signal.reason : error, 'invalid_response')
       const level = request.isProbe ? 'debug' : 'warn'
-      options.log[level]('An outbound request failed', { host: url?.host, fault: known.fault, detail: known.detail })
-      throw known
+      options.log[level]('An outbound request failed', {
+        host: url?.host,
+        fault: remoteError.reason,
+        detail: remoteError.detail,
+      })
+      throw remoteError
     } finally {
       deadline.clear()
     }
   }
 }
 
-/** One signal for the deadline and for the caller, which gives up with a `RemoteError`. */
+/** One signal for the deadline and for the signal of the caller. Its reason is a `RemoteError`. */
 function startDeadline({ timeoutMs, signal }: SafeRequest): { signal: AbortSignal; clear(): void } {
   const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(new RemoteError('too_slow', `${timeoutMs} ms`)), timeoutMs)
-  const stop = () => controller.abort(new RemoteError('stopped', 'by the caller'))
-  if (signal?.aborted) stop()
-  signal?.addEventListener('abort', stop, { once: true })
+  const timer = setTimeout(() => controller.abort(new RemoteError('timeout', `${timeoutMs} ms`)), timeoutMs)
+  const abort = () => controller.abort(new RemoteError('aborted', 'by the caller'))
+  if (signal?.aborted) abort()
+  signal?.addEventListener('abort', abort, { once: true })
   return {
     signal: controller.signal,
     clear() {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', stop)
+      signal?.removeEventListener('abort', abort)
     },
   }
 }
@@ -132,21 +136,21 @@ function requestHeaders(url: URL, { body, headers = {} }: SafeRequest): Record<s
   }
 }
 
-/** Every address of the host, all of them allowed; those of IPv4, which work everywhere, first. */
+/** All IP addresses of the host, IPv4 first. Rejects with `refused` if one of them is not allowed. */
 async function checkedAddresses(url: URL, options: SafeFetchOptions, signal: AbortSignal): Promise<string[]> {
   const { config, ownPorts, resolve = systemResolver } = options
-  const host = hostOf(url)
-  const addresses = isAddress(host) ? [host] : await unlessAborted(signal, resolve(host)).catch((error) => {
+  const host = hostnameOf(url)
+  const addresses = isIpAddress(host) ? [host] : await unlessAborted(signal, resolve(host)).catch((error) => {
     throw asRemoteError(error, 'not_connected')
   })
-  if (addresses.length === 0) throw new RemoteError('not_connected', 'The name has no address')
+  if (addresses.length === 0) throw new RemoteError('not_connected', 'The name has no IP address')
 
-  const ours = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address))
+  const localAddresses = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address))
   for (const address of addresses) {
-    const leadsHome = isAddress(address) && isOwnAddress(address, ours)
-    const isHarmless = config.allowPrivateTargets ? !ownPorts.has(portOf(url)) : false
-    if (!isAllowedAddress(address, config) || (leadsHome && !isHarmless)) {
-      throw new RemoteError('refused', `The address ${address} is closed`)
+    const isLocal = isIpAddress(address) && isLocalAddress(address, localAddresses)
+    const isOtherProgram = config.allowPrivateTargets && !ownPorts.has(portOf(url))
+    if (!isAllowedAddress(address, config) || (isLocal && !isOtherProgram)) {
+      throw new RemoteError('refused', `The address ${address} is not allowed`)
     }
   }
   return [...addresses].sort((a, b) => Number(a.includes(':')) - Number(b.includes(':')))
@@ -155,49 +159,51 @@ async function checkedAddresses(url: URL, options: SafeFetchOptions, signal: Abo
 async function connect(url: URL, addresses: string[], options: SafeFetchOptions, signal: AbortSignal): Promise<Socket> {
   const { egressProxy } = options.config
   const proxy = egressProxy === undefined ? undefined : new URL(egressProxy)
-  let last: unknown
-  for (const address of addresses.slice(0, maxTries)) {
+  let lastError: unknown
+  for (const address of addresses.slice(0, maxAttempts)) {
     try {
       return await safeConnect({ url, address, proxy, ca: options.ca }, signal)
     } catch (error) {
-      last = error
+      lastError = error
     }
   }
-  throw asRemoteError(last, 'not_connected')
+  throw asRemoteError(lastError, 'not_connected')
 }
 
-function exchange(
+function sendRequest(
   socket: Socket,
   url: URL,
   headers: Record<string, string>,
   { body, maxBytes = defaultMaxBytes }: SafeRequest,
   signal: AbortSignal,
-): Promise<SafeAnswer> {
-  const answered = new Promise<SafeAnswer>((resolve, reject) => {
+): Promise<SafeResponse> {
+  const response = new Promise<SafeResponse>((resolve, reject) => {
     const outgoing = httpRequest({
       method: body === undefined ? 'GET' : 'POST',
-      host: hostOf(url),
+      host: hostnameOf(url),
       port: portOf(url),
       path: url.pathname + url.search,
       headers,
       maxHeaderSize: maxHeaderBytes,
       createConnection: () => socket,
-    }, (incoming) => readAnswer(incoming, maxBytes).then(resolve, reject))
+    }, (incoming) => readResponse(incoming, maxBytes).then(resolve, reject))
     outgoing.on('error', reject)
-    // A server that switches protocols, or hangs up without a word.
-    outgoing.on('upgrade', () => reject(new RemoteError('bad_answer', 'Another protocol')))
-    // The tunnel of a proxy stands still until somebody reads from it again.
-    outgoing.on('socket', (used) => used.resume())
+    // The server switches to another protocol.
+    outgoing.on('upgrade', () => reject(new RemoteError('invalid_response', 'It switched the protocol')))
+    // A socket from a proxy is paused.
+    outgoing.on('socket', (socket) => socket.resume())
     outgoing.end(body)
   })
-  return unlessAborted(signal, answered)
+  return unlessAborted(signal, response)
 }
 
-async function readAnswer(incoming: IncomingMessage, maxBytes: number): Promise<SafeAnswer> {
+async function readResponse(incoming: IncomingMessage, maxBytes: number): Promise<SafeResponse> {
   const status = incoming.statusCode!
   const header = (name: string) => [incoming.headers[name]].flat()[0]
   if (status >= 300 && status < 400) throw new RemoteError('redirected', String(status))
-  if ((header('content-encoding') ?? 'identity') !== 'identity') throw new RemoteError('bad_answer', 'It is encoded')
+  if ((header('content-encoding') ?? 'identity') !== 'identity') {
+    throw new RemoteError('invalid_response', 'It is encoded')
+  }
   if (Number(header('content-length') ?? 0) > maxBytes) throw new RemoteError('too_large', `over ${maxBytes} bytes`)
 
   const chunks: Buffer[] = []
@@ -207,17 +213,19 @@ async function readAnswer(incoming: IncomingMessage, maxBytes: number): Promise<
     if (size > maxBytes) throw new RemoteError('too_large', `over ${maxBytes} bytes`)
     chunks.push(chunk)
   }
-  if (!incoming.complete) throw new RemoteError('bad_answer', 'It breaks off')
+  if (!incoming.complete) throw new RemoteError('invalid_response', 'It is incomplete')
   const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  return { status, text, header, json: () => asJson(text, header('content-type') ?? '', maxBytes) }
+  return { status, text, header, json: () => parseJsonBody(text, header('content-type') ?? '', maxBytes) }
 }
 
-function asJson(text: string, contentType: string, maxBytes: number): unknown {
-  if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType)) throw new RemoteError('bad_answer', 'Not JSON')
+function parseJsonBody(text: string, contentType: string, maxBytes: number): unknown {
+  if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType)) {
+    throw new RemoteError('invalid_response', 'It is not JSON')
+  }
   try {
     return parseBody(text, { maxBytes, ...jsonLimits })
   } catch (error) {
-    throw asRemoteError({ message: (error as Error).message }, 'bad_answer')
+    throw asRemoteError({ message: (error as Error).message }, 'invalid_response')
   }
 }
 
@@ -225,7 +233,7 @@ async function systemResolver(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address)
 }
 
-/** What settles too late, or never, is left alone. */
+/** Settles as `work` does, but rejects when the signal aborts, even if `work` never settles. */
 function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)

@@ -1,26 +1,26 @@
-/** A few tasks at once; some more wait for their turn, and whoever comes then is turned away. */
-export class Gate {
-  readonly #atOnce: number
-  readonly #maxWaiting: number
-  readonly #waiting: (() => void)[] = []
+/** Limits how many tasks run at a time. Some more may wait; further ones are rejected. */
+export class Semaphore {
+  readonly #maxConcurrent: number
+  readonly #maxQueued: number
+  readonly #queue: (() => void)[] = []
   #running = 0
 
-  constructor(limits: { atOnce: number; maxWaiting: number }) {
-    this.#atOnce = limits.atOnce
-    this.#maxWaiting = limits.maxWaiting
+  constructor(limits: { maxConcurrent: number; maxQueued: number }) {
+    this.#maxConcurrent = limits.maxConcurrent
+    this.#maxQueued = limits.maxQueued
   }
 
-  /** Resolves or rejects as `task` does; rejects with what `refuse` makes when too many wait. */
-  async run<T>(task: () => Promise<T>, refuse: () => Error): Promise<T> {
-    if (this.#running >= this.#atOnce) {
-      if (this.#waiting.length >= this.#maxWaiting) throw refuse()
-      // Whoever leaves hands the place on, so that nobody slips in between.
-      await new Promise<void>((enter) => this.#waiting.push(enter))
+  /** Settles as `task` does. Rejects with the error of `createError` if too many tasks wait. */
+  async run<T>(task: () => Promise<T>, createError: () => Error): Promise<T> {
+    if (this.#running >= this.#maxConcurrent) {
+      if (this.#queue.length >= this.#maxQueued) throw createError()
+      // A task that ends passes its permit to the next one in the queue, so a new task cannot overtake it.
+      await new Promise<void>((resolve) => this.#queue.push(resolve))
     } else this.#running++
     try {
       return await task()
     } finally {
-      const next = this.#waiting.shift()
+      const next = this.#queue.shift()
       if (next) next()
       else this.#running--
     }

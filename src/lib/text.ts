@@ -1,15 +1,15 @@
-/** Text from outside. */
+/** Text of users. */
 
 /**
- * Text that every store, JSON reader and model sees alike: lone surrogates
- * become U+FFFD. Undefined when it holds U+0000, which databases cut off.
+ * Replace lone surrogates with U+FFFD, so that databases, JSON parsers and models all read the same text. Undefined if
+ * the text contains U+0000, at which databases truncate.
  */
 export function wellFormed(text: string): string | undefined {
   return text.includes('\0') ? undefined : text.toWellFormed()
 }
 
-/** Length in characters as people count them: code points, not UTF-16 units. */
-export function characters(text: string): number {
+/** The number of characters: code points, not UTF-16 code units. */
+export function characterCount(text: string): number {
   let count = 0
   for (const _ of text) count++
   return count

@@ -1,15 +1,16 @@
-/** The admin tools that change something. Spec: "Admin tools", mutation. */
+/** The admin tools that change something. See docs/protocol.md, "Admin tools that change". */
 import { z } from 'zod'
 import { createAgent, deleteAgent, maxAccessList, maxDescriptionLength } from '../grid/agents/agents.ts'
-import { aliasPattern } from '../grid/agents/alias.ts'
+import { maxSkills, setAgentSkills } from '../grid/agents/skills.ts'
 import { createChannel, deleteChannel, maxMembers, setChannelMembers } from '../grid/channels/channels.ts'
 import { maxAttached, setAgentGuardrails } from '../grid/guardrails/guardrails.ts'
-import { maxSkills, setAgentSkills } from '../grid/agents/skills.ts'
+import { aliasPattern } from '../lib/alias.ts'
 import type { AccountStore } from '../store/account.ts'
 import { asAgent, asChannel } from './admin-read-tools.ts'
-import { result, tool, word } from './tool.ts'
+import { identifier, tool } from './tool.ts'
 
-const ref = word.min(1)
+/** An id or a name. */
+const ref = identifier.min(1)
 const description = z.string().max(maxDescriptionLength).optional()
 const skillName = z.string().min(1).max(64)
 const skill = z.union([
@@ -38,7 +39,7 @@ const channelRef = {
   name: ref.optional().describe('Name of the channel, with or without #; give this or id'),
 }
 
-/** The verb checks it and says the rule; clients see it beforehand. */
+/** The pattern is only published: `createAgent` and `createChannel` check it, with an error code of their own. */
 const newName = (about: string) => z.string().meta({ pattern: aliasPattern.source, description: about })
 
 const replaces = { destructiveHint: true, idempotentHint: true }
@@ -48,32 +49,32 @@ const creates = { destructiveHint: false, idempotentHint: false }
 const createAgentTool = tool({
   name: 'admin_create_agent',
   title: 'Create agent',
-  description: 'Create an agent. The answer holds its api_key, which works at once and is never shown again.',
+  description: 'Create an agent. The result has its api_key, which works at once and is not shown again.',
   annotations: creates,
   input: z.strictObject({
     alias: newName('Its address, without @: 3 to 32 of a-z, 0-9 and -, unique on the whole grid'),
     type: z.enum(['mcp', 'a2a', 'human']).optional().describe(
-      'mcp (default): reads its mail here; a2a: a remote agent at remoteUrl; human: a person',
+      'mcp (default): reads its messages here; a2a: a remote agent at remoteUrl; human: a person',
     ),
     visibility: z.enum(['private', 'public']).optional().describe(
-      'private (default): this account alone can find it and write to it; public: other accounts too',
+      'private (default): only agents of this account can find it and write to it; public: other accounts too',
     ),
     accessPolicy: z.enum(['auto_approve', 'allow_list', 'block_list']).optional().describe(
       'Which agents of other accounts may write to a public agent: all (auto_approve, default), those on its list (allow_list), all but those (block_list)',
     ),
-    accessList: z.array(word).max(maxAccessList).optional().describe(
+    accessList: z.array(identifier).max(maxAccessList).optional().describe(
       'Aliases of other accounts that allow_list lets in or block_list keeps out',
     ),
     description,
     remoteUrl: z.string().max(2_000).optional().describe('http or https address; required for type a2a, for it alone'),
     remoteToken: z.string().min(1).max(4_000).optional().describe(
-      'Bearer token that the agent at remoteUrl wants; never shown again',
+      'Bearer token for the agent at remoteUrl; not shown again',
     ),
     skills: z.array(skill).max(maxSkills).optional().describe('What it can do: names, or names with descriptions'),
   }),
   async run(account: AccountStore, { skills, ...input }) {
     const { agent, apiKey } = await createAgent(account, { ...input, skills: skills?.map(asSkill) })
-    return result({ agent: asAgent(agent), agent_id: agent.id, api_key: apiKey })
+    return { text: { agent: asAgent(agent), agent_id: agent.id, api_key: apiKey } }
   },
 })
 
@@ -81,11 +82,11 @@ const deleteAgentTool = tool({
   name: 'admin_delete_agent',
   title: 'Delete agent',
   description:
-    'Delete one agent, by id or by alias. Its keys end at once, it leaves its channels, and mail that waits for it is put aside. What it sent stays readable, and its alias stays reserved for this account.',
+    'Delete one agent, by id or by alias. Its keys are revoked at once, it leaves its channels, and its unread messages are parked. What it sent stays readable, and its alias stays reserved for this account.',
   annotations: deletes,
   input: oneOf(agentRef, 'alias'),
   async run(account: AccountStore, { id, alias }) {
-    return result({ deleted: true, ...await deleteAgent(account, (id ?? alias)!) })
+    return { text: { deleted: true, ...await deleteAgent(account, (id ?? alias)!) } }
   },
 })
 
@@ -93,7 +94,7 @@ const createChannelTool = tool({
   name: 'admin_create_channel',
   title: 'Create channel',
   description:
-    'Create a channel, with its members if they are given. Members can post to it and get what is posted. With an unknown member nothing is created.',
+    'Create a channel, optionally with members. Members can post to it and get what others post. If a member is unknown, nothing is created.',
   annotations: creates,
   input: z.strictObject({
     name: newName('3 to 32 of a-z, 0-9 and -, unique in the account'),
@@ -102,18 +103,18 @@ const createChannelTool = tool({
   }),
   async run(account: AccountStore, input) {
     const { channel } = await createChannel(account, input)
-    return result({ channel: asChannel(channel), channel_id: channel.id })
+    return { text: { channel: asChannel(channel), channel_id: channel.id } }
   },
 })
 
 const deleteChannelTool = tool({
   name: 'admin_delete_channel',
   title: 'Delete channel',
-  description: 'Delete one channel, by id or by name. What was posted stays readable to those who got it.',
+  description: 'Delete one channel, by id or by name. Its posts stay readable for the agents that got them.',
   annotations: deletes,
   input: oneOf(channelRef, 'name'),
   async run(account: AccountStore, { id, name }) {
-    return result({ deleted: true, ...await deleteChannel(account, (id ?? name)!) })
+    return { text: { deleted: true, ...await deleteChannel(account, (id ?? name)!) } }
   },
 })
 
@@ -126,12 +127,12 @@ const setAgentSkillsTool = tool({
   input: oneOf({
     ...agentRef,
     skills: z.array(skill).max(maxSkills).describe(
-      'The whole new list: names, or names with descriptions; empty to take all away',
+      'The whole new list: names, or names with descriptions; empty to remove all',
     ),
   }, 'alias'),
   async run(account: AccountStore, { id, alias, skills }) {
     const set = await setAgentSkills(account, { agent: (id ?? alias)!, skills: skills.map(asSkill) })
-    return result({ agent: asAgent(set.agent), skills: set.skills })
+    return { text: { agent: asAgent(set.agent), skills: set.skills } }
   },
 })
 
@@ -139,32 +140,32 @@ const setAgentGuardrailsTool = tool({
   name: 'admin_set_agent_guardrails',
   title: 'Set guardrails of an agent',
   description:
-    'Replace all guardrails of one agent, given by id or by alias. They must exist in the account (admin_list_guardrails); with an unknown one nothing changes.',
+    'Replace all guardrails of one agent, given by id or by alias. They must exist in the account (admin_list_guardrails); if one is unknown, nothing changes.',
   annotations: replaces,
   input: oneOf({
     ...agentRef,
     guardrails: z.array(guardrail).max(maxAttached).describe(
-      'The whole new list: ids or names, or objects with id or name; empty to take all away',
+      'The whole new list: ids or names, or objects with id or name; empty to remove all',
     ),
   }, 'alias'),
   async run(account: AccountStore, { id, alias, guardrails }) {
-    const set = await setAgentGuardrails(account, { agent: (id ?? alias)!, guardrails: guardrails.map(asChoice) })
-    return result({ agent: asAgent(set.agent), guardrails: set.guardrails })
+    const set = await setAgentGuardrails(account, { agent: (id ?? alias)!, guardrails: guardrails.map(asAttachment) })
+    return { text: { agent: asAgent(set.agent), guardrails: set.guardrails } }
   },
 })
 
 const setChannelMembersTool = tool({
   name: 'admin_set_channel_members',
   title: 'Set members of a channel',
-  description: 'Replace all members of one channel, given by id or by name. With an unknown member nothing changes.',
+  description: 'Replace all members of one channel, given by id or by name. If a member is unknown, nothing changes.',
   annotations: replaces,
   input: oneOf({
     ...channelRef,
-    members: members.describe('The whole new list: agents of the account, each by id or alias; empty to take all out'),
+    members: members.describe('The whole new list: agents of the account, each by id or alias; empty to remove all'),
   }, 'name'),
   async run(account: AccountStore, { id, name, members }) {
     const set = await setChannelMembers(account, { channel: (id ?? name)!, members })
-    return result({ channel: asChannel(set.channel), members: set.members })
+    return { text: { channel: asChannel(set.channel), members: set.members } }
   },
 })
 
@@ -179,8 +180,8 @@ export const adminWriteTools = [
 ]
 
 /**
- * An object that names its subject by `id` or by its other name: exactly one of them. The published schema cannot
- * say so, because clients refuse `oneOf` at the root; descriptions do.
+ * An object that names its subject by exactly one of `id` and `alias` or `name`. Only the descriptions say so, because
+ * clients refuse a published schema with `oneOf` at the root.
  */
 function oneOf<Shape extends z.ZodRawShape>(shape: Shape, other: 'alias' | 'name') {
   return z.strictObject(shape).refine((input) => {
@@ -193,7 +194,7 @@ function asSkill(given: z.output<typeof skill>) {
   return typeof given === 'string' ? { name: given } : given
 }
 
-function asChoice(given: z.output<typeof guardrail>) {
+function asAttachment(given: z.output<typeof guardrail>) {
   if (typeof given === 'string') return { ref: given }
   const { id, name, direction, action } = given
   return { ref: (id ?? name)!, direction, action }

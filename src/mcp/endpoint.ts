@@ -1,129 +1,117 @@
 /**
- * The MCP door: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
+ * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { Bearer } from '../auth/bearer.ts'
-import type { Deps, Log } from '../deps.ts'
+import type { Authenticate } from '../auth/bearer.ts'
+import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import type { Answers } from '../lib/response-headers.ts'
+import type { Lease } from '../grid/messaging/leases.ts'
 import { apiLimits, type BodyLimits, formLimits, parseBody, readText } from '../lib/body.ts'
-import { corsHeaders, preflight } from '../lib/cors.ts'
-import { Departure } from '../lib/event-stream.ts'
-import type { AccountStore } from '../store/account.ts'
+import { CallerConnection } from '../lib/caller-connection.ts'
+import type { Log } from '../lib/log.ts'
+import type { ResponseHeaders } from '../lib/response-headers.ts'
+import type { Handler, RequestContext } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, rpcFrameError } from '../wire.ts'
-import { accountOffer, type Offer, signupOffer } from './toolset.ts'
 import { sdkPath } from './server.ts'
-import { shortcut } from './shortcut.ts'
-import { inboxStream, lateAnswer, waitsLong } from './streams.ts'
-import { sendOut } from './tool.ts'
+import { type RpcAnswer, shortcut, waitsLong } from './shortcut.ts'
+import { inboxStream, lateAnswer } from './streams.ts'
+import { endLease } from './tool.ts'
+import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
 
 const parseError = -32700
 const invalidRequest = -32600
 const internalError = -32603
 
+/** A response, and the lease on the messages in it. */
+interface LeasedResponse {
+  response: Response
+  lease?: Lease
+}
+
 /**
- * The endpoint of agents and admins; `metadataUrl` is where a client learns how to sign in.
- * Spec: "MCP endpoint".
+ * The endpoint of agents and admins. `metadataUrl` is the address of the metadata that tells clients how to sign in.
+ * See docs/protocol.md, "MCP endpoint".
  */
 export function mcpGrid(
-  authenticate: Bearer,
-  answers: Answers,
+  authenticate: Authenticate,
+  responseHeaders: ResponseHeaders,
   { log }: Deps,
   metadataUrl: (request: Request) => string,
-) {
-  const serve = mcpServer(log, answers, apiLimits)
-
-  /** `delivered` tells whether the answer was taken, where the runtime does. */
-  return function mcpGrid(
-    request: Request,
-    requestId: string,
-    delivered?: () => Promise<boolean>,
-  ): Promise<Response> {
-    const departure = new Departure(request, delivered)
-    const authorization = request.headers.get('authorization')
-    const enter = async () => {
+): Handler {
+  return mcpServer(log, responseHeaders, apiLimits, {
+    async authenticate({ request, requestId, answerTaken }) {
+      const authorization = request.headers.get('authorization')
       const account = await authenticate(authorization)
-      return accountOffer(account, requestId, { departure, check: checkOf(authenticate, authorization, account) })
-    }
-    return serve(request, requestId, enter, metadataUrl)
-  }
+      const caller = {
+        connection: new CallerConnection(request, answerTaken),
+        check: () => authenticate(authorization, account),
+      }
+      return accountToolset(account, requestId, caller)
+    },
+    metadataUrl,
+  })
 }
 
-/** Asks again for the same credential in the same account, and keeps nothing else of its request. */
-function checkOf(authenticate: Bearer, authorization: string | null, account: AccountStore) {
-  return () => authenticate(authorization, account)
+/** The endpoint for callers without a key. It neither asks for a credential nor looks at one. */
+export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handler {
+  const limits = { ...apiLimits, maxBytes: formLimits.maxBytes }
+  return mcpServer(store.deps.log, responseHeaders, limits, {
+    authenticate: ({ requestId, clientAddress }) =>
+      Promise.resolve(signupToolset({ store, address: clientAddress }, requestId)),
+  })
 }
 
-/** The endpoint of those who have no key yet: no credential is asked for, and none is looked at. */
-export function mcpSignup(store: Store, answers: Answers) {
-  const serve = mcpServer(store.deps.log, answers, { ...apiLimits, maxBytes: formLimits.maxBytes })
-
-  return function mcpSignup(request: Request, requestId: string, address: string): Promise<Response> {
-    return serve(request, requestId, () => Promise.resolve(signupOffer({ store, address }, requestId)))
-  }
+/** What differs between the endpoints. */
+interface Endpoint {
+  /** The tools of the caller. Fails with `unauthenticated`. */
+  authenticate(context: RequestContext): Promise<Toolset>
+  metadataUrl?(request: Request): string
 }
 
-/** The order of checks: who is calling comes before all that a request says, its method included. */
-function mcpServer(log: Log, answers: Answers, limits: BodyLimits) {
+/** The caller is authenticated before anything else of the request is looked at, its method included. */
+function mcpServer(log: Log, responseHeaders: ResponseHeaders, limits: BodyLimits, endpoint: Endpoint): Handler {
   const sdk = sdkPath(log)
 
-  async function answer(
-    request: Request,
-    requestId: string,
-    message: unknown,
-    offer: Offer,
-    short: ReturnType<typeof shortcut>,
-  ) {
-    if (short) return answers.json(await short, requestId, corsHeaders)
-    return withCors(await sdk(request, message, offer))
-  }
-
-  return async function serve(
-    request: Request,
-    requestId: string,
-    enter: () => Promise<Offer>,
-    metadataUrl?: (request: Request) => string,
-  ): Promise<Response> {
-    if (request.method === 'OPTIONS') return preflight('GET, POST, OPTIONS')
+  return async function mcp(context) {
+    const { request, requestId } = context
     try {
-      const offer = await enter()
-      if (request.method === 'GET') return inboxStream(request, offer)
+      const toolset = await endpoint.authenticate(context)
+      if (request.method === 'GET') return inboxStream(request, toolset)
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
       const message = await readMessage(request, limits)
-      const short = shortcut(request.headers, message, offer)
-      if (short && offer.inbox && waitsLong(message)) return lateAnswer(short, offer.handOuts, offer.inbox.departure)
-      return await handOver(request, offer, () => answer(request, requestId, message, offer, short))
+      const short = shortcut(request.headers, message, toolset)
+      const connection = toolset.inbox?.connection
+      if (short && connection && waitsLong(message)) return lateAnswer(short, connection)
+      const answer = short ? asResponse(await short, requestId) : await sdk(request, message, toolset)
+      return await send(request, connection, answer)
     } catch (error) {
-      const known = asGridError(error, log, requestId)
-      return refusal(known, metadataUrl?.(request))
+      return errorResponse(asGridError(error, log, requestId), endpoint.metadataUrl?.(request))
     }
+  }
+
+  function asResponse({ message, lease }: RpcAnswer, requestId: string): LeasedResponse {
+    return { response: responseHeaders.json(message, requestId), lease }
   }
 }
 
 /**
- * What was handed out is given back when there is no answer or nobody to take it. Before the answer the signal is
- * right on every runtime; afterwards only Node tells, and elsewhere only `since` can help a client that died.
- * Reliability 2.2.3.
+ * End the lease of an answer: ack it if the caller is still connected, otherwise release it. Before the answer is sent
+ * every runtime knows that. Afterwards only Node does; elsewhere a client that died reads again with `since`.
+ * See docs/delivery.md, "Leases".
  */
-async function handOver(
+async function send(
   request: Request,
-  { handOuts, inbox }: Offer,
-  answer: () => Promise<Response>,
+  connection: CallerConnection | undefined,
+  { response, lease }: LeasedResponse,
 ): Promise<Response> {
-  try {
-    const response = await answer()
-    if (handOuts.length === 0) return response
-    // A local commit takes no turn of the event loop, and a closed connection shows only in one.
-    await setImmediate()
-    if (request.signal.aborted) await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
-    else sendOut(handOuts, inbox?.departure)
-    return response
-  } catch (error) {
-    await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
-    throw error
-  }
+  if (!lease) return response
+  // A local commit takes no turn of the event loop, and a closed connection shows only after one.
+  await setImmediate()
+  if (request.signal.aborted) await lease.release()
+  else endLease(lease, connection)
+  return response
 }
 
 /** One JSON-RPC message; the SDK would take an array of one. */
@@ -135,23 +123,18 @@ async function readMessage(request: Request, limits: BodyLimits): Promise<unknow
   return message
 }
 
-/** Nothing was understood, so the answer has no id. @see RFC 6750 §3, RFC 9728 §5.1 */
-function refusal(error: GridError, metadataUrl: string | undefined): Response {
-  const headers: Record<string, string> = { ...corsHeaders }
+/** The response to a request that is refused before its id is known. @see RFC 6750 §3, RFC 9728 §5.1 */
+function errorResponse(error: GridError, metadataUrl: string | undefined): Response {
+  const headers: Record<string, string> = {}
   if (error.kind === 'unauthenticated' && metadataUrl !== undefined) {
     const refused = error.details.credential === 'refused' ? 'error="invalid_token", ' : ''
     headers['WWW-Authenticate'] = `Bearer ${refused}resource_metadata="${metadataUrl}"`
   }
   if (error.kind === 'method_not_allowed') headers.Allow = 'POST'
-  return rpcFrameError(error, frameCode(error), headers)
+  return rpcFrameError(error, errorCode(error), headers)
 }
 
-function frameCode(error: GridError): number {
+function errorCode(error: GridError): number {
   if (error.code === 'malformed_json') return parseError
   return error.kind === 'internal' || error.kind === 'unavailable' ? internalError : invalidRequest
-}
-
-function withCors(response: Response): Response {
-  for (const [name, value] of Object.entries(corsHeaders)) response.headers.set(name, value)
-  return response
 }

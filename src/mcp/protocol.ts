@@ -1,7 +1,7 @@
-/** What both paths of the MCP door must say alike: revisions, our name, how long lists may be kept. */
+/** What both paths of the MCP endpoint say alike: revisions, server info and cache lifetimes. */
 import { version } from '../lib/version.ts'
 
-/** Revisions that open with `initialize`, newest first: the first answers a request for an unknown one. */
+/** Revisions that open with `initialize`, newest first. A request for an unknown one is answered with the first. */
 export const legacyRevisions = ['2025-11-25', '2025-06-18', '2025-03-26']
 
 /** Revisions that carry their version, capabilities and client in every request. */
@@ -14,5 +14,5 @@ export const serverInfo = { name: 'agent-grid', version }
 
 /** Lists depend on the credential and change with a deployment only. */
 export const listCache = { ttlMs: 60_000, cacheScope: 'private' } as const
-/** A resource is as old as its last change. */
+/** Resources may change at any time. */
 export const resourceCache = { ttlMs: 0, cacheScope: 'private' } as const

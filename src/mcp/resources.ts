@@ -1,8 +1,8 @@
-/** Resources of an agent: the lists of its tools under an address of their own, and how much mail waits. MCP 2026-07-28, "Resources". */
-import type { Log } from '../deps.ts'
+/** The resources of an agent: what `list_agents` and `list_channels` return, and the number of unread messages. MCP 2026-07-28, "Resources". */
+import { callingAgent } from '../auth/actor.ts'
+import type { Log } from '../lib/log.ts'
 import type { AccountStore } from '../store/account.ts'
 import { asGridError } from '../wire.ts'
-import { callingAgent } from '../auth/actor.ts'
 import { listAgentsTool, listChannelsTool } from './agent-tools.ts'
 
 /** An entry of `resources/list`. */
@@ -13,22 +13,22 @@ export interface ListedResource {
   mimeType: 'application/json'
 }
 
-/** The resource that changes when mail comes, and the only one that can be subscribed to. */
+/** Changes when a message arrives. The only resource that clients can subscribe to. */
 export const inboxUri = 'grid://inbox'
 
 const sources = new Map<string, (account: AccountStore) => Promise<unknown>>([
   ['grid://agents', async (account) => (await listAgentsTool.run(account, {}, { maxWaitSeconds: 0 })).text],
   ['grid://channels', async (account) => (await listChannelsTool.run(account, {}, { maxWaitSeconds: 0 })).text],
-  [inboxUri, async (account) => ({ unread: await account.read.mailbox.unread(callingAgent(account.actor).agentId) })],
+  [inboxUri, async (account) => ({ unread: await account.read.inbox.unread(callingAgent(account.actor).agentId) })],
 ])
 
 export const listedResources: readonly ListedResource[] = [
   { uri: 'grid://agents', name: 'agents', description: 'Agents you can write to.', mimeType: 'application/json' },
   { uri: 'grid://channels', name: 'channels', description: 'Channels you are in.', mimeType: 'application/json' },
-  { uri: inboxUri, name: 'inbox', description: 'How much mail waits for you.', mimeType: 'application/json' },
+  { uri: inboxUri, name: 'inbox', description: 'How many unread messages you have.', mimeType: 'application/json' },
 ]
 
-/** The JSON of a resource, which hands out no mail; undefined when there is no such resource. Fails with a `GridError`. */
+/** The JSON of a resource, which leases nothing; undefined when there is no such resource. Fails with a `GridError`. */
 export function readResource(
   account: AccountStore,
   uri: string,

@@ -1,6 +1,6 @@
 /**
- * The SDK's part of the MCP door: everything the shortcut declines, in both eras.
- * A `Server` and transport of its own for each request: a shared one would send answers to the wrong client.
+ * The SDK's part of the MCP endpoint: everything that the shortcut declines, in both eras. Each request has a `Server` and
+ * a transport of its own, since a shared one would send answers to the wrong client.
  */
 import {
   createMcpHandler,
@@ -12,71 +12,103 @@ import {
   type ServerEvent,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import type { Log } from '../deps.ts'
-import type { Signal } from '../grid/messaging/waiting.ts'
-import { heartbeatMs, type Inbox, type Offer } from './toolset.ts'
-import { inboxUri } from './resources.ts'
+import type { Lease } from '../grid/messaging/leases.ts'
+import type { InboxEvent } from '../grid/messaging/watch-inbox.ts'
+import type { Log } from '../lib/log.ts'
 import { legacyRevisions, listCache, modernRevisions, resourceCache, serverInfo } from './protocol.ts'
+import { inboxUri } from './resources.ts'
+import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
 
-/** Answers a parsed message from what the caller is offered. */
-export type SdkPath = (request: Request, message: unknown, offer: Offer) => Promise<Response>
+/** Answers a parsed message from the toolset of its caller, with the lease on the messages in the answer. */
+export type SdkPath = (
+  request: Request,
+  message: unknown,
+  toolset: Toolset,
+) => Promise<{ response: Response; lease?: Lease }>
 
-/** A parsed message and, in the place of a token, what its caller is offered. */
+/** One message on its way through the SDK. A message is one call at most, so it has one lease at most. */
+interface Exchange {
+  toolset: Toolset
+  lease?: Lease
+}
+
+/** A parsed message. Where the SDK has a place for the token, it carries the exchange. */
 interface Handoff {
-  authInfo: { token: string; clientId: string; scopes: string[]; extra: { offer: Offer } }
+  authInfo: { token: string; clientId: string; scopes: string[]; extra: { exchange: Exchange } }
   parsedBody: unknown
 }
 
-/** Make the path. What the SDK refuses is the client's fault and logged as detail only. */
+/** Make the path. What the SDK refuses is the client's fault, so it is logged for debugging only. */
 export function sdkPath(log: Log): SdkPath {
   const onerror = (error: Error) => log.debug('MCP', { error })
-  const modern = createMcpHandler(({ authInfo }) => serverFor(authInfo!.extra!.offer as Offer, modernRevisions), {
-    legacy: 'reject',
-    // Who may listen gets a handler of its own, and everybody else a refusal instead of a silent stream.
-    maxSubscriptions: 0,
-    onerror,
-  })
+  const modern = createMcpHandler(
+    ({ authInfo }) => serverFor(authInfo!.extra!.exchange as Exchange, modernRevisions),
+    {
+      legacy: 'reject',
+      // A caller that may listen gets a handler of its own. All others get a refusal instead of a silent stream.
+      maxSubscriptions: 0,
+      onerror,
+    },
+  )
 
-  return async function answer(request, message, offer) {
+  return async function answer(request, message, toolset) {
     // The body has been read, and the token goes no further.
     const headers = new Headers(request.headers)
     headers.delete('authorization')
     const bare = new Request(request.url, { method: 'POST', headers, signal: request.signal })
+    const exchange: Exchange = { toolset }
     const handoff: Handoff = {
-      authInfo: { token: '', clientId: '', scopes: [], extra: { offer } },
+      authInfo: { token: '', clientId: '', scopes: [], extra: { exchange } },
       parsedBody: message,
     }
-    if (await isLegacyRequest(bare, message)) return await answerLegacy(bare, handoff)
-    const signals = isListen(message) ? offer.inbox?.listen() : undefined
-    return signals ? await listen(bare, handoff, offer.inbox!, signals) : await modern.fetch(bare, handoff)
+    try {
+      return { response: await respond(bare, handoff, exchange), lease: exchange.lease }
+    } catch (error) {
+      await exchange.lease?.release()
+      throw error
+    }
+  }
+
+  async function respond(bare: Request, handoff: Handoff, exchange: Exchange): Promise<Response> {
+    const { parsedBody } = handoff
+    if (await isLegacyRequest(bare, parsedBody)) return await answerLegacy(bare, handoff, exchange)
+    const { inbox } = exchange.toolset
+    const events = isListen(parsedBody) ? inbox?.watch() : undefined
+    return events ? await listen(bare, handoff, exchange, inbox!, events) : await modern.fetch(bare, handoff)
   }
 
   /**
    * A handler for this one request: the SDK matches events to streams by URI alone, and the inbox has
    * the same one for every agent.
    */
-  async function listen(bare: Request, handoff: Handoff, { departure }: Inbox, signals: AsyncGenerator<Signal>) {
+  async function listen(
+    bare: Request,
+    handoff: Handoff,
+    exchange: Exchange,
+    { connection }: WatchableInbox,
+    events: AsyncGenerator<InboxEvent>,
+  ) {
     const bus = {
       publish() {},
       subscribe(tell: (event: ServerEvent) => void) {
-        speak(tell)
-        return () => departure.leave()
+        forward(tell)
+        return () => connection.close()
       },
     }
-    const factory = () => serverFor(handoff.authInfo.extra.offer, modernRevisions)
+    const factory = () => serverFor(exchange, modernRevisions)
     const handler = createMcpHandler(factory, { legacy: 'reject', bus, keepAliveMs: heartbeatMs, onerror })
-    async function speak(tell: (event: ServerEvent) => void) {
-      for await (const signal of signals) {
-        if (signal === 'mail') tell({ kind: 'resource_updated', uri: inboxUri })
+    async function forward(tell: (event: ServerEvent) => void) {
+      for await (const event of events) {
+        if (event === 'unread') tell({ kind: 'resource_updated', uri: inboxUri })
       }
-      // Says goodbye with the final answer of the request.
+      // Sends the final answer of the request.
       await handler.close()
     }
     return await handler.fetch(bare, { ...handoff, parsedBody: onlyInbox(handoff.parsedBody) })
   }
 
-  async function answerLegacy(bare: Request, handoff: Handoff) {
-    const server = serverFor(handoff.authInfo.extra.offer, legacyRevisions)
+  async function answerLegacy(bare: Request, handoff: Handoff, exchange: Exchange) {
+    const server = serverFor(exchange, legacyRevisions)
     server.onerror = onerror
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: undefined,
@@ -91,8 +123,8 @@ export function sdkPath(log: Log): SdkPath {
   }
 }
 
-function serverFor(offer: Offer, supportedProtocolVersions: string[]): Server {
-  const { instructions, tools, resources } = offer
+function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Server {
+  const { instructions, tools, resources, call } = exchange.toolset
   const server = new Server(serverInfo, {
     instructions,
     supportedProtocolVersions,
@@ -107,9 +139,10 @@ function serverFor(offer: Offer, supportedProtocolVersions: string[]): Server {
   })
   server.setRequestHandler('tools/list', () => ({ tools: [...tools] }))
   server.setRequestHandler('tools/call', async ({ params }) => {
-    const result = offer.call(params.name, params.arguments)
-    if (!result) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
-    return { ...(await result) }
+    const outcome = await call(params.name, params.arguments)
+    if (!outcome) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
+    exchange.lease = outcome.lease
+    return { ...outcome.result }
   })
   if (resources) {
     server.setRequestHandler('resources/list', () => ({ resources: [...resources.listed] }))
@@ -119,7 +152,7 @@ function serverFor(offer: Offer, supportedProtocolVersions: string[]): Server {
       if (!text) throw new ResourceNotFoundError(uri)
       return { contents: [{ uri, mimeType: 'application/json', text: await text }] }
     })
-    // Nothing is kept of it: every open stream of the agent tells of its inbox.
+    // Nothing is stored: every open stream of the agent tells of its inbox.
     for (const method of ['resources/subscribe', 'resources/unsubscribe'] as const) {
       server.setRequestHandler(method, ({ params: { uri } }) => {
         if (uri !== inboxUri) throw new ResourceNotFoundError(uri)

@@ -1,11 +1,12 @@
 /**
- * The short path of the MCP door: `tools/call` and `tools/list` of exact shape, in both eras, without the
- * SDK's machinery. It declines whatever it does not know, and then the SDK answers; a test proves that
- * both answer alike. MCP 2025-03-26 to 2026-07-28.
+ * The short path of the MCP endpoint: `tools/call` and `tools/list` of exact shape, in both eras, without the SDK. It
+ * declines every other message, and then the SDK answers. A test proves that both answer alike.
+ * MCP 2025-03-26 to 2026-07-28.
  */
-import { maxWaitSeconds } from '../grid/messaging/waiting.ts'
-import type { Offer } from './toolset.ts'
+import type { Lease } from '../grid/messaging/leases.ts'
+import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
 import { legacyRevisions, listCache, metaPrefix, modernRevisions, serverInfo } from './protocol.ts'
+import { maxSilentSeconds, type Toolset } from './toolset.ts'
 
 type Json = Record<string, unknown>
 
@@ -35,19 +36,40 @@ interface PlainParams {
   _meta?: Json
 }
 
-/** The JSON-RPC answer, or undefined when the request is not of the exact shape or names no tool of the caller. */
-export function shortcut(headers: Headers, message: unknown, offer: Offer): Promise<Json> | undefined {
+/** A JSON-RPC answer, and the lease on the messages in it. */
+export interface RpcAnswer {
+  message: Json
+  lease?: Lease
+}
+
+/** The answer, or undefined when the request is not of the exact shape or names no tool of the caller. */
+export function shortcut(headers: Headers, message: unknown, toolset: Toolset): Promise<RpcAnswer> | undefined {
   if (!takesJson(headers) || !isPlainRequest(message)) return undefined
   const { id, method, params = {} } = message
   if (!isPlainParams(params, method)) return undefined
   const era = eraOf(headers, method, params)
   if (era === undefined) return undefined
 
-  const answer = (result: object) => {
-    return { jsonrpc: '2.0', id, result: era === 'modern' ? { ...result, ...modernResult } : result }
+  const answer = (result: object, lease?: Lease): RpcAnswer => {
+    return {
+      message: { jsonrpc: '2.0', id, result: era === 'modern' ? { ...result, ...modernResult } : result },
+      lease,
+    }
   }
-  if (method === 'tools/call') return offer.call(params.name, params.arguments, maxWaitSeconds)?.then(answer)
-  return Promise.resolve(answer(era === 'modern' ? { tools: offer.tools, ...listCache } : { tools: offer.tools }))
+  if (method === 'tools/call') {
+    return toolset.call(params.name, params.arguments, maxWaitSeconds)?.then(({ result, lease }) =>
+      answer(result, lease)
+    )
+  }
+  return Promise.resolve(answer(era === 'modern' ? { tools: toolset.tools, ...listCache } : { tools: toolset.tools }))
+}
+
+/** Whether a message asks for a longer wait than an answer in one piece may take. */
+export function waitsLong(message: unknown): boolean {
+  const { params } = message as { params?: { name?: unknown; arguments?: { wait_seconds?: unknown } } }
+  const seconds = params?.arguments?.wait_seconds
+  return params?.name === 'read_messages' && typeof seconds === 'number' &&
+    seconds > maxSilentSeconds && seconds <= maxWaitSeconds
 }
 
 /** With the members of a JSON-RPC request and no others. */

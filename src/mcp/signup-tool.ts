@@ -1,13 +1,13 @@
-/** Signup for agents that speak MCP and have no key yet. Spec: "Signup". */
+/** Signup over MCP, for agents that have no key yet. See docs/protocol.md, "Signup over MCP". */
 import { signUp } from '../grid/accounts/signup.ts'
+import { signupInput } from '../lib/input.ts'
 import type { Store } from '../store/store.ts'
-import { signupInput } from '../wire.ts'
-import { result, tool } from './tool.ts'
+import { tool } from './tool.ts'
 
-/** Somebody without an account, known by an address alone. */
+/** A caller without a credential. */
 export interface SignupCaller {
   store: Store
-  /** The client's, as the limits count it. */
+  /** The client address that the signup limit counts. */
   address: string
 }
 
@@ -17,6 +17,6 @@ export const signupTool = tool({
   annotations: { destructiveHint: false },
   input: signupInput,
   async run({ store, address }: SignupCaller, input) {
-    return result({ ...(await signUp(store, { ...input, ownerEmail: input.owner_email }, address)) })
+    return { text: { ...(await signUp(store, { ...input, ownerEmail: input.owner_email }, address)) } }
   },
 })

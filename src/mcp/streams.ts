@@ -1,14 +1,15 @@
 /**
- * Event streams of the MCP door besides the SDK's: the legacy GET stream, and answers that come so late that the
- * connection must be kept alive. MCP 2025-11-25, "Streamable HTTP".
+ * Event streams of the MCP endpoint besides the SDK's: the GET stream of the older revisions, and answers that take so
+ * long that the connection must be kept alive. MCP 2025-11-25, "Streamable HTTP".
  */
 import { GridError } from '../errors.ts'
-import { maxWaitSeconds, type Signal } from '../grid/messaging/waiting.ts'
-import { corsHeaders } from '../lib/cors.ts'
-import { type Departure, event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
-import { heartbeatMs, maxSilentSeconds, type Offer } from './toolset.ts'
+import type { InboxEvent } from '../grid/messaging/watch-inbox.ts'
+import type { CallerConnection } from '../lib/caller-connection.ts'
+import { event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
 import { inboxUri } from './resources.ts'
-import { sendOut } from './tool.ts'
+import type { RpcAnswer } from './shortcut.ts'
+import { endLease } from './tool.ts'
+import { heartbeatMs, type Toolset } from './toolset.ts'
 
 const inboxUpdated = event(
   JSON.stringify({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: inboxUri } }),
@@ -16,13 +17,15 @@ const inboxUpdated = event(
 )
 
 /**
- * Tells a legacy client that its inbox changed, whether or not it subscribed: there are no sessions to remember it.
- * Fails with `method_not_allowed`, also when the credential has its streams: a client whose stream was closed
+ * Tells a client of an older revision that its inbox changed. Every such stream does: without sessions the grid cannot
+ * know whether the client subscribed.
+ *
+ * Fails with `method_not_allowed`, also when the credential has all its streams: a client whose stream was closed
  * instead would open it again every second.
  */
-export function inboxStream({ headers }: Request, { inbox }: Offer): Response {
-  const signals = headers.get('accept')?.includes('text/event-stream') ? inbox?.listen() : undefined
-  if (!inbox || !signals) {
+export function inboxStream({ headers }: Request, { inbox }: Toolset): Response {
+  const events = headers.get('accept')?.includes('text/event-stream') ? inbox?.watch() : undefined
+  if (!inbox || !events) {
     throw new GridError(
       'method_not_allowed',
       inbox
@@ -30,50 +33,36 @@ export function inboxStream({ headers }: Request, { inbox }: Offer): Response {
         : 'Send MCP messages with POST; there is no event stream here.',
     )
   }
-  return eventStream(inboxFrames(signals), inbox.departure, corsHeaders)
+  return eventStream(inboxFrames(events), inbox.connection)
 }
 
-async function* inboxFrames(signals: AsyncGenerator<Signal>): AsyncGenerator<string> {
+async function* inboxFrames(events: AsyncGenerator<InboxEvent>): AsyncGenerator<string> {
   let opening = retryHint + heartbeat
-  for await (const signal of signals) {
-    yield opening + (signal === 'mail' ? inboxUpdated : heartbeat)
+  for await (const inboxEvent of events) {
+    yield opening + (inboxEvent === 'unread' ? inboxUpdated : heartbeat)
     opening = ''
   }
 }
 
-/** Whether a message asks for a longer wait than an answer in one piece may take. */
-export function waitsLong(message: unknown): boolean {
-  const { params } = message as { params?: { name?: unknown; arguments?: { wait_seconds?: unknown } } }
-  const seconds = params?.arguments?.wait_seconds
-  return params?.name === 'read_messages' && typeof seconds === 'number' &&
-    seconds > maxSilentSeconds && seconds <= maxWaitSeconds
+/** The answer as the only event of a stream, with heartbeats until it comes. */
+export function lateAnswer(answer: Promise<RpcAnswer>, connection: CallerConnection): Response {
+  return eventStream(lateFrames(answer, connection), connection)
 }
 
-/** An answer as the only event of a stream that shows life until it comes. */
-export function lateAnswer(answer: Promise<object>, handOuts: Offer['handOuts'], departure: Departure): Response {
-  return eventStream(lateFrames(answer, handOuts, departure), departure, corsHeaders)
-}
-
-async function* lateFrames(
-  answer: Promise<object>,
-  handOuts: Offer['handOuts'],
-  departure: Departure,
-): AsyncGenerator<string> {
-  let isOnItsWay = false
+async function* lateFrames(answer: Promise<RpcAnswer>, connection: CallerConnection): AsyncGenerator<string> {
+  let isSent = false
   try {
     yield heartbeat
     while (!await comesWithin(heartbeatMs, answer)) yield heartbeat
-    const message = event(JSON.stringify(await answer), 'message')
-    if (departure.signal.aborted) return
-    sendOut(handOuts, departure)
-    isOnItsWay = true
-    yield message
+    const { message, lease } = await answer
+    const frame = event(JSON.stringify(message), 'message')
+    if (connection.signal.aborted) return
+    if (lease) endLease(lease, connection)
+    isSent = true
+    yield frame
   } finally {
-    // Handed out to somebody who has left, perhaps before the last heartbeat was taken.
-    if (!isOnItsWay) {
-      await answer
-      await Promise.all(handOuts.map((handOut) => handOut.giveBack()))
-    }
+    // The caller has left, perhaps before it took the last heartbeat.
+    if (!isSent) await (await answer).lease?.release()
   }
 }
 

@@ -1,93 +1,104 @@
-/** The request of a client to be let in, checked in an order that never sends a person where nobody registered. */
+/** Authorization requests: parsing and validation, in an order that never redirects to an unregistered address. */
 import { GridError } from '../errors.ts'
+import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import { oauthCode } from '../wire.ts'
 import type { Client, Clients } from './clients.ts'
-import { parameter, refuseRepeats } from './form.ts'
+import { parameter, rejectRepeatedParameters } from './form.ts'
 import { isCodeChallenge } from './pkce.ts'
 import { isAllowedRedirect, isSameRedirect, withParameters } from './redirect-uri.ts'
 
-/** Longest query: what comes with it is kept. */
-const maxQuery = 8_000
+/** The query is stored with the request, so its length is limited. */
+const maxQueryLength = 8_000
 
-export type Scope = 'admin' | 'agent:use'
-
-/** Where an answer goes, once it is known to be the client's own address. */
-export interface Target {
+/** A known client and one of its registered redirect URIs: from here on, errors may go to the client. */
+export interface ClientRedirect {
   client: Client
   redirectUri: string
   state: string | undefined
 }
 
-export interface Wish {
+/** A valid authorization request. */
+export interface AuthorizationRequest extends ClientRedirect {
   codeChallenge: string
-  /** One of the audience, in our spelling. */
+  /** One of our resource URLs, normalized. */
   resource: string
-  /** The named ones that we have; both when none was named. */
-  scopes: Scope[]
+  /** The requested scopes that exist; both scopes if the client requested none of them. */
+  scopes: OAuthScope[]
 }
 
 export interface AuthorizeRules {
   clients: Clients
   /** `OAUTH_REDIRECT_ALLOW`. */
   redirectAllow: readonly string[]
-  /** The URL of ours that a `resource` means; the default for undefined. Fails with `invalid_target`. */
-  resourceOf(asked: string | undefined): string
+  /** Our resource URL that a `resource` parameter names; the default for undefined. Fails with `invalid_target`. */
+  resourceOf(requested: string | undefined): string
 }
 
 /**
- * The part whose faults are shown to the person, because nobody else may be told.
- * Fails with `invalid_request` or `invalid_client`. mcp.md, section 8.4.
+ * Check the client and its redirect URI. Errors of this step are shown to the user, because the redirect URI is not
+ * trusted yet. Fails with `invalid_request` or `invalid_client`. See docs/protocol.md, "Authorization endpoint".
  */
-export async function readTarget(query: URLSearchParams, { clients, redirectAllow }: AuthorizeRules): Promise<Target> {
-  if (query.toString().length > maxQuery) throw new GridError('invalid_request', 'The address is too long.')
-  refuseRepeats(query)
+export async function readClientRedirect(
+  query: URLSearchParams,
+  { clients, redirectAllow }: AuthorizeRules,
+): Promise<ClientRedirect> {
+  if (query.toString().length > maxQueryLength) throw new GridError('invalid_request', 'The address is too long.')
+  rejectRepeatedParameters(query)
   const id = parameter(query, 'client_id')
   const client = id === undefined ? undefined : await clients.find(id, 'authorize')
   if (!client) {
-    throw new GridError('invalid_client', 'This client is not known here, or its document could not be read.')
+    throw new GridError('invalid_client', 'This client is unknown, or its metadata document could not be read.')
   }
   const redirectUri = parameter(query, 'redirect_uri')
   const isRegistered = redirectUri !== undefined &&
     client.redirectUris.some((registered) => isSameRedirect(registered, redirectUri)) &&
     isAllowedRedirect(redirectUri, redirectAllow)
   if (!isRegistered) {
-    throw new GridError('invalid_request', 'The address to return to is not one that this client registered.')
+    throw new GridError('invalid_request', 'This client has not registered the redirect URI of the request.')
   }
   return { client, redirectUri, state: parameter(query, 'state') }
 }
 
 /**
- * The part whose faults the client is told.
+ * Check the rest of the request. Errors of this step go to the client, by redirect.
  * Fails with `unsupported_response_type`, `invalid_request` or `invalid_target`.
  */
-export function readWish(query: URLSearchParams, { resourceOf }: AuthorizeRules): Wish {
+export function readAuthorizationRequest(
+  query: URLSearchParams,
+  redirect: ClientRedirect,
+  { resourceOf }: AuthorizeRules,
+): AuthorizationRequest {
   if (parameter(query, 'response_type') !== 'code') {
     throw new GridError('unsupported_response_type', 'response_type must be code.')
   }
   const codeChallenge = parameter(query, 'code_challenge') ?? ''
   if (parameter(query, 'code_challenge_method') !== 'S256' || !isCodeChallenge(codeChallenge)) {
-    throw new GridError('invalid_request', 'PKCE is needed: code_challenge with code_challenge_method S256.')
+    throw new GridError('invalid_request', 'PKCE is required: code_challenge with code_challenge_method S256.')
   }
-  const asked = query.getAll('resource').filter(Boolean)
-  const [resource] = asked.length === 0 ? [resourceOf(undefined)] : asked.map(resourceOf)
-  return { codeChallenge, resource, scopes: readScopes(parameter(query, 'scope')) }
+  const requested = query.getAll('resource').filter(Boolean)
+  const [resource] = requested.length === 0 ? [resourceOf(undefined)] : requested.map(resourceOf)
+  return { ...redirect, codeChallenge, resource, scopes: readScopes(parameter(query, 'scope')) }
 }
 
-/** Unknown scopes are ignored, and naming none means any. */
-export function readScopes(text: string | undefined): Scope[] {
-  const named = (text ?? '').split(' ')
-  const known = (['admin', 'agent:use'] as const).filter((scope) => named.includes(scope))
+/** Parse a `scope` parameter. Unknown scopes are ignored; without a known one, all scopes are requested. */
+export function readScopes(text: string | undefined): OAuthScope[] {
+  const requested = (text ?? '').split(' ')
+  const known = (['admin', 'agent:use'] as const).filter((scope) => requested.includes(scope))
   return known.length === 0 ? ['admin', 'agent:use'] : known
 }
 
-/** The answer of a refusal, by redirect. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
-export function refusedRedirect({ redirectUri, state }: Omit<Target, 'client'>, error: GridError, iss: string) {
+/** The redirect that reports an error to the client. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
+export function errorRedirect(
+  { redirectUri, state }: Omit<ClientRedirect, 'client'>,
+  error: GridError,
+  iss: string,
+): Response {
   return seeOther(
     withParameters(redirectUri, { error: oauthCode(error), error_description: error.message, state, iss }),
   )
 }
 
-/** 303, so that whatever was sent is not sent on. */
+/** 303, so that browsers do not send the form again to the new address. */
 export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { Location: location } })
 }

@@ -1,32 +1,29 @@
 /**
- * `GET /oauth/authorize`: the account picker. OAuth 2.1 §4.1.1, RFC 7636, RFC 8707, RFC 9207.
- * The order of checks is that of mcp.md, section 8.4.
+ * `GET /oauth/authorize`: the authorization endpoint, which shows the consent page.
+ * The order of checks is specified in docs/protocol.md, "Authorization endpoint".
+ * @see OAuth 2.1 §4.1.1, RFC 7636, RFC 8707, RFC 9207
  */
-import { hashSecret, mintLinkToken } from '../auth/secrets.ts'
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
-import { minute } from '../lib/time.ts'
+import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError } from '../wire.ts'
+import { type AccountPicker, loadAccountPicker } from './account-picker.ts'
+import { authorizationErrorPage } from './authorization-error-page.tsx'
 import {
+  type AuthorizationRequest,
   type AuthorizeRules,
-  readTarget,
-  readWish,
-  refusedRedirect,
+  errorRedirect,
+  readAuthorizationRequest,
+  readClientRedirect,
   seeOther,
-  type Target,
-  type Wish,
 } from './authorize-request.ts'
 import { isDocumentUrl } from './client-document.ts'
 import { consentCookieName, setConsentCookie, surplusConsentCookies } from './consent-cookie.ts'
 import { consentPage } from './consent-page.tsx'
-import { type Choice, type Picker, pickerOf } from './picker.ts'
-import { refusalPage } from './refusal-page.tsx'
+import { type ConsentChoices, savePendingRequest } from './pending-request.ts'
 
-/** How long a page waits for its answer. */
-const requestMs = 10 * minute
-
-/** What the authorization endpoint works with. */
+/** Dependencies of the authorization endpoint. */
 export interface AuthorizeParts extends AuthorizeRules {
   store: Store
   sessions: Sessions
@@ -34,71 +31,63 @@ export interface AuthorizeParts extends AuthorizeRules {
   issuer: string
 }
 
-/** What is kept of a page: nothing else can be chosen on it. */
-export interface Shown {
-  entries: Choice[]
-  /** Ids of the accounts where a new agent can be made. */
-  makeIn: string[]
-  /** The query to come back with. */
-  query: string
-}
-
-/** Parameters of the page itself, beside those of the client. */
+/** Query parameters of the consent page itself, in addition to those of the client. */
 export const searchParameter = 'find'
 export const chosenParameter = 'chosen'
 
-/** The picker, a page that says why not, or a redirect with the reason. */
-export function authorizePage(parts: AuthorizeParts): (request: Request, requestId: string) => Promise<Response> {
-  return async function authorize(request, requestId) {
+/** Answers with the consent page, an error page, or a redirect that reports an error to the client. */
+export function authorizePage(parts: AuthorizeParts): Handler {
+  return async function authorizePage({ request, requestId }) {
     try {
-      return await answerTo(parts, request)
+      return await authorize(parts, request)
     } catch (error) {
       const known = asGridError(error, parts.store.deps.log, requestId)
-      return await refusalPage(known, known.code === 'invalid_client' ? 400 : undefined)
+      return await authorizationErrorPage(known, known.code === 'invalid_client' ? 400 : undefined)
     }
   }
 }
 
-async function answerTo(parts: AuthorizeParts, request: Request): Promise<Response> {
+async function authorize(parts: AuthorizeParts, request: Request): Promise<Response> {
   const { pathname, searchParams: query, search } = new URL(request.url)
   const visitor = await parts.sessions.visitor(request)
   const signInFirst = () => seeOther(`/sign-in?next=${encodeURIComponent(pathname + search)}`)
-  // Strangers cannot make the grid call other hosts.
+  // Anonymous callers cannot make the grid fetch a client document.
   if (!visitor && isDocumentUrl(query.get('client_id') ?? '')) return signInFirst()
 
-  const target = await readTarget(query, parts)
-  // Anybody can register a client: without this, a link to us would lead whoever follows it to any address.
+  const redirect = await readClientRedirect(query, parts)
+  // Anyone can register a client. Without this check, a link to us could redirect its reader to any address.
   // @see RFC 9700 §4.11.2
   if (!visitor) return signInFirst()
-  let wish: Wish
+  let authorization: AuthorizationRequest
   try {
-    wish = readWish(query, parts)
+    authorization = readAuthorizationRequest(query, redirect, parts)
   } catch (error) {
     if (!(error instanceof GridError)) throw error
-    return refusedRedirect(target, error, parts.issuer)
+    return errorRedirect(redirect, error, parts.issuer)
   }
-  return await showPicker(parts, request, query, { target, wish, visitor })
+  return await showConsentPage(parts, request, query, authorization, visitor)
 }
 
-async function showPicker(
+async function showConsentPage(
   { store, issuer }: AuthorizeParts,
   request: Request,
   query: URLSearchParams,
-  { target, wish, visitor }: { target: Target; wish: Wish; visitor: Visitor },
+  authorization: AuthorizationRequest,
+  visitor: Visitor,
 ): Promise<Response> {
-  const { user } = visitor
-  const picker = await pickerOf(store, user.id, wish.scopes, query.get(searchParameter) ?? '')
-  const handle = await keepRequest(store, { target, wish, visitor }, shownOf(picker, query))
+  const { client, redirectUri, scopes } = authorization
+  const picker = await loadAccountPicker(store, visitor.user.id, scopes, query.get(searchParameter) ?? '')
+  const handle = await savePendingRequest(store, authorization, visitor, choicesOf(picker, query))
 
   const response = await consentPage({
-    client: { name: target.client.name, domain: target.client.domain },
-    redirectUri: target.redirectUri,
-    person: user.email,
+    client: { name: client.name, domain: client.domain },
+    redirectUri,
+    userEmail: visitor.user.email,
     csrf: visitor.csrf,
     handle: handle.token,
     picker,
     chosen: query.get(chosenParameter) ?? undefined,
-    fields: ownParameters(query),
+    searchFields: clientParameters(query),
   })
   const isSecure = issuer.startsWith('https:')
   for (const name of surplusConsentCookies(request, isSecure)) {
@@ -109,41 +98,16 @@ async function showPicker(
   return response
 }
 
-/** Keep the request under a handle that only this page's form has, with the cookie that only its browser has. */
-async function keepRequest(
-  { global, write, deps }: Store,
-  { target, wish, visitor }: { target: Target; wish: Wish; visitor: Visitor },
-  shown: Shown,
-): Promise<{ token: string; hash: string; cookie: string }> {
-  const handle = await mintLinkToken()
-  const cookie = await mintLinkToken()
-  await write(global.oauth.requests.add({
-    handleHash: handle.hash,
-    cookieHash: cookie.hash,
-    sessionId: await hashSecret(visitor.sessionId),
-    userId: visitor.user.id,
-    clientId: target.client.id,
-    clientName: target.client.name,
-    redirectUri: target.redirectUri,
-    state: target.state ?? null,
-    codeChallenge: wish.codeChallenge,
-    resource: wish.resource,
-    choices: JSON.stringify(shown),
-    expiresAt: deps.now() + requestMs,
-  }))
-  return { ...handle, cookie: cookie.token }
-}
-
-function shownOf({ admins, agents, makeIn }: Picker, query: URLSearchParams): Shown {
+function choicesOf({ admins, agents, newAgentAccounts }: AccountPicker, query: URLSearchParams): ConsentChoices {
   const entries = [...admins, ...agents].map(({ pick, accountId, agentId }) => ({ pick, accountId, agentId }))
   return {
     entries,
-    makeIn: makeIn.map(({ accountId }) => accountId),
-    query: `${new URLSearchParams(ownParameters(query))}`,
+    makeIn: newAgentAccounts.map(({ accountId }) => accountId),
+    query: `${new URLSearchParams(clientParameters(query))}`,
   }
 }
 
-/** The parameters of the client, without those of the page. */
-function ownParameters(query: URLSearchParams): [string, string][] {
+/** The client's parameters, without those of the consent page. */
+function clientParameters(query: URLSearchParams): [string, string][] {
   return [...query].filter(([name]) => name !== searchParameter && name !== chosenParameter)
 }

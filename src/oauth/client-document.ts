@@ -1,23 +1,23 @@
-/** Clients known by the address of their own document (OAuth Client ID Metadata Document, draft 00). */
+/** Clients whose id is the URL of their metadata document (OAuth Client ID Metadata Document, draft 00). */
 import { z } from 'zod'
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/body.ts'
-import type { SafeAnswer } from '../lib/safe-fetch.ts'
+import type { SafeResponse } from '../lib/safe-fetch.ts'
 import { cleanName } from './client-name.ts'
 
-/** What is taken from a document; all its clients are public. */
-export interface DocumentFacts {
+/** The metadata that we use. All these clients are public. */
+export interface ClientDocumentMetadata {
   name: string
   redirectUris: string[]
-  /** How long it may be used without asking again. */
+  /** How long a copy may be used without fetching the document again. */
   freshMs: number
 }
 
-/** Security 8. */
+/** See docs/security.md, "Client documents". */
 export const documentLimits = { maxBytes: 64 * 1024, timeoutMs: 5_000 } as const
 
 const maxFreshMs = 24 * 3_600_000
-/** For documents that say nothing about it. */
+/** For documents without `max-age`. */
 const defaultFreshMs = 5 * 60_000
 const maxRedirectUris = 20
 
@@ -31,41 +31,41 @@ const metadata = z.object({
   client_secret_expires_at: z.undefined().optional(),
 })
 
-/** An https address with a path, in its one spelling, without user and fragment. */
+/** Whether a client id is a document URL: a normalized https URL with a path, and without user and fragment. */
 export function isDocumentUrl(id: string): boolean {
   if (id.length > 2_000 || !id.startsWith('https://') || id.includes('#') || !URL.canParse(id)) return false
   const url = new URL(id)
-  // Dot segments, capitals and escapes have another spelling.
+  // URLs with dot segments, capitals in the host or unusual escapes are not normalized.
   return url.href === id && url.pathname !== '/' && url.username === '' && url.password === ''
 }
 
-/** Read a document. Fails with `invalid_client`, in words for whoever wrote it. */
-export function readDocument(url: string, { status, text, header }: SafeAnswer): DocumentFacts {
-  if (status !== 200) throw unusable('it was not answered with 200')
+/** Parse a document. Fails with `invalid_client` and a message for the author of the document. */
+export function parseClientDocument(url: string, { status, text, header }: SafeResponse): ClientDocumentMetadata {
+  if (status !== 200) throw unusable('the response status is not 200')
   if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(header('content-type') ?? '')) {
-    throw unusable('it is no JSON')
+    throw unusable('it is not JSON')
   }
-  const result = metadata.safeParse(parsed(text))
-  if (!result.success) throw unusable(`its ${result.error.issues[0].path.join('.') || 'content'} is not right`)
+  const result = metadata.safeParse(parseJson(text))
+  if (!result.success) throw unusable(`its ${result.error.issues[0].path.join('.') || 'content'} is invalid`)
   const { client_id, client_name, redirect_uris, ...methods } = result.data
-  if (client_id !== url) throw unusable('its client_id is not its address')
-  if (!isPublic(methods)) throw unusable('it names no method that we take: none')
+  if (client_id !== url) throw unusable('its client_id is not its URL')
+  if (!isPublic(methods)) throw unusable('it does not support the authentication method none')
   return {
     name: cleanName(client_name),
     redirectUris: redirect_uris.slice(0, maxRedirectUris),
-    freshMs: freshness(header('cache-control')),
+    freshMs: freshnessMs(header('cache-control')),
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return parseBody(text, { maxBytes: documentLimits.maxBytes, maxDepth: 8, maxTokens: 2_000 })
   } catch {
-    throw unusable('it is no JSON')
+    throw unusable('it is not JSON')
   }
 }
 
-/** Whoever names no method has none: a document is public, so it holds no secret. */
+/** Without a named method it is `none`: a document is public, so the client has no secret. */
 function isPublic(
   { token_endpoint_auth_method: one, token_endpoint_auth_methods_supported: more = [] }: Pick<
     z.infer<typeof metadata>,
@@ -77,13 +77,13 @@ function isPublic(
 }
 
 /** @see RFC 9111 §5.2.2 */
-function freshness(cacheControl: string | undefined): number {
-  const said = (cacheControl ?? '').toLowerCase()
-  if (/\bno-(store|cache)\b/.test(said)) return 0
-  const maxAge = said.match(/\bmax-age\s*=\s*"?(\d{1,9})/)
+function freshnessMs(cacheControl: string | undefined): number {
+  const directives = (cacheControl ?? '').toLowerCase()
+  if (/\bno-(store|cache)\b/.test(directives)) return 0
+  const maxAge = directives.match(/\bmax-age\s*=\s*"?(\d{1,9})/)
   return maxAge ? Math.min(Number(maxAge[1]) * 1_000, maxFreshMs) : defaultFreshMs
 }
 
-function unusable(why: string): GridError {
-  return new GridError('invalid_client', `The document of this client cannot be used: ${why}.`)
+function unusable(reason: string): GridError {
+  return new GridError('invalid_client', `The metadata document of this client cannot be used: ${reason}.`)
 }

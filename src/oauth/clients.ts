@@ -1,20 +1,20 @@
-/** Clients: finding them by their id, and letting them prove who they are. */
+/** Clients: lookup by id, and client authentication. */
 import { hashSecret, isSameSecret } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { day } from '../lib/time.ts'
 import type { AuthMethod, StoredClient } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
-import { documentLimits, isDocumentUrl, readDocument } from './client-document.ts'
+import { documentLimits, isDocumentUrl, parseClientDocument } from './client-document.ts'
 import { parameter } from './form.ts'
 
-/** Security O10. */
+/** Lifetimes after registration and after the last use. See docs/security.md, "Client registration". */
 export const unusedClientMs = 30 * day
 export const usedClientMs = 90 * day
 
-/** Documents that nobody signed in with are kept up to this many. */
-const maxDocuments = 1_000
-/** More are not fetched at the same time. */
-const maxFetches = 8
+/** The number of stored documents that were never used for a login. */
+const maxUnusedDocuments = 1_000
+/** The number of documents that are fetched at the same time. */
+const maxConcurrentFetches = 8
 
 export interface Client {
   id: string
@@ -23,20 +23,20 @@ export interface Client {
   authMethod: AuthMethod
   /** SHA-256; null for public clients. */
   secretHash: string | null
-  /** The host that its document is on; undefined when it registered itself. */
+  /** The host of its metadata document; undefined for a client that registered itself. */
   domain: string | undefined
 }
 
 export interface Clients {
   /**
-   * The client with this id, or undefined. For a person who is asked, the copy of a document must be fresh. For a
-   * token the stored one will do, however old: a login does not end with somebody else's web server, and strangers
-   * make the grid call nobody.
+   * The client with this id, or undefined. To authorize, a stored copy of its document must be fresh; otherwise it is
+   * fetched. To issue a token, any stored copy is enough: logins survive an outage of the client's web server, and
+   * anonymous callers cannot make the grid send requests.
    */
   find(id: string, purpose: 'authorize' | 'token'): Promise<Client | undefined>
 }
 
-/** The clients of this grid: those that registered, and those known by a document. */
+/** The clients of this grid: registered ones, and those with a metadata document. */
 export function createClients({ global, write, deps }: Store): Clients {
   const { config, log, now, safeFetch } = deps
   const fetches = new Map<string, Promise<Client | undefined>>()
@@ -45,8 +45,8 @@ export function createClients({ global, write, deps }: Store): Clients {
     const isDocument = isDocumentUrl(id)
     if (isDocument && !mayFetch(new URL(id).hostname)) return undefined
     const stored = await global.oauth.clients.byId(id, now())
-    if (!isDocument) return stored?.kind === 'registered' ? asClient(stored) : undefined
-    if (stored?.kind === 'document' && (purpose === 'token' || stored.freshUntil! > now())) return asClient(stored)
+    if (!isDocument) return stored?.kind === 'registered' ? toClient(stored) : undefined
+    if (stored?.kind === 'document' && (purpose === 'token' || stored.freshUntil! > now())) return toClient(stored)
     return purpose === 'token' ? undefined : await fetchOnce(id)
   }
 
@@ -55,11 +55,11 @@ export function createClients({ global, write, deps }: Store): Clients {
     return config.oauthCimdHosts.includes('*') || config.oauthCimdHosts.includes(host)
   }
 
-  /** Whoever asks for the same document meanwhile gets the same answer. */
+  /** Concurrent lookups of the same document share one fetch. */
   function fetchOnce(url: string): Promise<Client | undefined> {
     const running = fetches.get(url)
     if (running) return running
-    if (fetches.size >= maxFetches) return Promise.resolve(undefined)
+    if (fetches.size >= maxConcurrentFetches) return Promise.resolve(undefined)
     const fetching = fetchAndKeep(url).finally(() => fetches.delete(url))
     fetches.set(url, fetching)
     return fetching
@@ -67,15 +67,15 @@ export function createClients({ global, write, deps }: Store): Clients {
 
   async function fetchAndKeep(url: string): Promise<Client | undefined> {
     try {
-      const { name, redirectUris, freshMs } = readDocument(url, await safeFetch(url, documentLimits))
+      const { name, redirectUris, freshMs } = parseClientDocument(url, await safeFetch(url, documentLimits))
       const at = now()
       const copy = { id: url, name, redirectUris: JSON.stringify(redirectUris) }
       const times = { freshUntil: at + freshMs, expiresAt: at + unusedClientMs }
-      await write(global.oauth.clients.keepDocument({ ...copy, ...times }, maxDocuments, at))
-      return asClient({ ...copy, kind: 'document', authMethod: 'none', secretHash: null })
+      await write(global.oauth.clients.saveDocument({ ...copy, ...times }, maxUnusedDocuments, at))
+      return toClient({ ...copy, kind: 'document', authMethod: 'none', secretHash: null })
     } catch (error) {
-      // An error is not kept: the next login asks again.
-      log.info('The document of an OAuth client could not be used', { host: new URL(url).host, error })
+      // Errors are not cached: the next login fetches again.
+      log.info('The metadata document of an OAuth client could not be used', { host: new URL(url).host, error })
       return undefined
     }
   }
@@ -83,7 +83,7 @@ export function createClients({ global, write, deps }: Store): Clients {
   return { find }
 }
 
-function asClient(
+function toClient(
   { id, kind, name, redirectUris, authMethod, secretHash }: Omit<StoredClient, 'freshUntil' | 'expiresAt'>,
 ): Client {
   const domain = kind === 'document' ? new URL(id).host : undefined
@@ -91,44 +91,46 @@ function asClient(
 }
 
 /**
- * The client that sends a form, proved by exactly the method it is registered with.
- * Fails with `invalid_client`, or `invalid_request` when it proves itself twice.
+ * Authenticate the client that sends a form. Only the method that it is registered with is accepted.
+ * Fails with `invalid_client`, or with `invalid_request` if it authenticates in two ways.
  * @see RFC 6749 §2.3.1, §3.2.1
  */
 export async function authenticateClient(clients: Clients, request: Request, form: URLSearchParams): Promise<Client> {
-  const shown = credentialsOf(request.headers.get('authorization'), form)
-  const client = shown.id === undefined ? undefined : await clients.find(shown.id, 'token')
-  if (!client) throw new GridError('invalid_client', 'Unknown client')
-  if (shown.method !== client.authMethod) {
+  const presented = credentialsOf(request.headers.get('authorization'), form)
+  const client = presented.id === undefined ? undefined : await clients.find(presented.id, 'token')
+  if (!client) throw new GridError('invalid_client', 'Unknown client.')
+  if (presented.method !== client.authMethod) {
     throw new GridError('invalid_client', `This client authenticates with ${client.authMethod}.`)
   }
-  if (client.secretHash !== null && !isSameSecret(await hashSecret(shown.secret ?? ''), client.secretHash)) {
+  if (client.secretHash !== null && !isSameSecret(await hashSecret(presented.secret ?? ''), client.secretHash)) {
     throw new GridError('invalid_client', 'The client secret is wrong.')
   }
   return client
 }
 
-interface Shown {
+interface ClientCredentials {
   id: string | undefined
   method: AuthMethod
   secret?: string
 }
 
-function credentialsOf(authorization: string | null, form: URLSearchParams): Shown {
+function credentialsOf(authorization: string | null, form: URLSearchParams): ClientCredentials {
   const inBody = { id: parameter(form, 'client_id'), secret: parameter(form, 'client_secret') }
   if (authorization === null) {
     return { ...inBody, method: inBody.secret === undefined ? 'none' : 'client_secret_post' }
   }
-  const basic = basicOf(authorization)
-  if (!basic) throw new GridError('invalid_client', 'The Authorization header is not Basic with an id and a secret.')
+  const basic = parseBasic(authorization)
+  if (!basic) {
+    throw new GridError('invalid_client', 'The Authorization header must use Basic with a client id and a secret.')
+  }
   if (inBody.secret !== undefined || (inBody.id !== undefined && inBody.id !== basic.id)) {
-    throw new GridError('invalid_request', 'The client authenticates in the header or in the body, not in both.')
+    throw new GridError('invalid_request', 'Authenticate in the Authorization header or in the body, not in both.')
   }
   return { ...basic, method: 'client_secret_basic' }
 }
 
-/** Both halves are form-encoded before they are joined. */
-function basicOf(authorization: string): { id: string; secret: string } | undefined {
+/** Id and secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */
+function parseBasic(authorization: string): { id: string; secret: string } | undefined {
   const encoded = authorization.match(/^Basic +([A-Za-z0-9+/]+={0,2})$/i)?.[1]
   if (encoded === undefined) return undefined
   try {

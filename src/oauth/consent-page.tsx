@@ -1,31 +1,34 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { AgentIcon } from '../html/agent-icon.tsx'
-import { Badge, Notice } from '../html/bits.tsx'
+import { Badge, Notice } from '../html/components.tsx'
 import { buttonClass, Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
 import { Icon } from '../html/icons.tsx'
 import { barePage } from '../html/layout.tsx'
-import type { AdminEntry, AgentEntry, Picker } from './picker.ts'
+import type { AccountPicker, AdminEntry, AgentEntry } from './account-picker.ts'
 import { isLoopbackRedirect, redirectHost } from './redirect-uri.ts'
 
 export interface ConsentView {
-  /** `domain` is the host of its document; undefined when it registered itself. */
+  /** `domain` is the host of its metadata document; undefined for a client that registered itself. */
   client: { name: string; domain: string | undefined }
   redirectUri: string
-  /** Mail address of who is signed in. */
-  person: string
+  /** Email address of the signed-in user. */
+  userEmail: string
   csrf: string
   handle: string
-  picker: Picker
-  /** The entry that is chosen beforehand. */
+  picker: AccountPicker
+  /** The `pick` of the entry that is preselected. */
   chosen: string | undefined
-  /** What a search sends again. */
-  fields: [string, string][]
+  /** The client's query parameters, which the search form sends again. */
+  searchFields: [string, string][]
 }
 
-/** The account picker. The host comes first: it is the one thing that a client cannot make up. Security O9. */
+/**
+ * The consent page with the account picker. The redirect host comes first: it is the only thing that a client cannot
+ * forge. See docs/security.md, "Consent page".
+ */
 export function consentPage(view: ConsentView): Promise<Response> {
-  const { client, redirectUri, person, picker, csrf } = view
+  const { client, redirectUri, userEmail, picker, csrf } = view
   const isEmpty = picker.admins.length + picker.agents.length === 0
   return barePage(
     { title: 'Allow access', formTarget: redirectUri },
@@ -34,44 +37,46 @@ export function consentPage(view: ConsentView): Promise<Response> {
         Allow access for <strong>{redirectHost(redirectUri)}</strong>
       </h1>
       <p>
-        A program that calls itself <strong>{client.name}</strong>{' '}
+        A program named <strong>{client.name}</strong>{' '}
         <span class='soft'>({client.domain ?? 'registered itself, unverified'})</span> wants to use this grid.
       </p>
       {isLoopbackRedirect(redirectUri) && (
-        <Notice kind='warning'>It runs on this computer. Go on only if you have just started it yourself.</Notice>
+        <Notice kind='warning'>
+          This program runs on your computer. Continue only if you started it yourself just now.
+        </Notice>
       )}
       {(picker.hasMore || picker.search !== '') && <Search view={view} />}
       <Form action='/oauth/authorize' csrf={csrf}>
-        <Handle view={view} />
-        {isEmpty ? <Nothing picker={picker} /> : <Entries view={view} />}
+        <HandleField view={view} />
+        {isEmpty ? <NoEntries picker={picker} /> : <Entries view={view} />}
         <div class={isEmpty ? 'row' : 'row stays'}>
           {!isEmpty && <SubmitButton name='decision' value='allow' waits>Allow</SubmitButton>}
           <button type='submit' class={buttonClass('plain')} name='decision' value='deny' formnovalidate>Deny</button>
         </div>
       </Form>
-      {picker.makeIn.length > 0 && <NewAgent view={view} />}
+      {picker.newAgentAccounts.length > 0 && <NewAgent view={view} />}
       <p class='soft small'>
-        You are signed in as {person}. What you allow is listed, and ended, under Settings, Sessions.
+        You are signed in as {userEmail}. You can disconnect programs under Settings, Sessions.
       </p>
     </>,
   )
 }
 
-type View = { view: ConsentView }
+type ViewProps = { view: ConsentView }
 
 /** The one-time handle of this page. */
-function Handle({ view: { handle } }: View) {
+function HandleField({ view: { handle } }: ViewProps) {
   return <input type='hidden' name='handle' value={handle} />
 }
 
-function Entries({ view }: View) {
+function Entries({ view }: ViewProps) {
   const { picker } = view
   return (
     <fieldset class='choices cards'>
-      <legend>Let it act as</legend>
-      {picker.admins.map((entry) => <Admin entry={entry} isChosen={isChosen(view, entry.pick)} />)}
-      {picker.agents.map((entry) => <Agent entry={entry} isChosen={isChosen(view, entry.pick)} />)}
-      {picker.hasMore && <p class='hint'>There are more agents. Search for the one you mean.</p>}
+      <legend>Authorize it as</legend>
+      {picker.admins.map((entry) => <Admin entry={entry} isChosen={isPreselected(view, entry.pick)} />)}
+      {picker.agents.map((entry) => <Agent entry={entry} isChosen={isPreselected(view, entry.pick)} />)}
+      {picker.hasMore && <p class='hint'>There are more agents. Use the search to find the one you want.</p>}
     </fieldset>
   )
 }
@@ -84,7 +89,7 @@ function Admin({ entry, isChosen }: { entry: AdminEntry; isChosen: boolean }) {
         @admin ({entry.accountName}) <Badge kind='warning'>Admin</Badge>
       </span>
       <span class='hint'>
-        Creates, changes and deletes every agent, channel, skill and guardrail of this account
+        Can create, change and delete every agent, channel, skill and guardrail of this account
         {entry.ownerEmail && `, owned by ${entry.ownerEmail}`}
       </span>
     </label>
@@ -98,46 +103,49 @@ function Agent({ entry, isChosen }: { entry: AgentEntry; isChosen: boolean }) {
       <span class='title who'>
         <AgentIcon alias={entry.alias} size={20} /> @{entry.alias}
       </span>
-      <span class='hint'>Reads and sends as this agent of {entry.accountName}</span>
+      <span class='hint'>Can read and send messages as this agent of {entry.accountName}</span>
     </label>
   )
 }
 
-function Nothing({ picker: { search } }: { picker: Picker }) {
+function NoEntries({ picker: { search } }: { picker: AccountPicker }) {
   return (
     <Notice>
       {search === ''
-        ? 'There is nothing here that you could let it be: you are owner or admin of no account, and no agent is yours to act as.'
-        : 'No agent of yours has this in its alias or account.'}
+        ? 'There is nothing you can authorize this program for: you are not an owner or admin of any account, and no account gives you access to its agents.'
+        : 'None of your agents matches this alias or account name.'}
     </Notice>
   )
 }
 
-function Search({ view: { picker, fields } }: View) {
+function Search({ view: { picker, searchFields } }: ViewProps) {
   return (
     <form method='get' action='/oauth/authorize' role='search' class='line'>
-      {fields.map(([name, value]) => <input type='hidden' name={name} value={value} />)}
+      {searchFields.map(([name, value]) => <input type='hidden' name={name} value={value} />)}
       <TextInput name='find' label='Find an agent' type='search' value={picker.search} maxLength={100} />
       <SubmitButton kind='plain'>Search</SubmitButton>
     </form>
   )
 }
 
-function NewAgent({ view }: View) {
-  const accounts = view.picker.makeIn.map(({ accountId, accountName }) => ({ value: accountId, title: accountName }))
+function NewAgent({ view }: ViewProps) {
+  const accounts = view.picker.newAgentAccounts.map(({ accountId, accountName }) => ({
+    value: accountId,
+    title: accountName,
+  }))
   return (
     <details class='more'>
       <summary>
-        <Icon name='plus' size={16} /> Make a new agent
+        <Icon name='plus' size={16} /> Create a new agent
       </summary>
       <Form action='/oauth/authorize' csrf={view.csrf}>
-        <Handle view={view} />
+        <HandleField view={view} />
         <Select name='account' label='Account' options={accounts} isRequired />
         <TextInput
           name='alias'
           label='Alias'
           before='@'
-          hint='3 to 32 of a-z, 0-9 and -'
+          hint='3 to 32 characters: a-z, 0-9 and -'
           pattern='[a-z0-9][a-z0-9\-]*[a-z0-9]'
           maxLength={32}
           isRequired
@@ -149,7 +157,7 @@ function NewAgent({ view }: View) {
   )
 }
 
-/** The only entry needs no choosing, but still its Allow. */
-function isChosen({ picker, chosen }: ConsentView, pick: string): boolean {
+/** A single entry is preselected; the user still has to press Allow. */
+function isPreselected({ picker, chosen }: ConsentView, pick: string): boolean {
   return chosen === pick || (!picker.hasMore && picker.admins.length + picker.agents.length === 1)
 }

@@ -1,45 +1,53 @@
-/** Whether documents of clients can be read from here: clients that see it advertised never fall back. mcp.md, section 8.3. */
+/**
+ * Whether this grid can fetch client metadata documents. It is advertised only then, because clients that see it
+ * advertised do not fall back to registration. See docs/protocol.md, "Client id metadata documents".
+ */
 import { clearTimeout, setInterval, setTimeout } from 'node:timers'
 import type { Deps } from '../deps.ts'
 import { hour, second } from '../lib/time.ts'
-import { documentLimits, readDocument } from './client-document.ts'
+import { documentLimits, parseClientDocument } from './client-document.ts'
 
-/** The document of a widespread client. */
+/** The document of a widely used client. */
 const probedDocument = 'https://claude.ai/oauth/claude-code-client-metadata'
 
 export interface DocumentProbe {
-  /** Whether to advertise. */
-  areRead(): boolean
-  /** Look whether the internet can be reached. Never fails. */
-  look(): Promise<void>
+  /** Whether to advertise client metadata documents. */
+  canFetch(): boolean
+  /** Fetch the probed document and remember whether that worked. Never fails. */
+  check(): Promise<void>
 }
 
-/** A process that cannot start has called nobody. */
-const startMs = second
+/** Long enough that a process whose start fails sends no request. */
+const firstCheckMs = second
 
-/** `auto`: looks soon after the start and every hour, delaying nobody; until it succeeds, and after it failed, not advertised. */
+/**
+ * With `OAUTH_CIMD=auto` it checks soon after the start and then every hour, in the background. Documents are
+ * advertised while the last check has succeeded.
+ */
 export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps): DocumentProbe {
-  let isReached: boolean | undefined
+  let isFetchable: boolean | undefined
 
-  async function look(): Promise<void> {
-    const before = isReached
+  async function check(): Promise<void> {
+    const before = isFetchable
     try {
-      readDocument(probedDocument, await safeFetch(probedDocument, { ...documentLimits, isProbe: true }))
-      isReached = true
+      parseClientDocument(probedDocument, await safeFetch(probedDocument, { ...documentLimits, isProbe: true }))
+      isFetchable = true
     } catch {
-      isReached = false
+      isFetchable = false
     }
-    // A grid without internet stays one for long: it is said once, not with every look.
-    if (isReached !== before) log.info('Documents of OAuth clients', { areRead: isReached })
+    // Logged on a change only: a grid without internet access would log it every hour.
+    if (isFetchable !== before) {
+      log.info('Checked whether OAuth client documents can be fetched', { areRead: isFetchable })
+    }
   }
 
   if (oauthCimd === 'auto') {
-    const timers = [setTimeout(() => void look(), startMs), setInterval(() => void look(), hour)]
+    const timers = [setTimeout(() => void check(), firstCheckMs), setInterval(() => void check(), hour)]
     for (const timer of timers) timer.unref()
     stopping?.addEventListener('abort', () => timers.forEach((timer) => clearTimeout(timer)), { once: true })
   }
   return {
-    areRead: () => oauthCimd === 'on' || (oauthCimd === 'auto' && isReached === true),
-    look,
+    canFetch: () => oauthCimd === 'on' || (oauthCimd === 'auto' && isFetchable === true),
+    check,
   }
 }

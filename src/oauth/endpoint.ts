@@ -1,22 +1,19 @@
-/** What the OAuth endpoints for programs have in common: JSON answers, open to every origin, errors in OAuth's words. */
-import type { Log } from '../deps.ts'
-import { corsHeaders, preflight } from '../lib/cors.ts'
+/** The OAuth endpoints for clients: JSON responses, and errors in the format of RFC 6749. */
+import type { Log } from '../lib/log.ts'
+import type { Handler, RequestContext } from '../request-context.ts'
 import { asGridError, oauthError } from '../wire.ts'
 
-type Answer = (request: Request, address: string, requestId: string) => Promise<Response>
-
-/** Serves `POST`; `address` is the caller's, as limits count it. */
-export function oauthEndpoint(log: Log, answer: Answer) {
-  return async function endpoint(request: Request, requestId: string, address: string): Promise<Response> {
-    if (request.method === 'OPTIONS') return preflight('POST, OPTIONS')
-    const response = await answer(request, address, requestId).catch((error) => {
-      const refused = oauthError(asGridError(error, log, requestId))
+/** Wraps the handler of an endpoint: converts errors and forbids caching. */
+export function oauthEndpoint(log: Log, handle: (context: RequestContext) => Promise<Response>): Handler {
+  return async function endpoint(context) {
+    const { request, requestId } = context
+    const response = await handle(context).catch((error) => {
+      const failure = oauthError(asGridError(error, log, requestId))
       // @see RFC 6749 §5.2
-      const triedHeader = refused.status === 401 && request.headers.has('authorization')
-      if (triedHeader) refused.headers.set('WWW-Authenticate', 'Basic realm="agent-grid"')
-      return refused
+      const usedHeader = failure.status === 401 && request.headers.has('authorization')
+      if (usedHeader) failure.headers.set('WWW-Authenticate', 'Basic realm="agent-grid"')
+      return failure
     })
-    for (const [name, value] of Object.entries(corsHeaders)) response.headers.set(name, value)
     response.headers.set('Cache-Control', 'no-store')
     return response
   }

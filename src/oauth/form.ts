@@ -2,27 +2,27 @@
 import { GridError } from '../errors.ts'
 import { formLimits, mediaType, readText } from '../lib/body.ts'
 
-/** The fields of a form. Fails with `invalid_request` when it is none, or names a field twice, and `payload_too_large`. */
-export async function readForm(request: Request): Promise<URLSearchParams> {
+/** The fields of a form. Fails with `invalid_request` for other content types and repeated fields, and with `payload_too_large`. */
+export async function readOAuthForm(request: Request): Promise<URLSearchParams> {
   if (mediaType(request) !== 'application/x-www-form-urlencoded') {
     throw new GridError('invalid_request', 'Send a form: Content-Type application/x-www-form-urlencoded.')
   }
   const form = new URLSearchParams(await readText(request, formLimits))
-  refuseRepeats(form)
+  rejectRepeatedParameters(form)
   return form
 }
 
-/** Each parameter stands once, but `resource` (RFC 8707 §2). Fails with `invalid_request`. @see RFC 6749 §3.1 */
-export function refuseRepeats(parameters: URLSearchParams): void {
+/** Only `resource` may be repeated (RFC 8707 §2). Fails with `invalid_request`. @see RFC 6749 §3.1 */
+export function rejectRepeatedParameters(parameters: URLSearchParams): void {
   const seen = new Set<string>()
   for (const name of parameters.keys()) {
-    // Not by its name, which is the sender's own text.
+    // The message does not contain the name, which is untrusted text.
     if (name !== 'resource' && seen.has(name)) throw new GridError('invalid_request', 'A parameter was sent twice.')
     seen.add(name)
   }
 }
 
-/** A parameter; what is empty was not sent. @see RFC 6749 §3.1 */
+/** The value of a parameter. An empty one counts as omitted. @see RFC 6749 §3.1 */
 export function parameter(parameters: URLSearchParams, name: string): string | undefined {
   return parameters.get(name) || undefined
 }

@@ -1,22 +1,22 @@
-/** Protected resource metadata (RFC 9728): what a client reads after a 401 to learn how to sign in. */
+/** Protected resource metadata (RFC 9728): after a 401, clients read it to find the authorization server. */
 import { GridError } from '../errors.ts'
-import { corsHeaders, preflight } from '../lib/cors.ts'
+import type { Handler } from '../request-context.ts'
 import { resourcePaths } from './resources.ts'
 
 const prefix = '/.well-known/oauth-protected-resource'
 
-/** The MCP endpoint's addresses as OAuth resources. */
+/** The URLs of the MCP endpoint as OAuth resources. */
 export interface ProtectedResources {
-  /** Where the metadata of the requested resource is: the `resource_metadata` of a challenge. @see RFC 9728 §5.1 */
+  /** The URL of the requested resource's metadata: `resource_metadata` in a challenge. @see RFC 9728 §5.1 */
   metadataUrl(request: Request): string
-  /** The document that a metadata address names; without a path, of the first. Fails with `not_found`. @see RFC 9728 §3 */
-  metadata(request: Request): Response
+  /** Serves the document of the resource in the path; without a path, of the first resource. Fails with `not_found`. @see RFC 9728 §3 */
+  metadata: Handler
 }
 
 /**
- * Every URL of the endpoint on the origins served, each with its document. Both are made once, from
- * configuration: `resource` must be the URL the client was given, and behind a TLS proxy the request
- * does not know it. `issuer` is where one signs in.
+ * The metadata documents of all resource URLs on the served origins. They are built once, from the configuration:
+ * `resource` must be the URL that the client uses, and behind a TLS proxy the request does not contain it.
+ * `issuer` is the authorization server.
  */
 export function protectedResources(servedOrigins: string[], issuer: string): ProtectedResources {
   const origins = new Map(servedOrigins.map((origin) => [new URL(origin).host, origin]))
@@ -32,17 +32,16 @@ export function protectedResources(servedOrigins: string[], issuer: string): Pro
       documents.set(document.resource, JSON.stringify(document))
     }
   }
-  // The edge has refused every other host.
+  // The edge has already rejected requests to other hosts.
   const originOf = (request: Request) => origins.get(hostOf(request)) ?? servedOrigins[0]
 
   return {
     metadataUrl: (request) => `${originOf(request)}${prefix}${new URL(request.url).pathname}`,
-    metadata(request) {
-      if (request.method === 'OPTIONS') return preflight('GET, OPTIONS')
+    metadata({ request }) {
       const path = new URL(request.url).pathname.slice(prefix.length) || resourcePaths[0]
       const document = documents.get(`${originOf(request)}${path}`)
-      if (document === undefined) throw new GridError('not_found', 'There is no such resource.')
-      return new Response(document, { headers: { 'Content-Type': 'application/json', ...corsHeaders } })
+      if (document === undefined) throw new GridError('not_found', 'This resource does not exist.')
+      return new Response(document, { headers: { 'Content-Type': 'application/json' } })
     },
   }
 }

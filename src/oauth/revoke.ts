@@ -1,19 +1,27 @@
 /** `POST /oauth/revoke` (RFC 7009). */
 import { hashForLookup, keyKind } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
-import { returnGrant } from '../grid/oauth/grants.ts'
+import { revokeGrantByClient } from '../grid/oauth/grants.ts'
+import type { RequestContext } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { authenticateClient, type Clients } from './clients.ts'
-import { parameter, readForm } from './form.ts'
+import { parameter, readOAuthForm } from './form.ts'
 
 /**
- * End a token: an access token itself, with a refresh token everything of its grant. Another client's token, and
- * one that is none, are let be without saying so. The end of a grant stands in the log of its account.
+ * Revoke an access token, or a refresh token together with its grant and all tokens of it. Unknown tokens and tokens of
+ * other clients are ignored silently. The revocation of a grant is recorded in the activity log of its account.
  * Fails with `invalid_client` or `invalid_request`.
  */
-export async function revokeToken(store: Store, clients: Clients, request: Request, requestId: string): Promise<void> {
+export function revokeToken(store: Store, clients: Clients) {
+  return async function revokeToken({ request, requestId }: RequestContext): Promise<Response> {
+    await revoke(store, clients, request, requestId)
+    return new Response(null, { status: 200 })
+  }
+}
+
+async function revoke(store: Store, clients: Clients, request: Request, requestId: string): Promise<void> {
   const { global, write, deps } = store
-  const form = await readForm(request)
+  const form = await readOAuthForm(request)
   const client = await authenticateClient(clients, request, form)
   const text = parameter(form, 'token')
   if (text === undefined) throw new GridError('invalid_request', 'token is missing.')
@@ -27,8 +35,8 @@ export async function revokeToken(store: Store, clients: Clients, request: Reque
     return
   }
   if (token.revokedAt !== null) return
-  await returnGrant(store, token, requestId).catch((error) => {
-    // Somebody was faster: what the client wants holds.
+  await revokeGrantByClient(store, token, requestId).catch((error) => {
+    // A concurrent request has revoked the grant: the client's request is fulfilled.
     if (!(error instanceof GridError) || error.code !== 'credential_not_found') throw error
   })
 }

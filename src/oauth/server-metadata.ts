@@ -1,32 +1,33 @@
-/** Authorization server metadata (RFC 8414): what a client reads to learn where to sign in, and how. */
+/** Authorization server metadata (RFC 8414): the endpoints and capabilities that clients discover. */
 import type { Config } from '../config.ts'
-import { corsHeaders, preflight } from '../lib/cors.ts'
+import type { Handler } from '../request-context.ts'
 import { resourcePaths, resourceUrls } from './resources.ts'
 
 const prefix = '/.well-known/oauth-authorization-server'
 
-/** Where the document is: at the root, and behind the paths of the endpoint, where older clients look. */
+/** The paths of the document: at the root, and below the paths of the MCP endpoint, where older clients look. */
 export const serverMetadataPaths = ['', ...resourcePaths].map((path) => `${prefix}${path}`)
 
 /**
- * The document, the same on every host, from configuration alone. `areDocumentsRead` says whether clients may come
- * with the address of their own document: those that see it advertised use nothing else.
+ * Serves the document, which is the same on every host and depends on the configuration only. `canFetchDocuments` says
+ * whether to advertise client metadata documents: clients that see them advertised do not register.
  */
 export function serverMetadata(
   config: Config,
   servedOrigins: readonly string[],
-  areDocumentsRead: () => boolean,
-): (request: Request) => Response {
-  const [without, withDocuments] = [false, true].map((read) => JSON.stringify(metadata(config, servedOrigins, read)))
+  canFetchDocuments: () => boolean,
+): Handler {
+  const [withoutDocuments, withDocuments] = [false, true].map((canFetch) =>
+    JSON.stringify(metadata(config, servedOrigins, canFetch))
+  )
 
-  return function serverMetadata(request) {
-    if (request.method === 'OPTIONS') return preflight('GET, OPTIONS')
-    const document = areDocumentsRead() ? withDocuments : without
-    return new Response(document, { headers: { 'Content-Type': 'application/json', ...corsHeaders } })
+  return function serverMetadata() {
+    const document = canFetchDocuments() ? withDocuments : withoutDocuments
+    return new Response(document, { headers: { 'Content-Type': 'application/json' } })
   }
 }
 
-function metadata({ appUrl: issuer, oauthDcr }: Config, servedOrigins: readonly string[], areDocumentsRead: boolean) {
+function metadata({ appUrl: issuer, oauthDcr }: Config, servedOrigins: readonly string[], canFetchDocuments: boolean) {
   const authMethods = ['none', 'client_secret_post', 'client_secret_basic']
   return {
     issuer,
@@ -42,7 +43,7 @@ function metadata({ appUrl: issuer, oauthDcr }: Config, servedOrigins: readonly 
     revocation_endpoint_auth_methods_supported: authMethods,
     scopes_supported: ['agent:use', 'admin', 'offline_access'],
     authorization_response_iss_parameter_supported: true,
-    ...(areDocumentsRead && { client_id_metadata_document_supported: true }),
+    ...(canFetchDocuments && { client_id_metadata_document_supported: true }),
     protected_resources: resourceUrls(servedOrigins),
   }
 }

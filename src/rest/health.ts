@@ -1,19 +1,22 @@
-/** Liveness and readiness, for supervisors and load balancers. */
+/** Liveness and readiness, for supervisors and load balancers. See docs/protocol.md, "Health". */
+import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 
-/** The process answers. */
+/** `/healthz`: the process answers. */
 export function live(): Response {
   return Response.json({ status: 'ok' })
 }
 
-/** The process can serve: it is not stopping and its database answers. Says how durable an acknowledged message is. */
-export async function ready(store: Store): Promise<Response> {
-  if (store.deps.stopping?.aborted) return notReady('stopping', store)
-  try {
-    await store.ping()
-    return Response.json({ status: 'ready', durability: store.durability })
-  } catch {
-    return notReady('database unreachable', store)
+/** `/readyz`: the process is not stopping and its database answers. Shows how durable an acknowledged message is. */
+export function ready(store: Store): Handler {
+  return async function ready() {
+    if (store.deps.stopping?.aborted) return notReady('stopping', store)
+    try {
+      await store.ping()
+      return Response.json({ status: 'ready', durability: store.durability })
+    } catch {
+      return notReady('database unreachable', store)
+    }
   }
 }
 

@@ -1,44 +1,47 @@
-/** `GET /api/agents/wake-stream`: tells an agent's runner that mail waits. Signals only; the mail is read with `read_messages`. */
-import type { Bearer } from '../auth/bearer.ts'
+/**
+ * `GET /api/agents/wake-stream`: tells the program that runs an agent that there are unread messages. It only signals;
+ * the messages are read with `read_messages`.
+ */
+import type { Authenticate } from '../auth/bearer.ts'
 import { GridError } from '../errors.ts'
-import { listenForMail, type Signal } from '../grid/messaging/waiting.ts'
-import { corsHeaders, preflight } from '../lib/cors.ts'
-import { Departure, event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
+import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
+import { CallerConnection } from '../lib/caller-connection.ts'
+import { event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
 import { second } from '../lib/time.ts'
+import type { Handler } from '../request-context.ts'
 
 const heartbeatMs = 15 * second
 
-/** Unnamed, because clients listen with `onmessage`. */
+/** An event without a name, because clients listen with `onmessage`. */
 const wake = event('wake')
 
 /**
- * Fails with `unauthenticated`, `wrong_credential` (no agent key), `method_not_allowed` or
- * `rate_limit_exceeded` (the credential has its three streams).
+ * Open a stream for an agent. Fails with `unauthenticated`, `wrong_credential` (not an agent), `method_not_allowed` or
+ * `rate_limit_exceeded` (the credential has three streams already).
  *
- * grid.md, section 3. Security A10.
+ * See docs/protocol.md, "Wake stream". See docs/security.md, "Streams and waits".
  */
-export function wakeStream(authenticate: Bearer) {
-  return async function wakeStream(request: Request): Promise<Response> {
-    if (request.method === 'OPTIONS') return preflight('GET, OPTIONS')
+export function wakeStream(authenticate: Authenticate): Handler {
+  return async function wakeStream({ request }) {
     const authorization = request.headers.get('authorization')
     const account = await authenticate(authorization)
     const check = () => authenticate(authorization, account)
-    // Hono answers HEAD with this handler and drops the body: a stream that nobody could end.
+    // Hono answers HEAD with this handler and drops the body, so the stream would never end.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the wake stream with GET.')
 
-    const departure = new Departure(request)
-    const signals = listenForMail(account, { heartbeatMs, check, departure })
-    if (signals) return eventStream(wakeFrames(signals), departure, corsHeaders)
+    const connection = new CallerConnection(request)
+    const events = watchInbox(account, { heartbeatMs, check, connection })
+    if (events) return eventStream(wakeFrames(events), connection)
     throw new GridError('rate_limit_exceeded', 'This key has 3 open streams. Close one of them first.', {
       retryAfterSeconds: 15,
     })
   }
 }
 
-async function* wakeFrames(signals: AsyncGenerator<Signal>): AsyncGenerator<string> {
+async function* wakeFrames(events: AsyncGenerator<InboxEvent>): AsyncGenerator<string> {
   let opening = retryHint
-  for await (const signal of signals) {
-    yield opening + (signal === 'mail' ? wake : heartbeat)
+  for await (const inboxEvent of events) {
+    yield opening + (inboxEvent === 'unread' ? wake : heartbeat)
     opening = ''
   }
 }

@@ -1,120 +1,141 @@
-/** `AccountStore`: the one door to account tables. */
-import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+/** `AccountStore`: the tables of one account, for one caller. */
+import type { Row } from '@libsql/client'
 import type { Actor } from '../auth/actor.ts'
-import type { KeyRing, Sealed } from '../lib/key-ring.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { chained, type NewActivity, prepareActivity } from './account/activity.ts'
-import { prepareAgents } from './account/agents.ts'
+import type { KeyRing, SealedToken } from '../lib/key-ring.ts'
+import type { KeyedMutex } from '../lib/keyed-mutex.ts'
+import { chained, type NewActivity } from './account/activity-chain.ts'
+import { prepareActivity } from './account/activity.ts'
 import { prepareAgentSettings } from './account/agent-settings.ts'
-import { prepareAnswers } from './account/receipts.ts'
+import { prepareAgents } from './account/agents.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareDirectory } from './account/directory.ts'
 import { prepareGrants } from './account/grants.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
-import { prepareHandOuts } from './account/leases.ts'
+import { prepareInbox } from './account/inbox.ts'
 import { prepareKeys } from './account/keys.ts'
+import { prepareLeases } from './account/leases.ts'
+import { prepareMessageStatus } from './account/message-status.ts'
 import { prepareMessages } from './account/messages.ts'
-import { prepareMailbox } from './account/inbox.ts'
 import { prepareNames } from './account/names.ts'
 import { prepareOverview } from './account/overview.ts'
 import { prepareProfile } from './account/profile.ts'
-import { prepareReceipts } from './account/message-status.ts'
+import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
 import { prepareSkills } from './account/skills.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
-import type { Turns } from '../lib/keyed-mutex.ts'
-import { Scope, type Statement } from './driver/binding.ts'
+import { AccountBinding, type Statement } from './driver/binding.ts'
+import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import type { Waiting } from './waiting.ts'
 
-/** Other processes on the same database may take a place of the activity chain this often before we give up. */
+/** How often `record` is tried when other processes take the next position of the activity chain. */
 const maxRecordAttempts = 20
 
-export type Db = LibSQLDatabase<Record<string, never>>
-
-/** SQL of the few look-ups that must cross accounts, with their names. Everything else is scoped. */
-export type Crossings = Map<string, string>
-
 /**
- * One account, for one caller. `read` asks; `change` makes statements that do
- * nothing by themselves; `write` carries out a list of them as one unit and
- * resolves to the rows of each once they are on disk.
+ * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
+ * unit. `write` resolves to the rows of each statement once they are on disk. It fails with `write_conflict` if a
+ * constraint or a precondition failed, and with `unavailable`.
  */
-export interface AccountStore {
-  readonly actor: Actor
+export interface AccountStore<Caller extends Actor = Actor> {
+  readonly actor: Caller
   readonly deps: Deps
-  /** The history of this database; it changes when a backup is restored. Cursors carry it. */
+  /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
-  /** This process: hand-outs whose answer is under way are noted for it. */
+  /** The id of this process, as the holder of leases. */
   readonly instanceId: string
-  /** Who waits in this process, and how many may. */
+  /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
+  /** Whether `write` adds a row to the activity log: then a unit that changed nothing must fail. */
+  readonly isRecording: boolean
   /**
-   * Carry out statements as one unit with whatever is committed next. Nobody waits for it, it must bear being
-   * repeated, and a crash may lose it.
+   * Commit statements as one unit together with the next commit. The caller does not wait for it. It must be safe to
+   * repeat, and a crash may lose it.
    */
-  later(statements: Statement[]): void
-  /** `write`, with a row of the activity log in the same unit: neither is stored without the other. */
-  record(entry: NewActivity, statements: Statement[]): Promise<void>
-  /** Seal a token for one row of one table of this account: it opens nowhere else. */
-  seal(table: string, rowId: string, token: string): Promise<Sealed>
+  writeLater(statements: Statement[]): void
+  /** `write`, with a row of the activity log in the same unit. */
+  record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
+  /** Encrypt a token for one row of one table of this account. It cannot be decrypted for any other. */
+  seal(table: string, rowId: string, token: string): Promise<SealedToken>
 }
 
-type Nouns = ReturnType<typeof prepareNouns>
-export type Reads = { readonly [Noun in keyof Nouns]: ReturnType<Nouns[Noun]['reads']> }
-export type Changes = { readonly [Noun in keyof Nouns]: ReturnType<Nouns[Noun]['changes']> }
+/** The named parts of a unit, so that nothing depends on positions. An undefined part is left out. */
+export type UnitParts<Name extends string> = { readonly [N in Name]?: Statement }
 
-/** What one account can ask and change. Nothing in it depends on the caller. */
+/** The rows of each part; none for a part that was left out. */
+export type PartRows<Name extends string> = { readonly [N in Name]: Row[] }
+
+/** Commit named parts as one unit, in the order of their keys. */
+export async function writeParts<Name extends string>(
+  { write }: Pick<AccountStore, 'write'>,
+  parts: UnitParts<Name>,
+): Promise<PartRows<Name>> {
+  const names = (Object.keys(parts) as Name[]).filter((name) => parts[name] !== undefined)
+  const rows = await write(names.map((name) => parts[name]!))
+  const found = {} as Record<Name, Row[]>
+  for (const name of Object.keys(parts) as Name[]) found[name] = []
+  names.forEach((name, i) => found[name] = rows[i] ?? [])
+  return found
+}
+
+type Repositories = ReturnType<typeof prepareRepositories>
+export type Reads = { readonly [Name in keyof Repositories]: ReturnType<Repositories[Name]['reads']> }
+export type Changes = { readonly [Name in keyof Repositories]: ReturnType<Repositories[Name]['changes']> }
+
+/** The queries and statements of one account. They do not depend on the caller. */
 interface AccountTables {
   read: Reads
   change: Changes
 }
 
-/** How many accounts of late keep their tables: making those costs as much as a query, and some 6 KiB. */
-const maxBound = 1_000
+/** How many accounts have their tables cached. Making them takes as long as a query, and some 6 KiB. */
+const maxCachedAccounts = 1_000
 
-/** Prepare every statement on account tables, once per store; the answer binds them to an account. */
-export function prepareAccountTables(db: Db, crossings: Crossings): (accountId: string) => AccountTables {
-  const nouns = prepareNouns(db, crossings)
+/** Prepare every statement on account tables, once per store. The result binds them to an account. */
+export function prepareAccountTables(
+  db: Db,
+  crossAccountQueries: CrossAccountQueries,
+): (accountId: string) => AccountTables {
+  const repositories = prepareRepositories(db, crossAccountQueries)
   const bound = new Map<string, AccountTables>()
 
   return function tablesOf(accountId) {
     const known = bound.get(accountId)
     if (known) return known
-    if (bound.size === maxBound) bound.clear()
-    const scope = new Scope(accountId)
+    if (bound.size === maxCachedAccounts) bound.clear()
+    const account = new AccountBinding(accountId)
     const tables = {
-      read: bindAll<Reads>(nouns, (noun) => noun.reads(scope)),
-      change: bindAll<Changes>(nouns, (noun) => noun.changes(scope)),
+      read: bindAll<Reads>(repositories, (repository) => repository.reads(account)),
+      change: bindAll<Changes>(repositories, (repository) => repository.changes(account)),
     }
     bound.set(accountId, tables)
     return tables
   }
 }
 
-function prepareNouns(db: Db, crossings: Crossings) {
+function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries) {
   return {
     activity: prepareActivity(db),
     agents: prepareAgents(db),
     agentSettings: prepareAgentSettings(db),
-    answers: prepareAnswers(db),
+    receipts: prepareReceipts(db),
     channels: prepareChannels(db),
-    directory: prepareDirectory(db, crossings),
+    directory: prepareDirectory(db, crossAccountQueries),
     grants: prepareGrants(db),
     guardrails: prepareGuardrails(db),
-    handOuts: prepareHandOuts(db),
+    leases: prepareLeases(db),
     keys: prepareKeys(db),
-    mailbox: prepareMailbox(db),
+    inbox: prepareInbox(db),
     messages: prepareMessages(db),
     names: prepareNames(db),
     overview: prepareOverview(db),
     profile: prepareProfile(db),
-    receipts: prepareReceipts(db),
+    messageStatus: prepareMessageStatus(db),
     retention: prepareRetention(db),
     skills: prepareSkills(db),
     team: prepareTeam(db),
@@ -122,23 +143,23 @@ function prepareNouns(db: Db, crossings: Crossings) {
   }
 }
 
-interface Noun {
+interface Repository {
   // deno-lint-ignore no-explicit-any -- the shapes are checked by `Reads` and `Changes`
-  reads(scope: Scope): any
+  reads(account: AccountBinding): any
   // deno-lint-ignore no-explicit-any
-  changes(scope: Scope): any
+  changes(account: AccountBinding): any
 }
 
-function bindAll<T>(nouns: Nouns, bind: (noun: Noun) => unknown): T {
-  return Object.fromEntries(Object.entries(nouns).map(([name, noun]) => [name, bind(noun)])) as T
+function bindAll<T>(repositories: Repositories, bind: (repository: Repository) => unknown): T {
+  return Object.fromEntries(Object.entries(repositories).map(([name, repository]) => [name, bind(repository)])) as T
 }
 
-/** What all accounts of one open store share. */
-export interface Shared {
+/** What all accounts of an open store share. */
+export interface StoreContext {
   readonly tablesOf: ReturnType<typeof prepareAccountTables>
   readonly queue: WriteQueue
-  /** Rows of one account's activity log are chained one after the other. */
-  readonly turns: Turns
+  /** Held per account while a row is added to its activity log, because rows are chained. */
+  readonly activityMutex: KeyedMutex
   readonly keyRing: KeyRing
   readonly deps: Deps
   readonly epoch: string
@@ -146,66 +167,78 @@ export interface Shared {
   readonly waiting: Waiting
 }
 
-/** A row for the activity log of one account. */
-export interface LogRow {
+/** A new row for the activity log of an account. */
+export interface ActivityEntry {
   accountId: string
   entry: NewActivity
 }
 
 /**
- * Commit statements as one unit with a row in the log of each of these accounts, which are different ones.
- * The turns are taken in the order of the ids, so that two who want the same ones never wait for each other.
+ * Commit statements as one unit, with a row in the activity log of each of these accounts (distinct ids).
+ * The mutexes are taken in the order of the ids, so that concurrent units cannot deadlock.
  */
-export async function recordIn(shared: Shared, rows: LogRow[], statements: Statement[]): Promise<void> {
-  const inTurn = rows.toSorted((a, b) => a.accountId < b.accountId ? -1 : 1).reduceRight(
-    (next, { accountId }) => () => shared.turns.run(accountId, next),
-    () => append(shared, rows, statements),
+export async function writeWithActivity(
+  context: StoreContext,
+  rows: ActivityEntry[],
+  statements: Statement[],
+): Promise<UnitRows> {
+  const run = rows.toSorted((a, b) => a.accountId < b.accountId ? -1 : 1).reduceRight(
+    (next, { accountId }) => () => context.activityMutex.run(accountId, next),
+    () => appendActivity(context, rows, statements),
   )
-  await inTurn()
+  return await run()
 }
 
-/** Each row takes the next place of its chain; when another process was faster, the one after it. */
-async function append({ tablesOf, queue }: Shared, rows: LogRow[], statements: Statement[]): Promise<void> {
+/** Each row gets the next position of its chain. If another process took it, the unit is tried again with new heads. */
+async function appendActivity(
+  { tablesOf, queue }: StoreContext,
+  rows: ActivityEntry[],
+  statements: Statement[],
+): Promise<UnitRows> {
   const logs = rows.map(({ accountId, entry }) => ({ accountId, entry, tables: tablesOf(accountId) }))
   const headsOf = () => Promise.all(logs.map(({ tables }) => tables.read.activity.head()))
   const lane = rows.length === 1 ? rows[0].accountId : ''
   for (let attempt = 1;; attempt++) {
     const heads = await headsOf()
     try {
-      await queue.write(lane, [
+      const stored = await queue.write(lane, [
         ...statements,
         ...logs.map(({ accountId, entry, tables }, n) =>
           tables.change.activity.add(chained(accountId, entry, heads[n]))
         ),
       ])
-      return
+      return stored.slice(0, statements.length)
     } catch (error) {
       if (!(error instanceof GridError) || error.code !== 'write_conflict' || rows.length === 0) throw error
-      // Repeated after a lost answer, the unit met its own rows: then it is done. All are stored with the first.
+      // A unit that was committed but repeated, because its result was lost, conflicts with its own rows.
       const [{ entry, tables }] = logs
-      if (await tables.read.activity.has(entry.id, heads[0]?.n ?? 0)) return
+      if (await tables.read.activity.has(entry.id, heads[0]?.n ?? 0)) return statements.map(() => [])
       const moved = (await headsOf()).some((head, n) => head?.n !== heads[n]?.n)
       if (!moved || attempt === maxRecordAttempts) throw error
     }
   }
 }
 
-/** Bind the prepared statements to one account. Only `auth/`, `worker/` and the makers of accounts come here. */
-export function openAccount(shared: Shared, accountId: string, actor: Actor): AccountStore {
-  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting } = shared
-  const { read, change } = tablesOf(accountId)
+/** Opens accounts for authorized callers. It checks nothing itself. */
+export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
+  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting } = context
 
-  return {
-    actor,
-    deps,
-    epoch,
-    instanceId,
-    waiting,
-    read,
-    change,
-    write: (statements) => queue.write(accountId, statements),
-    later: (statements) => queue.later(statements),
-    record: (entry, statements) => recordIn(shared, [{ accountId, entry }], statements),
-    seal: (table, rowId, token) => keyRing.seal(token, `${table}:${accountId}:${rowId}:token`),
+  return function openAccount(accountId, actor) {
+    const { read, change } = tablesOf(accountId)
+
+    return {
+      actor,
+      deps,
+      epoch,
+      instanceId,
+      waiting,
+      isRecording: false,
+      read,
+      change,
+      write: (statements) => queue.write(accountId, statements),
+      writeLater: (statements) => queue.writeLater(statements),
+      record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),
+      seal: (table, rowId, token) => keyRing.seal(token, `${table}:${accountId}:${rowId}:token`),
+    }
   }
 }

@@ -1,14 +1,14 @@
-/** Tables that belong to no account, and the look-ups that must cross accounts. */
-import type { Crossings, Db } from './account.ts'
+/** Tables that belong to no account, and the cross-account queries. */
+import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareActivityHeads } from './global/activity-heads.ts'
-import { prepareArrivals } from './global/new-deliveries.ts'
 import { prepareAttempts } from './global/attempts.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareCredentials } from './global/credentials.ts'
 import { prepareInstances } from './global/instances.ts'
 import { prepareInvitations } from './global/invitations.ts'
 import { prepareLinks } from './global/links.ts'
+import { prepareNewDeliveries } from './global/new-deliveries.ts'
 import { prepareOAuth } from './global/oauth.ts'
 import { prepareRetention } from './global/retention.ts'
 import { prepareSessions } from './global/sessions.ts'
@@ -17,21 +17,21 @@ import { prepareUsers } from './global/users.ts'
 
 export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 
-export function prepareGlobalTables(db: Db, crossings: Crossings) {
+export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQueries) {
   return {
     accounts: prepareAccounts(db),
-    activityHeads: prepareActivityHeads(db, crossings),
-    arrivals: prepareArrivals(db, crossings),
+    activityHeads: prepareActivityHeads(db, crossAccountQueries),
+    newDeliveries: prepareNewDeliveries(db, crossAccountQueries),
     attempts: prepareAttempts(db),
-    claims: prepareClaims(db, crossings),
-    credentials: prepareCredentials(db, crossings),
-    instances: prepareInstances(db, crossings),
-    invitations: prepareInvitations(db, crossings),
+    claims: prepareClaims(db, crossAccountQueries),
+    credentials: prepareCredentials(db, crossAccountQueries),
+    instances: prepareInstances(db, crossAccountQueries),
+    invitations: prepareInvitations(db, crossAccountQueries),
     links: prepareLinks(db),
-    oauth: prepareOAuth(db, crossings),
-    retention: prepareRetention(db, crossings),
+    oauth: prepareOAuth(db, crossAccountQueries),
+    retention: prepareRetention(db, crossAccountQueries),
     sessions: prepareSessions(db),
-    signups: prepareSignups(db, crossings),
-    users: prepareUsers(db, crossings),
+    signups: prepareSignups(db, crossAccountQueries),
+    users: prepareUsers(db, crossAccountQueries),
   }
 }

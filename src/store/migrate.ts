@@ -1,4 +1,4 @@
-/** Forward-only migrations, applied at start. */
+/** Forward-only migrations, applied at start. See docs/operations.md, "Migrations". */
 import type { Client } from '@libsql/client'
 import { migrations } from '../../db/migrations.ts'
 import { isConstraint } from './driver/database-errors.ts'
@@ -6,10 +6,9 @@ import { isConstraint } from './driver/database-errors.ts'
 type Migration = (typeof migrations)[number]
 
 /**
- * Bring the database to the newest schema; returns the names of the steps applied.
- * Each step is one atomic unit that first claims its number, so two processes
- * that start together do not apply a step twice. Throws when the database is
- * newer than this program.
+ * Migrate the database to the newest schema. Returns the names of the applied steps. Each step is atomic and first
+ * inserts its number, so two processes that start together do not apply a step twice. Throws if the database is newer
+ * than this program.
  */
 export async function migrate(client: Client, steps: readonly Migration[] = migrations): Promise<string[]> {
   await client.execute(
@@ -35,12 +34,12 @@ export async function migrate(client: Client, steps: readonly Migration[] = migr
       ])
       applied.push(step.name)
     } catch (error) {
-      // Another process was faster. Look again; an unchanged version means the step itself is bad.
+      // Another process may have applied the step. If the version has not changed, the step itself is bad.
       if (!isConstraint(error) || (await schemaVersion(client)) <= version) throw error
     }
     version = await schemaVersion(client)
   }
-  // The check reads the whole database, so a start that changed nothing does without it.
+  // The check reads the whole database, so it is skipped if nothing was applied.
   if (applied.length > 0) await checkForeignKeys(client)
   return applied
 }
@@ -51,7 +50,7 @@ export async function schemaVersion(client: Client): Promise<number> {
   return Number(rows[0].steps)
 }
 
-/** `client.migrate` switches foreign keys off around a step. */
+/** Needed because `client.migrate` disables foreign keys during a step. */
 async function checkForeignKeys(client: Client): Promise<void> {
   const { rows } = await client.execute('PRAGMA foreign_key_check')
   if (rows.length > 0) throw new Error(`The database has ${rows.length} rows that point nowhere. Restore a backup.`)

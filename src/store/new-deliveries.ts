@@ -1,55 +1,55 @@
-/** What other processes on the same database did that concerns who waits here, and ends of credentials by any. */
+/** Polls the database for what concerns local waits: deliveries by other processes, and wake signals by any process. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '../deps.ts'
+import type { Log } from '../lib/log.ts'
+import type { Notifier } from '../lib/notifier.ts'
 import { second } from '../lib/time.ts'
-import type { Wakes } from '../lib/notifier.ts'
-import type { Arrivals, Place } from './global/new-deliveries.ts'
+import type { FeedPosition, NewDeliveries } from './global/new-deliveries.ts'
 
-/** How often the database is asked, and how often while it does not answer. */
+/** How often the database is polled, and how often while it does not answer. */
 const pollMs = 200
 const retryMs = second
 
 /**
- * A watch that wakes the recipients of what is newly stored, by whomever, and agents whose credential ended, for as
- * long as anybody waits. One cheap read per process and interval, however many wait here; nobody waiting, nothing asked.
- * `isAlone`: no other process stores mail, and what this one stores it announces itself.
+ * Makes a watch: it notifies the recipients of new deliveries and the agents with a wake signal, as long as the
+ * notifier has subscribers. It runs one cheap query per interval, however many subscribers there are.
+ * `isAlone`: no other process writes deliveries, and this process notifies its own recipients at the commit.
  */
-export function arrivalsWatch(
-  arrivals: Arrivals,
-  wakes: Wakes,
+export function watchNewDeliveries(
+  newDeliveries: NewDeliveries,
+  notifier: Notifier,
   { log, ended, isAlone }: { log: Log; ended: AbortSignal; isAlone: boolean },
 ): () => Promise<void> {
-  // Calls are few, so those that came while nobody waited are looked through.
-  let known: Place | undefined = isAlone ? { mail: Number.MAX_SAFE_INTEGER, calls: 0 } : undefined
+  // Wake signals are few, so those from before the first watch are read too.
+  let known: FeedPosition | undefined = isAlone ? { delivery: Number.MAX_SAFE_INTEGER, signal: 0 } : undefined
 
   const pause = (ms: number) => sleep(ms, undefined, { ref: false, signal: ended }).catch(() => {})
 
   return async function watch() {
     if (!isAlone) known = undefined
-    while (wakes.areHeard && !ended.aborted) {
-      // From one look to the next: a look itself takes a while where many ask.
+    while (notifier.hasSubscribers && !ended.aborted) {
+      // Measured from poll to poll, because a poll itself may take a while.
       const interval = pause(pollMs)
       try {
-        const isAll = await look()
-        if (isAll) await interval
+        const isComplete = await poll()
+        if (isComplete) await interval
       } catch (error) {
-        log.warn('What other processes did could not be looked for', { error })
+        log.warn('New deliveries of other processes could not be polled', { error })
         await pause(retryMs)
       }
     }
   }
 
-  /** Whether there was no more than one look shows. */
-  async function look(): Promise<boolean> {
+  /** Resolves to false if there is more to fetch. */
+  async function poll(): Promise<boolean> {
     if (known === undefined) {
-      known = await arrivals.newest()
-      // Whoever looked into its mailbox before this was known may have missed what came in between.
-      wakes.wakeAll()
+      known = await newDeliveries.newest()
+      // A subscriber that read its inbox before this position was known may have missed a delivery.
+      notifier.notifyAll()
       return true
     }
-    const { place, agentIds, isAll } = await arrivals.after(known)
-    known = place
-    wakes.wake(agentIds)
-    return isAll
+    const { position, agentIds, isComplete } = await newDeliveries.after(known)
+    known = position
+    notifier.notify(agentIds)
+    return isComplete
   }
 }

@@ -1,21 +1,32 @@
 /**
- * The write queue: everything that waits is committed as one group.
+ * The write queue: a group commit of all units that wait.
  *
- * A unit is a list of statements and is atomic. Units of one moment share one
- * `batch(…, 'write')`; a promise settles only after that commit returned, so
- * what a caller is told is on disk. One commit is in flight per process.
+ * A unit is an atomic list of statements. A group of units is one `batch(…, 'write')`, and the promise of a unit
+ * settles only after that commit returned. So a caller never hears of something that is not on disk. One commit is in
+ * flight per process.
  *
- * What nobody waits for may be written `later`: it joins the next group, or is
- * committed alone a moment after. A crash may lose it; nothing else does.
+ * A deferred unit, which no caller waits for, joins the next group or is committed alone a moment later. A crash may
+ * lose it.
+ *
+ * See docs/delivery.md, "Write queue".
  */
 import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
-import type { Log } from '../deps.ts'
+import type { Log } from '../lib/log.ts'
 import type { Statement } from './driver/binding.ts'
-import { errorCode, isBusy, isConstraint, isOneUnitsFault, isRemoteLoss, isStorageFault } from './driver/database-errors.ts'
+import {
+  errorCode,
+  isBusy,
+  isConnectionLoss,
+  isConstraint,
+  isStatementFault,
+  isStorageFault,
+} from './driver/database-errors.ts'
 
-/** Rows of each statement of a unit, in order. Names are the database's, values are undecoded. */
+/**
+ * Rows of each statement of a unit, in order. They have the column names of the database, and values are not decoded.
+ */
 export type UnitRows = Row[][]
 
 interface Unit {
@@ -24,58 +35,72 @@ interface Unit {
   since: number
   resolve(rows: UnitRows): void
   reject(error: unknown): void
-  /** Nobody waits for it. */
-  isLate?: true
+  /** No caller waits for it. */
+  isDeferred?: true
 }
 
 export interface QueueOptions {
   client: Pick<Client, 'batch'>
   log: Log
   now: () => number
-  /** True for a local file; a remote group whose answer got lost, or that met a lock, is sent once more. */
+  /**
+   * True for a local file. On a remote database, a group is sent once more if its result was lost or the database was
+   * locked.
+   */
   local: boolean
-  /** Sees every statement before it runs; may throw. */
-  inspect: (sql: string) => void
-  /** The disk failed under a commit: what is in the file is unknown, the process must end. */
+  /** Called with every statement before it runs; may throw. */
+  inspect?: (sql: string) => void
+  /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
   onStorageFault: (error: unknown) => void
-  /** Called after an error that was no unit's fault: throws when the connection has lost its lock. */
+  /** Called after a failed commit on a local file. Throws if the connection has lost its lock. */
   checkConnection: () => Promise<void>
 }
 
+/** A group takes no more units once it has this many units or about this many rows. */
 const maxUnits = 128
 const maxRows = 2_000
+/** How many units may wait, and for how long. Beyond that, units are refused with `unavailable`. */
 const maxWaiting = 1_000
 const maxWaitMs = 2_000
-/** How often what waits is looked through while a commit hangs. */
+/** How often overdue units are refused while a commit hangs. */
 const sweepMs = 250
-/** Units written later: how many may wait, how many join one group, and how long they wait for one. */
-const maxLate = 10_000
-const maxLateInGroup = 256
-const lateMs = 200
-/** How long they wait after a commit of theirs was not accepted. */
-const lateRetryMs = 1_000
+/** Deferred units: how many may wait, how many join one group, and how long they wait for one. */
+const maxDeferred = 10_000
+const maxDeferredInGroup = 256
+const deferMs = 200
+/** How long a deferred unit waits after a failed commit. */
+const deferredRetryMs = 1_000
 
 export class WriteQueue {
   readonly #options: QueueOptions
-  /** Waiting units by account, so that one busy account does not starve the others. */
+  /** Waiting units by account, so that a busy account does not starve the others. */
   readonly #lanes = new Map<string, Unit[]>()
   #waiting = 0
-  #late: Unit[] = []
-  #lateTimer: ReturnType<typeof setTimeout> | undefined
-  #lateIsDue = false
+  #deferred: Unit[] = []
+  #deferTimer: ReturnType<typeof setTimeout> | undefined
+  #isDeferredDue = false
   #running = false
-  #broken = false
+  #hasStorageFault = false
   #ended = false
-  #idle: (() => void)[] = []
+  /** Resolvers of `drained`. */
+  #onIdle: (() => void)[] = []
 
   constructor(options: QueueOptions) {
     this.#options = options
   }
 
-  /** Commit `statements` as one unit. `lane` is the account, or empty for global writes. */
+  #inspect(statements: Statement[]): void {
+    const { inspect } = this.#options
+    if (inspect) { for (const { sql } of statements) inspect(sql) }
+  }
+
+  /**
+   * Commit `statements` as one unit. `lane` is the account, or empty for global writes. Fails with `write_conflict` if
+   * a constraint or a precondition failed, and with `unavailable` if the queue is full or the database took no writes.
+   */
   write(lane: string, statements: Statement[]): Promise<UnitRows> {
-    for (const statement of statements) this.#options.inspect(statement.sql)
-    if (this.#broken) return Promise.reject(storageFailed())
+    this.#inspect(statements)
+    if (this.#hasStorageFault) return Promise.reject(storageFailed())
     if (this.#ended) return Promise.reject(stopped())
     if (this.#waiting >= maxWaiting) return Promise.reject(overloaded())
 
@@ -90,65 +115,65 @@ export class WriteQueue {
     })
   }
 
-  /** Take nothing more: work that nobody waits for may still come. Resolves as `drained` does. */
+  /** Refuse further units, and drop further deferred ones. Resolves when the queue is drained. */
   end(): Promise<void> {
     this.#ended = true
     return this.drained()
   }
 
   /**
-   * Commit `statements` as one unit that costs no commit of its own where others write, and that nobody waits
-   * for. Refused by the database it is logged; not accepted, it is tried again. Statements must bear being
-   * repeated, and being lost in a crash.
+   * Commit `statements` as a deferred unit, which has no commit of its own if other units are written. If the database
+   * refuses it, that is logged; if the database is unavailable, it is tried again. It must be safe to repeat, and a
+   * crash may lose it.
    */
-  later(statements: Statement[]): void {
-    for (const statement of statements) this.#options.inspect(statement.sql)
-    if (this.#broken || this.#ended) return
+  writeLater(statements: Statement[]): void {
+    this.#inspect(statements)
+    if (this.#hasStorageFault || this.#ended) return
     const rows = statements.reduce((sum, statement) => sum + (statement.rows ?? 1), 0)
     const unit: Unit = {
       statements,
       rows,
       since: 0,
-      isLate: true,
+      isDeferred: true,
       resolve: () => {},
-      reject: (error) => this.#failLate(unit, error),
+      reject: (error) => this.#rejectDeferred(unit, error),
     }
-    this.#addLate(unit, lateMs)
+    this.#defer(unit, deferMs)
   }
 
-  /** Resolves when nothing waits, also for later, and nothing runs. */
+  /** Resolves when no unit waits, deferred or not, and no commit runs. */
   drained(): Promise<void> {
-    this.#flushLate()
+    this.#flushDeferred()
     if (!this.#running && this.#waiting === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#idle.push(resolve))
+    return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
-  #addLate(unit: Unit, ms: number): void {
-    if (this.#late.length >= maxLate) {
-      this.#options.log.warn('Too much waits to be written later; the oldest of it is dropped')
-      this.#late.shift()
+  #defer(unit: Unit, ms: number): void {
+    if (this.#deferred.length >= maxDeferred) {
+      this.#options.log.warn('Too many deferred writes; the oldest is dropped')
+      this.#deferred.shift()
     }
-    this.#late.push(unit)
-    this.#lateTimer ??= setTimeout(() => this.#flushLate(), ms)
+    this.#deferred.push(unit)
+    this.#deferTimer ??= setTimeout(() => this.#flushDeferred(), ms)
   }
 
-  #flushLate(): void {
-    clearTimeout(this.#lateTimer)
-    this.#lateTimer = undefined
-    if (this.#late.length === 0) return
-    this.#lateIsDue = true
+  #flushDeferred(): void {
+    clearTimeout(this.#deferTimer)
+    this.#deferTimer = undefined
+    if (this.#deferred.length === 0) return
+    this.#isDeferredDue = true
     this.#schedule()
   }
 
-  /** A refusal is final; a database that did not accept anything is asked again, but not by who waits for the end. */
-  #failLate(unit: Unit, error: unknown): void {
-    if (this.#broken) return
+  /** A refusal is final. If the database is unavailable, the unit is tried again, unless the queue is being drained. */
+  #rejectDeferred(unit: Unit, error: unknown): void {
+    if (this.#hasStorageFault) return
     const isRefused = !(error instanceof GridError) || error.code !== 'unavailable'
-    if (!isRefused && this.#idle.length === 0) return this.#addLate(unit, lateRetryMs)
-    this.#options.log.warn('What was to be written later was not', { error })
+    if (!isRefused && this.#onIdle.length === 0) return this.#defer(unit, deferredRetryMs)
+    this.#options.log.warn('A deferred write failed', { error })
   }
 
-  /** A turn of the event loop, not a delay: whoever arrived in the same turn shares the commit. */
+  /** Waits for the next turn of the event loop, not longer: units that arrive in the same turn share the commit. */
   #schedule(): void {
     if (this.#running) return
     this.#running = true
@@ -156,20 +181,20 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    // A remote commit may hang; who waits behind it is told so in time all the same.
+    // A remote commit may hang. The units behind it are refused in time nevertheless.
     const sweep = setInterval(() => this.#refuseOverdue(), sweepMs)
-    while (this.#waiting > 0 || this.#lateIsDue || (this.#idle.length > 0 && this.#late.length > 0)) {
+    while (this.#waiting > 0 || this.#isDeferredDue || (this.#onIdle.length > 0 && this.#deferred.length > 0)) {
       this.#refuseOverdue()
-      // In front: what was asked for first is done first.
-      const group = [...this.#takeLate(), ...this.#take()]
+      // Deferred units come first, because they were submitted first.
+      const group = [...this.#takeDeferred(), ...this.#take()]
       if (group.length > 0) await this.#commit(group)
     }
     clearInterval(sweep)
     this.#running = false
-    for (const resolve of this.#idle.splice(0)) resolve()
+    for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
-  /** Refuse what has waited too long. Each lane is in order of arrival. */
+  /** Refuse units that have waited too long. Each lane is in order of arrival. */
   #refuseOverdue(): void {
     const since = this.#options.now() - maxWaitMs
     for (const [lane, units] of this.#lanes) {
@@ -181,7 +206,7 @@ export class WriteQueue {
     }
   }
 
-  /** The next group: one unit of each lane in turn, as long as it stays small enough. */
+  /** The next group: one unit of each lane, until the group is full. */
   #take(): Unit[] {
     const group: Unit[] = []
     let rows = 0
@@ -189,7 +214,7 @@ export class WriteQueue {
       group.push(units.shift()!)
       this.#waiting--
       rows += group[group.length - 1].rows
-      // Back to the end of the line, where this loop and the next group find it after all others.
+      // Moves the lane behind all others, for this loop and for the next group.
       this.#lanes.delete(lane)
       if (units.length > 0) this.#lanes.set(lane, units)
       if (group.length >= maxUnits || rows >= maxRows) break
@@ -197,18 +222,18 @@ export class WriteQueue {
     return group
   }
 
-  #takeLate(): Unit[] {
-    const units = this.#late.splice(0, maxLateInGroup)
-    if (this.#late.length === 0) {
-      clearTimeout(this.#lateTimer)
-      this.#lateTimer = undefined
-      this.#lateIsDue = false
+  #takeDeferred(): Unit[] {
+    const units = this.#deferred.splice(0, maxDeferredInGroup)
+    if (this.#deferred.length === 0) {
+      clearTimeout(this.#deferTimer)
+      this.#deferTimer = undefined
+      this.#isDeferredDue = false
     }
     return units
   }
 
   async #commit(group: Unit[]): Promise<void> {
-    if (this.#broken) {
+    if (this.#hasStorageFault) {
       for (const unit of group) unit.reject(storageFailed())
       return
     }
@@ -220,8 +245,8 @@ export class WriteQueue {
         unit.resolve(results.slice(at, at += unit.statements.length).map((result) => result.rows))
       }
     } catch (error) {
-      if (isOneUnitsFault(error) && group.length > 1) {
-        for (const part of alone(group)) await this.#commit(part)
+      if (isStatementFault(error) && group.length > 1) {
+        for (const part of split(group)) await this.#commit(part)
         return
       }
       const failure = await this.#failure(error)
@@ -233,9 +258,9 @@ export class WriteQueue {
     try {
       return await this.#options.client.batch(statements, 'write')
     } catch (error) {
-      // The answer got lost, or the server's lock was another process's for a moment: the group may be stored, or is
-      // not. Units are safe to repeat, so we ask again once.
-      if (this.#options.local || !(isRemoteLoss(error) || isBusy(error))) throw error
+      // The result was lost, or another process held the lock of the server: the group may or may not be stored. Units
+      // are safe to repeat, so it is sent once more.
+      if (this.#options.local || !(isConnectionLoss(error) || isBusy(error))) throw error
       this.#options.log.warn('The database was lost or locked during a commit; repeating it once')
       return await this.#options.client.batch(statements, 'write')
     }
@@ -243,17 +268,17 @@ export class WriteQueue {
 
   async #failure(error: unknown): Promise<unknown> {
     if (isConstraint(error)) {
-      return new GridError('write_conflict', 'The grid changed while this call was under way. Repeat it.')
+      return new GridError('write_conflict', 'The grid changed during this call. Repeat it.')
     }
-    if (isOneUnitsFault(error)) return error
+    if (isStatementFault(error)) return error
     this.#options.log.error('A commit failed', { code: errorCode(error), error })
+    // Only for a local file: a server deals with faults of its own disk.
     if (this.#options.local) {
-      // A server's disk is the server's affair.
-      if (isStorageFault(error)) return this.#break(error)
+      if (isStorageFault(error)) return this.#stopWriting(error)
       try {
         await this.#options.checkConnection()
       } catch (lost) {
-        return this.#break(lost)
+        return this.#stopWriting(lost)
       }
     }
     return new GridError('unavailable', 'The database did not accept the write. Repeat the call.', {
@@ -261,26 +286,26 @@ export class WriteQueue {
     })
   }
 
-  /** Nothing is written any more by this process. */
-  #break(error: unknown): GridError {
-    this.#broken = true
+  /** After a storage fault this process writes nothing more. */
+  #stopWriting(error: unknown): GridError {
+    this.#hasStorageFault = true
     this.#options.onStorageFault(error)
     return storageFailed()
   }
 }
 
-/** Each unit by itself, but what nobody waits for together, as long as it is not all there is. */
-function alone(group: Unit[]): Unit[][] {
-  const late = group.filter((unit) => unit.isLate)
-  if (late.length === group.length) return group.map((unit) => [unit])
-  const others = group.filter((unit) => !unit.isLate).map((unit) => [unit])
-  return late.length === 0 ? others : [...others, late]
+/** One group for each unit, but one for all deferred units if there are others. */
+function split(group: Unit[]): Unit[][] {
+  const deferred = group.filter((unit) => unit.isDeferred)
+  if (deferred.length === group.length) return group.map((unit) => [unit])
+  const others = group.filter((unit) => !unit.isDeferred).map((unit) => [unit])
+  return deferred.length === 0 ? others : [...others, deferred]
 }
 
 function overloaded(): GridError {
   return new GridError('unavailable', 'The grid is busy. Repeat the call in a moment.', {
     retryAfterSeconds: 1,
-    nothingDone: true,
+    notExecuted: true,
   })
 }
 

@@ -1,48 +1,56 @@
-/** What waits in this process: reads and streams of agents, woken by one path. Reliability 7, security A10. */
+/**
+ * Waiting reads and event streams of this process, and the notifier that wakes them.
+ *
+ * See docs/delivery.md, "Waiting" and docs/security.md, "Streams and waits".
+ */
 import type { Deps } from '../deps.ts'
-import { Seats } from '../lib/concurrency-limit.ts'
-import { Wakes } from '../lib/notifier.ts'
-import { arrivalsWatch } from './new-deliveries.ts'
-import type { Arrivals } from './global/new-deliveries.ts'
+import { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
+import { Notifier } from '../lib/notifier.ts'
+import type { NewDeliveries } from './global/new-deliveries.ts'
+import { watchNewDeliveries } from './new-deliveries.ts'
 
-/** Per credential, for waits and for streams. */
+/** Waits per credential, and streams per credential. */
 const perCredential = 3
-/** In the whole process: each costs a socket and some 20 KiB. */
+/** Waits in the process, and streams in the process. Each costs a socket and some 20 KiB. */
 const perProcess = 10_000
 
 export interface Waiting {
-  /** Rung after the commit, for every recipient. */
-  readonly wakes: Wakes
-  /** Reads that wait, by credential. */
-  readonly reads: Seats
+  /** Notified of the recipients of a message after its commit. */
+  readonly notifier: Notifier
+  /** Waiting reads, by credential. */
+  readonly reads: ConcurrencyLimit
   /** Event streams of any kind, by credential. */
-  readonly streams: Seats
+  readonly streams: ConcurrencyLimit
 }
 
 /**
- * While somebody waits, `arrivals` are looked for. `isAlone`: the database has no other process, as a local file.
- * When the process stops, all are woken and see it.
+ * Polls `newDeliveries` while there are subscribers. `isAlone`: no other process uses the database (a local file).
+ * When the process begins to stop, all subscribers are notified so that they can end.
  */
-export function openWaiting(deps: Deps, arrivals: Arrivals, isAlone: boolean): Waiting & { close(): Promise<void> } {
+export function openWaiting(
+  deps: Deps,
+  newDeliveries: NewDeliveries,
+  isAlone: boolean,
+): Waiting & { close(): Promise<void> } {
   const ended = new AbortController()
   let watch: Promise<void> | undefined
-  const wakes = new Wakes(watchWhileHeard)
-  const look = arrivalsWatch(arrivals, wakes, { log: deps.log, ended: ended.signal, isAlone })
-  deps.stopping?.addEventListener('abort', () => wakes.wakeAll(), { once: true })
+  const notifier = new Notifier(watchWhileSubscribed)
+  const startWatch = watchNewDeliveries(newDeliveries, notifier, { log: deps.log, ended: ended.signal, isAlone })
+  deps.stopping?.addEventListener('abort', () => notifier.notifyAll(), { once: true })
 
-  /** One watch at a time: the next begins when the last has ended. */
-  function watchWhileHeard(): void {
-    if (watch || !wakes.areHeard || ended.signal.aborted) return
-    watch = look().finally(() => {
+  /** One watch at a time: the next one starts when the previous one has ended. */
+  function watchWhileSubscribed(): void {
+    if (watch || !notifier.hasSubscribers || ended.signal.aborted) return
+    watch = startWatch().finally(() => {
       watch = undefined
-      watchWhileHeard()
+      watchWhileSubscribed()
     })
   }
 
   return {
-    wakes,
-    reads: new Seats({ perKey: perCredential, total: perProcess }),
-    streams: new Seats({ perKey: perCredential, total: perProcess }),
+    notifier,
+    reads: new ConcurrencyLimit({ perKey: perCredential, total: perProcess }),
+    streams: new ConcurrencyLimit({ perKey: perCredential, total: perProcess }),
     async close() {
       ended.abort()
       await watch

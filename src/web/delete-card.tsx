@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { Card } from '../html/bits.tsx'
+import { Card } from '../html/components.tsx'
 import { ConfirmDelete } from '../html/secrets.tsx'
 
-/** The last card on the page of a thing. `noun` is what it is; `lead` says what goes with it. */
+/** A card that deletes the subject of the page. `noun` names its kind; `lead` says what else the deletion affects. */
 export function DeleteCard(
   { noun, lead, action, csrf, label = `Delete ${noun}`, question }: {
     noun: string

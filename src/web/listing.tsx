@@ -1,32 +1,34 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Lists in the order of names: which rows a page shows, a search that is sent, and links to the neighbouring pages. */
-import { EmptyState } from '../html/bits.tsx'
+/** Paged and searchable lists, sorted by name. */
+import { EmptyState } from '../html/components.tsx'
 import { Icon } from '../html/icons.tsx'
 import { Pagination } from '../html/table.tsx'
 import type { Visit } from './visit.ts'
 
+/** Rows per page. */
 export const pageSize = 50
 const maxSearchLength = 200
 
-/** What the address of a list asks for. */
-export interface Place {
+/** The page and search text that the URL of a list selects. */
+export interface ListPosition {
   search: string
-  /** From 1. */
+  /** Starts at 1. */
   page: number
+  /** Number of rows on the pages before this one. */
   offset: number
 }
 
-/** `?search=` and `?page=`; what makes no sense counts as not given. */
-export function placeOf(query: URLSearchParams): Place {
+/** Reads `?search=` and `?page=`. Invalid values are ignored. */
+export function listPosition(query: URLSearchParams): ListPosition {
   const search = (query.get('search') ?? '').trim().slice(0, maxSearchLength).toWellFormed().replaceAll('\0', '')
   const given = query.get('page') ?? ''
   const page = /^[1-9]\d{0,5}$/.test(given) ? Number(given) : 1
   return { search, page, offset: (page - 1) * pageSize }
 }
 
-/** Where we are in a list of `total` rows; nothing when all of them are here. */
-export function PageLinks({ label, at, total }: { label: string; at: Place & { path: string }; total: number }) {
+/** Links between the pages of a list of `total` rows. Renders nothing if one page shows them all. */
+export function PageLinks({ label, at, total }: { label: string; at: ListPosition & { path: string }; total: number }) {
   if (total <= pageSize && at.page === 1) return null
   const pages = Math.max(1, Math.ceil(total / pageSize))
   const link = (page: number) => {
@@ -51,7 +53,7 @@ export function PageLinks({ label, at, total }: { label: string; at: Place & { p
   )
 }
 
-/** Narrows a list on the server: works without script and on lists of any length. */
+/** A search form. The server searches, so it works without script and on lists of any length. */
 export function SearchBar({ path, label, search }: { path: string; label: string; search: string }) {
   return (
     <form class='bar' method='get' action={path} role='search'>
@@ -75,25 +77,25 @@ export function SearchBar({ path, label, search }: { path: string; label: string
   )
 }
 
-/** Says that a search found nothing. */
-export function NothingFound({ search, path, where }: { search: string; path: string; where: string }) {
+/** Shown when a search has no results. `where` names the searched fields. */
+export function NoResults({ search, path, where }: { search: string; path: string; where: string }) {
   return (
-    <EmptyState icon='search' title='Nothing is found' action={<a href={path}>Show all</a>}>
-      Nothing has “{search}” in its {where}.
+    <EmptyState icon='search' title='No results' action={<a href={path}>Show all</a>}>
+      No {where} contains “{search}”.
     </EmptyState>
   )
 }
 
 /** `1 agent`, `2 agents`, `1,000 agents`. */
-export function counted(n: number, noun: string): string {
+export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** Why there is no form here for this person. */
-export function OnlyManagers({ visit, what }: { visit: Visit; what: string }) {
+/** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
+export function ManagersOnlyNote({ visit, what }: { visit: Visit; what: string }) {
   return (
     <p class='soft small'>
-      Only owners and admins of the account can {what}. You are {visit.actor.role}.
+      Only owners and admins of the account can {what}. Your role is {visit.actor.role}.
     </p>
   )
 }

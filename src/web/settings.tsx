@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { Tabs } from '../html/bits.tsx'
+import { Tabs } from '../html/components.tsx'
 import { appPage } from '../html/layout.tsx'
 import type { Visit } from './visit.ts'
 
@@ -9,12 +9,12 @@ const tabs = { profile: 'Profile', account: 'Account', team: 'Team', sessions: '
 
 export type SettingsTab = keyof typeof tabs
 
-/** The address of a tab, or of an action on it. */
+/** The path of a settings tab, or of an action on it. */
 export function settingsPath(visit: Pick<Visit, 'path'>, tab: SettingsTab, ...action: string[]): string {
   return visit.path('settings', tab, ...action)
 }
 
-/** One tab of the settings. */
+/** A settings page with its tabs. */
 export function settingsPage(visit: Visit, current: SettingsTab, content: Child): Promise<Response> {
   const items = (Object.keys(tabs) as SettingsTab[]).map((tab) => ({
     title: tabs[tab],

@@ -1,81 +1,84 @@
-/** How a page is asked for: who is there, what they may see, and what their form says. */
+/** Registration of pages, and what each page gets: the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
 import { allows, type Permission, type UserActor } from '../auth/actor.ts'
 import type { Visitor } from '../auth/session.ts'
-import type { AppEnv } from '../edge.ts'
 import { type ErrorKind, GridError } from '../errors.ts'
-import { recorded } from '../grid/activity.ts'
-import type { AppFrame } from '../html/layout.tsx'
+import { recordActivity } from '../grid/activity.ts'
+import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
 import { readForm } from '../lib/form.ts'
+import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { errorHeaders, httpStatus } from '../wire.ts'
 import { noticeOf } from './notices.ts'
-import type { Web } from './web.ts'
+import type { PageDeps } from './page-deps.ts'
 
-/** A request to a page that needs no account. */
-export interface OpenVisit {
+/** A request to a page outside accounts. */
+export interface PublicVisit {
   request: Request
   requestId: string
-  /** The client, as limits count it. */
+  /** The IP address of the client, by which limits count. */
   address: string
-  /** Undefined when nobody is signed in. */
+  /** The signed-in user, if any. */
   visitor: Visitor | undefined
-  /** What every form of the page carries in its field `csrf`. */
+  /** The value of the field `csrf` in every form of the page. */
   csrf: string
   query: URLSearchParams
-  /** What was posted; empty when the page is only looked at. */
+  /** The posted form; empty on GET. */
   form: URLSearchParams
-  /** Why what was posted is refused; the page says so, beside the field that `details.field` names. */
-  fault: GridError | undefined
-  /** A part of the path by its name. */
+  /** Why the posted form was rejected. The page shows it at the field `details.field`. */
+  inputError: GridError | undefined
+  /** A path parameter by name. */
   param(name: string): string
 }
 
-/** A request of a signed-in person to a page of one of their accounts. */
-export interface Visit extends OpenVisit {
+/** A request of a signed-in user to a page of one of their accounts. */
+export interface Visit extends PublicVisit {
   visitor: Visitor
   account: AccountStore
   actor: UserActor
-  /** The account's name and the person's role in it. */
+  /** The account's name and the user's role in it. */
   membership: Visitor['accounts'][number]
   may(permission: Permission): boolean
-  /** What stands around the page; `?done=CODE` says what was just done. */
+  /** The frame of the page, with the notice that `?done=CODE` selects. */
   frame(current: NavItem): AppFrame
-  /** The address of a page of this account. */
+  /** The path of a page of this account. */
   path(...parts: string[]): string
-  /** Run a verb so that it leaves a row in the activity log. */
+  /** Runs a change and records it in the activity log. */
   record<T>(tool: string, input: unknown, run: (account: AccountStore) => Promise<T>): Promise<T>
 }
 
-/** What a page or an action gives: a response, or a place to go on at. */
-export type Answer = Response | { goTo: string; cookie?: string }
-type Handler<V> = (visit: V) => Promise<Answer> | Answer
+/** The result of a page or an action: a response, or a redirect with an optional `Set-Cookie`. */
+export type PageResult = Response | { redirectTo: string; cookie?: string }
+type PageHandler<V> = (visit: V) => Promise<PageResult> | PageResult
 
-/** Registers pages: `get` shows one; `post` acts, and shows `page` again with the fault when the input is refused. */
+/**
+ * Registers pages. `get` shows one. `post` runs `act`; if the input is rejected and there is a `page`, it shows that page
+ * again with `inputError`.
+ */
 export interface Pages<V> {
-  get(path: string, page: Handler<V>): void
-  post(path: string, act: Handler<V>, page?: Handler<V>): void
+  get(path: string, page: PageHandler<V>): void
+  post(path: string, act: PageHandler<V>, page?: PageHandler<V>): void
 }
 
-/** Pages that need nobody to be signed in. */
-export function openPages(app: Hono<AppEnv>, { sessions, address }: Web): Pages<OpenVisit> {
-  async function visitOf(c: Context<AppEnv>): Promise<{ visit: OpenVisit; cookie: string | undefined }> {
+/** Pages that do not require a signed-in user. */
+export function publicPages(app: Hono<AppEnv>, { sessions, address }: PageDeps): Pages<PublicVisit> {
+  async function visitOf(c: Context<AppEnv>): Promise<{ visit: PublicVisit; cookie: string | undefined }> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
-    const stranger = visitor ? undefined : await sessions.stranger(request)
+    const anonymous = visitor ? undefined : await sessions.anonymousVisitor(request)
     const visit = {
       request,
       requestId: c.get('requestId'),
       address: address(c),
       visitor,
-      csrf: visitor?.csrf ?? stranger!.csrf,
+      csrf: visitor?.csrf ?? anonymous!.csrf,
       query: new URL(request.url).searchParams,
       form: new URLSearchParams(),
-      fault: undefined,
+      inputError: undefined,
       param: (name: string) => c.req.param(name) ?? '',
     }
-    return { visit, cookie: stranger?.cookie }
+    return { visit, cookie: anonymous?.cookie }
   }
 
   return {
@@ -96,14 +99,17 @@ export function openPages(app: Hono<AppEnv>, { sessions, address }: Web): Pages<
   }
 }
 
-/** Pages of an account, below `/accounts/ID`. Who is not signed in is sent to sign in; a foreign account is not found. */
-export function accountPages(app: Hono<AppEnv>, { sessions, address }: Web): Pages<Visit> {
+/**
+ * Pages of an account, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
+ * user does not belong to, with `account_not_found`.
+ */
+export function accountPages(app: Hono<AppEnv>, { sessions, address }: PageDeps): Pages<Visit> {
   async function visitOf(c: Context<AppEnv>): Promise<Visit> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
     if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
     const id = c.req.param('account') ?? ''
-    const account = sessions.enter(visitor, id)
+    const account = sessions.openAccount(visitor, id)
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
@@ -116,7 +122,7 @@ export function accountPages(app: Hono<AppEnv>, { sessions, address }: Web): Pag
       csrf,
       query,
       form: new URLSearchParams(),
-      fault: undefined,
+      inputError: undefined,
       param: (name) => c.req.param(name) ?? '',
       account,
       actor,
@@ -124,7 +130,8 @@ export function accountPages(app: Hono<AppEnv>, { sessions, address }: Web): Pag
       frame: (current) => ({ account: membership, accounts, user, csrf, current, notice: noticeOf(query) }),
       may: (permission) => allows(actor.role, permission),
       path: (...parts) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/'),
-      record: (tool, input, run) => recorded(account, { tool, arguments: input, requestId: c.get('requestId') }, run),
+      record: (tool, input, run) =>
+        recordActivity(account, { tool, arguments: input, requestId: c.get('requestId') }, run),
     }
   }
 
@@ -143,47 +150,47 @@ export function accountPages(app: Hono<AppEnv>, { sessions, address }: Web): Pag
   }
 }
 
-/** The signed-in person of a page that needs one, in whatever account. Fails with `unauthenticated`. */
-export function signedIn({ visitor }: OpenVisit): Visitor {
+/** The signed-in user. Fails with `unauthenticated`. */
+export function signedIn({ visitor }: PublicVisit): Visitor {
   if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
   return visitor
 }
 
-/** Where to sign in, and to come back from. */
+/** The path of the sign-in page that returns to `url` afterwards. */
 export function signInPath({ pathname, search }: URL): string {
   return pathname === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(pathname + search)}`
 }
 
-/** A path of our own to go on at; `/` for everything else. Security O1. */
-export function ownPath(next: string | null): string {
+/** `next` if it is a path on this origin, otherwise `/`. See docs/security.md, "Forms". */
+export function localPath(next: string | null): string {
   const isPath = next !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(next)
-  return isPath && new URL(next, 'http://own').origin === 'http://own' ? next : '/'
+  return isPath && new URL(next, 'http://local').origin === 'http://local' ? next : '/'
 }
 
-/** What whoever filled in the form can repair. */
-const repairable: ErrorKind[] = ['invalid', 'conflict', 'refused', 'unauthenticated', 'limited']
+/** Errors that the user can correct in the form. */
+const correctable: ErrorKind[] = ['invalid', 'conflict', 'refused', 'unauthenticated', 'limited']
 
-function isRepairable({ kind, details }: GridError, form: URLSearchParams): boolean {
-  // A field that names what is not there can be filled in anew; a path that does cannot.
-  const isMisnamed = kind === 'not_found' && details.field !== undefined && form.has(details.field)
-  return isMisnamed || repairable.includes(kind)
+function isCorrectable({ kind, details }: GridError, form: URLSearchParams): boolean {
+  // If a form field names something that does not exist, the user can correct it. If the path does, they cannot.
+  const isUnknownName = kind === 'not_found' && details.field !== undefined && form.has(details.field)
+  return isUnknownName || correctable.includes(kind)
 }
 
-async function attempt<V extends OpenVisit>(visit: V, act: Handler<V>, page?: Handler<V>): Promise<Response> {
+async function attempt<V extends PublicVisit>(visit: V, act: PageHandler<V>, page?: PageHandler<V>): Promise<Response> {
   try {
     return asResponse(await act(visit))
   } catch (error) {
-    if (!page || !(error instanceof GridError) || !isRepairable(error, visit.form)) throw error
-    const { body, headers } = asResponse(await page({ ...visit, fault: error }))
+    if (!page || !(error instanceof GridError) || !isCorrectable(error, visit.form)) throw error
+    const { body, headers } = asResponse(await page({ ...visit, inputError: error }))
     for (const [name, value] of Object.entries(errorHeaders(error))) headers.set(name, value)
     return new Response(body, { status: httpStatus[error.kind], headers })
   }
 }
 
-function asResponse(answer: Answer): Response {
-  if (answer instanceof Response) return answer
-  const response = new Response(null, { status: 303, headers: { Location: answer.goTo } })
-  return withCookie(response, answer.cookie)
+function asResponse(result: PageResult): Response {
+  if (result instanceof Response) return result
+  const response = new Response(null, { status: 303, headers: { Location: result.redirectTo } })
+  return withCookie(response, result.cookie)
 }
 
 function withCookie(response: Response, cookie: string | undefined): Response {

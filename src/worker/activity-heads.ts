@@ -1,33 +1,36 @@
-/** Once a day the heads of the activity logs go where whoever rewrites the database does not reach. Security D3. */
+/**
+ * Writes the heads of the activity logs to the process log once a day. A person with access to the database alone
+ * cannot change them there. See docs/security.md, "Activity log".
+ */
 import { day, minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 const perPage = 500
-/** Most lines of one day. */
+/** Maximum number of lines a day. */
 const maxHeads = 10_000
-/** By how much a row's time may be older than its commit, on another machine's clock. */
-const slackMs = 5 * minute
+/** Row times come from the clocks of several machines, and are older than their commits. */
+const maxClockSkewMs = 5 * minute
 
 /**
- * Log one line for each account whose activity log grew since the last time, if that is a day ago. Rows that are
- * changed, moved or cut off later no longer lead to that hash. Several processes may log a line twice, none is left out.
+ * If the last run was a day ago or more, log the head of each activity log that has grown since. If rows are changed,
+ * moved or cut off later, the log no longer leads to that hash. Several processes may log a head twice, but omit none.
  */
-export async function logActivityHeads(store: Store, ended?: AbortSignal): Promise<void> {
+export async function logActivityHeads(store: Store, signal?: AbortSignal): Promise<void> {
   const { global: { activityHeads }, deps: { log, now } } = store
   const [at, loggedAt] = [now(), await activityHeads.loggedAt()]
   if (at - loggedAt < day) return
 
   let after = ''
-  for (let count = 0; !ended?.aborted; count += perPage) {
+  for (let count = 0; !signal?.aborted; count += perPage) {
     if (count === maxHeads) {
-      log.warn('More activity logs grew than a day’s heads are logged of', { heads: maxHeads })
+      log.warn('Not all heads of activity logs were logged: too many', { heads: maxHeads })
       break
     }
-    const heads = await activityHeads.changed(loggedAt - slackMs, after, perPage)
+    const heads = await activityHeads.changed(loggedAt - maxClockSkewMs, after, perPage)
     for (const { accountId, n, hash } of heads) log.info('Head of the activity log', { account: accountId, n, hash })
     if (heads.length < perPage) break
     after = heads[heads.length - 1].accountId
   }
-  // Ended before the last line, it is all said again.
-  if (!ended?.aborted) await store.write([activityHeads.noteLogged(at)])
+  // After an abort, the next run logs everything again.
+  if (!signal?.aborted) await store.write([activityHeads.setLoggedAt(at)])
 }

@@ -1,105 +1,111 @@
-/** Gives back what processes handed out and could not answer before they died. Reliability 2.2.3 and 2.2.4. */
-import { giveBackOf } from '../grid/messaging/leases.ts'
+/** Releases leases whose holders are dead, and leases that have expired. See docs/delivery.md, "Leases". */
+import { releaseAbandoned } from '../grid/messaging/leases.ts'
 import { minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * How many beats of ours may pass without one of another process before it counts as dead: 60 s, at 15 s each.
- * No clocks are compared, so it does not matter by how much those of two machines differ; and a machine that
- * was suspended with all its processes counts as one beat, however long that took.
+ * How many heartbeats of ours may pass without one of another process before it counts as dead: 60 s at 15 s each.
+ * No clocks are compared, so it does not matter how far the clocks of two machines differ. If a machine is suspended
+ * with all its processes, that counts as one heartbeat, however long it takes.
  */
-const missedBeats = 4
+const maxMissedHeartbeats = 4
 
 /**
- * How old an open read of our own is when nobody answers it any more. An answer takes as long as its client needs to
- * read it; but a claim whose own answer got lost may be carried out by the database after it was given back.
+ * The age at which a lease of this process counts as forgotten. A response takes as long as its client needs to read
+ * it. And a database may make a lease after we released it, if the result of the lease was lost.
  */
 const forgottenMs = 5 * minute
 
-type OpenRead = Awaited<ReturnType<Store['global']['instances']['openReads']>>[number]
+type FoundLease = Awaited<ReturnType<Store['global']['instances']['leases']>>[number]
 
-/** Another process: its number when last seen, and for how many of our beats it has been that. */
-interface Seen {
-  beats: number | undefined
+/** Another process: its last known heartbeat number, and how many of our heartbeats have passed since that changed. */
+interface SeenInstance {
+  heartbeats: number | undefined
   missed: number
 }
 
 /**
- * Watches over the processes of one database. A process that was only slow and then goes on loses nothing: what was
- * given back comes again flagged, and its own answer neither marks nor unmarks anything, as its batch is gone.
+ * Watches the leases of one database. A process that was only slow loses nothing: the messages of its leases are
+ * redelivered, and its own ack or release finds the lease gone and does nothing.
  */
-export class OpenReads {
+export class LeaseRecovery {
   readonly #store: Store
-  #beats = 0
-  #others = new Map<string, Seen>()
+  #heartbeats = 0
+  #others = new Map<string, SeenInstance>()
 
   constructor(store: Store) {
     this.#store = store
   }
 
   /**
-   * Before the process is ready. A local file has one process, so whatever is open there was left by one that
-   * died. Elsewhere it says that it lives before it hands anything out.
+   * Runs before the process is ready. A local file has one process, so every lease there has lost its holder and is
+   * released. On a remote database this is the first heartbeat.
    */
   async start(): Promise<void> {
-    if (this.#store.durability === 'remote') return await this.beat()
+    if (this.#store.durability === 'remote') return await this.heartbeat()
+    const { global: { instances }, deps: { now } } = this.#store
     let last: string | undefined
     for (;;) {
-      const open = await this.#store.global.instances.openReads()
-      // The same again: the database takes no writes, and the next start will find it.
-      if (open.length === 0 || open[0].batchId === last) return
-      last = open[0].batchId
-      await this.#giveBack(open)
+      const left = await instances.leases(now())
+      // The same lease again: the database takes no writes, and the next start will find it.
+      if (left.length === 0 || left[0].id === last) break
+      last = left[0].id
+      await this.#release(left)
     }
   }
 
-  /** Say that we live, and give back what belongs to those that do not, and what we forgot. Remote databases only. */
-  async beat(): Promise<void> {
+  /** Release the leases that have expired. */
+  async releaseExpired(): Promise<void> {
+    const { global: { instances }, deps: { now } } = this.#store
+    const leases = await instances.leases(now())
+    await this.#release(leases.filter(({ expiresAt }) => expiresAt !== null))
+  }
+
+  /**
+   * Record a heartbeat of this process. Then release expired leases, the leases of dead processes, and forgotten leases
+   * of this process. Remote databases only.
+   */
+  async heartbeat(): Promise<void> {
     const { global: { instances }, instanceId, deps: { now } } = this.#store
-    await this.#store.write([instances.beat(instanceId, ++this.#beats, now())])
-    const open = await instances.openReads()
-    const dead = await this.#findDead(open)
-    await this.#giveBack(
-      open.filter((read) =>
-        dead.has(read.instanceId) || (read.instanceId === instanceId && now() - read.createdAt >= forgottenMs)
-      ),
-    )
+    await this.#store.write([instances.heartbeat(instanceId, ++this.#heartbeats, now())])
+    const leases = await instances.leases(now())
+    const dead = await this.#findDead(leases)
+    await this.#release(leases.filter((lease) =>
+      lease.expiresAt !== null || dead.has(lease.holder) ||
+      (lease.holder === instanceId && now() - lease.createdAt >= forgottenMs)
+    ))
     if (dead.size === 0) return
-    // One that lives after all makes its row again with its next beat.
+    // If such a process is alive after all, its next heartbeat inserts its row again.
     await this.#store.write([...dead].map((id) => instances.remove(id)))
   }
 
-  /** What is still open of this process is given back by others, or by the next on the file. */
+  /** Other processes, or the next process on the file, release the leases that are still in flight. */
   async stop(): Promise<void> {
     const { global: { instances }, instanceId, durability } = this.#store
     if (durability === 'remote') await this.#store.write([instances.remove(instanceId)])
   }
 
-  async #findDead(open: OpenRead[]): Promise<Set<string>> {
+  async #findDead(leases: FoundLease[]): Promise<Set<string>> {
     const { global: { instances }, instanceId } = this.#store
-    const beats = new Map<string, number | undefined>()
-    for (const read of open) beats.set(read.instanceId, undefined)
-    for (const instance of await instances.all()) beats.set(instance.id, instance.beats)
-    beats.delete(instanceId)
+    const heartbeats = new Map<string, number | undefined>()
+    for (const lease of leases) if (lease.expiresAt === null) heartbeats.set(lease.holder, undefined)
+    for (const instance of await instances.all()) heartbeats.set(instance.id, instance.heartbeats)
+    heartbeats.delete(instanceId)
 
-    const others = new Map<string, Seen>()
-    for (const [id, seen] of beats) {
+    const others = new Map<string, SeenInstance>()
+    for (const [id, seen] of heartbeats) {
       const known = this.#others.get(id)
-      others.set(
-        id,
-        known && known.beats === seen ? { ...known, missed: known.missed + 1 } : { beats: seen, missed: 0 },
-      )
+      const hasMissed = known && known.heartbeats === seen
+      others.set(id, hasMissed ? { ...known, missed: known.missed + 1 } : { heartbeats: seen, missed: 0 })
     }
     this.#others = others
-    return new Set([...others].filter(([, { missed }]) => missed >= missedBeats).map(([id]) => id))
+    return new Set([...others].filter(([, { missed }]) => missed >= maxMissedHeartbeats).map(([id]) => id))
   }
 
-  async #giveBack(open: OpenRead[]): Promise<void> {
-    for (const { accountId, agentId, batchId } of open) {
-      await giveBackOf(this.#store.account(accountId, { type: 'system', job: 'open reads' }), agentId, batchId)
+  async #release(leases: FoundLease[]): Promise<void> {
+    for (const { accountId, agentId, id } of leases) {
+      await releaseAbandoned(this.#store.account(accountId, { type: 'system', job: 'leases' }), agentId, id)
     }
-    if (open.length > 0) {
-      this.#store.deps.log.info('Hand-outs that nobody answers any more were given back', { count: open.length })
-    }
+    if (leases.length > 0) this.#store.deps.log.info('Abandoned leases were released', { count: leases.length })
   }
 }

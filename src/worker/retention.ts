@@ -1,46 +1,48 @@
-/** Removes what is past its time, in small units beside the other work. Reliability 1.1 and 1.2. */
+/** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError } from '../errors.ts'
-import { keyLifetimeMs } from '../grid/messaging/send-message.ts'
+import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
 import { attemptsKeptMs } from '../grid/people/throttle.ts'
 import { day } from '../lib/time.ts'
 import type { Statement } from '../store/driver/binding.ts'
 import type { Store } from '../store/store.ts'
 
-/** Most rows of one unit, and most keys or messages that are looked at for it. */
+/** About how many rows one unit removes at most. */
 const maxRows = 500
-const maxLooked = 200
+/** Maximum number of messages that are read for one unit. */
+const maxMessages = 200
 const maxAccounts = 100
-/** How long an invitation that was not accepted is still shown as expired, so that it can be sent again. */
+/** How long an expired invitation is still shown, so that it can be sent again. */
 const invitationsKeptMs = 30 * day
-/** Security: section 4, rule 8. Nobody's trial is cut short by it. */
+/** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
 const unclaimedMs = 7 * day
 
-/** One kind of thing that gets old: `remove` one unit of it, and say how many are gone; 0 when none is left. */
+/** Removes one unit of expired rows. Resolves to how many it removed, 0 if none are left. */
 type Sweep = (store: Store, now: number) => Promise<number>
 
-/** In an order that the foreign keys take. */
+/** By the name in the log, in an order that the foreign keys allow. */
 const sweeps: Record<string, Sweep> = {
   'idempotency keys': (store, now) => removeKeys(store, now - keyLifetimeMs),
   messages: (store, now) => removeMessages(store, now - store.deps.config.retentionDays * day),
-  sessions: (store, now) => remove(store, [store.global.sessions.removeGone(now, maxRows)]),
+  sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now, maxRows)]),
   links: (store, now) => remove(store, [store.global.links.removeExpired(now, maxRows)]),
   invitations: (store, now) =>
     remove(store, [store.global.invitations.removeExpired(now - invitationsKeptMs, maxRows)]),
+  // Five statements, each with its own limit.
   'OAuth rows': (store, now) => remove(store, store.global.oauth.removeExpired(now, maxRows / 5)),
   attempts: (store, now) => remove(store, [store.global.attempts.removeOld(now - attemptsKeptMs, maxRows)]),
-  'accounts that nobody claimed': (store, now) => removeUnclaimed(store, now - unclaimedMs, now),
+  'unclaimed accounts': (store, now) => removeUnclaimed(store, now - unclaimedMs, now),
 }
 
 /**
- * Remove all that is past its time, unless `ended` comes first. Repeated, or by several processes at once, it does
- * no harm: what is gone is gone. What fails is in the log, and is tried again the next time.
+ * Remove all expired rows, or stop when `signal` aborts. Several processes may do this at the same time. A failure is
+ * logged, and tried again at the next sweep.
  */
-export async function sweep(store: Store, ended?: AbortSignal): Promise<void> {
+export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
   const { log, now } = store.deps
-  for (const [name, removeSome] of Object.entries(sweeps)) {
+  for (const [name, removeUnit] of Object.entries(sweeps)) {
     try {
       let total = 0
-      for (let gone = 1; gone > 0 && !ended?.aborted; total += gone) gone = await removeSome(store, now())
+      for (let removed = 1; removed > 0 && !signal?.aborted; total += removed) removed = await removeUnit(store, now())
       if (total > 0) log.info(`Removed old ${name}`, { count: total })
     } catch (error) {
       log.warn(`Old ${name} were not removed`, { error })
@@ -48,57 +50,57 @@ export async function sweep(store: Store, ended?: AbortSignal): Promise<void> {
   }
 }
 
-/** Each statement tells with its rows what it removed. */
+/** Each statement returns the rows that it removed. */
 async function remove(store: Store, statements: Statement[]): Promise<number> {
   return (await store.write(statements)).flat().length
 }
 
 async function removeKeys(store: Store, until: number): Promise<number> {
-  const old = await store.global.retention.keys(until, maxRows)
-  for (const accountId of new Set(old.map((key) => key.accountId))) {
-    const messageIds = old.filter((key) => key.accountId === accountId).map((key) => key.messageId)
-    const account = enter(store, accountId)
+  const expired = await store.global.retention.keys(until, maxRows)
+  for (const accountId of new Set(expired.map((key) => key.accountId))) {
+    const messageIds = expired.filter((key) => key.accountId === accountId).map((key) => key.messageId)
+    const account = accountStore(store, accountId)
     await account.write([account.change.retention.removeKeys(messageIds, until)])
   }
-  return old.length
+  return expired.length
 }
 
-/** Read or not: a message stays until its retention ends, whatever its recipient does. */
+/** Removes messages whose retention has ended, read or not. */
 async function removeMessages(store: Store, until: number): Promise<number> {
-  let gone = 0
+  let removed = 0
   for (const { id } of await store.global.retention.accountsWithMessages(until, maxAccounts)) {
-    const account = enter(store, id)
-    const old = await account.read.retention.messages(until, maxLooked)
+    const account = accountStore(store, id)
+    const messages = await account.read.retention.messages(until, maxMessages)
     const ids: string[] = []
     let rows = 0
-    for (const message of old) {
-      // A post has a row per member; one message always fits.
+    for (const message of messages) {
+      // A post to a channel has one row per member. One message is always removed whole.
       if (ids.length > 0 && rows + message.recipients >= maxRows) break
       ids.push(message.id)
       rows += message.recipients + 1
     }
     if (ids.length > 0) await account.write(account.change.retention.removeMessages(ids, rows))
-    gone += ids.length
+    removed += ids.length
   }
-  return gone
+  return removed
 }
 
-/** One unit for each: its agents are on trial, so it is small. */
+/** One unit per account, which is small because its agents are on trial. */
 async function removeUnclaimed(store: Store, until: number, now: number): Promise<number> {
-  let gone = 0
+  let removed = 0
   for (const { id } of await store.global.retention.unclaimed(until, now, maxAccounts)) {
-    const account = enter(store, id)
+    const account = accountStore(store, id)
     try {
       await account.write(account.change.unclaimed.remove(until, now))
-      gone++
+      removed++
     } catch (error) {
-      // Claimed or joined since the look, or removed by another process.
+      // The account was claimed or joined meanwhile, or removed by another process.
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
     }
   }
-  return gone
+  return removed
 }
 
-function enter(store: Store, accountId: string) {
+function accountStore(store: Store, accountId: string) {
   return store.account(accountId, { type: 'system', job: 'retention' })
 }

@@ -1,42 +1,46 @@
-/** The door that time knocks on: what a serving process does by itself. */
+/** The periodic tasks of a server process. */
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
-import { OpenReads } from './leases.ts'
+import { LeaseRecovery } from './leases.ts'
 import { sweep } from './retention.ts'
 
-const beatMs = 15 * second
-/** The first sweep comes soon, for processes that never live an hour. */
+const heartbeatMs = 15 * second
+/** Soon after the start, for processes that do not run for an hour. */
 const firstSweepMs = minute
 const sweepMs = hour
 
 export interface Worker {
-  /** Begin no more, and wait for what runs. May be called again. */
+  /** Start no more tasks, and wait for those that run. May be called several times. */
   stop(): Promise<void>
 }
 
-/** Give back what dead processes left behind, and then do the work of each interval until `stop`. */
+/** Recover leases, then run each task at its interval until `stop`. */
 export async function startWorker(store: Store): Promise<Worker> {
-  const ended = new AbortController()
-  const openReads = new OpenReads(store)
-  await openReads.start()
+  const stopping = new AbortController()
+  const leases = new LeaseRecovery(store)
+  await leases.start()
 
-  const works = [
-    every(sweepMs, firstSweepMs, () => sweep(store, ended.signal)),
-    every(hour, minute, () => logActivityHeads(store, ended.signal)),
-    // Other processes on a database that takes several.
-    ...(store.durability === 'remote' ? [every(beatMs, beatMs, () => openReads.beat())] : []),
+  const stopTasks = [
+    every(sweepMs, firstSweepMs, () => sweep(store, stopping.signal)),
+    every(hour, minute, () => logActivityHeads(store, stopping.signal)),
+    // Only a remote database has several processes.
+    every(
+      heartbeatMs,
+      heartbeatMs,
+      () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired(),
+    ),
   ]
 
-  /** One after the other: the next begins an interval after the last has ended. */
-  function every(ms: number, firstMs: number, work: () => Promise<void>): () => Promise<void> {
+  /** Run `task` again `ms` after it has ended. Returns the function that stops this and waits for the running task. */
+  function every(ms: number, firstMs: number, task: () => Promise<void>): () => Promise<void> {
     let running = Promise.resolve()
     let timer = setTimeout(run, firstMs)
     function run(): void {
-      running = work()
+      running = task()
         .catch((error) => store.deps.log.warn('A task of the worker failed', { error }))
         .finally(() => {
-          if (!ended.signal.aborted) timer = setTimeout(run, ms)
+          if (!stopping.signal.aborted) timer = setTimeout(run, ms)
         })
     }
     return async () => {
@@ -47,9 +51,9 @@ export async function startWorker(store: Store): Promise<Worker> {
 
   let stopped: Promise<void> | undefined
   async function stop(): Promise<void> {
-    ended.abort()
-    await Promise.all(works.map((end) => end()))
-    await openReads.stop().catch((error) => store.deps.log.warn('The end of this process was not noted', { error }))
+    stopping.abort()
+    await Promise.all(stopTasks.map((stopTask) => stopTask()))
+    await leases.stop().catch((error) => store.deps.log.warn('The end of this process was not recorded', { error }))
   }
   return { stop: () => stopped ??= stop() }
 }

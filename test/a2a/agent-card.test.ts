@@ -40,7 +40,7 @@ test.each([
   [card, { 'A2A-Version': '1.0' }],
   [card, { 'A2A-Version': '1.0.1' }],
   [`${card}?A2A-Version=1.0`, {}],
-])('%s with %j is a card of 1.0 alone', async (path, headers) => {
+])('%s with %j is a pure 1.0 card', async (path, headers) => {
   const response = await grid.request(path, { headers })
   const body = await response.json()
 
@@ -60,7 +60,7 @@ test.each([
   expect(response.headers.get('a2a-version')).toBe('1.0')
 })
 
-test.each(['0.3', '99.0', ''])('A2A-Version %j still gets the card of both', async (version) => {
+test.each(['0.3', '99.0', ''])('A2A-Version %j gets the card of both versions', async (version) => {
   const response = await grid.request(card, { headers: { 'A2A-Version': version } })
 
   expect(await response.json()).toHaveProperty('url', url)
@@ -70,7 +70,7 @@ test.each(cardPaths)('%s answers with the card', async (path) => {
   expect(await (await grid.request(path)).text()).toBe(await (await grid.request(card)).text())
 })
 
-test('a card that is known is not sent again', async () => {
+test('an unchanged card is not sent again', async () => {
   const first = await grid.request(card)
   const etag = first.headers.get('etag')!
   const status = async (ifNoneMatch: string, headers = {}) =>
@@ -106,7 +106,7 @@ test('addresses come from the configuration, whatever a request says', async () 
   expect(await response.text()).not.toContain('evil')
 })
 
-test.each(['0.3', '1.0'])('no word of the %s card looks like a leak to the official suite', async (version) => {
+test.each(['0.3', '1.0'])('the official suite sees no leak in the %s card', async (version) => {
   const response = await grid.request(card, { headers: { 'A2A-Version': version } })
   const text = (await response.text()).toLowerCase()
 
@@ -114,7 +114,7 @@ test.each(['0.3', '1.0'])('no word of the %s card looks like a leak to the offic
   expect(text).not.toMatch(/(internal|private|admin|debug|test).*(url|endpoint|host)/)
 })
 
-test('the extension that routes is declared, not required, and described at its address', async () => {
+test('the routing extension is declared, not required, and described at its address', async () => {
   const { capabilities } = await (await grid.request(card)).json()
   const [extension] = capabilities.extensions
   const text = await grid.request(extension.uri)

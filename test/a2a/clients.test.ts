@@ -1,9 +1,9 @@
-/** The official clients, over a socket: each finds the card, sends, and understands a refusal. */
+/** The official clients, over a socket: each finds the card, sends a message, and understands an error. */
 import { Role, type SendMessageRequest } from '@a2a-js/sdk'
-import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, withA2AExtensions } from '@a2a-js/sdk/client'
 import * as sdk03 from '@a2a-js/sdk-0.3/client'
+import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, withA2AExtensions } from '@a2a-js/sdk/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { mailOf } from '../support/a2a.ts'
+import { inboxOf } from '../support/a2a.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
 let grid: LiveGrid
@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('the A2AClient of SDK 0.3 sends, and hears of a recipient that is not there', async () => {
+test('the A2AClient of SDK 0.3 sends, and gets the error of an unknown recipient', async () => {
   const client = await sdk03.A2AClient.fromCardUrl(`${grid.url}/.well-known/agent-card.json`, {
     fetchImpl: fetchAs(grid.alice.key),
   })
@@ -22,10 +22,10 @@ test('the A2AClient of SDK 0.3 sends, and hears of a recipient that is not there
 
   expect(answer).toMatchObject({ result: { kind: 'message', parts: [{ text: 'Message delivered to @bob' }] } })
   expect(refusal).toMatchObject({ error: { code: -32602, message: "Agent '@eve' not found" } })
-  expect((await mailOf(grid, grid.bob)).map((mail) => mail.message)).toEqual(['hi'])
+  expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('the ClientFactory of SDK 0.3 sends and gets its own kind of error', async () => {
+test('the ClientFactory of SDK 0.3 sends and gets errors of its own classes', async () => {
   const fetchImpl = fetchAs(grid.alice.key)
   const factory = new sdk03.ClientFactory({ transports: [new sdk03.JsonRpcTransportFactory({ fetchImpl })] })
   const client = await factory.createFromUrl(grid.url)
@@ -38,7 +38,7 @@ test('the ClientFactory of SDK 0.3 sends and gets its own kind of error', async 
     .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
 })
 
-test('SDK 1.3 sends in 1.0, with an extension activated, and hears of a missing recipient', async () => {
+test('SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a missing recipient', async () => {
   const client = await newFactory(grid.alice.key).createFromUrl(grid.url)
 
   const answer = await client.sendMessage(message10('bob'), {
@@ -54,10 +54,10 @@ test('SDK 1.3 sends in 1.0, with an extension activated, and hears of a missing 
   await expect(client.getTask({ tenant: '', id: 't-1', historyLength: undefined })).rejects.toMatchObject({
     reason: 'UNSUPPORTED_OPERATION',
   })
-  expect((await mailOf(grid, grid.bob)).map((mail) => mail.message)).toEqual(['hi'])
+  expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('SDK 1.3 with legacyCompat, given a card of 0.3 alone, sends in 0.3', async () => {
+test('SDK 1.3 with legacyCompat and a pure 0.3 card sends in 0.3', async () => {
   const { supportedInterfaces: _, securityRequirements: __, ...card } =
     await (await fetch(`${grid.url}/.well-known/agent-card.json`)).json()
   const client = await newFactory(grid.alice.key, true).createFromAgentCard(card)
@@ -67,19 +67,19 @@ test('SDK 1.3 with legacyCompat, given a card of 0.3 alone, sends in 0.3', async
   expect(client.protocolVersion).toBe('0.3')
   expect(answer).toMatchObject({ role: Role.ROLE_AGENT, messageId: expect.any(String) })
   await expect(client.sendMessage(message10('eve'))).rejects.toThrow("Agent '@eve' not found")
-  expect((await mailOf(grid, grid.bob)).map((mail) => mail.message)).toEqual(['hi'])
+  expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('SDK 1.3 with legacyCompat sends in 1.0 to the card as it is', async () => {
+test('SDK 1.3 with legacyCompat and the served card sends in 1.0', async () => {
   const client = await newFactory(grid.alice.key, true).createFromUrl(grid.url)
 
   await client.sendMessage(message10('bob'))
 
   expect(client.protocolVersion).toBe('1.0')
-  expect(await mailOf(grid, grid.bob)).toHaveLength(1)
+  expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('both clients understand that a key is refused', async () => {
+test('both clients report a refused key', async () => {
   const fetchImpl = fetchAs('nonsense')
   const in03 = await new sdk03.ClientFactory({ transports: [new sdk03.JsonRpcTransportFactory({ fetchImpl })] })
     .createFromUrl(grid.url)

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { mintKey } from '../../src/auth/secrets.ts'
-import { endpoint, mailOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { endpoint, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
 let grid: TestGrid
@@ -32,7 +32,7 @@ test.each([
       },
     })
   }
-  expect(await mailOf(grid, grid.bob)).toEqual([])
+  expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
 test('the key of a deleted agent is refused', async () => {
@@ -56,7 +56,7 @@ test('a body of 256 KiB is read and one byte more is refused before the key is l
   expect(tooLarge.body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
 })
 
-test('a body of unknown length is bounded too', async () => {
+test('a body of unknown length is limited too', async () => {
   const body = new ReadableStream({
     pull(controller) {
       controller.enqueue(new Uint8Array(64 * 1024))
@@ -68,7 +68,7 @@ test('a body of unknown length is bounded too', async () => {
 })
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp'])(
-  'a body of %s is refused before it is parsed',
+  'a body of type %s is refused before it is parsed',
   async (type) => {
     const { status, body } = await post('no JSON', { 'Content-Type': type })
 
@@ -78,7 +78,7 @@ test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp
 )
 
 test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/a2a+json'])(
-  'a body of %s is read',
+  'a body of type %s is read',
   async (type) => {
     const { headers, body } = await post(send03(), { 'Content-Type': type })
 
@@ -126,15 +126,15 @@ test.each([
 
   expect(status).toBe(200)
   expect(body).toMatchObject({ jsonrpc: '2.0', id, error: { code: -32600 } })
-  expect(await mailOf(grid, grid.bob)).toEqual([])
+  expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test.each([['text'], [''], [0], [-1], [1.5], [null]])('the id %j is answered as it came', async (id) => {
+test.each([['text'], [''], [0], [-1], [1.5], [null]])('the response repeats the id %j unchanged', async (id) => {
   expect((await post({ ...send03(), id })).body).toMatchObject({ id, result: { kind: 'message' } })
   expect((await post(request('no/such', {}, id))).body).toMatchObject({ id, error: { code: -32601 } })
 })
 
-test('a request without id is answered with the id null', async () => {
+test('the response to a request without id has the id null', async () => {
   const { status, body } = await post({ ...request('no/such'), id: undefined })
 
   expect(status).toBe(200)
@@ -142,7 +142,7 @@ test('a request without id is answered with the id null', async () => {
 })
 
 test.each(['no/such', 'tasks/send', 'sendMessage', 'message/Send', '', 'constructor', '__proto__'])(
-  'the method %j is unknown, before any look at params',
+  'the method %j is unknown, before params are checked',
   async (method) => {
     const { status, body } = await post(request(method, 'nonsense'))
 
@@ -164,7 +164,7 @@ test.each([
   'CancelTask',
   'SubscribeToTask',
   'GetExtendedAgentCard',
-])('%s is known but not offered', async (method) => {
+])('%s is known but not supported', async (method) => {
   const { body } = await post(request(method, { id: 't-1' }))
 
   expect(body.error).toMatchObject({
@@ -183,7 +183,7 @@ test.each([
   'GetTaskPushNotificationConfig',
   'ListTaskPushNotificationConfigs',
   'DeleteTaskPushNotificationConfig',
-])('%s answers that there is no push', async (method) => {
+])('%s is refused: push notifications are not supported', async (method) => {
   const { body } = await post(request(method, { id: 't-1' }))
 
   expect(body.error).toMatchObject({ code: -32003, data: [{ reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' }] })
@@ -215,7 +215,7 @@ test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])('A2A-Version
   }
 })
 
-test('the answer says its version: that of the method, or else the one asked for', async () => {
+test('the response has the version of the method, or else the requested one', async () => {
   const version = async (body: unknown, headers?: Record<string, string>, path?: string) =>
     (await post(body, headers, path)).headers.get('a2a-version')
 
@@ -227,7 +227,7 @@ test('the answer says its version: that of the method, or else the one asked for
   expect(await version(request('no/such'))).toBeNull()
 })
 
-test('activated extensions are named in the answer, unknown ones are ignored', async () => {
+test('the response names activated extensions, and unknown ones are ignored', async () => {
   const uri = 'http://localhost:8787/a2a/ext/grid-routing/v1'
   const both = `https://x.example/unknown, ${uri}`
 
@@ -241,7 +241,7 @@ test('activated extensions are named in the answer, unknown ones are ignored', a
   expect(none.body.result.message.role).toBe('ROLE_AGENT')
 })
 
-test('a fault of ours says nothing about itself and goes to the log', async () => {
+test('an unexpected error is logged, and the response has no details of it', async () => {
   await grid.store.write([{ sql: 'ALTER TABLE messages RENAME TO lost', args: [] }])
 
   const { status, headers, body } = await post(send03())

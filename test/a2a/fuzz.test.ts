@@ -21,18 +21,18 @@ const complete = [
   request('GetTask', { id: 't' }),
 ]
 
-const strange = fc.oneof(
+const unusualValue = fc.oneof(
   fc.constantFrom(null, '', 0, -1, 1.5, true, [], {}, [null], '\0', '\ud800', '@', '#x', '__proto__', 'x'.repeat(300)),
   fc.jsonValue({ maxDepth: 3 }),
 )
 
 test('whatever is changed in a request, the answer is a valid response and no fault of ours', async () => {
   const mutated = fc.constantFrom(...complete).chain((body) =>
-    fc.array(fc.tuple(fc.constantFrom(...pathsOf(body)), strange, fc.boolean()), { minLength: 1, maxLength: 3 })
+    fc.array(fc.tuple(fc.constantFrom(...pathsOf(body)), unusualValue, fc.boolean()), { minLength: 1, maxLength: 3 })
       .map((changes) => changes.reduce((changed, [path, value, drop]) => change(changed, path, value, drop), body))
   )
 
-  await fc.assert(fc.asyncProperty(mutated, (body) => isAnswered(JSON.stringify(body))), { numRuns: 1_000 })
+  await fc.assert(fc.asyncProperty(mutated, (body) => expectResponse(JSON.stringify(body))), { numRuns: 1_000 })
 })
 
 test('whatever bytes are sent, the answer is a valid response and no fault of ours', async () => {
@@ -42,7 +42,7 @@ test('whatever bytes are sent, the answer is a valid response and no fault of ou
       return json.slice(0, at) + text + json.slice(at + text.length)
     })
 
-  await fc.assert(fc.asyncProperty(fc.oneof(cut, fc.string({ unit: 'binary' })), (text) => isAnswered(text)), {
+  await fc.assert(fc.asyncProperty(fc.oneof(cut, fc.string({ unit: 'binary' })), (text) => expectResponse(text)), {
     numRuns: 300,
   })
 })
@@ -57,12 +57,12 @@ test('whatever headers are sent, the answer is a valid response and no fault of 
   }, { requiredKeys: [] })
 
   await fc.assert(
-    fc.asyncProperty(headers, fc.constantFrom(...complete), (sent, body) => isAnswered(JSON.stringify(body), sent)),
+    fc.asyncProperty(headers, fc.constantFrom(...complete), (sent, body) => expectResponse(JSON.stringify(body), sent)),
     { numRuns: 200 },
   )
 })
 
-async function isAnswered(text: string, headers: Record<string, string> = {}): Promise<void> {
+async function expectResponse(text: string, headers: Record<string, string> = {}): Promise<void> {
   const { status, body } = await postA2a(grid, grid.alice.key, text, headers)
 
   expect(status).toBe(200)
@@ -77,17 +77,17 @@ async function isAnswered(text: string, headers: Record<string, string> = {}): P
 
 type Path = (string | number)[]
 
-/** Every place in a value, as the names that lead there. */
+/** The path of every value inside a value. */
 function pathsOf(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path]
   const entries: [string | number, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
   return [...(path.length > 0 ? [path] : []), ...entries.flatMap(([name, member]) => pathsOf(member, [...path, name]))]
 }
 
-/** A copy with one place replaced or dropped; a place that an earlier change took away is left alone. */
+/** A copy with the value at one path replaced or removed; unchanged if an earlier change removed the path. */
 function change<T>(value: T, path: Path, replacement: unknown, drop: boolean): T {
   const copy = structuredClone(value)
-  // deno-lint-ignore no-explicit-any -- it walks whatever the request has become
+  // deno-lint-ignore no-explicit-any -- earlier changes may have put any value here
   let parent: any = copy
   for (const name of path.slice(0, -1)) {
     if (typeof parent !== 'object' || parent === null) return copy

@@ -1,33 +1,33 @@
-/** Who is calling (security 3.1, T3, T10; spec "Authentication"). */
+/** Bearer authentication. See docs/security.md, "Bearer checks", and docs/protocol.md, "Bearer tokens". */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Bearer, bearer } from '../../src/auth/bearer.ts'
+import { type Authenticate, createAuthenticator } from '../../src/auth/bearer.ts'
 import { mintKey } from '../../src/auth/secrets.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
-import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { second } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { sendMessage } from '../support/messaging.ts'
 import { tripwire } from '../support/tripwire.ts'
 
 let grid: TestGrid
-let authenticate: Bearer
+let authenticate: Authenticate
 let statements: string[]
 beforeEach(async () => {
   grid = await testGrid({
-    inspect(sql, crossing) {
-      tripwire(sql, crossing)
+    inspect(sql, crossAccountQuery) {
+      tripwire(sql, crossAccountQuery)
       statements?.push(sql)
     },
   })
-  authenticate = bearer(grid.store)
+  authenticate = createAuthenticator(grid.store)
   statements = []
 })
 afterEach(() => grid.close())
 
-test('an agent key is its agent, and no admin', async () => {
+test('an agent key authenticates its agent, which is no admin', async () => {
   const account = await authenticate(`Bearer ${grid.alice.key}`)
 
   expect(account.actor).toEqual({
@@ -40,13 +40,13 @@ test('an agent key is its agent, and no admin', async () => {
   await expect(createAgent(account, { alias: 'new' })).rejects.toMatchObject({ code: 'wrong_credential' })
 })
 
-test('an agent on trial is known as one', async () => {
+test('the actor of an agent on trial is not unlimited', async () => {
   const signup = await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   const { api_key } = await signup.json()
   expect((await authenticate(`Bearer ${api_key}`)).actor).toMatchObject({ alias: 'zoe', isUnlimited: false })
 })
 
-test('an admin key is an admin of its account, and no agent', async () => {
+test('an admin key authenticates an admin of its account, who is no agent', async () => {
   const account = await authenticate(`Bearer ${grid.acme.adminKey}`)
 
   expect(account.actor).toEqual({
@@ -82,16 +82,19 @@ test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']
   ['many spaces', () => `Bearer ${' '.repeat(100_000)}`, 'missing'],
   ['SQL', () => `Bearer ' OR 1=1 --`, 'missing'],
   ['U+0000', (key) => `Bearer ${key}\0`, 'refused'],
-])('an Authorization header that is %s is never an error of ours', async (_, header, outcome) => {
-  const answer = await authenticate(header(grid.alice.key)).then(
-    () => 'ok',
-    (error) => error.code === 'unauthenticated' ? error.details.credential : `${error}`,
-  )
+])(
+  'an Authorization header that is %s is accepted or refused, without an internal error',
+  async (_, header, outcome) => {
+    const answer = await authenticate(header(grid.alice.key)).then(
+      () => 'ok',
+      (error) => error.code === 'unauthenticated' ? error.details.credential : `${error}`,
+    )
 
-  expect(answer).toBe(outcome)
-})
+    expect(answer).toBe(outcome)
+  },
+)
 
-test('typos cost no database statement: every change of one character of 20 keys', async () => {
+test('keys with a typo run no database statement: every change of one character of 20 keys', async () => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => mintKey('agent_key')))
   for (const { key } of keys) {
     for (let at = 0; at < key.length; at++) {
@@ -103,7 +106,7 @@ test('typos cost no database statement: every change of one character of 20 keys
   expect(statements).toEqual([])
 })
 
-test('a well-formed key that nobody was given is refused like a revoked one', async () => {
+test('a well-formed unknown key is refused like a revoked one', async () => {
   const { key } = await mintKey('agent_key')
   const unknown = await refusal(key)
   await revoke(grid.alice.id)
@@ -130,7 +133,7 @@ test.each<[string, () => Promise<unknown>, () => string]>([
 })
 
 test.each([['owner', 'admin'], ['admin', 'admin'], ['member', 'refused'], ['viewer', 'refused'], [null, 'refused']])(
-  'an admin key of a person whose role is now %s: %s',
+  'an admin key of a user whose role is now %s: %s',
   async (role, outcome) => {
     const userId = await ownerOf(grid.acme.id)
     const key = await adminKeyOf(userId)
@@ -153,7 +156,7 @@ test('a role in another account does not keep an admin key alive', async () => {
   expect(await refusal(key)).toMatchObject({ code: 'unauthenticated' })
 })
 
-test('the use of a key is noted at most once a minute, and each key for itself', async () => {
+test('the use of each key is recorded at most once a minute', async () => {
   const uses = () => statements.filter((sql) => sql.startsWith('update "credentials" set "last_used_at"')).length
   const call = async (key: string) => {
     await authenticate(`Bearer ${key}`)
@@ -179,8 +182,8 @@ test('the use of a key is noted at most once a minute, and each key for itself',
   expect(row).toMatchObject({ last_used_at: grid.clock.now, last_seen_at: grid.clock.now })
 })
 
-test('two processes note a use once a minute together', async () => {
-  const other = bearer(grid.store)
+test('two processes together record a use at most once a minute', async () => {
+  const other = createAuthenticator(grid.store)
   await authenticate(`Bearer ${grid.alice.key}`)
   await grid.store.write([])
   statements = []
@@ -191,13 +194,13 @@ test('two processes note a use once a minute together', async () => {
   expect(statements.filter((sql) => sql.startsWith('update'))).toEqual([])
 })
 
-test('no raw key, and no claim token, is in the database or its log', async () => {
+test('the database and its write-ahead log contain no raw key or claim token', async () => {
   const signup = await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   const { api_key, trial } = await signup.json()
   await authenticate(`Bearer ${api_key}`)
   await grid.store.write([])
 
-  // Read by another process: closing the file in this one would drop its lock.
+  // Another process reads the files: closing them in this one would release its file lock.
   const files = ['grid.db', 'grid.db-wal'].map((name) => join(grid.folder, name)).filter((name) => existsSync(name))
   const bytes = execFileSync('cat', files, { maxBuffer: 1e9 })
 
@@ -234,7 +237,7 @@ async function ownerOf(accountId: string): Promise<string> {
   return String(row.user_id)
 }
 
-/** An admin key as a person makes it in the web application. */
+/** An admin key as a user creates it on the web pages. */
 async function adminKeyOf(userId: string): Promise<string> {
   const { key, hash, last4 } = await mintKey('admin_key')
   const row = { id: 'personal', kind: 'admin_key' as const, agentId: null, userId, name: 'mine', hash, last4 }

@@ -1,4 +1,4 @@
-/** Passwords of people (security 3.2, K2, E1). */
+/** Passwords of users. See docs/security.md, "Passwords". */
 import { Argon2id } from 'oslo/password'
 import { expect, test } from 'vitest'
 import { nativeArgon2, wasmArgon2 } from '../../src/auth/argon2.ts'
@@ -18,20 +18,20 @@ test('a password is stored as Argon2id with 19 MiB, two passes and one lane', as
 test.each([[9, false], [10, true], [200, true], [201, false]])(
   'a password of %i characters is accepted: %s',
   async (length, ok) => {
-    const result = await hashPassword(letters(length)).then(() => true, (error) => error.code)
+    const result = await hashPassword(textOfLength(length)).then(() => true, (error) => error.code)
 
     expect(result).toBe(ok ? true : 'invalid_input')
   },
 )
 
-test('characters are counted as people count them, after NFKC', async () => {
+test('the length is counted in user-visible characters after NFKC', async () => {
   expect(await codeOf(hashPassword('🦊🐻🐼🐨🐯🦁🐮🐷🐸'))).toBe('invalid_input')
   expect(await codeOf(hashPassword('🦊🐻🐼🐨🐯🦁🐮🐷🐸🐵'))).toBe('ok')
   // One character that becomes eighteen.
   expect(await codeOf(hashPassword(`${'ﷺ'.repeat(12)}x`))).toBe('invalid_input')
 })
 
-test('the same letters in another form are the same password', async () => {
+test('another Unicode form of the same characters is the same password', async () => {
   const hash = await hashPassword('Gr\u00fc\u00dfe aus Ｋöln')
 
   expect(await verifyPassword(hash, 'Gru\u0308\u00dfe aus K\u00f6ln')).toBe(true)
@@ -46,7 +46,7 @@ test.each<[string, string | null | undefined]>([
   expect(await verifyPassword(hash, 'x'.repeat(1_000_000))).toBe(false)
 })
 
-test('a password that is far too long is wrong, though its hash would be compared', async () => {
+test('a password that is far too long is wrong, even if its hash matches', async () => {
   const hash = await new Argon2id().hash('')
 
   expect(await verifyPassword(hash, 'x'.repeat(1_000_000))).toBe(false)
@@ -80,13 +80,13 @@ test.each([
 })
 
 test.each(['correct horse', 'vjQ8-mm2x-Kp', 'violet stapler hums', 'tiger rose autumn london', 'passwort für Ümläute'])(
-  '%s is not among those tried first',
+  '%s is not a common password',
   (password) => {
     expect(isCommonPassword(password)).toBe(false)
   },
 )
 
-test('two hashes run at once, sixteen wait, and the rest is turned away at once', async () => {
+test('two hashes run at once, sixteen wait, and others are refused immediately', async () => {
   const attempts = Array.from({ length: 25 }, () => codeOf(verifyPassword(null, 'correct horse')))
 
   const results = await Promise.all(attempts)
@@ -109,8 +109,8 @@ test('the native and the WebAssembly implementation verify each other', async ()
   }
 })
 
-/** Different letters, as many as asked. */
-function letters(length: number): string {
+/** A text of `length` varied characters. */
+function textOfLength(length: number): string {
   return Array.from({ length }, (_, i) => String.fromCharCode(97 + (i * i * 7 + i * 3) % 26)).join('')
 }
 

@@ -1,4 +1,4 @@
-/** Keys and tokens (security 3.1, K1). */
+/** Keys and tokens. See docs/security.md, "Formats of keys" and "Storage of keys". */
 import { sha256 } from 'oslo/crypto'
 import { encodeHex } from 'oslo/encoding'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ import { credentialPattern } from '../../src/lib/redact.ts'
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const kinds = Object.keys(keyPrefixes) as KeyKind[]
 
-test('10,000 keys are distinct, match the published pattern and carry their check', async () => {
+test('10,000 keys are distinct, match the published pattern and have a valid checksum', async () => {
   const keys = await Promise.all(Array.from({ length: 10_000 }, (_, n) => mintKey(kinds[n % kinds.length])))
 
   expect(new Set(keys.map(({ key }) => key)).size).toBe(10_000)
@@ -36,7 +36,7 @@ test('all 62 characters appear in keys about equally often', async () => {
   expect(Math.max(...counts.values())).toBeLessThan(mean * 1.15)
 })
 
-test('what is stored of a key is its SHA-256 and its last four characters', async () => {
+test('a key is stored as its SHA-256 and its last four characters', async () => {
   const { key, hash, last4 } = await mintKey('admin_key')
 
   expect(hash).toBe(encodeHex(await sha256(new TextEncoder().encode(key))))
@@ -48,7 +48,7 @@ test.each(['', 'abc', 'grid_agt_', 'ü🙂\u0000', 'x'.repeat(10_000)])('both ha
   expect(hashForLookup(text)).toBe(await hashSecret(text))
 })
 
-test('every change of one character is refused, at every place', async () => {
+test('every change of one character is refused, at every position', async () => {
   for (const kind of kinds) {
     const { key } = await mintKey(kind)
     const accepted = Array.from(key, (_, at) =>
@@ -66,13 +66,13 @@ test.each([
   ['too short', (key: string) => key.slice(0, -1)],
   ['too long', (key: string) => `${key}0`],
   ['of another kind', (key: string) => key.replace('agt', 'adm')],
-  ['of a kind there is not', (key: string) => key.replace('agt', 'xxx')],
+  ['of an unknown kind', (key: string) => key.replace('agt', 'xxx')],
   ['in upper case', (key: string) => key.toUpperCase()],
-  ['with a line end', (key: string) => `${key}\n`],
+  ['with a line break', (key: string) => `${key}\n`],
   ['twice', (key: string) => key + key],
   ['with a digit of another script', (key: string) => key.slice(0, -1) + '٣'],
-  ['with its ends swapped', (key: string) => key.slice(0, 50) + key.slice(51) + key[50]],
-])('a key that is %s is no key', async (_, change) => {
+  ['with its checksum rotated', (key: string) => key.slice(0, 50) + key.slice(51) + key[50]],
+])('a text that is %s is no key', async (_, change) => {
   const { key } = await mintKey('agent_key')
 
   expect(keyKind(change(key))).toBeUndefined()

@@ -1,9 +1,9 @@
-/** Sessions begin with what was proved, as it is when they begin (O12). */
+/** A session starts only if the verified password is still current. See docs/security.md, "Sessions". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { sessions } from '../../src/auth/session.ts'
+import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
-import { changePassword } from '../../src/grid/people/own-profile.ts'
 import { signIn } from '../../src/grid/people/people.ts'
+import { changePassword } from '../../src/grid/people/profile.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { password, person } from '../support/people.ts'
 
@@ -13,9 +13,9 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a sign-in that was under way when the password changed opens no session with the old one', async () => {
+test('a sign-in with the old password fails if the password changes meanwhile', async () => {
   const bob = await person(grid, { role: 'member' })
-  const people = sessions(grid.store, servedOrigins(grid.deps.config))
+  const people = createSessions(grid.store, servedOrigins(grid.deps.config))
   const [here, there] = ['203.0.113.20', '203.0.113.21']
   const begin = async (password: string) => {
     const { userId, passwordHash } = await signIn(grid.store, { email: bob.email, password }, there)

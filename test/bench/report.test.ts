@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { median, ofFloor, percentile } from '../../scripts/bench/numbers.ts'
+import { median, percentile, ratioToFloor } from '../../scripts/bench/numbers.ts'
 import { readOptions } from '../../scripts/bench/options.ts'
 import { cellsOf, createReport } from '../../scripts/bench/report.ts'
 
@@ -18,7 +18,7 @@ test.each([
   expect(percentile(values, share)).toBe(expected)
 })
 
-test('the median leaves the order of the values as it was', () => {
+test('the median does not reorder the values', () => {
   const values = [3, 1, 2]
 
   expect(median(values)).toBe(2)
@@ -30,7 +30,7 @@ test.each([
   ['only a time, three times as long', { p50Ms: 3 }, 1 / 3],
   ['neither', {}, undefined],
 ])('the ratio to the floor with %s', (_, pace, expected) => {
-  expect(ofFloor(pace, { perSecond: 1_000, p50Ms: 1 })).toBe(expected)
+  expect(ratioToFloor(pace, { perSecond: 1_000, p50Ms: 1 })).toBe(expected)
 })
 
 const line = {
@@ -45,7 +45,7 @@ const line = {
   cpu: { server: 0.9, caller: 0.5, others: 0.014 },
 }
 
-test('a line of the table is rounded to what means something', () => {
+test('the cells of a line are rounded', () => {
   expect(cellsOf(line)).toEqual([
     'send',
     '32',
@@ -61,13 +61,13 @@ test('a line of the table is rounded to what means something', () => {
   ])
 })
 
-test('what does not apply to a line is empty', () => {
+test('cells without a value are empty', () => {
   expect(cellsOf({ name: 'start', clients: 1, p50Ms: 600, cpuUs: NaN, remark: '99 MiB' })).toEqual(
     ['start', '1', '', '600', '', '', '', '', '', '', '99 MiB'],
   )
 })
 
-test('a table in Markdown has as many cells in each row', () => {
+test('all rows of a Markdown table have the same number of cells', () => {
   const printed: string[] = []
   const table = createReport('markdown', (text) => printed.push(...text.split('\n'))).table('Node')
   table.line(line)
@@ -79,8 +79,8 @@ test('a table in Markdown has as many cells in each row', () => {
 })
 
 test.each([
-  [['--scenario', 'sending'], '"sending" is none of requests, waking'],
-  [['--runtime', 'python'], '"python" is none of node, deno, bun'],
+  [['--scenario', 'sending'], '"sending" is not one of requests, waking'],
+  [['--runtime', 'python'], '"python" is not one of node, deno, bun'],
   [['--clients', '1,257'], '--clients takes numbers from 1 to 256'],
   [['--clients', '1.5'], '--clients takes numbers from 1 to 256'],
   [['--seconds', '0'], '--seconds takes numbers from 0.01'],
@@ -89,7 +89,7 @@ test.each([
   expect(() => readOptions(args, ['requests', 'waking'], ['requests'])).toThrow(message)
 })
 
-test('the scenarios are the usual ones unless all or some are chosen', () => {
+test('the default scenarios run unless others are chosen', () => {
   const chosen = (...args: string[]) => readOptions(args, ['requests', 'waking', 'size'], ['requests']).scenarios
 
   expect(chosen()).toEqual(['requests'])

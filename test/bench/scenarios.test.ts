@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
-/** So small that the figures say nothing; each scenario still checks all that it measures. */
+/** Too small for useful figures, but each scenario still checks its results. */
 const tiny = {
   scenario: 'requests,waking,waiters,size,fan-out,start',
   clients: '2',
   seconds: '0.05',
-  mailboxes: '4',
+  inboxes: '4',
   waiters: '20',
   messages: '100',
   agents: '10',
@@ -15,9 +15,9 @@ const tiny = {
   starts: '1',
 }
 
-// A minute of both cores: for those who change the bench (`BENCH=1 npx vitest run test/bench`).
+// Takes a minute of both cores. Run it after changes to the bench: `BENCH=1 npx vitest run test/bench`.
 test.skipIf(!process.env.BENCH)(
-  'every scenario of the bench runs to its end, but for the brokers, which not everybody has',
+  'every scenario of the bench succeeds, except the brokers, which may not be installed',
   async () => {
     const args = Object.entries(tiny).flatMap(([name, value]) => [`--${name}`, value])
     const script = ['--import', 'tsx', 'scripts/bench.ts', ...args, '--markdown']

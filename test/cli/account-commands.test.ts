@@ -1,29 +1,29 @@
-/** Commands that administer one account, run in the process that holds the database. */
+/** Commands on one account, run in the process that holds the database. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { runOnServer, serveCommands } from '../../src/cli/command-server.ts'
 import type { StoreCommand } from '../../src/cli/command.ts'
-import { runThere, takeCommands } from '../../src/cli/control.ts'
 import { findCommand } from '../../src/cli/help.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import type { Listener } from '../../src/listen.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { mcp } from '../support/mcp.ts'
-import { runCommand, temporaryPlace } from '../support/process.ts'
+import { runCommand, temporaryDatabase } from '../support/process.ts'
 
 let grid: TestGrid
-let control: Listener
+let listener: Listener
 beforeEach(async () => {
   grid = await testGrid()
-  control = await takeCommands(grid.store, storeCommands)
+  listener = await serveCommands(grid.store, storeCommands)
 })
 afterEach(async () => {
-  await control.stop(1_000)
+  await listener.stop(1_000)
   await grid.close()
 })
 
-test('create-guardrail stores a guardrail whose token is seen nowhere', async () => {
-  const made = await run('create-guardrail', {
+test('create-guardrail stores a guardrail, and its token is not shown anywhere', async () => {
+  const created = await run('create-guardrail', {
     name: 'judge',
     provider: 'llm-judge',
     config: '{"baseUrl":"https://llm.example","model":"m","policy":"no insults"}',
@@ -32,23 +32,23 @@ test('create-guardrail stores a guardrail whose token is seen nowhere', async ()
     'on-failure': 'closed',
   })
 
-  expect(made).toEqual({ guardrail_id: expect.stringMatching(/^[0-9a-f-]{36}$/), name: 'judge' })
+  expect(created).toEqual({ guardrail_id: expect.stringMatching(/^[0-9a-f-]{36}$/), name: 'judge' })
   expect(await grid.acme.store.read.guardrails.list()).toMatchObject([{
-    id: made.guardrail_id,
+    id: created.guardrail_id,
     config: { baseUrl: 'https://llm.example', model: 'm', policy: 'no insults' },
     action: 'flag',
     onFailure: 'closed',
   }])
   const rows = await grid.acme.store.read.activity.list()
   expect(JSON.parse(rows[0].arguments)).toMatchObject({ name: 'judge', config: { model: 'm' }, token: '…' })
-  expect(JSON.stringify([made, rows, grid.logs])).not.toContain('canary')
+  expect(JSON.stringify([created, rows, grid.logs])).not.toContain('canary')
 })
 
-test('create-account leaves the first row of the new account, without the password', async () => {
+test('create-account records the first activity of the new account, without the password', async () => {
   const args = { name: 'New', 'owner-email': 'new@new.example', password: 'correct horse battery' }
-  const made = await runThere(access(), findCommand('create-account') as StoreCommand, args)
+  const created = await runOnServer(address(), findCommand('create-account') as StoreCommand, args)
 
-  const account = grid.store.account(made!.account_id as string, { type: 'system', job: 'test' })
+  const account = grid.store.account(created!.account_id as string, { type: 'system', job: 'test' })
   const rows = await account.read.activity.list()
   expect(rows).toMatchObject([{ n: 1, tool: 'create-account', actorType: 'system', outcome: 'ok' }])
   expect(JSON.parse(rows[0].arguments)).toEqual({ name: 'New', owner_email: 'new@new.example' })
@@ -57,40 +57,50 @@ test('create-account leaves the first row of the new account, without the passwo
 
 test.each([
   ['config that is no JSON', { provider: 'pii', config: '{kinds' }, 'invalid_input', 'config: must be JSON'],
-  ['an unknown provider', { provider: 'magic' }, 'invalid_input', 'There is no such provider. Known are: phrases'],
+  [
+    'an unknown provider',
+    { provider: 'magic' },
+    'invalid_input',
+    'There is no such provider. Known providers: phrases',
+  ],
   ['a bad configuration', { provider: 'length', config: '{}' }, 'invalid_input', 'config.maxCharacters: '],
   ['a missing token', { provider: 'webhook', config: '{"url":"https://x.example"}' }, 'invalid_input', 'needs a token'],
   ['an empty token', { provider: 'openai-moderation', token: '' }, 'invalid_input', 'needs a token'],
-  ['an unknown word', { provider: 'pii', action: 'burn' }, 'usage', '--action takes block, redact, flag, not "burn".'],
+  [
+    'an unknown action',
+    { provider: 'pii', action: 'burn' },
+    'usage',
+    '--action must be one of block, redact, flag, not "burn".',
+  ],
 ])('create-guardrail refuses %s', async (_, args, code, text) => {
   await expect(run('create-guardrail', { name: 'g', ...args }))
     .rejects.toMatchObject({ code, message: expect.stringContaining(text) })
   expect(await grid.acme.store.read.guardrails.list()).toEqual([])
 })
 
-test('admin keys are listed without their secret, and a deleted one is refused on its next request', async () => {
-  const made = await run('create-admin-key', { name: 'CI' })
-  expect((await mcp(grid, made.admin_key as string, 'tools/list')).status).toBe(200)
+test('admin keys are listed without their secrets, and the next request with a deleted key is refused', async () => {
+  const created = await run('create-admin-key', { name: 'CI' })
+  expect((await mcp(grid, created.admin_key as string, 'tools/list')).status).toBe(200)
 
   const { keys } = await run('list-admin-keys', {}) as { keys: Record<string, unknown>[] }
-  const deleted = await run('delete-admin-key', { key: made.key_id as string })
+  const deleted = await run('delete-admin-key', { key: created.key_id as string })
 
   expect(keys.map(({ name }) => name).sort()).toEqual(['CI', 'first key'])
   expect(keys.find(({ name }) => name === 'CI')).toEqual({
-    key_id: made.key_id,
+    key_id: created.key_id,
     name: 'CI',
-    last4: (made.admin_key as string).slice(-4),
+    last4: (created.admin_key as string).slice(-4),
     user_id: null,
     created_at: '2026-11-21T09:00:00.000Z',
     last_used_at: '2026-11-21T09:00:00.000Z',
   })
-  expect(deleted).toEqual({ deleted: true, key_id: made.key_id })
-  expect((await mcp(grid, made.admin_key as string, 'tools/list')).status).toBe(401)
+  expect(deleted).toEqual({ deleted: true, key_id: created.key_id })
+  expect((await mcp(grid, created.admin_key as string, 'tools/list')).status).toBe(401)
   expect((await mcp(grid, grid.acme.adminKey, 'tools/list')).status).toBe(200)
   expect(await run('list-admin-keys', {})).toMatchObject({ keys: [{ name: 'first key' }] })
 })
 
-test('delete-admin-key ends no key of an agent, of another account, or a second time', async () => {
+test('delete-admin-key refuses agent keys, keys of other accounts and deleted keys', async () => {
   const [agentKey] = await grid.store.write([
     { sql: "SELECT id FROM credentials WHERE account_id = ? AND kind = 'agent_key'", args: [grid.acme.id], rows: 0 },
   ])
@@ -105,7 +115,7 @@ test('delete-admin-key ends no key of an agent, of another account, or a second 
   expect((await mcp(grid, grid.evil.adminKey, 'tools/list')).status).toBe(200)
 })
 
-test('a command that changes an account leaves a row of the system, also when it is refused', async () => {
+test('a command that changes an account is recorded as an activity of the system, also if it fails', async () => {
   await run('create-agent', { alias: 'carol' })
   await run('create-channel', { name: 'general', members: 'carol' })
   await run('create-guardrail', { name: 'names', provider: 'pii' })
@@ -130,7 +140,7 @@ test('a command that changes an account leaves a row of the system, also when it
 })
 
 describe('verify-activity', () => {
-  test('tells the length and the head of a chain that holds', async () => {
+  test('prints the length and the head of an intact chain', async () => {
     expect(await run('verify-activity', {})).toEqual({ rows: 0, head_hash: null })
 
     await run('create-agent', { alias: 'carol' })
@@ -140,7 +150,7 @@ describe('verify-activity', () => {
     expect(await run('verify-activity', {})).toEqual({ rows: 2, head_hash: hash })
   })
 
-  test('names the first broken row and fails', async () => {
+  test('fails and names the first broken row', async () => {
     for (const alias of ['carol', 'dave', 'erin']) await run('create-agent', { alias })
     await grid.store.write([
       { sql: 'DROP TRIGGER activity_is_not_changed', args: [] },
@@ -150,22 +160,22 @@ describe('verify-activity', () => {
     await expect(run('verify-activity', {})).rejects.toMatchObject({
       code: 'activity_broken',
       exitCode: 1,
-      message: 'The activity log is broken at row 2: it was changed or moved, or is missing.',
+      message: 'The activity log is broken at row 2: the row was changed or moved, or is missing.',
     })
   })
 })
 
-test('as a process: the token comes from GUARDRAIL_TOKEN, and a broken chain ends with exit code 1', async () => {
-  const place = temporaryPlace()
+test('as a process: the token is read from GUARDRAIL_TOKEN, and a broken chain means exit code 1', async () => {
+  const database = temporaryDatabase()
   try {
     const command = async (words: string[], env: Record<string, string> = {}) => {
       const { code, stdout, stderr } = await runCommand('bun', [...words, '--json'], {
-        DATABASE_URL: place.url,
+        DATABASE_URL: database.url,
         ...env,
       })
-      return { code, stderr, answer: JSON.parse(stdout) }
+      return { code, stderr, result: JSON.parse(stdout) }
     }
-    const { answer: { account_id } } = await command(
+    const { result: { account_id } } = await command(
       ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example'],
     )
     const guardrail = await command(
@@ -174,7 +184,7 @@ test('as a process: the token comes from GUARDRAIL_TOKEN, and a broken chain end
     )
     const whole = await command(['verify-activity', '--account', account_id])
 
-    const behind = await testGrid({ url: place.url })
+    const behind = await testGrid({ url: database.url })
     await behind.store.write([
       {
         sql: 'INSERT INTO activity SELECT account_id, 3, id, created_at, actor_type, user_id, credential_id,' +
@@ -185,21 +195,21 @@ test('as a process: the token comes from GUARDRAIL_TOKEN, and a broken chain end
     await behind.close()
     const broken = await command(['verify-activity', '--account', account_id])
 
-    expect(guardrail).toMatchObject({ code: 0, stderr: '', answer: { name: 'mod' } })
-    expect(whole).toMatchObject({ code: 0, answer: { rows: 2, head_hash: expect.stringMatching(/^[0-9a-f]{64}$/) } })
-    expect(broken).toMatchObject({ code: 1, answer: { error: { code: 'activity_broken' } } })
+    expect(guardrail).toMatchObject({ code: 0, stderr: '', result: { name: 'mod' } })
+    expect(whole).toMatchObject({ code: 0, result: { rows: 2, head_hash: expect.stringMatching(/^[0-9a-f]{64}$/) } })
+    expect(broken).toMatchObject({ code: 1, result: { error: { code: 'activity_broken' } } })
   } finally {
-    place.remove()
+    database.remove()
   }
 })
 
-/** Run a command on Acme the way another process does. */
+/** Run a command on Acme as another process does. */
 async function run(name: string, args: Record<string, string>): Promise<Record<string, unknown>> {
-  const result = await runThere(access(), findCommand(name) as StoreCommand, { account: grid.acme.id, ...args })
+  const result = await runOnServer(address(), findCommand(name) as StoreCommand, { account: grid.acme.id, ...args })
   return result!
 }
 
-/** Where the process that holds the database takes commands. */
-function access() {
+/** Where the process that holds the database accepts commands. */
+function address() {
   return JSON.parse(readFileSync(join(grid.folder, 'grid.db.owner'), 'utf8')).control
 }

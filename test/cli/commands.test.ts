@@ -2,15 +2,22 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { callTool, mcp } from '../e2e/client.ts'
-import { type Ended, type Place, runCommand, runtimes, startServe, temporaryPlace } from '../support/process.ts'
+import {
+  type ProcessResult,
+  runCommand,
+  runtimes,
+  startServe,
+  type TemporaryDatabase,
+  temporaryDatabase,
+} from '../support/process.ts'
 
-let place: Place
+let database: TemporaryDatabase
 beforeEach(() => {
-  place = temporaryPlace()
+  database = temporaryDatabase()
 })
-afterEach(() => place.remove())
+afterEach(() => database.remove())
 
-test('without a server the commands make an account, agents, keys and a channel, each printing one JSON object', async () => {
+test('without a server the commands create an account, agents, keys and a channel, each printing one JSON object', async () => {
   const account = await json('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
   const inAcme = ['--account', account.account_id]
   const agent = await json('create-agent', ...inAcme, '--alias', 'carol', '--description', 'sings')
@@ -28,8 +35,8 @@ test('without a server the commands make an account, agents, keys and a channel,
 })
 
 describe.each(runtimes)('on %s', (runtime) => {
-  test('beside a running server the commands go through it, and their keys work at once', async () => {
-    const server = await startServe(runtime, { DATABASE_URL: place.url })
+  test('commands run in a running server, and their keys work at once', async () => {
+    const server = await startServe(runtime, { DATABASE_URL: database.url })
     try {
       const account = await json('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
       const [carol, dave] = await Promise.all(
@@ -77,33 +84,33 @@ test.each([
   expect(JSON.parse(stdout)).toEqual({ error: { code, message: expect.any(String) } })
 })
 
-test('a wrong setting is named with what it takes, all of them at once', async () => {
-  const env = { DATABASE_URL: place.url, PORT: 'eighty', LOG_LEVEL: 'loud' }
+test('all invalid settings are reported at once, with their format', async () => {
+  const env = { DATABASE_URL: database.url, PORT: 'eighty', LOG_LEVEL: 'loud' }
 
   const { code, stdout, stderr } = await runCommand('bun', ['serve'], env)
 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toContain('PORT takes a number from 0 (any free port) to 65535, not "eighty".')
-  expect(stderr).toContain('LOG_LEVEL takes debug, info, warn or error, not "loud".')
+  expect(stderr).toContain('PORT must be a number from 0 (any free port) to 65535, not "eighty".')
+  expect(stderr).toContain('LOG_LEVEL must be debug, info, warn or error, not "loud".')
 })
 
-test('what the commands leave is readable by its owner alone', async () => {
-  mkdirSync(join(place.folder, 'wide'), { mode: 0o755 })
-  place.url = `file:${join(place.folder, 'wide', 'new', 'grid.db')}`
+test('only the owner can read the files that commands create', async () => {
+  mkdirSync(join(database.folder, 'wide'), { mode: 0o755 })
+  database.url = `file:${join(database.folder, 'wide', 'new', 'grid.db')}`
 
   await json('migrate')
 
-  const folder = join(place.folder, 'wide', 'new')
+  const folder = join(database.folder, 'wide', 'new')
   expect(statSync(folder).mode & 0o777).toBe(0o700)
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o077).toBe(0)
 })
 
 /** Bun starts fastest. */
-function run(...words: string[]): Promise<Ended> {
-  return runCommand('bun', words, { DATABASE_URL: place.url })
+function run(...words: string[]): Promise<ProcessResult> {
+  return runCommand('bun', words, { DATABASE_URL: database.url })
 }
 
-/** What the command printed; the whole of it must be one JSON object. */
+/** The output of the command, which must be exactly one JSON object. */
 async function json(...words: string[]) {
   const { code, stdout, stderr } = await run(...words, '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -1,32 +1,39 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
-import { castBefore } from '../support/cast.ts'
-import { type Place, runCommand, runScript, runtimes, startServe, temporaryPlace } from '../support/process.ts'
+import {
+  runCommand,
+  runScript,
+  runtimes,
+  startServe,
+  type TemporaryDatabase,
+  temporaryDatabase,
+} from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
+import { waitFor } from '../support/wait-for.ts'
 
-let place: Place
+let database: TemporaryDatabase
 beforeEach(() => {
-  place = temporaryPlace()
+  database = temporaryDatabase()
 })
-afterEach(() => place.remove())
+afterEach(() => database.remove())
 
-test('a start says where the grid is, where its data are, and what to do next', async () => {
-  const server = await startServe('node', { DATABASE_URL: place.url, DURABILITY: 'relaxed' })
+test('a start prints the URL of the grid, the data file and the next steps', async () => {
+  const server = await startServe('node', { DATABASE_URL: database.url, DURABILITY: 'relaxed' })
   const { stdout } = await server.stop()
 
   const lines = stdout.split('\n')
   expect(lines[0]).toBe(`agent-grid is running at http://localhost:${server.port}`)
-  expect(stdout).toContain(`Data file   ${place.folder}/grid.db\n`)
-  expect(stdout).toContain('Durability  relaxed: a power cut may lose the last messages\n')
+  expect(stdout).toContain(`Data file   ${database.folder}/grid.db\n`)
+  expect(stdout).toContain('Durability  relaxed: a power failure may lose the last messages\n')
   expect(stdout).toContain(`curl http://localhost:${server.port}/api/v1/agentic-signup`)
-  expect(stdout).toMatch(/Nobody owns this grid yet.*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
+  expect(stdout).toMatch(/This grid has no accounts yet.*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
 })
 
-test('a start on a grid with accounts does not ask for one', async () => {
-  await castBefore(place.url, [])
-  const server = await startServe('bun', { DATABASE_URL: place.url })
+test('a start on a grid with accounts prints no set-up link', async () => {
+  await seedAgents(database.url, [])
+  const server = await startServe('bun', { DATABASE_URL: database.url })
   const { stdout } = await server.stop()
 
   expect(stdout).not.toContain('set-up')
@@ -34,35 +41,35 @@ test('a start on a grid with accounts does not ask for one', async () => {
 })
 
 test('with --json a start prints one JSON object', async () => {
-  const server = await startServe('bun', { DATABASE_URL: place.url }, ['--json'])
+  const server = await startServe('bun', { DATABASE_URL: database.url }, ['--json'])
   const { stdout } = await server.stop()
 
   expect(JSON.parse(stdout)).toEqual({
     url: `http://localhost:${server.port}`,
-    database: `${place.folder}/grid.db`,
+    database: `${database.folder}/grid.db`,
     durability: 'full',
     set_up_url: expect.stringContaining(`:${server.port}/set-up/`),
   })
 })
 
-test('health asks for the public host, whatever address it connects to', async () => {
+test('health sends the public host name, whatever address it connects to', async () => {
   const port = await freePort()
-  const env = { PORT: `${port}`, HOST: '0.0.0.0', BASE_URL: `http://grid.example:${port}`, DATABASE_URL: place.url }
+  const env = { PORT: `${port}`, HOST: '0.0.0.0', BASE_URL: `http://grid.example:${port}`, DATABASE_URL: database.url }
   const server = await startServe('bun', env)
 
   const healthy = await runCommand('bun', ['health', '--json'], env)
-  const asAnother = await runCommand('bun', ['health'], { ...env, BASE_URL: 'http://other.example' })
+  const wrongHost = await runCommand('bun', ['health'], { ...env, BASE_URL: 'http://other.example' })
   await server.stop()
 
   expect(healthy.code).toBe(0)
   expect(JSON.parse(healthy.stdout)).toEqual({ status: 'ready', durability: 'full' })
-  expect(asAnother).toMatchObject({ code: 1, stderr: expect.stringContaining('The server is not ready: ') })
+  expect(wrongHost).toMatchObject({ code: 1, stderr: expect.stringContaining('The server is not ready: ') })
 })
 
 describe.each(runtimes)('on %s', (runtime) => {
-  test('health tells a running server from none, and a port that is taken is refused', async () => {
-    const server = await startServe(runtime, { DATABASE_URL: place.url })
-    const env = { PORT: `${server.port}`, DATABASE_URL: `${place.url}-2` }
+  test('health finds a running server or none, and a port in use is refused', async () => {
+    const server = await startServe(runtime, { DATABASE_URL: database.url })
+    const env = { PORT: `${server.port}`, DATABASE_URL: `${database.url}-2` }
 
     const healthy = await runCommand(runtime, ['health'], env)
     const second = await runCommand(runtime, ['serve'], env)
@@ -75,11 +82,11 @@ describe.each(runtimes)('on %s', (runtime) => {
       `Cannot listen on 127.0.0.1:${server.port}. Another program listens there. Stop it, or set PORT to another port.\n`,
     )
     expect(code).toBe(0)
-    expect(gone).toMatchObject({ code: 1, stderr: `No server answers on port ${server.port}.\n` })
+    expect(gone).toMatchObject({ code: 1, stderr: `No server responds on port ${server.port}.\n` })
   })
 
-  test('a request that has begun is answered, although the server was asked to stop', async () => {
-    const server = await startServe(runtime, { DATABASE_URL: place.url, LOG_LEVEL: 'info' })
+  test('a running request is answered although the server was asked to stop', async () => {
+    const server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'info' })
     const body = JSON.stringify({ owner_email: 'you@example.com', alias: 'late-agent' })
     const head = [
       'POST /api/v1/agentic-signup HTTP/1.1',
@@ -87,72 +94,84 @@ describe.each(runtimes)('on %s', (runtime) => {
       'Content-Type: application/json',
       `Content-Length: ${body.length}`,
     ]
-    const begun = await begin(server.port, `${head.join('\r\n')}\r\n\r\n${body.slice(0, 10)}`)
+    const begun = await beginRequest(server.port, `${head.join('\r\n')}\r\n\r\n${body.slice(0, 10)}`)
 
     server.signal('SIGTERM')
     await logged(server, 'Stopping')
-    await sleep(300)
+    await waitFor('the end of listening', () => isRefused(server.port))
     begun.socket.write(body.slice(10))
-    const answer = await begun.answer
+    const response = await begun.response
     const { code } = await server.ended
 
-    expect(answer).toMatch(/^HTTP\/1\.1 201 /)
+    expect(response).toMatch(/^HTTP\/1\.1 201 /)
     expect(code).toBe(0)
   })
 
-  test.each(['throw', 'reject'])('a fault that nobody caught (%s) is logged and ends the process', async (fault) => {
-    const { code, stdout, stderr } = await runScript(runtime, 'test/support/fault.ts', [fault])
+  test.each(['throw', 'reject'])('an uncaught error (%s) is logged and ends the process', async (kind) => {
+    const { code, stdout, stderr } = await runScript(runtime, 'test/support/fault.ts', [kind])
 
     expect({ code, stdout }).toEqual({ code: 70, stdout: '' })
     expect(JSON.parse(stderr)).toMatchObject({ level: 'error', error: { message: 'a fault of ours' } })
   })
 })
 
-test('once asked to stop the server is not ready', async () => {
-  const server = await startServe('node', { DATABASE_URL: place.url, LOG_LEVEL: 'info' })
-  const begun = await begin(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
+test('a stopping server is not ready', async () => {
+  const server = await startServe('node', { DATABASE_URL: database.url, LOG_LEVEL: 'info' })
+  const begun = await beginRequest(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
 
   server.signal('SIGTERM')
   await logged(server, 'Stopping')
   begun.socket.end('\r\n')
-  const answer = await begun.answer
+  const response = await begun.response
   const { code, stderr } = await server.ended
 
-  expect(answer).toMatch(/^HTTP\/1\.1 503 /)
-  expect(answer).toContain('{"status":"stopping","durability":"full"}')
+  expect(response).toMatch(/^HTTP\/1\.1 503 /)
+  expect(response).toContain('{"status":"stopping","durability":"full"}')
   expect({ code, last: JSON.parse(stderr.trim().split('\n').at(-1)!).message }).toEqual({ code: 0, last: 'Stopped' })
 })
 
-test('a second signal ends the process at once; the echo of the first does not', async () => {
-  const server = await startServe('node', { DATABASE_URL: place.url, LOG_LEVEL: 'info' })
-  const begun = await begin(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
+test('a second signal ends the process at once, but not a duplicate of the first', async () => {
+  const server = await startServe('node', { DATABASE_URL: database.url, LOG_LEVEL: 'info' })
+  const begun = await beginRequest(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
 
-  server.signal('SIGINT')
-  server.signal('SIGINT')
-  await logged(server, 'Stopping')
-  await sleep(700)
-  server.signal('SIGINT')
+  const signalledAt = performance.now()
+  let endedAt: number | undefined
+  void server.ended.then(() => endedAt = performance.now())
+  await waitFor('the end of a process that is signalled again and again', () => {
+    server.signal('SIGINT')
+    return endedAt
+  })
   const { code, stderr } = await server.ended
   begun.socket.destroy()
 
+  // Echoes of the first signal come within 500 ms.
+  expect(endedAt! - signalledAt).toBeGreaterThan(500)
+  expect(stderr).toContain('Stopping')
   expect(code).toBe(1)
   expect(stderr).not.toContain('Stopped')
 })
 
-/** A request of which the server waits for the rest. `answer` is empty when the connection is only closed. */
-async function begin(port: number, firstPart: string): Promise<{ socket: Socket; answer: Promise<string> }> {
+/** Send the first part of a request. `response` is empty if the connection closes without one. */
+async function beginRequest(port: number, firstPart: string): Promise<{ socket: Socket; response: Promise<string> }> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
-  const answer = new Promise<string>((resolve) => {
+  const response = new Promise<string>((resolve) => {
     socket.on('data', (bytes) => resolve(String(bytes)))
     socket.on('close', () => resolve(''))
     socket.on('error', () => resolve(''))
   })
   socket.write(firstPart)
-  await sleep(100)
-  return { socket, answer }
+  // When a later connection has a response, the server has read the earlier bytes of this one.
+  for (let n = 0; n < 2; n++) await fetch(`http://127.0.0.1:${port}/healthz`, { headers: { Connection: 'close' } })
+  return { socket, response }
 }
 
 async function logged(server: { stderr(): string }, message: string): Promise<void> {
-  while (!server.stderr().includes(`"message":"${message}"`)) await sleep(10)
+  await waitFor(`the log line "${message}"`, () => server.stderr().includes(`"message":"${message}"`))
+}
+
+/** Whether nothing listens on the port. */
+async function isRefused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  return await once(socket, 'connect').then(() => false, () => true).finally(() => socket.destroy())
 }

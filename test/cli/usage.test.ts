@@ -14,23 +14,23 @@ test('the usage text has one line for each command', () => {
   }
 })
 
-test('help settings says of every setting what it is and what it takes', () => {
+test('help settings prints the description and the format of every setting', () => {
   const text = help('settings')
 
-  for (const { name, doc, takes } of describeSettings()) {
-    expect(text).toContain(`${name}\n  ${doc}\n  Takes ${takes}.`)
+  for (const { name, description, format } of describeSettings()) {
+    expect(text).toContain(`${name}\n  ${description}\n  Value: ${format}.`)
   }
 })
 
-test.each(commands.map(({ name }) => name))('help %s lists every option with its meaning', (name) => {
+test.each(commands.map(({ name }) => name))('help %s lists every option with its description', (name) => {
   const text = help(name)
 
-  for (const [option, { doc }] of Object.entries(findCommand(name).options)) {
-    expect(text).toMatch(new RegExp(`--${option} .*${doc.replaceAll(/[()]/g, '\\$&')}`))
+  for (const [option, { description }] of Object.entries(findCommand(name).options)) {
+    expect(text).toMatch(new RegExp(`--${option} .*${description.replaceAll(/[(){}]/g, '\\$&')}`))
   }
 })
 
-test('options are read by their names', () => {
+test('options are parsed by name', () => {
   const words = ['--account', 'a-1', '--alias=carol', '--type', 'human', '--json']
 
   expect(readArguments(createAgent, words, {})).toEqual({
@@ -40,7 +40,7 @@ test('options are read by their names', () => {
   })
 })
 
-test('a secret is read from its variable, and its option wins over that', () => {
+test('a secret is read from its environment variable, and its option takes precedence', () => {
   const createGuardrail = findCommand('create-guardrail')
   const words = ['--account', 'a-1', '--name', 'judge', '--provider', 'webhook']
   const tokenOf = (more: string[], env: Record<string, string>) =>
@@ -49,30 +49,30 @@ test('a secret is read from its variable, and its option wins over that', () => 
   expect(tokenOf([], { GUARDRAIL_TOKEN: 'hush' })).toBe('hush')
   expect(tokenOf(['--token', 'given'], { GUARDRAIL_TOKEN: 'hush' })).toBe('given')
   expect(tokenOf([], { GUARDRAIL_TOKEN: '', TOKEN: 'x' })).toBeUndefined()
-  expect(help('create-guardrail')).toMatch(/--token TOKEN .* \(better in GUARDRAIL_TOKEN\)/)
+  expect(help('create-guardrail')).toMatch(/--token TOKEN .* \(safer in GUARDRAIL_TOKEN\)/)
 })
 
-test('--help wins over what is missing', () => {
+test('--help works without the required options', () => {
   expect(readArguments(createAgent, ['--help'], {})).toMatchObject({ help: true })
 })
 
 test.each([
   ['an unknown option', ['--nope', 'x'], "Unknown option '--nope'"],
-  ['a word without an option', ['carol'], "Unexpected argument 'carol'"],
+  ['an argument without an option', ['carol'], "Unexpected argument 'carol'"],
   ['an option without its value', ['--account'], "Option '--account <value>' argument missing"],
   ['a required option that is missing', ['--account', 'a-1'], 'create-agent needs --alias ALIAS.'],
   ['a required option that is empty', ['--account', 'a-1', '--alias', ''], 'create-agent needs --alias ALIAS.'],
   [
-    'a value that is none of the choices',
+    'a value that is not allowed',
     ['--account', 'a-1', '--alias', 'carol', '--type', 'robot'],
-    '--type takes mcp, a2a, human, not "robot".',
+    '--type must be one of mcp, a2a, human, not "robot".',
   ],
-])('%s is refused with a clear text', (_, words, text) => {
+])('%s is refused with a clear message', (_, words, text) => {
   expect(() => readArguments(createAgent, words, {})).toThrow(
     expect.objectContaining({ code: 'usage', exitCode: 2, message: expect.stringContaining(text) }),
   )
 })
 
 test('an unknown command is refused with a hint', () => {
-  expect(() => findCommand('nope')).toThrow(/There is no command "nope"\. "agent-grid help" lists all\./)
+  expect(() => findCommand('nope')).toThrow(/There is no command "nope"\. "agent-grid help" lists all commands\./)
 })

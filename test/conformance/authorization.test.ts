@@ -1,14 +1,14 @@
-/** The suite's own OAuth client against a running grid: metadata, `iss`, state, code and tokens. MCP, section 11. */
+/** The OAuth client of the official MCP conformance suite against a running grid. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
-import { type Browser, ownerOf, signedIn } from '../support/oauth.ts'
+import { type OAuthBrowser, ownerOf, signedIn } from '../support/oauth.ts'
 import { runScript } from '../support/process.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
 const suite = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
 
 let grid: LiveGrid
-let ann: Browser
+let ann: OAuthBrowser
 beforeAll(async () => {
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
@@ -27,8 +27,8 @@ test('all scenarios of the authorization mode pass', async () => {
   const visited = new Set<string>()
   const words = ['authorization', '--url', grid.url, '--client-id', client_id, '-p', `${port}`]
 
-  const { code, stdout, stderr } = await runScript('bun', suite, words, {}, (said) => {
-    for (const [url] of said.matchAll(/http:\/\/127\.0\.0\.1:\d+\/oauth\/authorize\?\S+(?=\s)/g)) {
+  const { code, stdout, stderr } = await runScript('bun', suite, words, {}, (output) => {
+    for (const [url] of output.matchAll(/http:\/\/127\.0\.0\.1:\d+\/oauth\/authorize\?\S+(?=\s)/g)) {
       if (!visited.has(url)) void allow(url)
       visited.add(url)
     }
@@ -39,7 +39,7 @@ test('all scenarios of the authorization mode pass', async () => {
   expect(code).toBe(0)
 })
 
-/** What the person does with the address: choose the admin, and follow the answer. */
+/** Open the authorization page as the user and choose the admin entry. */
 async function allow(url: string): Promise<void> {
   const session = [...ann.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const page = await fetch(url, { headers: { cookie: session } })

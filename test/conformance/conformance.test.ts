@@ -1,4 +1,4 @@
-/** The official MCP conformance suite against a running grid, with both kinds of token. MCP, section 11. */
+/** The official MCP conformance suite against a running grid, with both kinds of token. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { type AuthProxy, startAuthProxy } from '../support/auth-proxy.ts'
@@ -9,7 +9,7 @@ import { type LiveGrid, liveGrid } from '../support/server.ts'
 const suite = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
 
 interface Subject {
-  /** The endpoint, as the token's holder sees it. */
+  /** The endpoint behind a proxy that adds the token. */
   url: string
   grid: LiveGrid
   proxy: AuthProxy
@@ -17,8 +17,8 @@ interface Subject {
 
 const subjects = {} as Record<'agent' | 'admin', Subject>
 beforeAll(async () => {
-  subjects.agent = await subject((grid) => grid.alice.key)
-  subjects.admin = await subject((grid) => grid.acme.adminKey)
+  subjects.agent = await startSubject((grid) => grid.alice.key)
+  subjects.admin = await startSubject((grid) => grid.acme.adminKey)
 })
 afterAll(() =>
   Promise.all(
@@ -36,7 +36,7 @@ test.each(
     ['admin', '2026-07-28', '2026-admin.yml'],
     ['admin', '2025-11-25', '2025-admin.yml'],
   ] as const,
-)('%s token: what %s requires holds, but for what %s explains, and nothing there is out of date', async (...row) => {
+)('%s token: the grid meets %s except for the failures in %s, all of which still occur', async (...row) => {
   const [caller, revision, baseline] = row
   const expected = ['--requirements', revision, '--expected-failures', `test/conformance/${baseline}`]
 
@@ -46,7 +46,7 @@ test.each(
   expect(code).toBe(0)
 })
 
-test.each(['agent', 'admin'] as const)('%s token: all 14 checks of the headers of 2026-07-28 hold', async (caller) => {
+test.each(['agent', 'admin'] as const)('%s token: all 14 header checks of 2026-07-28 pass', async (caller) => {
   const scenario = ['--scenario', 'http-header-validation', '--spec-version', '2026-07-28']
 
   const { code, stdout } = await runSuite(subjects[caller], scenario)
@@ -55,8 +55,8 @@ test.each(['agent', 'admin'] as const)('%s token: all 14 checks of the headers o
   expect(code).toBe(0)
 })
 
-/** The suite cannot send a token, and its rebinding scenario wants an address that says localhost. */
-async function subject(tokenOf: (grid: LiveGrid) => string): Promise<Subject> {
+/** The suite cannot send a token, and its rebinding scenario needs an address with `localhost`. */
+async function startSubject(tokenOf: (grid: LiveGrid) => string): Promise<Subject> {
   const port = await freePort()
   const address = `http://localhost:${port}`
   const grid = await liveGrid({ env: { BASE_URL: address } })
@@ -64,7 +64,7 @@ async function subject(tokenOf: (grid: LiveGrid) => string): Promise<Subject> {
   return { url: `${address}${gridPath}`, grid, proxy }
 }
 
-/** On Bun, because the suite needs a newer Node than the grid. */
+/** Runs on Bun, because the suite needs a newer Node than the grid. */
 function runSuite({ url }: Subject, options: string[]) {
   return runScript('bun', suite, ['server', '--url', url, ...options])
 }

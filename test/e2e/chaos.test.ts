@@ -4,34 +4,34 @@ import { runtimes } from '../support/process.ts'
 import { chaos, type ChaosOptions, fullTrials, soundDatabase } from './chaos/chaos.ts'
 import { noFaults } from './chaos/ledger.ts'
 
-// `npm run chaos` asks for more than a test run has time for.
+// `npm run chaos` sets these for a longer run.
 const { CHAOS_SECONDS, CHAOS_SEED, CHAOS_RUNTIMES } = process.env
 const seconds = CHAOS_SECONDS === undefined ? undefined : Number(CHAOS_SECONDS)
 const seed = Number(CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 32))
-const chosen = CHAOS_RUNTIMES === undefined ? runtimes : CHAOS_RUNTIMES.split(',') as typeof runtimes
-const patience = 120_000 + (seconds ?? 0) * 5_000
+const chosenRuntimes = CHAOS_RUNTIMES === undefined ? runtimes : CHAOS_RUNTIMES.split(',') as typeof runtimes
+const testTimeoutMs = 120_000 + (seconds ?? 0) * 5_000
 
-// The second case kills processes too; the long run takes both.
+// Only in the long run, because the second test kills processes too.
 test.skipIf(seconds === undefined)(
   'three processes, killed at random: nothing lost, nothing twice, in order',
   async () => {
-    await holds({ seconds: seconds ?? 6, killDatabase: false })
+    await expectPromises({ seconds: seconds ?? 6, killDatabase: false })
   },
-  patience,
+  testTimeoutMs,
 )
 
 test('and the libsql-server too, once in the middle', async () => {
-  await holds({ seconds: seconds ?? 4, killDatabase: true })
-}, patience)
+  await expectPromises({ seconds: seconds ?? 4, killDatabase: true })
+}, testTimeoutMs)
 
-async function holds(options: Pick<ChaosOptions, 'seconds' | 'killDatabase'>): Promise<void> {
+async function expectPromises(options: Pick<ChaosOptions, 'seconds' | 'killDatabase'>): Promise<void> {
   console.log(`Seed ${seed}: npm run chaos -- --seconds ${options.seconds} --seed ${seed}`)
   const { faults, trials, database, figures } = await chaos({
     ...options,
     seed,
-    runtimes: chosen,
-    // A dead process is missed after a minute; a test run does not wait for that.
-    givenBackWithinMs: seconds === undefined ? undefined : 120_000,
+    runtimes: chosenRuntimes,
+    // Leases of a dead process are released after a minute, for which a short run does not wait.
+    releasedWithinMs: seconds === undefined ? undefined : 120_000,
   })
   console.log(JSON.stringify(figures))
 

@@ -1,8 +1,10 @@
-/** What a client of the grid sends, over HTTP and knowing only its address. */
-export interface Answer {
+/** Requests of clients, over HTTP to a grid known only by its address. */
+import { waitFor } from '../support/wait-for.ts'
+
+export interface ApiResponse {
   status: number
   headers: Headers
-  // deno-lint-ignore no-explicit-any -- what a test expects of it is the test
+  // deno-lint-ignore no-explicit-any -- tests check it
   body: any
 }
 
@@ -14,7 +16,7 @@ const clientMeta = {
   'io.modelcontextprotocol/clientInfo': { name: 'scenario', version: '1' },
 }
 
-export async function get(base: string, path: string): Promise<Answer> {
+export async function get(base: string, path: string): Promise<ApiResponse> {
   return await answerOf(await fetch(base + path))
 }
 
@@ -23,19 +25,19 @@ export async function post(
   path: string,
   body: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const request = { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers } }
   return await answerOf(await fetch(base + path, { ...request, body: JSON.stringify(body) }))
 }
 
-/** An MCP request of a well-behaved client of the era; without a key none is sent. */
+/** An MCP request as a well-behaved client of the era sends it, without a credential if `key` is undefined. */
 export function mcp(
   base: string,
   key: string | undefined,
   method: string,
   params: Record<string, unknown> = {},
   era: Era = 'legacy',
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const headers: Record<string, string> = {
     Accept: 'application/json, text/event-stream',
     'MCP-Protocol-Version': era === 'modern' ? '2026-07-28' : '2025-11-25',
@@ -48,14 +50,27 @@ export function mcp(
   return post(base, '/mcp/v1/grid', { jsonrpc: '2.0', id: 1, method, params: withMeta }, headers)
 }
 
-/** A tool call; what the tool answered, or its error as `{error: {code, message}}`. */
+/** Call a tool. Resolves to its structured content, or to its error as `{error: {code, message}}`. */
 export async function callTool(base: string, key: string, name: string, args: object = {}, era?: Era) {
   const { body } = await mcp(base, key, 'tools/call', { name, arguments: args }, era)
   if (!body.result) throw new Error(`${name} answered ${JSON.stringify(body)}`)
   return body.result.isError ? JSON.parse(body.result.content[0].text) : body.result.structuredContent
 }
 
-export function a2a(base: string, key: string | undefined, method: string, message: object): Promise<Answer> {
+/**
+ * Resolves when the server has authenticated a first call of an agent. A wait that the agent began with has then begun
+ * too. `key` is of another agent of its account.
+ */
+export async function firstCall(base: string, key: string, alias: string): Promise<void> {
+  await waitFor(`the first call of @${alias}`, async () => {
+    const { agents } = await callTool(base, key, 'list_agents', { search: alias })
+    return agents.some((agent: { alias: string; last_seen: string | null }) =>
+      agent.alias === `@${alias}` && agent.last_seen !== null
+    )
+  })
+}
+
+export function a2a(base: string, key: string | undefined, method: string, message: object): Promise<ApiResponse> {
   return post(base, '/a2a/v1/grid', { jsonrpc: '2.0', id: 'a-1', method, params: { message } }, bearer(key))
 }
 
@@ -63,7 +78,7 @@ export function bearer(key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { Authorization: `Bearer ${key}` }
 }
 
-async function answerOf(response: Response): Promise<Answer> {
+async function answerOf(response: Response): Promise<ApiResponse> {
   const text = await response.text()
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
 }

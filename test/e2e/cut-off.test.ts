@@ -1,38 +1,41 @@
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { castBefore } from '../support/cast.ts'
 import { wireRequest } from '../support/mcp.ts'
-import { runtimes, startServe, temporaryPlace } from '../support/process.ts'
+import { runtimes, startServe, temporaryDatabase } from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { callTool } from './client.ts'
 
 test.each(runtimes)(
-  'Q2: %s: a read cut off after any number of bytes loses nothing and repeats only what it flags',
+  '%s: a read cut off after any number of bytes loses nothing and repeats only what it flags',
   async (runtime) => {
-    const place = temporaryPlace()
-    const { agents: [alice, bob] } = await castBefore(place.url, ['alice', 'bob'])
-    const server = await startServe(runtime, { DATABASE_URL: place.url })
+    const database = temporaryDatabase()
+    const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
+    const server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'debug' })
+    const answered = () => server.stderr().split('"message":"request"').length - 1
 
     for (const bytes of [0, 0, 0, 1, 100, 300, 500, Infinity]) {
       const message = `cut after ${bytes}`
       await callTool(server.url, alice.key, 'send_message', { to: 'bob', message })
+      const before = answered()
       await readAndCut(server.port, bob.key, bytes)
-      // The server may be at its answer still, and take it back.
-      await sleep(300)
+      await waitFor('the log line of the read', () => answered() > before)
+      // The server may still release the lease. A later write is committed after that.
+      await callTool(server.url, bob.key, 'send_message', { to: 'alice', message: 'later' })
       const next = await callTool(server.url, bob.key, 'read_messages')
       const last = await callTool(server.url, bob.key, 'read_messages', { since: 'last_batch' })
       expect(last.messages).toMatchObject([{ message, replayed: true }])
-      // All of it was there, so it must not come again.
+      // The whole answer arrived, so the message must not come again.
       if (bytes === Infinity) expect(next.messages).toEqual([])
       expect((await callTool(server.url, bob.key, 'read_messages')).messages).toEqual([])
     }
 
     await server.stop()
-    place.remove()
+    database.remove()
   },
 )
 
-/** Read over a connection of its own and end it when so many bytes have come, at once, or when the server ends it. */
+/** Read over a new connection and end it after `bytes` bytes of the answer; with 0 at once, with Infinity never. */
 function readAndCut(port: number, key: string, bytes: number): Promise<void> {
   const { headers, body } = wireRequest('legacy', 'tools/call', { name: 'read_messages', arguments: {} })
   const text = JSON.stringify(body)

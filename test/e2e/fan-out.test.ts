@@ -1,29 +1,28 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { openStore } from '../../src/store/store.ts'
-import { castBefore } from '../support/cast.ts'
-import { startServe, temporaryPlace } from '../support/process.ts'
-import { Ledger, sendUntilGone } from './load.ts'
+import { startServe, temporaryDatabase } from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
+import { Ledger, pause, sendUntilGone } from './load.ts'
 
 const rounds = 6
-/** With the sender 500, the most a channel may have. */
+/** With the sender, a channel of 500 members, the maximum. */
 const recipients = 499
 
-test('Q14: kill -9 during a fan-out to a channel of 500: all or none', async () => {
-  const place = temporaryPlace()
-  const deps = processDeps(readConfig({ DATABASE_URL: place.url, LOG_LEVEL: 'warn' }))
+test('kill -9 during a fan-out to a channel of 500: all or none', async () => {
+  const database = temporaryDatabase()
+  const deps = processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' }))
   const aliases = Array.from({ length: recipients + 1 }, (_, n) => `member-${n}`)
-  const senders = (await castBefore(place.url, aliases, 'general')).agents.slice(0, 2)
+  const senders = (await seedAgents(database.url, aliases, 'general')).agents.slice(0, 2)
   const ledger = new Ledger()
 
   for (let round = 0; round < rounds; round++) {
-    const server = await startServe('node', { DATABASE_URL: place.url })
+    const server = await startServe('node', { DATABASE_URL: database.url })
     const load = sendUntilGone(server.url, senders, '#general', ledger)
-    // The first round ends before anything was acknowledged, in the middle of a first post or before it.
+    // The first round ends before any post was acknowledged.
     if (round > 0) await load.firstAnswer
-    await sleep(Math.random() * 60)
+    await pause(Math.random() * 60)
     server.signal('SIGKILL')
     await Promise.all([load.done, server.ended])
   }
@@ -35,7 +34,7 @@ test('Q14: kill -9 during a fan-out to a channel of 500: all or none', async () 
     rows: 0,
   }])
   await store.close()
-  place.remove()
+  database.remove()
   const stored = posts.map(({ body }) => String(body))
 
   expect(ledger.acknowledged.size).toBeGreaterThanOrEqual(rounds - 1)

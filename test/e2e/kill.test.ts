@@ -1,15 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { castBefore } from '../support/cast.ts'
-import { startServe, temporaryPlace } from '../support/process.ts'
-import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
+import { startServe, temporaryDatabase } from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
+import { faults, Ledger, noFaults, pause, readAll, sendUntilGone } from './load.ts'
 
 const kills = 20
 
 test('20 times kill -9 under load: what was acknowledged is there exactly once, the rest at most once', async () => {
-  const place = temporaryPlace()
-  const env = { DATABASE_URL: place.url }
-  const { agents: [reader, ...senders] } = await castBefore(place.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
+  const database = temporaryDatabase()
+  const env = { DATABASE_URL: database.url }
+  const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
   let server = await startServe('node', env)
   const ledger = new Ledger()
 
@@ -17,7 +16,7 @@ test('20 times kill -9 under load: what was acknowledged is there exactly once, 
     const before = ledger.acknowledged.size
     const load = sendUntilGone(server.url, [...senders, ...senders], reader.alias, ledger)
     await load.firstAnswer
-    await sleep(Math.random() * 250)
+    await pause(Math.random() * 250)
     server.signal('SIGKILL')
     await Promise.all([load.done, server.ended])
     expect(ledger.acknowledged.size).toBeGreaterThan(before)
@@ -26,7 +25,7 @@ test('20 times kill -9 under load: what was acknowledged is there exactly once, 
 
   const times = await readAll(server.url, reader)
   const stopped = await server.stop()
-  place.remove()
+  database.remove()
   expect(faults(ledger, times)).toEqual(noFaults)
   expect(stopped.code).toBe(0)
 }, 600_000)

@@ -1,26 +1,26 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { bearer } from '../../src/auth/bearer.ts'
+import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
-import { sendMessage } from '../../src/grid/messaging/send-message.ts'
-import { OpenReads } from '../../src/worker/leases.ts'
-import { castBefore } from '../support/cast.ts'
+import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { startProgram, startServe, temporaryPlace } from '../support/process.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { startProgram, startServe, temporaryDatabase } from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { callTool } from './client.ts'
 
 const dying = 'test/support/dying-server.ts'
-/** The claim of a read. */
+/** Matches the statement that leases messages. */
 const claim = '^update "deliveries" set "state"'
 
 const servers: Sqld[] = []
 afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
-test('Q3: kill -9 between commit and answer: on a file the read comes again exactly once, flagged', async () => {
-  const place = temporaryPlace()
-  const env = { DATABASE_URL: place.url }
-  const { agents: [alice, bob] } = await castBefore(place.url, ['alice', 'bob'])
+test('kill -9 between commit and answer: on a file the read comes again exactly once, flagged', async () => {
+  const database = temporaryDatabase()
+  const env = { DATABASE_URL: database.url }
+  const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
   const first = await startProgram(dying, [claim], env)
   await callTool(first.url, alice.key, 'send_message', { to: 'bob', message: 'hi' })
 
@@ -33,17 +33,17 @@ test('Q3: kill -9 between commit and answer: on a file the read comes again exac
   expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
   expect(rest.messages).toEqual([])
   await second.stop()
-  place.remove()
+  database.remove()
 }, 600_000)
 
 test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
-  'Q3: of a process that was %s on libsql-server, a sibling gives back after 60 s, exactly once and flagged',
+  'of a process that was %s on libsql-server, a sibling releases after 60 s, exactly once and flagged',
   async (_, signal) => {
     const sqld = await startSqld()
     servers.push(sqld)
     const grid = await testGrid({ url: sqld.url })
     const [alice, bob] = await Promise.all(
-      [grid.alice, grid.bob].map(({ key }) => bearer(grid.store)(`Bearer ${key}`)),
+      [grid.alice, grid.bob].map(({ key }) => createAuthenticator(grid.store)(`Bearer ${key}`)),
     )
     await sendMessage(alice, { to: 'bob', text: 'hi' })
     const server = await startProgram(dying, signal === 'SIGSTOP' ? [claim, 'stop'] : [claim], {
@@ -51,14 +51,14 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     })
     const reading = callTool(server.url, grid.bob.key, 'read_messages')
     const answer = reading.catch(() => undefined)
-    const watch = new OpenReads(grid.store)
-    await watch.start()
-    await claimed(grid)
+    const recovery = new LeaseRecovery(grid.store)
+    await recovery.start()
+    await anyLease(grid)
 
-    // A beat is 15 s; the other process said that it lives when it began.
-    for (let beat = 0; beat < 3; beat++) await watch.beat()
+    // A heartbeat is every 15 s. The other process wrote one when it started.
+    for (let n = 0; n < 3; n++) await recovery.heartbeat()
     const early = await readMessages(bob, {})
-    for (let beat = 0; beat < 3; beat++) await watch.beat()
+    for (let n = 0; n < 3; n++) await recovery.heartbeat()
     const again = await readMessages(bob, {})
     const rest = await readMessages(bob, {})
 
@@ -66,7 +66,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
     expect(rest.messages).toEqual([])
     if (signal === 'SIGSTOP') {
-      // It goes on where it stood, and its own answer changes nothing.
+      // The process continues, and its late answer changes nothing.
       server.signal('SIGCONT')
       expect((await answer).messages).toMatchObject([{ message: 'hi' }])
       expect((await callTool(server.url, grid.bob.key, 'read_messages')).messages).toEqual([])
@@ -78,7 +78,8 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
   600_000,
 )
 
-/** Resolves when some process has claimed mail. */
-async function claimed(grid: TestGrid): Promise<void> {
-  while ((await grid.store.global.instances.openReads()).length === 0) await sleep(20)
+/** Resolves when a process has leased messages. */
+async function anyLease(grid: TestGrid): Promise<void> {
+  const { instances } = grid.store.global
+  await waitFor('a lease', async () => (await instances.leases(Number.MAX_SAFE_INTEGER)).length > 0)
 }

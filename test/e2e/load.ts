@@ -1,18 +1,24 @@
-/** Senders that remember what was acknowledged, and the reading that checks it. */
+/** Senders that record what was acknowledged, and the check against what is in the inbox. */
+import { setTimeout } from 'node:timers/promises'
 import { callTool } from './client.ts'
+
+/** The pace of a load: before a call is repeated, or up to the planned or random moment of a fault. */
+export async function pause(ms: number): Promise<void> {
+  await setTimeout(ms)
+}
 
 export interface LoadedAgent {
   alias: string
   key: string
 }
 
-/** What senders sent; every text is sent once. */
+/** What senders sent. Every text is sent once. */
 export class Ledger {
   readonly attempted = new Set<string>()
   readonly acknowledged = new Set<string>()
 }
 
-/** Send messages to one agent over MCP from several senders at once, until the server is gone or `stop()`. */
+/** Send messages over MCP from several senders at once, until the server is gone or `stop()` is called. */
 export function sendUntilGone(
   base: string,
   senders: LoadedAgent[],
@@ -42,7 +48,7 @@ export function sendUntilGone(
   return { firstAnswer, stop: () => stopped = true, done }
 }
 
-/** Everything in a mailbox, read to its end: how often each text was there. */
+/** Read all unread messages. Resolves to the number of times that each text was there. */
 export async function readAll(base: string, reader: LoadedAgent): Promise<Map<string, number>> {
   const times = new Map<string, number>()
   for (;;) {
@@ -52,7 +58,7 @@ export async function readAll(base: string, reader: LoadedAgent): Promise<Map<st
   }
 }
 
-/** What must never be: acknowledged and not there, there twice, or there and never sent. */
+/** What must never happen: a message acknowledged but lost, stored twice, or never sent. */
 export function faults(ledger: Ledger, times: Map<string, number>) {
   return {
     lost: [...ledger.acknowledged].filter((text) => !times.has(text)),

@@ -1,11 +1,11 @@
-/** What leaves the process, on each runtime: requests (security N1, N3), mail (7.3), and passwords (K2). */
+/** Outgoing requests, email and password hashes on each runtime. See docs/security.md, "Outgoing requests", "Email messages", "Passwords". */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { runtimeBinary } from '../../scripts/runtime.ts'
 import { runScript, runtimes } from '../support/process.ts'
-import { mailServer } from '../support/smtp.ts'
+import { startSmtpServer } from '../support/smtp.ts'
 
 describe.each(runtimes)('on %s', (runtime) => {
   test('nothing private is reached, hostile servers do no harm, and a friendly one answers', async () => {
@@ -21,8 +21,8 @@ describe.each(runtimes)('on %s', (runtime) => {
     })
   })
 
-  test('a mail arrives, for one person alone', async () => {
-    const server = await mailServer()
+  test('an email arrives, at one address only', async () => {
+    const server = await startSmtpServer()
     const { stdout, stderr, code } = await runScript(runtime, 'test/e2e/email-script.ts', [
       server.url,
       'ann@acme.example',
@@ -30,23 +30,23 @@ describe.each(runtimes)('on %s', (runtime) => {
     await server.close()
 
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toContain('Mail sent')
+    expect(stdout).toContain('Email sent')
     expect(server.received.map(({ to }) => to)).toEqual([['ann@acme.example']])
     expect(server.received[0].raw).toContain('The agent @zoe signed up')
   })
 
-  test('both implementations of the password hash read each other', async () => {
+  test('both implementations of the password hash verify the hashes of the other', async () => {
     const { stdout } = await runScript(runtime, 'test/e2e/passwords-script.ts', [])
 
     expect(JSON.parse(stdout)).toEqual({ native: true, verified: [true, true, true, true], works: true })
   })
 })
 
-test('where the native password module cannot be loaded, the other one takes over', async () => {
-  // Without the right to load native code.
-  const rights = ['run', '--no-prompt', '--allow-read', '--allow-env', '--allow-sys=cpus']
+test('if the native password module cannot be loaded, the WebAssembly one is used', async () => {
+  // Without permission to load native code.
+  const permissions = ['run', '--no-prompt', '--allow-read', '--allow-env', '--allow-sys=cpus']
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
-  const run = promisify(execFile)(runtimeBinary('deno'), [...rights, 'test/e2e/passwords-script.ts'], { cwd })
+  const run = promisify(execFile)(runtimeBinary('deno'), [...permissions, 'test/e2e/passwords-script.ts'], { cwd })
   const { stdout } = await run
 
   expect(JSON.parse(stdout)).toEqual({ native: false, verified: [true], works: true })

@@ -1,4 +1,4 @@
-/** Hashes of both implementations, verified by both, on whatever runtime runs this; and which one is chosen. */
+/** Verifies the hashes of both implementations with both, on the runtime that runs it, and tests the default one. */
 import { type Argon2, argon2, nativeArgon2, wasmArgon2 } from '../../src/auth/argon2.ts'
 
 async function main(): Promise<void> {

@@ -1,23 +1,23 @@
-/** The story of the first person, told to a server of which only the address is known. */
+/** What the first user does on the web, on a server known only by its address. */
 import { expect } from 'vitest'
 import { browser } from '../support/browse.ts'
 
 const email = 'olga@scenario.example'
 const password = 'correct horse battery'
 
-/** `setUpPath` is what an empty grid says at its first start; without one the person is there already. */
+/** `setUpPath` is the link that an empty grid prints at its first start. Without it the user exists already. */
 export async function peopleScenario(base: string, setUpPath: string | undefined): Promise<void> {
   const request = (path: string, init: RequestInit = {}) => fetch(base + path, { ...init, redirect: 'manual' })
-  const fresh = () => browser({ deps: { config: { appUrl: base } }, request })
+  const newBrowser = () => browser({ deps: { config: { appUrl: base } }, request })
 
   if (setUpPath) {
-    const first = fresh()
+    const first = newBrowser()
     const home = await first.submit(setUpPath, { accountName: 'Scenario', name: 'Olga', email, password })
     expect([home.status, home.at]).toEqual([200, expect.stringMatching(/^\/accounts\/[\w-]+/)])
     expect((await first.open(setUpPath)).status).toBe(400)
   }
 
-  const olga = fresh()
+  const olga = newBrowser()
   expect((await olga.signIn(email, 'not her password')).status).toBe(401)
   const home = await olga.signIn(email, password)
   expect(home.text).toContain('Olga')
@@ -25,11 +25,11 @@ export async function peopleScenario(base: string, setUpPath: string | undefined
   const account = home.at.split('?')[0]
   const name = `Renamed, ${'<b>'} & ${crypto.randomUUID()}`
   const renamed = await olga.submit(`${account}/settings/account`, { name }, `${account}/settings/account/name`)
-  expect(renamed.text).toContain('The account has another name now')
+  expect(renamed.text).toContain('The account has been renamed')
   expect((await olga.open(account)).text).toContain(name)
 
-  const stranger = fresh()
-  expect((await stranger.open(`${account}/settings/account`)).at).toMatch(/^\/sign-in\?next=/)
+  const signedOut = newBrowser()
+  expect((await signedOut.open(`${account}/settings/account`)).at).toMatch(/^\/sign-in\?next=/)
   await olga.submit(account, {}, '/sign-out')
   expect((await olga.open(account)).at).toMatch(/^\/sign-in\?next=/)
 }

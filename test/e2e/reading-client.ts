@@ -1,4 +1,4 @@
-/** A real MCP client that reads its mailbox, says what it got, and then does nothing more: url, key, arguments. */
+/** An MCP client that reads its inbox, prints the messages and stays open. Arguments: URL, key, tool arguments. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import process from 'node:process'
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { startServe, temporaryPlace } from '../support/process.ts'
+import { startServe, temporaryDatabase } from '../support/process.ts'
 
 const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
 
@@ -12,13 +12,13 @@ test('the two commands come first', () => {
   expect(first).toMatch(/^npm ci && npm start .*\nnpm ci && npm test .*\n$/)
 })
 
-test('the tour works as it stands, but for the address', async () => {
-  const place = temporaryPlace()
-  const server = await startServe('node', { DATABASE_URL: place.url })
+test('the tour works as written, with another address', async () => {
+  const database = temporaryDatabase()
+  const server = await startServe('node', { DATABASE_URL: database.url })
   try {
     const { stdout, stderr, status } = spawnSync('bash', ['-euo', 'pipefail', '-c', tour(server.url)], {
       encoding: 'utf8',
-      // With a socket as its input, bash takes itself for a remote shell and reads the machine's own start files.
+      // If its input is a socket, bash thinks that it is a remote shell and reads the startup files of the machine.
       stdio: ['ignore', 'pipe', 'pipe'],
     })
 
@@ -28,7 +28,7 @@ test('the tour works as it stands, but for the address', async () => {
     expect(stdout).toContain('\\"user\\":\\"@bob-tour\\",\\"type\\":\\"agent\\",\\"message\\":\\"42\\"')
   } finally {
     await server.stop()
-    place.remove()
+    database.remove()
   }
 })
 

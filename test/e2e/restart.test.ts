@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commandLine } from '../../scripts/runtime.ts'
-import { sendMessage } from '../../src/grid/messaging/send-message.ts'
+import { runtimeCommand } from '../../scripts/runtime.ts'
 import { gridPath } from '../support/mcp.ts'
+import { sendMessage } from '../support/messaging.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
 let grid: LiveGrid
@@ -17,7 +17,7 @@ afterAll(() => {
   return grid.close()
 })
 
-test('Q9: an MCP client killed after the answer finds its messages with since: "last_batch"', async () => {
+test('an MCP client killed after the answer finds its messages with since: "last_batch"', async () => {
   const { id, alias } = grid.alice
   const alice = grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
   for (const text of ['one', 'two', 'three']) await sendMessage(alice, { to: 'bob', text })
@@ -31,9 +31,9 @@ test('Q9: an MCP client killed after the answer finds its messages with since: "
   expect(again.messages).toEqual(messages.map((message) => ({ ...message, replayed: true })))
 }, 300_000)
 
-/** Start a client process that reads, and kill it as soon as it has the answer. Bun starts fastest. */
+/** Start a client process that reads, and kill it as soon as it has the answer. Bun, because it starts fastest. */
 async function readAndDie(args: object): Promise<{ messages: { message: string }[] }> {
-  const [program, ...words] = [...commandLine('bun'), 'test/e2e/reading-client.ts']
+  const [program, ...words] = [...runtimeCommand('bun'), 'test/e2e/reading-client.ts']
   const client = spawn(
     program,
     [...words, new URL(gridPath, grid.url).href, grid.bob.key, JSON.stringify(args)],

@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
-  type Ended,
-  type Place,
+  type ProcessResult,
   runCommand,
   runtimes,
   type ServerProcess,
   startServe,
-  temporaryPlace,
+  type TemporaryDatabase,
+  temporaryDatabase,
 } from '../support/process.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'
 
-let place: Place
+let database: TemporaryDatabase
 let sqld: Sqld
 let server: ServerProcess | undefined
 beforeAll(async () => {
@@ -20,22 +20,22 @@ beforeAll(async () => {
 })
 afterAll(() => sqld.stop())
 beforeEach(() => {
-  place = temporaryPlace()
+  database = temporaryDatabase()
 })
 afterEach(async () => {
   await server?.stop()
   server = undefined
-  place.remove()
+  database.remove()
 })
 
 describe.each(runtimes)('on %s', (runtime) => {
-  // No test asks the internet whether it is there.
+  // OAUTH_CIMD=off: tests do not probe the internet.
   test('the whole grid works on a local file, and a second process is refused', async () => {
-    server = await startServe(runtime, { DATABASE_URL: place.url, OAUTH_CIMD: 'off' })
+    server = await startServe(runtime, { DATABASE_URL: database.url, OAUTH_CIMD: 'off' })
     await scenario(server.url)
     await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
 
-    const second = await runCommand(runtime, ['serve'], { DATABASE_URL: place.url, PORT: '0' })
+    const second = await runCommand(runtime, ['serve'], { DATABASE_URL: database.url, PORT: '0' })
     const stopped = await server.stop()
 
     expect(second).toMatchObject({ code: 1, stdout: '' })
@@ -58,7 +58,7 @@ describe.each(runtimes)('on %s', (runtime) => {
   })
 })
 
-/** Warnings and errors of the grid; a runtime may say things of its own. */
-function logged({ stderr }: Ended): string[] {
+/** Warnings and errors of the grid, without output of the runtime itself. */
+function logged({ stderr }: ProcessResult): string[] {
   return stderr.split('\n').filter((line) => line.startsWith('{'))
 }

@@ -1,7 +1,7 @@
-/** One story of the whole grid, told to a server of which only the address is known. */
+/** Uses every program interface of a grid that is known only by its address. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { ask } from '../../src/cli/ask.ts'
+import { httpRequest } from '../../src/cli/http-request.ts'
 import { a2a, callTool, type Era, get, mcp, post } from './client.ts'
 
 interface Agent {
@@ -18,7 +18,7 @@ export async function scenario(base: string): Promise<void> {
   const ben = await signUp(base, 'ben')
   await signupRefuses(base, ada)
 
-  await refusesStrangers(base)
+  await refusesUnknownKeys(base)
   await talksMcp(base, ada, ben, 'legacy')
   await talksMcp(base, ben, ada, 'modern')
   await mcpRefuses(base, ada)
@@ -34,12 +34,12 @@ async function isHealthy(base: string): Promise<void> {
   expect((await get(base, '/healthz')).status).toBe(200)
   expect((await get(base, '/readyz')).body).toMatchObject({ status: 'ready' })
   expect((await get(base, '/nowhere')).body).toMatchObject({ error: { code: 'not_found' } })
-  expect((await ask(`${base}/healthz`, { headers: { Host: 'evil.example' } })).status).toBe(421)
+  expect((await httpRequest(`${base}/healthz`, { headers: { Host: 'evil.example' } })).status).toBe(421)
 }
 
 async function signUp(base: string, name: string): Promise<Agent> {
   const alias = `${name}-${randomUUID().slice(0, 8)}`
-  // One owner: agents of different accounts could not talk.
+  // One owner for all, because agents of different accounts could not write to each other.
   const { status, body } = await post(base, '/api/v1/agentic-signup', {
     owner_email: 'owner@scenario.example',
     alias,
@@ -64,7 +64,7 @@ async function signupRefuses(base: string, taken: Agent): Promise<void> {
   }
 }
 
-async function refusesStrangers(base: string): Promise<void> {
+async function refusesUnknownKeys(base: string): Promise<void> {
   const message = { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
   const unknown = `grid_agt_${'a'.repeat(49)}`
   for (const key of [undefined, unknown, 'nonsense']) {
@@ -133,12 +133,12 @@ async function mcpRefuses(base: string, agent: Agent): Promise<void> {
     clientInfo: { name: 'scenario', version: '1' },
   })
   const unknownTool = await mcp(base, agent.key, 'tools/call', { name: 'admin_list_agents', arguments: {} })
-  const nobody = await callTool(base, agent.key, 'send_message', { to: '@nobody-here', message: 'hi' })
+  const unknownRecipient = await callTool(base, agent.key, 'send_message', { to: '@nobody-here', message: 'hi' })
   const self = await callTool(base, agent.key, 'send_message', { to: agent.alias, message: 'hi' })
 
   expect(opened.body.result).toMatchObject({ protocolVersion: '2025-11-25', serverInfo: { name: 'agent-grid' } })
   expect(unknownTool.body.error.code).toBe(-32602)
-  expect([nobody.error.code, self.error.code]).toEqual(['recipient_not_found', 'self_message'])
+  expect([unknownRecipient.error.code, self.error.code]).toEqual(['recipient_not_found', 'self_message'])
 }
 
 async function hasACard(base: string): Promise<void> {
@@ -180,12 +180,12 @@ async function a2aRefuses(base: string, agent: Agent): Promise<void> {
   const data = [{ kind: 'data', data: {} }]
 
   const noRecipient = await a2a(base, agent.key, 'message/send', message)
-  const nobody = await a2a(base, agent.key, 'message/send', { ...message, metadata: { to: 'nobody-here' } })
+  const unknownRecipient = await a2a(base, agent.key, 'message/send', { ...message, metadata: { to: 'nobody-here' } })
   const noText = await a2a(base, agent.key, 'message/send', { ...message, parts: data, metadata: { to: agent.alias } })
   const noMethod = await a2a(base, agent.key, 'message/sned', message)
 
   expect(noRecipient.body.error).toMatchObject({ code: -32000, message: expect.stringContaining("'to'") })
-  expect(nobody.body.error.message).toContain("Agent '@nobody-here' not found")
+  expect(unknownRecipient.body.error.message).toContain("Agent '@nobody-here' not found")
   expect(noText.body.error.message).toContain('No text content in message parts')
   expect(noMethod.body.error.code).toBe(-32601)
 }

@@ -1,19 +1,18 @@
-/** What holds across processes on one libsql-server: here one of each runtime, and a fourth (reliability 5.5, R7). */
+/** Four processes on one libsql-server, at least one of each runtime. See docs/delivery.md, "Several processes". */
 import { randomUUID } from 'node:crypto'
 import process from 'node:process'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
-import { sendMessage } from '../../src/grid/messaging/send-message.ts'
+import { sendMessage } from '../support/messaging.ts'
 import { readEvents } from '../support/events.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { runtimes, type ServerProcess, startServe } from '../support/process.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
-import { settled, tool } from './chaos/call.ts'
-import { bearer, callTool, mcp, post } from './client.ts'
+import { settled, tool } from './chaos/outcome.ts'
+import { bearer, callTool, firstCall, mcp, post } from './client.ts'
 
 const signupPerHour = 5
-// R7 wants 10,000; a test run takes fewer.
+// DRAIN_MESSAGES=10000 drains more; a test run takes fewer.
 const drained = Number(process.env.DRAIN_MESSAGES ?? 1_000)
 
 let sqld: Sqld
@@ -34,10 +33,10 @@ afterAll(async () => {
 test('an agent deleted at one process is refused at all others, and what waits there ends', async () => {
   const [here, there, elsewhere] = processes.map(({ url }) => url)
   const { key } = await grid.acme.agent('short-lived')
+  const wait = mcp(there, key, 'tools/call', { name: 'read_messages', arguments: { wait_seconds: 20 } })
+  await firstCall(here, grid.alice.key, 'short-lived')
   const stream = readEvents(await fetch(`${elsewhere}/api/agents/wake-stream`, { headers: bearer(key) }))
   await stream.frame()
-  const wait = mcp(there, key, 'tools/call', { name: 'read_messages', arguments: { wait_seconds: 20 } })
-  await sleep(500)
 
   await callTool(here, grid.acme.adminKey, 'admin_delete_agent', { alias: 'short-lived' })
   const deletedAt = performance.now()
@@ -46,7 +45,7 @@ test('an agent deleted at one process is refused at all others, and what waits t
   expect(next.map(({ status }) => status)).toEqual([401, 401])
   expect((await wait).body.result).toMatchObject({ isError: true })
   while (await stream.frame() !== undefined);
-  // 300 ms; the margin is for a loaded machine.
+  // It takes 300 ms; the margin is for a loaded machine.
   expect(performance.now() - deletedAt).toBeLessThan(2_000)
 })
 
@@ -79,7 +78,7 @@ test('the signup limit of an address is one for all processes', async () => {
   const statuses = await Promise.all(Array.from({ length: 20 }, async (_, i) => {
     for (;;) {
       const { status } = await trySignUp(at(i), `crowd-${i}`, '198.51.100.2')
-      // It lost to others several times and says so.
+      // 503: it lost to parallel signups several times.
       if (status !== 503) return status
     }
   }))
@@ -90,11 +89,12 @@ test('the signup limit of an address is one for all processes', async () => {
 
 test('who waits at one process is woken by a send at another', async () => {
   const tookMs: number[] = []
-  // A busy machine may be late; then there is another try.
+  // On a busy machine it may take longer, so there are more tries.
   for (let i = 0; i < 5 || (i < 20 && Math.min(...tookMs) >= 300); i++) {
-    const wait = callTool(at(i), grid.bob.key, 'read_messages', { wait_seconds: 10 })
-    await sleep(300)
-    await callTool(at(i + 1), grid.alice.key, 'send_message', { to: 'bob', message: `${i}` })
+    const { alias, key } = await grid.acme.agent(`waiting-${i}`)
+    const wait = callTool(at(i), key, 'read_messages', { wait_seconds: 10 })
+    await firstCall(at(i + 1), grid.alice.key, alias)
+    await callTool(at(i + 1), grid.alice.key, 'send_message', { to: alias, message: `${i}` })
     const sentAt = performance.now()
 
     expect((await wait).messages).toMatchObject([{ message: `${i}` }])
@@ -102,7 +102,7 @@ test('who waits at one process is woken by a send at another', async () => {
   }
   console.log(`Woken after ${tookMs.map(Math.round).join(', ')} ms`)
   expect(Math.min(...tookMs)).toBeLessThan(300)
-  // Nobody waited to the end.
+  // No wait lasted to its end.
   expect(Math.max(...tookMs)).toBeLessThan(9_000)
 })
 
@@ -117,8 +117,8 @@ test('an idempotency key repeated at other processes gets the same answer and st
   expect((await callTool(at(0), grid.bob.key, 'read_messages')).messages).toMatchObject([{ message: 'once' }])
 })
 
-test(`R7: 4 processes drain ${drained} messages exactly once`, async () => {
-  const sent = await fillMailbox(drained)
+test(`4 processes drain ${drained} messages exactly once`, async () => {
+  const sent = await fillInbox(drained)
 
   const startedAt = performance.now()
   const batches = await Promise.all(processes.map(async ({ url }) => {
@@ -132,12 +132,12 @@ test(`R7: 4 processes drain ${drained} messages exactly once`, async () => {
   console.log(`${drained} messages drained in ${Math.round(performance.now() - startedAt)} ms`)
 
   expect(batches.flat(2).sort()).toEqual([...sent].sort())
-  // Each process hands out in the order of storing; the ids were made in that order.
+  // Each process reads in the order of storing, which is the order of the ids.
   for (const read of batches) expect(read.flat()).toEqual(read.flat().sort())
 })
 
-/** Put messages of alice into the mailbox of bob; their ids, in the order of storing. One send for each would take long. */
-async function fillMailbox(count: number): Promise<string[]> {
+/** Put messages of alice into the inbox of bob with SQL, which is quicker than sending. Their ids, in the order of storing. */
+async function fillInbox(count: number): Promise<string[]> {
   const { id: agentId, alias } = grid.alice
   const alice = grid.store.account(grid.acme.id, { type: 'agent', agentId, alias, credentialId: 'test' })
   const { id } = await sendMessage(alice, { to: 'bob', text: 'one of many' })
@@ -157,7 +157,7 @@ async function fillMailbox(count: number): Promise<string[]> {
   return [id, ...copies]
 }
 
-/** A send under a key, repeated while a busy process asks for that. */
+/** Send under an idempotency key, and repeat it while the outcome is unknown. */
 function send(base: string, key: string, input: { to: string; message: string; idempotency_key: string }) {
   return settled(() => tool(base, key, 'send_message', input))
 }

@@ -1,11 +1,14 @@
-/** What admin calls leave in the activity log of their account (spec: "Admin tools", rule 2; security P9, D1, D3). */
+/**
+ * Rows of admin calls in the activity log of their account. See docs/protocol.md, "Recording of admin calls", and
+ * docs/security.md, "Activity log".
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
-import type { Activity } from '../../src/store/account/activity.ts'
+import type { Activity } from '../../src/store/account/activity-chain.ts'
 import { dump, rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { asCalled, type Era, eras, mcp } from '../support/mcp.ts'
-import { adminRows } from '../support/parameters.ts'
+import { type Era, eras, mcp, toolResult } from '../support/mcp.ts'
+import { adminRows } from '../support/tool-parameters.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -20,7 +23,7 @@ afterEach(() => grid.close())
 const changes = Object.keys(adminRows).filter((tool) => !tool.startsWith('admin_list_'))
 
 describe.each(eras)('in the %s era', (era) => {
-  test('rows equal the calls made, in number, order and outcome', async () => {
+  test('the rows match the calls in number, order and outcome', async () => {
     const before = (await log()).length
     const calls: [tool: string, args: Record<string, unknown>, outcome: string][] = [
       ...Object.entries(adminRows).filter(([tool]) => !/delete|members$/.test(tool))
@@ -54,7 +57,7 @@ describe.each(eras)('in the %s era', (era) => {
     expect(await grid.acme.store.read.activity.firstBroken()).toBeUndefined()
   })
 
-  test('a call that fails through our own fault is there, as internal', async () => {
+  test('a call that fails with an internal error is logged as internal', async () => {
     await rows(grid, 'ALTER TABLE skills RENAME TO elsewhere')
 
     const { code } = await call('admin_list_skills', {}, era)
@@ -63,7 +66,7 @@ describe.each(eras)('in the %s era', (era) => {
     expect((await log()).at(-1)).toMatchObject({ tool: 'admin_list_skills', outcome: 'internal' })
   })
 
-  test('what is no call of an admin tool leaves no row', async () => {
+  test('other requests than calls of admin tools write no row', async () => {
     const before = await log()
 
     await mcp(grid, grid.acme.adminKey, 'tools/list', undefined, era)
@@ -76,7 +79,7 @@ describe.each(eras)('in the %s era', (era) => {
   })
 })
 
-test('a row says who called with what credential, and when', async () => {
+test('a row has the caller, the credential and the time', async () => {
   const [key] = await grid.acme.store.read.keys.adminKeys()
   grid.clock.now += 5_000
 
@@ -91,7 +94,7 @@ test('a row says who called with what credential, and when', async () => {
   })
 })
 
-test('a row names the person behind the key', async () => {
+test('a row has the user of the key', async () => {
   const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [grid.acme.id])
   await rows(grid, "UPDATE credentials SET user_id = ? WHERE account_id = ? AND kind = 'admin_key'", [
     member.user_id,
@@ -103,7 +106,7 @@ test('a row names the person behind the key', async () => {
   expect((await log()).at(-1)).toMatchObject({ userId: member.user_id, credentialKind: 'admin_key' })
 })
 
-test('the log of one account has nothing of the calls of another', async () => {
+test('the log of one account does not contain calls of another', async () => {
   await call('admin_create_agent', { alias: 'carol', description: 'of Acme' })
 
   expect(await grid.evil.store.read.activity.list()).toEqual([])
@@ -122,7 +125,7 @@ test.each([
   expect(grid.logs.join('\n')).not.toContain('CANARY')
 })
 
-test('keys of the grid are in no row, wherever they were put', async () => {
+test('keys are redacted in every argument', async () => {
   const keys = [grid.acme.adminKey, grid.bob.key]
   for (const key of keys) {
     await call('admin_create_agent', { alias: key, description: `my key is ${key}.`, [key]: 1 })
@@ -135,7 +138,7 @@ test('keys of the grid are in no row, wherever they were put', async () => {
   expect(text).toContain(`grid_adm_…${grid.acme.adminKey.slice(-4)}`)
 })
 
-test('arguments beyond all measure are kept by their beginning, as JSON', async () => {
+test('very long arguments are cut and stay valid JSON', async () => {
   await call('admin_set_channel_members', { name: 'home', members: Array(500).fill('x'.repeat(60)) })
 
   const row = (await log()).at(-1)!
@@ -149,7 +152,7 @@ describe('when the log cannot be written', () => {
     rows(grid, "CREATE TRIGGER no_log BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'no log today'); END")
   )
 
-  test.each(changes)('%s changes nothing, and the caller gets an error', async (tool) => {
+  test.each(changes)('%s changes nothing and fails', async (tool) => {
     const before = await dump(grid, grid.acme)
 
     const { code } = await call(tool, adminRows[tool].args)
@@ -160,12 +163,12 @@ describe('when the log cannot be written', () => {
     expect((await call(tool, adminRows[tool].args)).code).toBeUndefined()
   })
 
-  test('a call that only looks is not answered either', async () => {
+  test('a call that only reads fails too', async () => {
     expect((await call('admin_list_agents', {})).code).toBe('write_conflict')
   })
 })
 
-test('a change that the database refuses leaves no row that says ok', async () => {
+test('a change that the database refuses is not logged as ok', async () => {
   const before = (await log()).length
   await rows(grid, "CREATE TRIGGER no_agents BEFORE INSERT ON agents BEGIN SELECT RAISE(ABORT, 'full'); END")
 
@@ -180,7 +183,7 @@ test.each([
   ['admin_delete_agent', { alias: 'mate' }, 'agent_not_found'],
   ['admin_create_channel', { name: 'other' }, 'channel_taken'],
   ['admin_delete_channel', { name: 'home' }, 'channel_not_found'],
-])('of 20 calls of %s at once one row says ok, as one call did it', async (tool, args, refusal) => {
+])('of 20 concurrent calls of %s one succeeds and is logged as ok', async (tool, args, refusal) => {
   const before = (await log()).length
 
   const codes = await Promise.all(Array.from({ length: 20 }, async () => (await call(tool, args)).code ?? 'ok'))
@@ -197,5 +200,5 @@ async function log(): Promise<Activity[]> {
 
 async function call(tool: string, args: Record<string, unknown>, era: Era = 'legacy') {
   const { headers, body } = await mcp(grid, grid.acme.adminKey, 'tools/call', { name: tool, arguments: args }, era)
-  return { code: asCalled(body.result).code, requestId: headers.get('X-Request-Id')! }
+  return { code: toolResult(body.result).code, requestId: headers.get('X-Request-Id')! }
 }

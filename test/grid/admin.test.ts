@@ -1,10 +1,11 @@
+/** Admin verbs on agents, channels, skills and guardrails, and their rows in the activity log. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { GridError } from '../../src/errors.ts'
-import { recorded } from '../../src/grid/activity.ts'
+import { recordActivity } from '../../src/grid/activity.ts'
 import { createAgent, deleteAgent } from '../../src/grid/agents/agents.ts'
+import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, deleteChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
-import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
@@ -16,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('members are replaced all or nothing', async () => {
+test('members of a channel are replaced all or nothing', async () => {
   await createChannel(acme, { name: 'general', members: ['alice', '@Bob', grid.bob.id] })
 
   const failed = setChannelMembers(acme, { channel: 'general', members: ['alice', 'nobody'] })
@@ -70,7 +71,7 @@ test('skills and guardrails are replaced as a whole', async () => {
   }])
 })
 
-test('a guardrail named twice for one agent is refused, not half kept', async () => {
+test('listing a guardrail twice for one agent is refused', async () => {
   await createGuardrail(acme, { name: 'hook', provider: 'length', config: { maxCharacters: 9 } })
 
   const twice = setAgentGuardrails(acme, {
@@ -81,7 +82,7 @@ test('a guardrail named twice for one agent is refused, not half kept', async ()
   await expect(twice).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
-test('an address of a guardrail holds no credential', async () => {
+test('the URL of a guardrail may not contain credentials', async () => {
   const config = { url: 'https://user:secret@hook.example/check' }
 
   await expect(createGuardrail(acme, { name: 'hook', provider: 'webhook', config, token: 't' })).rejects.toThrow(
@@ -100,7 +101,7 @@ test('an account has 1,000 skills and no more', async () => {
   expect(await acme.read.skills.list()).toHaveLength(1_000)
 })
 
-test('a token is stored sealed and never read back', async () => {
+test('the token of a guardrail is stored sealed and never returned', async () => {
   await createGuardrail(acme, { name: 'judge', provider: 'openai-moderation', token: 'sk-canary-123456' })
 
   const [listed] = await acme.read.guardrails.list()
@@ -108,15 +109,17 @@ test('a token is stored sealed and never read back', async () => {
   expect(JSON.stringify(listed)).not.toContain('canary')
 })
 
-test('every admin call leaves one row, in the unit of its change', async () => {
+test('every admin call writes one row, in the unit of its change', async () => {
   const call = (tool: string, args: unknown) => ({ tool, arguments: args, requestId: 'r1' })
-  await recorded(
+  await recordActivity(
     acme,
     call('admin_create_agent', { alias: 'carol', remoteToken: 'hush' }),
     (account) => createAgent(account, { alias: 'carol' }),
   )
-  await recorded(acme, call('admin_delete_agent', { id: 'x' }), (account) => deleteAgent(account, 'x')).catch(() => {})
-  await recorded(acme, call('admin_list_agents', {}), (account) => account.read.agents.total())
+  await recordActivity(acme, call('admin_delete_agent', { id: 'x' }), (account) => deleteAgent(account, 'x')).catch(
+    () => {},
+  )
+  await recordActivity(acme, call('admin_list_agents', {}), (account) => account.read.agents.total())
 
   const rows = await acme.read.activity.list()
   expect(rows.map((row) => [row.n, row.tool, row.outcome])).toEqual([
@@ -128,16 +131,16 @@ test('every admin call leaves one row, in the unit of its change', async () => {
   expect(await acme.read.activity.firstBroken()).toBeUndefined()
 })
 
-test('a call whose outcome is unknown leaves no second row that contradicts the first', async () => {
+test('a call with an unknown outcome does not write a second, contradicting row', async () => {
   const lossy: AccountStore = {
     ...acme,
     async record(entry, statements) {
       await acme.record(entry, statements)
-      throw new GridError('unavailable', 'The answer got lost.')
+      throw new GridError('unavailable', 'The response was lost.')
     },
   }
 
-  const call = recorded(
+  const call = recordActivity(
     lossy,
     { tool: 't', arguments: {}, requestId: null },
     (account) => createAgent(account, { alias: 'carol' }),
@@ -147,11 +150,11 @@ test('a call whose outcome is unknown leaves no second row that contradicts the 
   expect(await acme.read.activity.list()).toMatchObject([{ tool: 't', outcome: 'ok' }])
 })
 
-test('more changes of one account than can wait are told to come again', async () => {
+test('changes of one account beyond the queue limit are refused', async () => {
   const calls = await Promise.allSettled(
     Array.from(
       { length: 300 },
-      () => recorded(acme, { tool: 't', arguments: {}, requestId: null }, () => Promise.resolve()),
+      () => recordActivity(acme, { tool: 't', arguments: {}, requestId: null }, () => Promise.resolve()),
     ),
   )
 
@@ -160,12 +163,12 @@ test('more changes of one account than can wait are told to come again', async (
   expect((await acme.read.activity.head())!.n).toBe(200)
 })
 
-test('100 parallel admin calls make one unbroken chain', async () => {
+test('100 concurrent admin calls write one unbroken chain', async () => {
   await Promise.all(
     Array.from(
       { length: 100 },
       (_, n) =>
-        recorded(
+        recordActivity(
           acme,
           { tool: 't', arguments: { n }, requestId: null },
           (account) => createAgent(account, { alias: `agent-${n}` }),

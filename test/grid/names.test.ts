@@ -1,13 +1,13 @@
-/** Names of accounts and people: what looks like another one, or like none, is refused (T7, C2). */
+/** Names of accounts and users: invisible characters are refused. See docs/security.md, "Names and aliases". */
 import { describe, expect, test } from 'vitest'
 import { checkName } from '../../src/grid/accounts/accounts.ts'
 
-const unseen = {
+const invisible = {
   'a Hangul filler': '\u3164',
   'a half-width Hangul filler': '\uffa0',
   'a Hangul initial filler': '\u115f',
   'a soft hyphen': '\u00ad',
-  'an Arabic letter mark, which turns the direction': '\u061c',
+  'an Arabic letter mark, which changes the direction': '\u061c',
   'a grapheme joiner': '\u034f',
   'a Mongolian vowel separator': '\u180e',
   'a supplementary variation selector': '\u{e0100}',
@@ -20,7 +20,7 @@ const unseen = {
   'an annotation mark': '\ufff9',
 }
 
-describe.each(Object.entries(unseen))('%s', (_, char) => {
+describe.each(Object.entries(invisible))('%s', (_, char) => {
   test.each([`Acme${char}`, `Ac${char}me`, char])('is refused', (name) => {
     expect(() => checkName(name, 'name')).toThrow('A name has')
   })

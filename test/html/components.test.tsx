@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
-import { Badge, timeInWords } from '../../src/html/bits.tsx'
 import { HourlyChart } from '../../src/html/chart.tsx'
+import { Badge, timeInWords } from '../../src/html/components.tsx'
 import { TextInput } from '../../src/html/form.tsx'
 import { barePage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock } from '../../src/html/secrets.tsx'
@@ -27,19 +27,19 @@ test.each([
   [320 * day, '5 Jan 2026'],
   [-1, 'in a moment'],
   [-90 * minute, 'in 1 h'],
-])('what was %i ms before now is "%s"', (distance, words) => {
+])('%i ms ago reads "%s"', (distance, words) => {
   expect(timeInWords(now - distance, now)).toBe(words)
 })
 
-test('an agent has the same face everywhere, and its own', () => {
-  const face = (alias: string) => String(<AgentIcon alias={alias} />)
+test('equal aliases have equal icons, and different aliases different ones', () => {
+  const icon = (alias: string) => String(<AgentIcon alias={alias} />)
   const aliases = Array.from({ length: 200 }, (_, index) => `agent-${index}`)
 
-  expect(face('alice')).toBe(face('alice'))
-  expect(new Set(aliases.map(face)).size).toBe(200)
+  expect(icon('alice')).toBe(icon('alice'))
+  expect(new Set(aliases.map(icon)).size).toBe(200)
 })
 
-test('a field is tied to its label, its hint and its error', () => {
+test('a field is connected to its label, hint and error', () => {
   const field = String(<TextInput name='alias' label='Alias' hint='3 to 32' error='Taken' isRequired isMono />)
 
   expect(field).toContain('<label for="alias">Alias</label>')
@@ -49,7 +49,7 @@ test('a field is tied to its label, its hint and its error', () => {
 })
 
 test.each(['release-manager', 'a.b', 'C:\\[x]', 'a|b', '(1+1)*2?', '50% & more', 'ü'])(
-  'the word %j can be written to confirm, and no other',
+  'only the text %j confirms',
   (typed) => {
     const form = String(<ConfirmDelete action='/x' csrf='t' typed={typed} question='Sure?' />)
     const pattern = new RegExp(`^(?:${decoded(form.match(/ pattern="([^"]*)"/)![1])})$`, 'v')
@@ -59,10 +59,10 @@ test.each(['release-manager', 'a.b', 'C:\\[x]', 'a|b', '(1+1)*2?', '50% & more',
   },
 )
 
-describe('text of others', () => {
+describe('hostile text', () => {
   const hostile = `"><script>alert(1)</script><img src=x onerror='x'>`
 
-  test('is text wherever a component puts it', () => {
+  test('is escaped in every component', () => {
     const rendered = String(
       <>
         <Badge>{hostile}</Badge>
@@ -79,7 +79,7 @@ describe('text of others', () => {
   })
 })
 
-test('no component sets a style or an event in the page, as the policy forbids both', async () => {
+test('no component uses inline styles or event handlers, which the policy forbids', async () => {
   const { gallery } = await import('../support/gallery.tsx')
 
   for (const page of Object.values(gallery)) {
@@ -87,7 +87,7 @@ test('no component sets a style or an event in the page, as the policy forbids b
   }
 })
 
-test('only the consent page may lead a form elsewhere, and only to the origin it names', async () => {
+test('form-action allows an additional target only as an origin or scheme', async () => {
   const formAction = async (formTarget?: string) => {
     const { headers } = await barePage({ title: 'x', formTarget }, 'x')
     return headers.get('content-security-policy')!.match(/form-action ([^;]*)/)![1]
@@ -98,7 +98,7 @@ test('only the consent page may lead a form elsewhere, and only to the origin it
   expect(await formAction('cursor://anysphere.cursor/callback')).toBe("'self' cursor:")
 })
 
-test('an error is a page with its status and the headers that go with it', async () => {
+test('an error is a page with its status and headers', async () => {
   const response = await htmlError(new GridError('rate_limit_exceeded', 'Too many.', { retryAfterSeconds: 7 }))
 
   expect([response.status, response.headers.get('retry-after')]).toEqual([429, '7'])

@@ -1,4 +1,4 @@
-/** WCAG 2.2, 1.4.3 and 1.4.11, computed from the tokens: letters 4.5:1, borders of fields and focus 3:1. */
+/** Contrast of the design tokens by WCAG 2.2, 1.4.3 and 1.4.11: text at least 4.5:1, field borders and focus 3:1. */
 import { expect, test } from 'vitest'
 import { tokens } from '../../src/html/styles/tokens.ts'
 
@@ -9,7 +9,7 @@ const colours = new Map(
 const grounds = ['ground', 'panel', 'raised', 'sunk', 'hover']
 const washes = ['accent', 'danger', 'warning', 'info']
 
-const letters = [
+const textPairs = [
   ...grounds.flatMap((ground) => [['ink', ground], ['soft', ground]]),
   ...['ground', 'panel', 'raised', 'sunk'].flatMap((ground) => [['accent', ground], ['danger', ground]]),
   ...washes.flatMap((name) => [[name, `${name}-wash`], ['ink', `${name}-wash`], ['soft', `${name}-wash`]]),
@@ -19,15 +19,15 @@ const letters = [
   ['on-danger', 'danger'],
   ['on-danger', 'danger-strong'],
 ]
-const shapes = [
+const nonTextPairs = [
   ...['ground', 'panel', 'raised'].flatMap((ground) => [['edge', ground], ['focus', ground], ['accent', ground]]),
   ['focus', 'sunk'],
   ['focus', 'accent-wash'],
 ]
 
 test.each([
-  ...letters.map(([front, back]) => ({ front, back, least: 4.5 })),
-  ...shapes.map(([front, back]) => ({ front, back, least: 3 })),
+  ...textPairs.map(([front, back]) => ({ front, back, least: 4.5 })),
+  ...nonTextPairs.map(([front, back]) => ({ front, back, least: 3 })),
 ])('$front on $back has a contrast of at least $least', ({ front, back, least }) => {
   for (const scheme of ['light', 'dark'] as const) {
     const contrast = contrastOf(colours.get(front)![scheme], colours.get(back)![scheme])

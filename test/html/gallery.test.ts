@@ -1,8 +1,8 @@
-/** Every component in a real browser: both colour schemes, desktop and phone. `SCREENSHOTS=1` keeps pictures. */
+/** Every component in a real browser: both colour schemes, desktop and phone. `SCREENSHOTS=1` saves screenshots. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
-import { gallery } from '../support/gallery.tsx'
 import { serveGallery } from '../support/gallery-server.ts'
+import { gallery } from '../support/gallery.tsx'
 
 describe.skipIf(!hasBrowser)('the gallery', { timeout: 120_000 }, () => {
   const visit = useBrowser()
@@ -17,7 +17,7 @@ describe.skipIf(!hasBrowser)('the gallery', { timeout: 120_000 }, () => {
     await server?.close()
   })
 
-  test.each(Object.keys(gallery))('%s is accessible, fits and breaks no rule of its policy', async (path) => {
+  test.each(Object.keys(gallery))('%s is accessible, fits the viewport and obeys its policy', async (path) => {
     await visitor.page.goto(server.url + path)
 
     expect(await faultsOf(visitor, `gallery${path.replaceAll('/', '-')}`)).toEqual([])

@@ -1,4 +1,4 @@
-/** What the script adds, and that everything works without it. */
+/** What the script adds, and that every page works without it. */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -6,10 +6,11 @@ import {
   hasBrowser,
   screenshot,
   useBrowser,
-  type Visit,
+  type VisitOptions,
   type Visitor,
 } from '../support/browser.ts'
 import { serveGallery } from '../support/gallery-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   const visit = useBrowser()
@@ -26,7 +27,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
     expect(faults).toEqual([])
   })
 
-  async function open(path: string, options?: Visit): Promise<Page> {
+  async function open(path: string, options?: VisitOptions): Promise<Page> {
     visitor = await visit(options)
     await visitor.page.goto(server.url + path)
     return visitor.page
@@ -34,7 +35,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   const hasFocus = 'document.activeElement.textContent'
 
   describe('with script', () => {
-    test('copies text and says so', async () => {
+    test('copies text and confirms it', async () => {
       const page = await open('/secret')
       await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write'])
 
@@ -44,7 +45,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^agadm_7Qm3/)
     })
 
-    test('shows a secret in a modal dialog that is closed by hand', async () => {
+    test('shows a secret in a modal dialog that the user closes', async () => {
       const page = await open('/secret')
       expect(await page.locator('dialog').evaluate((dialog) => dialog.matches(':modal'))).toBe(true)
 
@@ -53,7 +54,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.locator('dialog').isVisible()).toBe(false)
     })
 
-    test('opens a dialog from its link and gives the focus back', async () => {
+    test('opens a dialog from its link and returns the focus', async () => {
       const page = await open('/agents/new')
       await page.getByRole('link', { name: 'Replace key' }).click()
       await screenshot(page, 'open-dialog')
@@ -65,7 +66,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.evaluate(hasFocus)).toBe('Replace key')
     })
 
-    test('opens the menus by keyboard; Escape and a click elsewhere close them', async () => {
+    test('opens the menus by keyboard; Escape and a click outside close them', async () => {
       const page = await open('/overview')
       const menu = page.locator('details.menu').first()
       await menu.locator('summary').focus()
@@ -84,7 +85,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await menu.getAttribute('open')).toBeNull()
     })
 
-    test('narrows a table while one types', async () => {
+    test('filters a table while the user types', async () => {
       const page = await open('/agents')
 
       await page.getByRole('searchbox').fill('review BOB')
@@ -93,10 +94,10 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.locator('#agents-count').textContent()).toBe('1 found')
     })
 
-    test('does not let anybody consent in the first half second, nor in the first after coming back', async () => {
+    test('disables consent for half a second after the page loads or regains focus', async () => {
       const page = await open('/consent')
       const allow = page.getByRole('button', { name: 'Allow' })
-      await expect.poll(() => allow.isEnabled()).toBe(true)
+      await waitFor('the enabled button', () => allow.isEnabled())
 
       const comeBack = "dispatchEvent(new Event('focus')); document.querySelector('[data-wait]').disabled"
       expect(await page.evaluate(comeBack)).toBe(true)
@@ -117,7 +118,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await field.getAttribute('type')).toBe('password')
     })
 
-    test('offers to save what was changed, and not what is as it was', async () => {
+    test('shows the save button only after a change', async () => {
       const page = await open('/agents/new')
       const save = page.locator('button', { hasText: 'Save role' })
       expect(await save.isVisible()).toBe(false)
@@ -129,7 +130,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await save.isVisible()).toBe(false)
     })
 
-    test('sends a form once', async () => {
+    test('submits a form once', async () => {
       const page = await open('/sign-in')
       await page.locator('#password').fill('correct horse')
 
@@ -139,15 +140,15 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toHaveLength(1)
     })
 
-    test('has its current section in view on a phone', async () => {
+    test('scrolls the current section into view on a phone', async () => {
       const page = await open('/secret', { viewport: 'phone' })
 
       expect(await page.locator('.side').evaluate((strip) => strip.scrollLeft)).toBeGreaterThan(100)
     })
   })
 
-  describe.each([true, false])('with or without script: %s', (withScript) => {
-    test('sends forms with our own Origin and the token', async () => {
+  describe.each([true, false])('with script: %s', (withScript) => {
+    test('submits forms with our own Origin and the CSRF token', async () => {
       const page = await open('/sign-in', { withScript })
       await page.locator('#password').fill('correct horse')
 
@@ -174,14 +175,14 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/agents/bob/delete' }])
     })
 
-    test('deletes what matters only after its name was written', async () => {
+    test('deletes only after the name was typed', async () => {
       const page = await open('/agents/new', { withScript })
       await page.locator('summary', { hasText: 'Delete agent' }).click()
-      await page.getByLabel('Write bob to confirm').fill('bobby')
+      await page.getByLabel('Type bob to confirm').fill('bobby')
       await page.getByRole('button', { name: 'Delete agent' }).click()
       expect(server.posted).toEqual([])
 
-      await page.getByLabel('Write bob to confirm').fill('bob')
+      await page.getByLabel('Type bob to confirm').fill('bob')
       await page.getByRole('button', { name: 'Delete agent' }).click()
 
       await page.waitForURL('**/channels')
@@ -197,12 +198,12 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       await page.goBack()
       await page.locator('details.user summary').click()
       await page.getByRole('button', { name: 'Sign out' }).click()
-      await expect.poll(() => server.posted.length).toBe(1)
+      await page.waitForURL('**/channels')
 
       expect(server.posted).toMatchObject([{ path: '/sign-out', fields: { csrf: 'token-of-the-session' } }])
     })
 
-    test('leads from the skip link to the content', async () => {
+    test('jumps from the skip link to the content', async () => {
       const page = await open('/overview', { withScript })
 
       await page.keyboard.press('Tab')
@@ -223,7 +224,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.locator('dialog').isVisible()).toBe(false)
     })
 
-    test('opens a dialog by its link, and closes it', async () => {
+    test('opens a dialog from its link and closes it', async () => {
       const page = await open('/agents/new', { withScript: false })
       await page.getByRole('link', { name: 'Replace key' }).click()
       await screenshot(page, 'no-script-dialog')
@@ -234,7 +235,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.locator('#replace').isVisible()).toBe(false)
     })
 
-    test('offers nothing that needs it', async () => {
+    test('shows nothing that needs script', async () => {
       const page = await open('/agents', { withScript: false })
       expect(await page.locator('[data-needs-script]').first().isVisible()).toBe(false)
 

@@ -1,4 +1,4 @@
-/** Request bodies (security 8, A6, A7). */
+/** Request bodies (docs/security.md, "Body limits" and "JSON limits"). */
 import { expect, test } from 'vitest'
 import { apiLimits, formLimits, mediaType, parseBody, readText } from '../../src/lib/body.ts'
 
@@ -16,7 +16,7 @@ test.each([
 })
 
 test.each([[100, 'ok'], [101, 'payload_too_large']])(
-  'a body of %i bytes: %s, declared or not',
+  'a body of %i bytes: %s, with or without Content-Length',
   async (size, outcome) => {
     const text = 'x'.repeat(size)
 
@@ -33,7 +33,7 @@ test('bytes are counted, not characters', async () => {
   expect(await read('ü'.repeat(51), {})).toBe('payload_too_large')
 })
 
-test('an endless body is left as soon as it is too long', async () => {
+test('an endless body is not read beyond the limit', async () => {
   let sent = 0
   const body = new ReadableStream({
     pull(controller) {
@@ -49,7 +49,7 @@ test('an endless body is left as soon as it is too long', async () => {
   expect(sent).toBeLessThan(300)
 })
 
-test('a body that is not UTF-8 is refused, an empty one is empty', async () => {
+test('a body that is not UTF-8 is refused, and an empty body is allowed', async () => {
   const invalid = new Request('http://localhost', { method: 'POST', body: new Uint8Array([0x61, 0xc3, 0x28]) })
 
   const cut = new Request('http://localhost', { method: 'POST', body: new Uint8Array([0x61, 0xe2, 0x82]) })
@@ -99,14 +99,14 @@ test.each([
   ['200,000 members', `{${Array.from({ length: 200_000 }, (_, n) => `"k${n}":1`)}}`],
   ['one long text', `"${'x'.repeat(2_000_000)}`],
   ['many escapes', `"${'\\'.repeat(2_000_001)}`],
-])('a bomb is refused in no time: %s', (_, text) => {
+])('a body that would be expensive to parse is refused quickly: %s', (_, text) => {
   const startedAt = performance.now()
 
   expect(() => parseBody(text, apiLimits)).toThrow()
   expect(performance.now() - startedAt).toBeLessThan(5_000)
 })
 
-test('the limits are those of the specification', () => {
+test('the limits are the documented ones', () => {
   expect(apiLimits).toEqual({ maxBytes: 262_144, maxDepth: 32, maxTokens: 5_000 })
   expect(formLimits.maxBytes).toBe(16_384)
 })

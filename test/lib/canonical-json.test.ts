@@ -6,6 +6,6 @@ test.each([
   [{ '\ufb33': 1, '😀': 2, '€': 3, '\r': 4, 1: 5 }, '{"\\r":4,"1":5,"€":3,"😀":2,"\ufb33":1}'],
   [{ n: [1e21, 0.002, -0, 1e-7] }, '{"n":[1e+21,0.002,0,1e-7]}'],
   ['"', '"\\""'],
-])('%j is written as RFC 8785 says', (value, text) => {
+])('%j is serialized as RFC 8785 requires', (value, text) => {
   expect(canonicalJson(value)).toBe(text)
 })

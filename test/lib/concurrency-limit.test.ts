@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest'
-import { Seats } from '../../src/lib/concurrency-limit.ts'
+import { ConcurrencyLimit } from '../../src/lib/concurrency-limit.ts'
 
-test('a key has its seats and no more, and gets one back once', () => {
-  const seats = new Seats({ perKey: 2, total: 9 })
-  const leave = seats.take('a')!
-  seats.take('a')
-  expect([seats.isFree('a'), seats.take('a'), seats.isFree('b')]).toEqual([false, undefined, true])
-  leave()
-  leave()
+test('a key holds at most its limit, and releasing a slot twice frees it once', () => {
+  const limit = new ConcurrencyLimit({ perKey: 2, total: 9 })
+  const release = limit.acquire('a')!
+  limit.acquire('a')
+  expect([limit.hasCapacity('a'), limit.acquire('a'), limit.hasCapacity('b')]).toEqual([false, undefined, true])
+  release()
+  release()
 
-  expect([seats.isFree('a'), seats.count]).toEqual([true, 1])
+  expect([limit.hasCapacity('a'), limit.count]).toEqual([true, 1])
 })
 
-test('all keys together have no more than the total', () => {
-  const seats = new Seats({ perKey: 2, total: 2 })
-  seats.take('a')
-  seats.take('b')
+test('all keys together hold at most the total', () => {
+  const limit = new ConcurrencyLimit({ perKey: 2, total: 2 })
+  limit.acquire('a')
+  limit.acquire('b')
 
-  expect([seats.take('c'), seats.takeOldest('c', () => {})]).toEqual([undefined, undefined])
+  expect([limit.acquire('c'), limit.acquireOrEvictOldest('c', () => {})]).toEqual([undefined, undefined])
 })
 
-test('the holder of the oldest seat is told when it is taken', () => {
-  const seats = new Seats({ perKey: 2, total: 2 })
-  const lost: number[] = []
-  for (const n of [1, 2, 3]) seats.takeOldest('a', () => lost.push(n))
+test('the holder of the oldest slot is told when it is evicted', () => {
+  const limit = new ConcurrencyLimit({ perKey: 2, total: 2 })
+  const evicted: number[] = []
+  for (const n of [1, 2, 3]) limit.acquireOrEvictOldest('a', () => evicted.push(n))
 
-  expect([lost, seats.count]).toEqual([[1], 2])
+  expect([evicted, limit.count]).toEqual([[1], 2])
 })

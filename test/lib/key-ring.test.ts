@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { createKeyRing, isKeyRing, newKeyRing } from '../../src/lib/key-ring.ts'
 
-const place = 'guardrails:acme:g1:token'
+const context = 'guardrails:acme:g1:token'
 
-test('a sealed token opens in its place and nowhere else', async () => {
+test('a sealed token opens only with its own context', async () => {
   const ring = createKeyRing(newKeyRing())
-  const sealed = await ring.seal('sk-secret-ü', place)
+  const sealed = await ring.seal('sk-secret-ü', context)
 
-  expect(await ring.open(sealed, place)).toBe('sk-secret-ü')
+  expect(await ring.open(sealed, context)).toBe('sk-secret-ü')
   expect(JSON.stringify(sealed)).not.toContain('secret')
   await expect(ring.open(sealed, 'guardrails:evil:g1:token')).rejects.toMatchObject({ code: 'internal' })
   await expect(ring.open(sealed, 'guardrails:acme:g2:token')).rejects.toMatchObject({ code: 'internal' })
@@ -16,12 +16,12 @@ test('a sealed token opens in its place and nowhere else', async () => {
 test('the same token is sealed differently each time', async () => {
   const ring = createKeyRing(newKeyRing())
 
-  expect((await ring.seal('a', place)).tokenIv).not.toBe((await ring.seal('a', place)).tokenIv)
+  expect((await ring.seal('a', context)).tokenIv).not.toBe((await ring.seal('a', context)).tokenIv)
 })
 
-test('every flipped bit of a sealed token is found', async () => {
+test('every flipped bit of a sealed token is detected', async () => {
   const ring = createKeyRing(newKeyRing())
-  const sealed = await ring.seal('sk-secret', place)
+  const sealed = await ring.seal('sk-secret', context)
 
   for (const part of ['encryptedToken', 'tokenIv', 'tokenAuthTag'] as const) {
     const bytes = Uint8Array.from(atob(sealed[part]), (char) => char.charCodeAt(0))
@@ -29,25 +29,25 @@ test('every flipped bit of a sealed token is found', async () => {
       const flipped = bytes.slice()
       flipped[bit >> 3] ^= 1 << (bit & 7)
       const changed = { ...sealed, [part]: btoa(String.fromCharCode(...flipped)) }
-      await expect(ring.open(changed, place)).rejects.toMatchObject({ code: 'internal' })
+      await expect(ring.open(changed, context)).rejects.toMatchObject({ code: 'internal' })
     }
   }
 })
 
-test('new writes take the first key, older ones still open', async () => {
+test('the first key seals, and older keys still open', async () => {
   const old = newKeyRing()
-  const sealed = await createKeyRing(old).seal('kept', place)
+  const sealed = await createKeyRing(old).seal('kept', context)
   const rotated = createKeyRing(`${named('2')},${old}`)
 
-  expect(await rotated.open(sealed, place)).toBe('kept')
-  expect((await rotated.seal('new', place)).tokenKeyId).toBe('2')
-  await expect(createKeyRing(named('2')).open(sealed, place)).rejects.toMatchObject({
+  expect(await rotated.open(sealed, context)).toBe('kept')
+  expect((await rotated.seal('new', context)).tokenKeyId).toBe('2')
+  await expect(createKeyRing(named('2')).open(sealed, context)).rejects.toMatchObject({
     code: 'internal',
   })
 })
 
-test('without keys nothing is sealed and the error says what to set', async () => {
-  await expect(createKeyRing(undefined).seal('x', place)).rejects.toThrow('GRID_KEYS')
+test('without keys nothing is sealed, and the error names the setting', async () => {
+  await expect(createKeyRing(undefined).seal('x', context)).rejects.toThrow('GRID_KEYS')
 })
 
 test.each([

@@ -1,36 +1,36 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Bell, Wakes } from '../../src/lib/notifier.ts'
+import { Notifier, Signal } from '../../src/lib/notifier.ts'
+import { isSettled } from '../support/wait-for.ts'
 
-test('a bell that rang while nobody listened is heard next, once', async () => {
-  const bell = new Bell()
-  bell.ring()
-  bell.ring()
+test('a signal that was raised without a listener resolves the next one, once', async () => {
+  const signal = new Signal()
+  signal.raise()
+  signal.raise()
 
-  await bell.rings()
-  expect(await Promise.race([bell.rings().then(() => 'again'), sleep(20)])).toBeUndefined()
+  await signal.raised()
+  expect(await isSettled(signal.raised())).toBe(false)
 })
 
-test('a wake-up rings every bell of its agent and no other', async () => {
-  const wakes = new Wakes()
-  const [one, two, other] = [new Bell(), new Bell(), new Bell()]
-  wakes.listen('bob', one)
-  wakes.listen('bob', two)
-  wakes.listen('eve', other)
-  wakes.wake(['bob', 'nobody'])
+test('a notification raises every signal of its agent and no other', async () => {
+  const notifier = new Notifier()
+  const [one, two, other] = [new Signal(), new Signal(), new Signal()]
+  notifier.subscribe('bob', one)
+  notifier.subscribe('bob', two)
+  notifier.subscribe('eve', other)
+  notifier.notify(['bob', 'unknown'])
 
-  await Promise.all([one.rings(), two.rings()])
-  expect(await Promise.race([other.rings().then(() => 'rung'), sleep(20)])).toBeUndefined()
+  await Promise.all([one.raised(), two.raised()])
+  expect(await isSettled(other.raised())).toBe(false)
 })
 
-test('who listens is counted, and the first is told', () => {
+test('the notifier knows whether it has subscribers, and reports each first one', () => {
   let firsts = 0
-  const wakes = new Wakes(() => firsts++)
-  const ignore = [wakes.listen('bob', new Bell()), wakes.listen('eve', new Bell())]
-  expect([wakes.areHeard, firsts]).toEqual([true, 1])
-  for (const stop of [...ignore, ...ignore]) stop()
-  expect(wakes.areHeard).toBe(false)
-  wakes.listen('bob', new Bell())
+  const notifier = new Notifier(() => firsts++)
+  const unsubscribes = [notifier.subscribe('bob', new Signal()), notifier.subscribe('eve', new Signal())]
+  expect([notifier.hasSubscribers, firsts]).toEqual([true, 1])
+  for (const unsubscribe of [...unsubscribes, ...unsubscribes]) unsubscribe()
+  expect(notifier.hasSubscribers).toBe(false)
+  notifier.subscribe('bob', new Signal())
 
   expect(firsts).toBe(2)
 })

@@ -5,17 +5,17 @@ const key = `grid_adm_${'k'.repeat(45)}LAST`
 
 test.each([
   ['keys that touch each other', key + key, 'grid_adm_…LASTgrid_adm_…LAST'],
-  ['a key behind one that was cut off', key.slice(0, 30) + key, 'grid_adm_…kkkkgrid_adm_…LAST'],
-  ['a key before the begin of another word', `${key}grid`, 'grid_adm_…grid'],
-  ['the user of an address', 'to https://ann:hush@x.example/a@b', 'to https://…@x.example/a@b'],
-  ['the query of an address', 'to https://x.example/a?key=hush&b=1#c', 'to https://x.example/a?…#c'],
+  ['a key after a truncated one', key.slice(0, 30) + key, 'grid_adm_…kkkkgrid_adm_…LAST'],
+  ['a key that touches another word', `${key}grid`, 'grid_adm_…grid'],
+  ['the user of a URL', 'to https://ann:hush@x.example/a@b', 'to https://…@x.example/a@b'],
+  ['the query of a URL', 'to https://x.example/a?key=hush&b=1#c', 'to https://x.example/a?…#c'],
   ['a claim link', 'https://x.example/claim/hush?', 'https://x.example/claim/…?'],
-  ['what is no secret', 'https://x.example/@bob and ann@x.example, grid_agt_', undefined],
+  ['text without secrets', 'https://x.example/@bob and ann@x.example, grid_agt_', undefined],
 ])('%s', (_, text, expected) => {
   expect(redact(text)).toBe(expected ?? text)
 })
 
-test('fields that hold secrets keep their name alone', () => {
+test('only the names of secret fields are kept', () => {
   const call = { alias: 'far', remoteToken: 'hush', nested: [{ password: { deep: 'hush' }, tokens: 3 }], secret: '' }
 
   expect(redactedJson(call)).toBe(
@@ -23,10 +23,10 @@ test('fields that hold secrets keep their name alone', () => {
   )
 })
 
-test('a long text takes no long time', () => {
+test('a long text is redacted quickly', () => {
   const startedAt = performance.now()
 
-  // A pattern that looks again from each place would take minutes.
+  // A pattern that backtracks from each position would take minutes.
   redact('grid_adm_'.repeat(20_000))
   redact('://'.repeat(60_000))
   redact('https://'.repeat(20_000))

@@ -1,15 +1,15 @@
-/** Requests to servers that users name (security N1, N2, N3, N6). */
+/** Requests to servers that users name (docs/security.md, "Outgoing requests"). */
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
+import { isAllowedAddress } from '../../src/lib/egress-policy.ts'
 import { RemoteError } from '../../src/lib/remote-error.ts'
 import { createSafeFetch, type Resolver, type SafeFetchOptions, type SafeRequest } from '../../src/lib/safe-fetch.ts'
-import { isAllowedAddress } from '../../src/lib/targets.ts'
 import { createLog } from '../../src/log.ts'
 import { testCertificate } from '../support/certificate.ts'
-import { hostiles, jsonAnswer, type Listening, listenWith } from '../support/hostile.ts'
-import { ownSpellings, spellings } from '../support/spellings.ts'
+import { hostileServers, jsonResponse, listenWith, type TestServer } from '../support/hostile.ts'
+import { loopbackUrls, ssrfUrls } from '../support/ssrf-urls.ts'
 
 const logs: string[] = []
 const closing: (() => unknown)[] = []
@@ -18,9 +18,9 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()))
 })
 
-describe('closed targets', () => {
-  let canary4: Listening
-  let canary6: Listening | undefined
+describe('blocked targets', () => {
+  let canary4: TestServer
+  let canary6: TestServer | undefined
   beforeAll(async () => {
     canary4 = await listenWith((socket) => socket.end())
     // Not every container has an IPv6 loopback.
@@ -32,25 +32,25 @@ describe('closed targets', () => {
   })
   const toLoopback: Resolver = (host) => Promise.resolve(/public/.test(host) ? [] : ['127.0.0.1', '::1'])
 
-  test('no spelling of this machine or its neighbours is connected to', async () => {
-    const all = [canary4.port, canary6?.port ?? 0].flatMap(spellings)
+  test('no URL form of this machine or its network is connected to', async () => {
+    const all = [canary4.port, canary6?.port ?? 0].flatMap(ssrfUrls)
     const fetch = safeFetch({}, { resolve: toLoopback })
 
-    const faults = await Promise.all(all.map((url) => faultOf(fetch(url, quick))))
+    const reasons = await Promise.all(all.map((url) => reasonOf(fetch(url, quick))))
 
     expect(all.length / 2).toBeGreaterThan(150)
-    // To the parser, and so to us, some lead to a name in the public, which has no address here.
-    const strange = all.filter((url, i) => faults[i] !== 'refused' && new URL(url).hostname !== 'public.example')
-    expect(strange).toEqual([])
+    // Some of them parse to a public host name, which has no address here.
+    const notRefused = all.filter((url, i) => reasons[i] !== 'refused' && new URL(url).hostname !== 'public.example')
+    expect(notRefused).toEqual([])
     expect([canary4.connections(), canary6?.connections() ?? 0]).toEqual([0, 0])
   })
 
-  test('with private targets allowed, our own ports are not connected to', async () => {
-    const all = ownSpellings(canary4.port)
+  test('with private targets allowed, ports of this process are still refused', async () => {
+    const all = loopbackUrls(canary4.port)
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' }, { resolve: toLoopback, ownPorts: new Set([canary4.port]) })
 
-    // What may be reached there is not on this machine, so that nobody answers.
-    await Promise.all(all.map((url) => faultOf(fetch(url, { timeoutMs: 300 }))))
+    // The URLs that are not refused lead to other machines, which do not respond.
+    await Promise.all(all.map((url) => reasonOf(fetch(url, { timeoutMs: 300 }))))
 
     expect(canary4.connections()).toBe(0)
   })
@@ -59,31 +59,31 @@ describe('closed targets', () => {
     ['a loopback address', ['127.0.0.1']],
     ['a public and a loopback address', ['93.184.215.14', '127.0.0.1']],
     ['a public address and one of IPv6 loopback', ['93.184.215.14', '::1']],
-    ['what is no address', ['localhost']],
+    ['an address that is not an IP address', ['localhost']],
     ['an address with a zone', ['fe80::1%lo']],
   ])('a name with %s is refused', async (_, addresses) => {
     const fetch = safeFetch({}, { resolve: () => Promise.resolve(addresses) })
 
-    expect(await faultOf(fetch(`https://mixed.example:${canary4.port}/`, quick))).toBe('refused')
+    expect(await reasonOf(fetch(`https://mixed.example:${canary4.port}/`, quick))).toBe('refused')
     expect(canary4.connections()).toBe(0)
   })
 
-  test('a name that rebinds between two look-ups is looked up once, and its checked address is used', async () => {
-    let asked = 0
-    const rebinding: Resolver = () => Promise.resolve(asked++ % 2 === 0 ? ['192.0.2.1'] : ['127.0.0.1'])
+  test('a name is resolved once, and the checked address is used (DNS rebinding)', async () => {
+    let lookups = 0
+    const rebinding: Resolver = () => Promise.resolve(lookups++ % 2 === 0 ? ['192.0.2.1'] : ['127.0.0.1'])
     const fetch = safeFetch({}, { resolve: rebinding })
 
-    const faults = await Promise.all(
-      Array.from({ length: 1_000 }, () => faultOf(fetch(`https://rebind.example:${canary4.port}/`, quick))),
+    const reasons = await Promise.all(
+      Array.from({ length: 1_000 }, () => reasonOf(fetch(`https://rebind.example:${canary4.port}/`, quick))),
     )
 
-    expect(asked).toBe(1_000)
-    expect(new Set(faults)).toEqual(new Set(['refused']))
+    expect(lookups).toBe(1_000)
+    expect(new Set(reasons)).toEqual(new Set(['refused']))
     expect(canary4.connections()).toBe(0)
   })
 
-  test('what the resolver says after the check is not asked for', async () => {
-    const friendly = await open(jsonAnswer('{}'))
+  test('the name is not resolved again after the check', async () => {
+    const friendly = await open(jsonResponse('{}'))
     const other = await listenWith((socket) => socket.end(), '127.0.0.2')
     closing.push(other.close)
     const answers = [['127.0.0.1'], ['127.0.0.2']]
@@ -102,15 +102,15 @@ describe('closed targets', () => {
     )
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })
 
-    expect(await faultOf(fetch(`http://127.0.0.1:${redirecting.port}/`, quick))).toBe('redirected')
+    expect(await reasonOf(fetch(`http://127.0.0.1:${redirecting.port}/`, quick))).toBe('redirected')
     expect(canary4.connections()).toBe(0)
   })
 
-  test('blocked targets are closed, also where private ones are open', async () => {
+  test('BLOCKED_TARGETS are refused even if private targets are allowed', async () => {
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1', BLOCKED_TARGETS: '127.0.0.0/8,::1' })
 
-    expect(await faultOf(fetch(`http://127.0.0.1:${canary4.port}/`, quick))).toBe('refused')
-    expect(await faultOf(fetch(`http://[::1]:${canary4.port}/`, quick))).toBe('refused')
+    expect(await reasonOf(fetch(`http://127.0.0.1:${canary4.port}/`, quick))).toBe('refused')
+    expect(await reasonOf(fetch(`http://[::1]:${canary4.port}/`, quick))).toBe('refused')
   })
 
   test.each([
@@ -132,40 +132,40 @@ describe('closed targets', () => {
     '[::ffff:100.100.100.200]',
     '[::ffff:192.0.0.192]',
     '[64:ff9b::a9fe:a9fe]',
-  ])('with private targets allowed %s stays closed', async (host) => {
+  ])('with private targets allowed %s is still refused', async (host) => {
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })
 
-    expect(await faultOf(fetch(`http://${host}:8080/`, { timeoutMs: 200 }))).toBe('refused')
+    expect(await reasonOf(fetch(`http://${host}:8080/`, { timeoutMs: 200 }))).toBe('refused')
   })
 
   test.each(['10.0.0.1', '172.16.0.1', '192.168.1.1', '100.64.0.1', 'fd00::1', '127.0.0.1', '::1', '::ffff:10.0.0.1'])(
-    '%s is open only where private targets are allowed',
+    '%s is allowed only with private targets',
     (address) => {
       expect(isAllowedAddress(address, readConfig({ ALLOW_PRIVATE_TARGETS: '1' }))).toBe(true)
       expect(isAllowedAddress(address, readConfig({}))).toBe(false)
     },
   )
 
-  test.each(['93.184.215.14', '2606:2800:21f:cb07::1', '::ffff:93.184.215.14'])('%s is open', (address) => {
+  test.each(['93.184.215.14', '2606:2800:21f:cb07::1', '::ffff:93.184.215.14'])('%s is allowed', (address) => {
     expect(isAllowedAddress(address, readConfig({}))).toBe(true)
   })
 })
 
-describe('answers', () => {
+describe('responses', () => {
   const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })
 
-  test('a GET and a POST carry the fixed headers and what the caller adds', async () => {
-    let said = ''
-    const { port } = await open((socket) => jsonAnswer('{"a":1}', 'X-Seen: yes')(socket), (text) => said = text)
+  test('a POST has the fixed headers and those of the caller', async () => {
+    let received = ''
+    const { port } = await open((socket) => jsonResponse('{"a":1}', 'X-Seen: yes')(socket), (text) => received = text)
 
-    const answer = await fetch(`http://127.0.0.1:${port}/a/b?c=d#e`, {
+    const response = await fetch(`http://127.0.0.1:${port}/a/b?c=d#e`, {
       ...quick,
       body: '{"q":"ü"}',
       headers: { Authorization: 'Bearer x', Accept: 'text/plain' },
     })
 
-    expect([answer.status, answer.json(), answer.header('x-seen')]).toEqual([200, { a: 1 }, 'yes'])
-    expect(said.split('\r\n')).toEqual(expect.arrayContaining([
+    expect([response.status, response.json(), response.header('x-seen')]).toEqual([200, { a: 1 }, 'yes'])
+    expect(received.split('\r\n')).toEqual(expect.arrayContaining([
       'POST /a/b?c=d HTTP/1.1',
       `Host: 127.0.0.1:${port}`,
       'Accept: text/plain',
@@ -177,17 +177,17 @@ describe('answers', () => {
     ]))
   })
 
-  test.each([404, 410, 429, 500])('status %i is an answer', async (status) => {
+  test.each([404, 410, 429, 500])('a response with status %i is returned', async (status) => {
     const { port } = await open((socket) =>
       socket.end(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\nRetry-After: 5\r\n\r\n`)
     )
 
-    const answer = await fetch(`http://127.0.0.1:${port}/`, quick)
+    const response = await fetch(`http://127.0.0.1:${port}/`, quick)
 
-    expect([answer.status, answer.header('retry-after')]).toEqual([status, '5'])
+    expect([response.status, response.header('retry-after')]).toEqual([status, '5'])
   })
 
-  test.each(hostiles)('a server that $name gives nothing, in time', async ({ answer }) => {
+  test.each(hostileServers)('a server that $name causes an error in time', async ({ answer }) => {
     const { port } = await open(answer)
     const startedAt = performance.now()
 
@@ -196,34 +196,37 @@ describe('answers', () => {
     expect(performance.now() - startedAt).toBeLessThan(8_000)
   })
 
-  test.each([[100, true], [101, false]])('with a limit of 100 bytes an answer of %i is taken: %s', async (size, ok) => {
-    const { port } = await open(jsonAnswer(JSON.stringify('x'.repeat(size - 2))))
+  test.each([[100, true], [101, false]])(
+    'with a limit of 100 bytes a response of %i is accepted: %s',
+    async (size, ok) => {
+      const { port } = await open(jsonResponse(JSON.stringify('x'.repeat(size - 2))))
 
-    const result = await fetch(`http://127.0.0.1:${port}/`, { ...quick, maxBytes: 100 }).then(() => true, faultFrom)
+      const result = await fetch(`http://127.0.0.1:${port}/`, { ...quick, maxBytes: 100 }).then(() => true, reasonFrom)
 
-    expect(result).toBe(ok ? true : 'too_large')
-  })
+      expect(result).toBe(ok ? true : 'too_large')
+    },
+  )
 
   test.each([
     ['deep', '['.repeat(33) + ']'.repeat(33)],
     ['of many values', `[${'1,'.repeat(5_001)}1]`],
     ['broken', '{"a":'],
     ['naming a prototype', '{"__proto__":{"x":1}}'],
-  ])('JSON that is %s is no answer', async (_, body) => {
-    const { port } = await open(jsonAnswer(body))
-    const answer = await fetch(`http://127.0.0.1:${port}/`, quick)
+  ])('JSON that is %s is refused', async (_, body) => {
+    const { port } = await open(jsonResponse(body))
+    const response = await fetch(`http://127.0.0.1:${port}/`, quick)
 
-    expect(() => answer.json()).toThrow(RemoteError)
+    expect(() => response.json()).toThrow(RemoteError)
   })
 
-  test('a body of another type is not JSON', async () => {
+  test('a body of another type is not parsed as JSON', async () => {
     const { port } = await open((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\n{}')
     )
-    const answer = await fetch(`http://127.0.0.1:${port}/`, quick)
+    const response = await fetch(`http://127.0.0.1:${port}/`, quick)
 
-    expect(answer.text).toBe('{}')
-    expect(() => answer.json()).toThrow(RemoteError)
+    expect(response.text).toBe('{}')
+    expect(() => response.json()).toThrow(RemoteError)
   })
 
   test.each<[string, Record<string, string>]>([
@@ -237,31 +240,31 @@ describe('answers', () => {
     ['another length', { 'content-length': '1' }],
     ['an encoding', { 'Transfer-Encoding': 'chunked' }],
   ])('a header with %s is refused before anything is sent', async (_, headers) => {
-    const server = await open(jsonAnswer('{}'))
+    const server = await open(jsonResponse('{}'))
 
-    expect(await faultOf(fetch(`http://127.0.0.1:${server.port}/`, { ...quick, headers }))).toBe('refused')
+    expect(await reasonOf(fetch(`http://127.0.0.1:${server.port}/`, { ...quick, headers }))).toBe('refused')
     expect(server.connections()).toBe(0)
   })
 
-  test('the caller can give up', async () => {
+  test('the caller can abort', async () => {
     const caller = new AbortController()
     const { port } = await open(() => caller.abort())
 
-    expect(await faultOf(fetch(`http://127.0.0.1:${port}/`, { timeoutMs: 60_000, signal: caller.signal }))).toBe(
-      'stopped',
+    expect(await reasonOf(fetch(`http://127.0.0.1:${port}/`, { timeoutMs: 60_000, signal: caller.signal }))).toBe(
+      'aborted',
     )
-    expect(await faultOf(fetch(`http://127.0.0.1:${port}/`, { timeoutMs: 60_000, signal: caller.signal }))).toBe(
-      'stopped',
+    expect(await reasonOf(fetch(`http://127.0.0.1:${port}/`, { timeoutMs: 60_000, signal: caller.signal }))).toBe(
+      'aborted',
     )
   })
 
-  test('a resolver that never answers ends at the deadline', async () => {
+  test('a resolver that never resolves is aborted at the deadline', async () => {
     const fetch = safeFetch({}, { resolve: () => new Promise(() => {}) })
 
-    expect(await faultOf(fetch('https://slow.example/', { timeoutMs: 50 }))).toBe('too_slow')
+    expect(await reasonOf(fetch('https://slow.example/', { timeoutMs: 50 }))).toBe('timeout')
   })
 
-  test('all failures say the same to the caller, and the reason to the log', async () => {
+  test('all failures have the same message, and the log has the reason', async () => {
     const { port } = await open((socket) => socket.end())
     const errors = await Promise.all([
       'http://127.0.0.1:1024/',
@@ -272,7 +275,7 @@ describe('answers', () => {
 
     expect(new Set(errors.map((error) => JSON.stringify(error)))).toHaveLength(1)
     expect(errors[0]).toEqual(['remote_unreachable', expect.any(String)])
-    expect(logs.join('\n')).toContain('169.254.169.254 is closed')
+    expect(logs.join('\n')).toContain('169.254.169.254 is not allowed')
   })
 })
 
@@ -288,21 +291,21 @@ describe('TLS', () => {
     expect((await trusting(`https://remote.example:${port}/`, quick)).json()).toEqual({
       host: `remote.example:${port}`,
     })
-    expect(await faultOf(trusting(`https://other.example:${port}/`, quick))).toBe('not_connected')
-    expect(await faultOf(trusting(`https://127.0.0.1:${port}/`, quick))).toBe('not_connected')
-    expect(await faultOf(strict(`https://remote.example:${port}/`, quick))).toBe('not_connected')
+    expect(await reasonOf(trusting(`https://other.example:${port}/`, quick))).toBe('not_connected')
+    expect(await reasonOf(trusting(`https://127.0.0.1:${port}/`, quick))).toBe('not_connected')
+    expect(await reasonOf(strict(`https://remote.example:${port}/`, quick))).toBe('not_connected')
   })
 
-  test('through a proxy the checked address is asked for, and the certificate is still checked', async () => {
+  test('a proxy gets the checked address, and the certificate is still verified', async () => {
     const port = await openTls()
-    const { proxy, asked } = await openProxy()
+    const { proxy, connects } = await openProxy()
     const options = { resolve: () => Promise.resolve(['127.0.0.1']), ca: certificate.cert }
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1', EGRESS_PROXY: proxy }, options)
 
     expect((await fetch(`https://remote.example:${port}/`, quick)).json()).toEqual({ host: `remote.example:${port}` })
-    expect(await faultOf(fetch(`https://other.example:${port}/`, quick))).toBe('not_connected')
-    expect(await faultOf(fetch('http://169.254.169.254/', quick))).toBe('refused')
-    expect(asked.map((text) => text.split('\r\n').slice(0, 3))).toEqual([
+    expect(await reasonOf(fetch(`https://other.example:${port}/`, quick))).toBe('not_connected')
+    expect(await reasonOf(fetch('http://169.254.169.254/', quick))).toBe('refused')
+    expect(connects.map((text) => text.split('\r\n').slice(0, 3))).toEqual([
       [
         `CONNECT 127.0.0.1:${port} HTTP/1.1`,
         `Host: 127.0.0.1:${port}`,
@@ -318,13 +321,13 @@ describe('TLS', () => {
 
   test.each([
     ['refuses', 'HTTP/1.1 403 Forbidden\r\n\r\n'],
-    ['speaks for the server', 'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
-    ['is none', 'x'.repeat(20_000)],
-  ])('a proxy that %s is no way', async (_, text) => {
+    ['sends more than its response', 'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
+    ['does not speak HTTP', 'x'.repeat(20_000)],
+  ])('a proxy that %s is an error', async (_, text) => {
     const { port } = await open((socket) => socket.end(text))
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1', EGRESS_PROXY: `http://127.0.0.1:${port}` })
 
-    expect(await faultOf(fetch('http://10.0.0.1/', quick))).toBe('not_connected')
+    expect(await reasonOf(fetch('http://10.0.0.1/', quick))).toBe('not_connected')
   })
 
   async function openTls(): Promise<number> {
@@ -345,29 +348,29 @@ function safeFetch(env: Record<string, string>, options: Partial<SafeFetchOption
   return createSafeFetch({ config: readConfig(env), log, ownPorts: new Set(), ...options })
 }
 
-function faultOf(answer: Promise<unknown>): Promise<string> {
-  return answer.then(() => 'answered', faultFrom)
+function reasonOf(response: Promise<unknown>): Promise<string> {
+  return response.then(() => 'answered', reasonFrom)
 }
 
-function faultFrom(error: unknown): string {
+function reasonFrom(error: unknown): string {
   if (!(error instanceof RemoteError)) throw error
-  return error.fault
+  return error.reason
 }
 
-async function open(answer: (socket: Socket) => void, onText?: (text: string) => void): Promise<Listening> {
-  const listening = await listenWith(answer, '127.0.0.1', onText)
+async function open(respond: (socket: Socket) => void, onText?: (text: string) => void): Promise<TestServer> {
+  const listening = await listenWith(respond, '127.0.0.1', onText)
   closing.push(listening.close)
   return listening
 }
 
-/** A CONNECT proxy that keeps what it was asked. */
+/** A CONNECT proxy that records its requests. */
 async function openProxy() {
-  const asked: string[] = []
+  const connects: string[] = []
   const server = createServer((socket) => {
     closing.push(() => socket.destroy())
     socket.on('error', () => {})
     socket.once('data', (head) => {
-      asked.push(String(head))
+      connects.push(String(head))
       const [, host, port] = String(head).match(/^CONNECT ([\d.]+):(\d+)/)!
       const onward = connect(Number(port), host, () => {
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
@@ -379,5 +382,5 @@ async function openProxy() {
   })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   closing.push(() => new Promise((closed) => server.close(closed)))
-  return { proxy: `http://ann:p%40ss@127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { proxy: `http://ann:p%40ss@127.0.0.1:${(server.address() as AddressInfo).port}`, connects }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { newId } from '../../src/lib/id.ts'
-import { characters, wellFormed } from '../../src/lib/text.ts'
+import { characterCount, wellFormed } from '../../src/lib/text.ts'
 import { isoTime } from '../../src/lib/time.ts'
 import { version } from '../../src/lib/version.ts'
 
@@ -17,7 +17,7 @@ test.each([
 })
 
 test.each([['', 0], ['abc', 3], ['🙂', 1], ['👨‍👩‍👧', 5], ['e\u0301', 2]])('%s has %i characters', (text, count) => {
-  expect(characters(text)).toBe(count)
+  expect(characterCount(text)).toBe(count)
 })
 
 test('ids are UUIDv7, distinct, and sort by creation', () => {
@@ -32,6 +32,6 @@ test('times are ISO 8601 in UTC with milliseconds', () => {
   expect(isoTime(0)).toBe('1970-01-01T00:00:00.000Z')
 })
 
-test('the version is that of the package', () => {
+test('the version is the version in package.json', () => {
   expect(version).toBe(JSON.parse(readFileSync('package.json', 'utf8')).version)
 })

@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('pages of agents and channels hold all of them once, in order, and the total on each', async () => {
+test('pages of agents and channels list each once, in order, and each page has the total', async () => {
   for (const name of ['carol', 'dave', 'erin']) {
     await grid.acme.agent(name)
     await createChannel(grid.acme.store, { name: `of-${name}`, members: ['alice', name] })
@@ -21,7 +21,7 @@ test('pages of agents and channels hold all of them once, in order, and the tota
   expect(await pages('admin_list_channels', 2)).toEqual([['#of-carol', '#of-dave'], ['#of-erin']])
 })
 
-test('a page goes on behind its cursor, also when that agent was deleted in between', async () => {
+test('a page begins after its cursor, even if that agent was deleted meanwhile', async () => {
   const first = await list('admin_list_agents', { limit: 1 })
   await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'alice' })
   const second = await list('admin_list_agents', { limit: 1, cursor: first.next_cursor })
@@ -31,7 +31,7 @@ test('a page goes on behind its cursor, also when that agent was deleted in betw
   expect(second).not.toHaveProperty('next_cursor')
 })
 
-test.each(eras)('%s: 10,000 agents are answered by one call, and of one more it says so', async (era) => {
+test.each(eras)('%s: 10,000 agents fit into one call, and with one more there is a cursor', async (era) => {
   await addAgents(9_998)
   const startedAt = performance.now()
   const { agents, total, next_cursor } = await list('admin_list_agents', {}, era)
@@ -53,7 +53,7 @@ async function list(tool: string, args: Record<string, unknown> = {}, era?: (typ
   return (await callTool(grid, grid.acme.adminKey, tool, args, era)).structured
 }
 
-/** The names on each page of so many. */
+/** The names on each page of `limit` entries. */
 async function pages(tool: string, limit: number): Promise<string[][]> {
   const found: string[][] = []
   let cursor: string | undefined
@@ -66,7 +66,7 @@ async function pages(tool: string, limit: number): Promise<string[][]> {
   return found
 }
 
-/** Rows as the grid would have made them, a thousand in a statement. */
+/** Insert rows like those that the grid creates, 1,000 in a statement. */
 async function addAgents(count: number): Promise<void> {
   const agents = Array.from({ length: count }, (_, n) => ({ id: newId(), alias: `robot-${10_000 + n}` }))
   for (let at = 0; at < count; at += 1_000) {

@@ -1,8 +1,8 @@
-/** What the admin tools refuse, and that a refusal changes nothing. */
+/** Errors of the admin tools, and that they change nothing. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
-import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-const nobody = "Agent 'nobody' not found. Nothing was changed. Use admin_list_agents to see the agents."
+const noAgent = "Agent 'nobody' not found. Nothing was changed. Use admin_list_agents to see the agents."
 const noChannel = "Channel 'nothing' not found. Nothing was changed. Use admin_list_channels to see the channels."
 const noGuardrail = "Guardrail 'none' not found. Nothing was changed. Use admin_list_guardrails to see the guardrails."
 const eitherIdOrAlias = 'The input needs either id or alias, and not both.'
@@ -83,7 +83,7 @@ test.each([
   ['admin_delete_agent', { id: 'bob', alias: 'bob' }, 'invalid_input', eitherIdOrAlias],
   ['admin_delete_agent', { alias: 'bob\0' }, 'invalid_input', 'alias must be plain Unicode text.'],
   ['admin_delete_agent', { alias: 'bob\ud800' }, 'invalid_input', 'alias must be plain Unicode text.'],
-  ['admin_delete_agent', { alias: 'nobody' }, 'agent_not_found', nobody],
+  ['admin_delete_agent', { alias: 'nobody' }, 'agent_not_found', noAgent],
   ['admin_create_channel', { name: 'x' }, 'invalid_input', `A channel name has ${nameRule}`],
   [
     'admin_create_channel',
@@ -91,7 +91,7 @@ test.each([
     'channel_taken',
     'The account has a channel #general. Choose another name.',
   ],
-  ['admin_create_channel', { name: 'fresh', members: ['bob', 'nobody'] }, 'agent_not_found', nobody],
+  ['admin_create_channel', { name: 'fresh', members: ['bob', 'nobody'] }, 'agent_not_found', noAgent],
   ['admin_create_channel', { name: 'fresh', members: [null] }, 'invalid_input', 'members.0 must be a string.'],
   [
     'admin_create_channel',
@@ -104,8 +104,8 @@ test.each([
   ['admin_delete_channel', { name: 'nothing' }, 'channel_not_found', noChannel],
   ['admin_set_agent_skills', { alias: 'bob' }, 'invalid_input', 'skills is missing.'],
   ['admin_set_agent_skills', { skills: [] }, 'invalid_input', eitherIdOrAlias],
-  ['admin_set_agent_skills', { alias: 'nobody', skills: ['fresh'] }, 'agent_not_found', nobody],
-  ['admin_set_agent_guardrails', { alias: 'nobody', guardrails: [] }, 'agent_not_found', nobody],
+  ['admin_set_agent_skills', { alias: 'nobody', skills: ['fresh'] }, 'agent_not_found', noAgent],
+  ['admin_set_agent_guardrails', { alias: 'nobody', guardrails: [] }, 'agent_not_found', noAgent],
   ['admin_set_agent_guardrails', { alias: 'bob', guardrails: ['none'] }, 'guardrail_not_found', noGuardrail],
   [
     'admin_set_agent_guardrails',
@@ -137,10 +137,10 @@ test('one unknown among ten changes neither members nor guardrails', async () =>
     await createGuardrail(grid.acme.store, { name, provider: 'invisible-text' })
   }
   const before = await state()
-  const tenWith = (stranger: string) => [...own.slice(0, 5), stranger, ...own.slice(5)]
+  const tenWith = (unknown: string) => [...own.slice(0, 5), unknown, ...own.slice(5)]
 
-  for (const stranger of ['nobody', 'eve', grid.eve.id]) {
-    const members = tenWith(stranger)
+  for (const unknown of ['nobody', 'eve', grid.eve.id]) {
+    const members = tenWith(unknown)
     expect((await admin('admin_set_channel_members', { name: 'general', members })).code).toBe('agent_not_found')
     expect((await admin('admin_create_channel', { name: 'fresh', members })).code).toBe('agent_not_found')
   }
@@ -149,7 +149,7 @@ test('one unknown among ten changes neither members nor guardrails', async () =>
   expect(await state()).toEqual(before)
 })
 
-test('a list that is set twice is the same as set once, and an empty list takes all away', async () => {
+test('a list that is set twice is the same as set once, and an empty list removes all', async () => {
   const set = async (members: string[], guardrails: string[], skills: string[]) => {
     await admin('admin_set_channel_members', { name: 'general', members })
     await admin('admin_set_agent_guardrails', { alias: 'bob', guardrails })
@@ -193,7 +193,7 @@ test('no answer and no list holds a token, a hash or a sealed token', async () =
   for (const secret of Object.values(sealed[0])) expect(answers).not.toContain(secret)
 })
 
-/** The account's rows by table, but its keys, whose use is noted, and its log, which grows with every call. */
+/** The rows of the account by table, except credentials, whose use is recorded, and the log, which grows with each call. */
 async function state(): Promise<Record<string, string[]>> {
   const tables = accountTables.filter((table) => table !== 'credentials' && table !== 'activity')
   const found = await Promise.all(tables.map(async (table) => {

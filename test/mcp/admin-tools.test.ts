@@ -1,36 +1,10 @@
-import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
-import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
-// @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
-import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { providers } from '../../src/guardrails/providers.ts'
 import { rows } from '../support/database.ts'
-import { callTool, eras, gridPath, mcp } from '../support/mcp.ts'
+import { callTool, mcp } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
-
-/** A tool as clients see it. */
-interface Listed {
-  name: string
-  title?: string
-  description?: string
-  // deno-lint-ignore no-explicit-any -- a JSON schema
-  inputSchema: any
-  annotations?: Record<string, boolean>
-}
-
-const readTools = [
-  'admin_list_agents',
-  'admin_list_channels',
-  'admin_list_skills',
-  'admin_list_guardrails',
-  'admin_list_guardrail_providers',
-]
-const deletingTools = ['admin_delete_agent', 'admin_delete_channel']
-const replacingTools = ['admin_set_agent_skills', 'admin_set_agent_guardrails', 'admin_set_channel_members']
-const creatingTools = ['admin_create_agent', 'admin_create_channel']
-const theTwelve = [...readTools, ...deletingTools, ...replacingTools, ...creatingTools].sort()
 
 const agentFields = [
   'id',
@@ -59,55 +33,6 @@ beforeEach(async () => {
   grid = await liveGrid()
 })
 afterEach(() => grid.close())
-
-test.each(eras)('%s: an admin token lists the twelve tools of the specification and nothing else', async (era) => {
-  const { status, body } = await mcp(grid, grid.acme.adminKey, 'tools/list', {}, era)
-
-  expect(status).toBe(200)
-  expectTheTwelve(body.result.tools)
-  expect(JSON.stringify(body)).not.toContain('$schema')
-})
-
-test.each(['legacy', 'auto', { pin: '2026-07-28' }] as const)('client 2, %j, shows the twelve', async (mode) => {
-  const client = new ClientV2({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
-  await client.connect(new TransportV2(new URL(gridPath, grid.url), bearing(grid.acme.adminKey)))
-
-  const { tools } = await client.listTools()
-  const { structuredContent } = await client.callTool({ name: 'admin_list_agents', arguments: {} })
-  await client.close()
-
-  expectTheTwelve(tools as Listed[])
-  expect(structuredContent).toMatchObject({ total: expect.any(Number) })
-})
-
-test('client 1 shows the twelve', async () => {
-  const client = new ClientV1({ name: 'test', version: '1' })
-  await client.connect(new TransportV1(new URL(gridPath, grid.url), bearing(grid.acme.adminKey)))
-
-  const { tools } = await client.listTools()
-  const { structuredContent } = await client.callTool({ name: 'admin_list_agents', arguments: {} })
-  await client.close()
-
-  expectTheTwelve(tools as Listed[])
-  expect(structuredContent).toMatchObject({ total: expect.any(Number) })
-})
-
-test('a tool of the other kind of token is not listed, and calling it is an unknown tool', async () => {
-  const { body } = await mcp(grid, grid.alice.key, 'tools/list')
-  const agentTools: string[] = body.result.tools.map(({ name }: Listed) => name)
-  const calls = [
-    ...theTwelve.map((name) => [grid.alice.key, name]),
-    ...agentTools.map((name) => [grid.acme.adminKey, name]),
-  ]
-
-  expect(agentTools.filter((name) => name.startsWith('admin_'))).toEqual([])
-  for (const era of eras) {
-    for (const [key, name] of calls) {
-      const answer = await mcp(grid, key, 'tools/call', { name, arguments: {} }, era)
-      expect(answer.body.error).toEqual({ code: -32602, message: `Unknown tool: ${name}` })
-    }
-  }
-})
 
 test('an agent is created with every field, listed with eight, and its key sends at once', async () => {
   const input = {
@@ -157,7 +82,7 @@ test('admin_list_agents shows the agents of the account by alias, with defaults'
   })
 })
 
-test('a channel is created with its members, listed with its seven fields, filled anew and deleted', async () => {
+test('a channel is created with its members, listed with its seven fields, given other members and deleted', async () => {
   const members = ['alice', '@Bob', grid.bob.id]
   const created = await admin('admin_create_channel', { name: '#general', description: 'All of us', members })
   const { channel, channel_id: id } = created.text
@@ -187,7 +112,7 @@ test('a channel is created with its members, listed with its seven fields, fille
   expect(after).toEqual({ channels: [], total: 0 })
 })
 
-test('skills are replaced as a whole, created when unknown, and counted; once more changes nothing', async () => {
+test('skills are replaced as a whole, created when unknown, and counted; a repeat changes nothing', async () => {
   await adminOf(grid.evil, 'admin_set_agent_skills', { alias: 'eve', skills: ['old', 'kept'] })
   const input = { id: grid.eve.id, skills: ['kept', { name: 'new', description: 'Just made' }, 'kept'] }
   const set = await adminOf(grid.evil, 'admin_set_agent_skills', input)
@@ -258,7 +183,7 @@ test('the guardrail providers are the static list, each with a schema of its con
   }
 })
 
-test('after admin_delete_agent its key is dead, its alias stays in the account, its messages stay readable', async () => {
+test('after admin_delete_agent the key is revoked, the alias stays reserved for the account, and messages stay readable', async () => {
   const { api_key: key, agent_id: id } =
     (await admin('admin_create_agent', { alias: 'carol', skills: ['juggling'] })).text
   await admin('admin_create_channel', { name: 'circus', members: ['carol', 'bob'] })
@@ -266,7 +191,7 @@ test('after admin_delete_agent its key is dead, its alias stays in the account, 
   const deleted = await admin('admin_delete_agent', { alias: '@carol' })
 
   const refused = await mcp(grid, key, 'tools/list')
-  const mail = await callTool(grid, grid.bob.key, 'read_messages')
+  const read = await callTool(grid, grid.bob.key, 'read_messages')
   const write = await callTool(grid, grid.bob.key, 'send_message', { to: 'carol', message: 'still there?' })
   const elsewhere = await adminOf(grid.evil, 'admin_create_agent', { alias: 'carol' })
   const [agents, channels, skills] = await Promise.all(
@@ -282,7 +207,7 @@ test('after admin_delete_agent its key is dead, its alias stays in the account, 
   expect(deleted.text).toEqual({ deleted: true, id })
   expect(refused.status).toBe(401)
   expect(keys).toEqual([{ revoked_at: grid.clock.now }])
-  expect(mail.text).toMatchObject([{ user: '@carol', message: 'remember me' }])
+  expect(read.text).toMatchObject([{ user: '@carol', message: 'remember me' }])
   expect(write.code).toBe('recipient_not_found')
   expect(elsewhere.code).toBe('alias_taken')
   expect(JSON.stringify(agents)).not.toContain('carol')
@@ -301,25 +226,6 @@ test('a revoked admin key is refused on its next request', async () => {
   expect([before.status, after.status]).toEqual([200, 401])
   expect(after.headers.get('WWW-Authenticate')).toMatch(/^Bearer error="invalid_token"/)
 })
-
-/** Names, and all that a client and its model are told. */
-function expectTheTwelve(tools: Listed[]): void {
-  expect(tools.map(({ name }) => name).sort()).toEqual(theTwelve)
-  for (const { name, title, description, inputSchema, annotations } of tools) {
-    expect(title).toMatch(/^[A-Z][a-z ]+$/)
-    expect(description).toMatch(/^[A-Z].{30,}\.$/)
-    expect(inputSchema).toMatchObject({ type: 'object', properties: {}, additionalProperties: false })
-    expect(Object.keys(inputSchema)).not.toContain('$schema')
-    expect(annotations?.readOnlyHint ?? false).toBe(readTools.includes(name))
-    if (readTools.includes(name)) continue
-    expect(annotations?.destructiveHint).toBe(!creatingTools.includes(name))
-    expect(annotations?.idempotentHint).toBe(replacingTools.includes(name))
-  }
-}
-
-function bearing(key: string) {
-  return { requestInit: { headers: { Authorization: `Bearer ${key}` } } }
-}
 
 function admin(name: string, args: Record<string, unknown> = {}) {
   return adminOf(grid.acme, name, args)

@@ -71,7 +71,7 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
   expect(again.text).toEqual([])
 })
 
-test('when more waits, a second text part and has_more say so', async () => {
+test('when more messages are unread, a second text part and has_more say so', async () => {
   for (const message of ['one', 'two', 'three']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }
@@ -85,7 +85,7 @@ test('when more waits, a second text part and has_more say so', async () => {
   expect([rest.text.length, rest.note, rest.structured.has_more]).toEqual([1, undefined, false])
 })
 
-test('read_messages with since repeats messages and tells how to go on', async () => {
+test('read_messages with since repeats messages and tells how to get more', async () => {
   for (const message of ['one', 'two', 'three']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }
@@ -111,7 +111,7 @@ test('read_messages with peek leaves what it shows unread', async () => {
   expect(read.text).toEqual(peeked.text)
 })
 
-test('read_messages with max_chars cuts no message: it says what waits and how long the next one is', async () => {
+test('read_messages with max_chars cuts no message: it says how many are unread and how long the next one is', async () => {
   for (const message of ['x'.repeat(40), 'y']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }
@@ -132,7 +132,7 @@ test('an empty read_messages costs less than 60 bytes of text', async () => {
   expect(JSON.stringify(body.result.content).length).toBeLessThan(60)
 })
 
-test('send_message tells how much mail waits for the sender', async () => {
+test('send_message tells how many unread messages the sender has', async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'hi' })
 
   expect((await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'ho' })).text.unread).toBe(1)
@@ -157,7 +157,7 @@ test('reply_to_message_id reaches the recipient', async () => {
   expect((await callTool(grid, grid.alice.key, 'read_messages')).text[0].reply_to_message_id).toBe(sent.message_id)
 })
 
-test('message_status shows who read a message, to its sender alone', async () => {
+test('message_status shows its readers to the sender of a message alone', async () => {
   const { text: sent } = await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
   const asked = { message_id: sent.message_id }
   const before = await callTool(grid, grid.alice.key, 'message_status', asked)
@@ -173,7 +173,7 @@ test('message_status shows who read a message, to its sender alone', async () =>
     delivery: 'queued',
     timeline: [stored],
   })
-  expect(after.text.timeline).toEqual([stored, { alias: '@bob', event: 'handed_out', at: now }])
+  expect(after.text.timeline).toEqual([stored, { alias: '@bob', event: 'leased', at: now }])
   expect(after.text).toMatchObject({ read_by: [{ alias: '@bob', read_at: now }], delivery: 'read' })
   expect(after.structured).toEqual(after.text)
   expect((await callTool(grid, grid.bob.key, 'message_status', asked)).code).toBe('message_not_found')
@@ -283,7 +283,7 @@ test('after the trial a send is refused with trial_expired, and reading goes on'
   expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toHaveLength(1)
 })
 
-test('an unexpected fault says nothing about itself and goes to the log', async () => {
+test('an unexpected error is logged, and the answer has no details of it', async () => {
   await grid.store.write([{ sql: 'ALTER TABLE channels RENAME TO lost', args: [] }])
   const called = await callTool(grid, grid.alice.key, 'list_channels')
   const read = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://channels' })

@@ -7,11 +7,11 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
-import { asCalled, eras, gridPath, wireRequest } from '../support/mcp.ts'
+import { eras, gridPath, toolResult, wireRequest } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { rpcOver } from '../support/stdio-rpc.ts'
 
-/** The little that all clients have in common. */
+/** What these tests use of every client. */
 interface AnyClient {
   listTools(): Promise<{ tools: { name: string }[] }>
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
@@ -72,7 +72,7 @@ test('both clients read resources and see an unknown one refused', async () => {
   }
 })
 
-test('a client without a token is told that it is unauthorized', async () => {
+test('a client without a token learns that it is unauthorized', async () => {
   const client = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
 
   await expect(client.connect(new TransportV2(new URL(gridPath, grid.url)))).rejects.toThrow(
@@ -80,14 +80,14 @@ test('a client without a token is told that it is unauthorized', async () => {
   )
 })
 
-test('signup and then mail, with the configuration of the signup and nothing else', async () => {
+test('signup and then messages, with nothing but the configuration from the signup', async () => {
   const newcomer = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
   await newcomer.connect(new TransportV2(new URL('/mcp/v1/signup', grid.url)))
   const signUp = (alias: string) =>
     newcomer.callTool({ name: 'signup', arguments: { owner_email: 'zoe@example.com', alias } })
   const clients = []
   for (const alias of ['zoe-one', 'zoe-two']) {
-    const { mcp_config } = asCalled(await signUp(alias)).text
+    const { mcp_config } = toolResult(await signUp(alias)).text
     const { url, headers } = mcp_config.mcpServers['agent-grid']
     const client = new ClientV1(info)
     await client.connect(new TransportV1(new URL(url), { requestInit: { headers } }))
@@ -106,7 +106,7 @@ test('mcp-remote: lists, sends, reads and sees a refusal', async () => {
   await converse(alice, bob)
 }, 300_000)
 
-test.each(eras)('%s: 200 clients that all use id 0 get each its own nonce', async (era) => {
+test.each(eras)('%s: 200 clients that all use id 0 get their own messages', async (era) => {
   const agents = await Promise.all(Array.from({ length: 200 }, (_, n) => grid.acme.agent(`${era}-${n}`)))
   const call = async (key: string, name: string, args: Record<string, unknown>) => {
     const { headers, body } = wireRequest(era, 'tools/call', { name, arguments: args }, 0)
@@ -114,31 +114,31 @@ test.each(eras)('%s: 200 clients that all use id 0 get each its own nonce', asyn
     const response = await fetch(new URL(gridPath, grid.url), init)
     const answer = await response.json()
     expect([response.status, answer.id]).toEqual([200, 0])
-    return asCalled(answer.result).text
+    return toolResult(answer.result).text
   }
 
-  const nonces = await Promise.all(agents.map(async ({ alias }, n) => {
+  const received = await Promise.all(agents.map(async ({ alias }, n) => {
     await call(agents[(n + 1) % 200].key, 'send_message', { to: alias, message: `for ${alias}` })
     const [message] = await call(agents[n].key, 'read_messages', {})
     return message.message
   }))
 
-  expect(nonces).toEqual(agents.map(({ alias }) => `for ${alias}`))
+  expect(received).toEqual(agents.map(({ alias }) => `for ${alias}`))
 })
 
-/** What any client must be able to do: `bob` is called `alias` on the grid. */
+/** What every client must be able to do. `alias` is the alias of `bob`. */
 async function converse(alice: AnyClient, bob: AnyClient, alias = '@bob'): Promise<void> {
   const { tools } = await alice.listTools()
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['send_message', 'read_messages']))
 
   const message = `hello ${Math.random()}`
-  const sent = asCalled(await alice.callTool({ name: 'send_message', arguments: { to: alias, message } }))
-  const read = asCalled(await bob.callTool({ name: 'read_messages', arguments: {} }))
+  const sent = toolResult(await alice.callTool({ name: 'send_message', arguments: { to: alias, message } }))
+  const read = toolResult(await bob.callTool({ name: 'read_messages', arguments: {} }))
   expect(sent.structured).toMatchObject({ recipient: alias })
   expect(read.structured.messages).toMatchObject([{ message_id: sent.text.message_id, message }])
   expect(read.text).toEqual(read.structured.messages)
 
-  const refused = asCalled(await alice.callTool({ name: 'send_message', arguments: { to: '@nobody', message } }))
+  const refused = toolResult(await alice.callTool({ name: 'send_message', arguments: { to: '@nobody', message } }))
   expect(refused.code).toBe('recipient_not_found')
   await expect(alice.callTool({ name: 'admin_list_agents', arguments: {} })).rejects.toMatchObject({ code: -32602 })
   await Promise.all([alice.close(), bob.close()])
@@ -148,7 +148,7 @@ function bearing(key: string) {
   return { headers: { Authorization: `Bearer ${key}` } }
 }
 
-/** JSON-RPC over the standard streams of mcp-remote, which speaks HTTP to the grid. */
+/** A client that speaks JSON-RPC with mcp-remote over its standard streams; mcp-remote speaks HTTP with the grid. */
 async function overMcpRemote(key: string, callbackPort: number): Promise<AnyClient> {
   const home = join(grid.folder, `home-${callbackPort}`)
   mkdirSync(home)

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { gridPath, mcp, sendWire, signupPath, wireRequest } from '../support/mcp.ts'
+import { gridPath, mcp, sendWire, signupPath, type WireRequest, wireRequest } from '../support/mcp.ts'
 
 const publicGrid = { env: { BASE_URL: 'https://api.grid.example', APP_URL: 'https://grid.example' } }
 const origins = ['https://api.grid.example', 'https://grid.example']
 const paths = ['/mcp/v1/grid', '/api/v1/grid']
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
+const fromPage = { Origin: 'https://app.example' }
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -14,9 +15,9 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 test.each(origins.flatMap((origin) => paths.flatMap((path) => methods.map((method) => [method, `${origin}${path}`]))))(
-  '%s %s without a token is 401 and says where its own metadata is',
+  '%s %s without a token is 401 and names the metadata of that address',
   async (method, url) => {
-    const response = await grid.request(url, { method })
+    const response = await grid.request(url, { method, headers: fromPage })
     const { origin, pathname } = new URL(url)
 
     expect(response.status).toBe(401)
@@ -30,10 +31,10 @@ test.each(origins.flatMap((origin) => paths.flatMap((path) => methods.map((metho
 )
 
 test.each(origins.flatMap((origin) => paths.map((path) => [`${origin}${path}`])))(
-  'the metadata that the challenge of %s names says exactly this resource',
+  'the metadata that the challenge of %s names describes exactly this resource',
   async (url) => {
     const challenge = (await grid.request(url)).headers.get('www-authenticate')!
-    const response = await grid.request(challenge.match(/resource_metadata="([^"]+)"/)![1])
+    const response = await grid.request(challenge.match(/resource_metadata="([^"]+)"/)![1], { headers: fromPage })
 
     expect(response.headers.get('content-type')).toBe('application/json')
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
@@ -46,7 +47,7 @@ test.each(origins.flatMap((origin) => paths.map((path) => [`${origin}${path}`]))
   },
 )
 
-test('the metadata without a path is that of the first path, and other paths have none', async () => {
+test('the metadata address without a path describes the first path, and other paths have no metadata', async () => {
   const root = await grid.request('/.well-known/oauth-protected-resource')
   const other = await grid.request('/.well-known/oauth-protected-resource/mcp/v1/signup')
   const deeper = await grid.request('/.well-known/oauth-protected-resource/mcp/v1/grid/x')
@@ -88,7 +89,7 @@ test.each([
   })
 })
 
-test('the credential comes before the method, the body and all that a request says', async () => {
+test('the credential is checked before the method and the body', async () => {
   const response = await grid.post(gridPath, '{"not json', { Authorization: 'Bearer grid_agt_x' })
 
   expect(response.status).toBe(401)
@@ -104,11 +105,12 @@ test('an unknown Host is 421 before anything else', async () => {
 test.each([...paths, signupPath, '/.well-known/oauth-protected-resource/mcp/v1/grid'])(
   'a preflight of %s is answered without a credential',
   async (path) => {
-    const response = await grid.request(path, { method: 'OPTIONS', headers: { Origin: 'https://app.example' } })
-    const allowed = response.headers.get('access-control-allow-headers')!.toLowerCase().split(', ')
+    const response = await grid.request(path, { method: 'OPTIONS', headers: fromPage })
+    const allowed = response.headers.get('access-control-allow-headers')!.toLowerCase().split(',')
 
     expect(response.status).toBe(204)
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(response.headers.get('access-control-allow-methods')).toBe('GET,HEAD,POST,OPTIONS')
     expect(response.headers.has('access-control-allow-credentials')).toBe(false)
     expect(allowed).toEqual(expect.arrayContaining(['authorization', 'content-type', 'mcp-protocol-version']))
     expect(allowed).toEqual(expect.arrayContaining(['accept', 'mcp-method', 'mcp-name', 'mcp-session-id']))
@@ -116,18 +118,32 @@ test.each([...paths, signupPath, '/.well-known/oauth-protected-resource/mcp/v1/g
 )
 
 test('every kind of answer can be read by a page of another origin', async () => {
+  const read = (wait_seconds: number) => ({ name: 'read_messages', arguments: { wait_seconds } })
+  const post = (request: WireRequest, key: string | undefined = grid.alice.key) =>
+    grid.request(gridPath, {
+      method: 'POST',
+      headers: { ...request.headers, ...fromPage, ...(key !== '' && { Authorization: `Bearer ${key}` }) },
+      body: typeof request.body === 'string' ? request.body : JSON.stringify(request.body),
+    })
+  const get = (headers: Record<string, string>) =>
+    grid.request(gridPath, { headers: { ...fromPage, Authorization: `Bearer ${grid.alice.key}`, ...headers } })
   const answers = [
-    await mcp(grid, grid.alice.key, 'tools/list'),
-    await mcp(grid, grid.alice.key, 'ping'),
-    await mcp(grid, grid.alice.key, 'prompts/list', {}, 'modern'),
-    await sendWire(grid, grid.alice.key, { headers: {}, body: 'no json' }),
-    await sendWire(grid, grid.alice.key, { headers: {}, body: '{}' }),
+    await post(wireRequest('legacy', 'tools/list')),
+    await post(wireRequest('legacy', 'ping')),
+    await post(wireRequest('legacy', 'tools/call', read(50))),
+    await get({ Accept: 'text/event-stream' }),
+    await post(wireRequest('legacy', 'tools/list'), ''),
+    await post(wireRequest('modern', 'prompts/list', {})),
+    await get({ Accept: 'application/json' }),
+    await post({ headers: {}, body: 'no json' }),
+    await post({ headers: {}, body: '{}' }),
   ]
 
-  expect(answers.map((answer) => answer.status)).toEqual([200, 200, 404, 400, 415])
-  for (const { headers } of answers) {
+  expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 401, 404, 405, 400, 415])
+  for (const { headers, body } of answers) {
     expect(headers.get('access-control-allow-origin')).toBe('*')
     expect(headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
+    await body?.cancel()
   }
 })
 

@@ -1,17 +1,17 @@
-/** `grid://inbox` with both official clients, over a socket. MCP, section 3.4. */
+/** `grid://inbox` with both official clients, over a socket. See docs/protocol.md, "Event streams and waiting". */
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/types.d.ts"
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import type { TestAgent } from '../support/grid.ts'
 import { readEvents } from '../support/events.ts'
-import { asCalled, callTool, gridPath, wireRequest } from '../support/mcp.ts'
+import { callTool, gridPath, toolResult, wireRequest } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const info = { name: 'test', version: '1' }
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('client 1 hears of its mail, and another agent of the account does not', async () => {
+test('client 1 hears of its messages, and another agent of the account does not', async () => {
   const carol = await grid.acme.agent('carol')
   const heard = { bob: [] as string[], carol: [] as string[] }
   const clients = []
@@ -36,15 +36,15 @@ test('client 1 hears of its mail, and another agent of the account does not', as
     await client.subscribeResource({ uri: 'grid://inbox' })
     clients.push(client)
   }
-  await until(() => grid.store.waiting.streams.count === 2)
+  await waitFor('both streams', () => grid.store.waiting.streams.count === 2)
   await send()
-  await until(() => heard.bob.length > 0)
+  await waitFor('what bob hears', () => heard.bob.length > 0)
 
   expect(heard).toEqual({ bob: ['grid://inbox'], carol: [] })
   for (const client of clients) await client.close()
 })
 
-test('client 2 hears of its mail in the modern era, and another agent of the account does not', async () => {
+test('client 2 hears of its messages in the modern era, and another agent of the account does not', async () => {
   const carol = await grid.acme.agent('carol')
   const heard = { bob: [] as string[], carol: [] as string[] }
   const clients = []
@@ -58,35 +58,35 @@ test('client 2 hears of its mail in the modern era, and another agent of the acc
     clients.push(client)
   }
   await send()
-  await until(() => heard.bob.length > 0)
+  await waitFor('what bob hears', () => heard.bob.length > 0)
 
   expect(heard).toEqual({ bob: ['grid://inbox'], carol: [] })
   for (const client of clients) await client.close()
-  await until(() => grid.store.waiting.streams.count === 0)
+  await waitFor('the end of all streams', () => grid.store.waiting.streams.count === 0)
 })
 
-test('client 2 waits for mail longer than an answer in one piece may take', async () => {
+test('client 2 waits for messages longer than an answer in one piece may take', async () => {
   const client = await modernClient(grid.bob.key)
   const reading = client.callTool({ name: 'read_messages', arguments: { wait_seconds: 50 } })
-  await until(() => grid.store.waiting.reads.count === 1)
+  await waitFor('the wait', () => grid.store.waiting.reads.count === 1)
   await send()
 
-  expect(asCalled(await reading).text).toMatchObject([{ message: 'hello' }])
+  expect(toolResult(await reading).text).toMatchObject([{ message: 'hello' }])
   await client.close()
 })
 
-test('client 1 waits for mail longer than an answer in one piece may take', async () => {
+test('client 1 waits for messages longer than an answer in one piece may take', async () => {
   const client = new ClientV1(info)
   await client.connect(new TransportV1(new URL(gridPath, grid.url), { requestInit: bearing(grid.bob.key) }))
   const reading = client.callTool({ name: 'read_messages', arguments: { wait_seconds: 50 } })
-  await until(() => grid.store.waiting.reads.count === 1)
+  await waitFor('the wait', () => grid.store.waiting.reads.count === 1)
   await send()
 
-  expect(asCalled(await reading).text).toMatchObject([{ message: 'hello' }])
+  expect(toolResult(await reading).text).toMatchObject([{ message: 'hello' }])
   await client.close()
 })
 
-test('a fourth listen request is refused, and streams that were left make room', async () => {
+test('a fourth listen request is refused, and closed streams do not count', async () => {
   const streams = []
   for (let i = 0; i < 3; i++) {
     const events = readEvents(await listen(grid.bob))
@@ -97,10 +97,10 @@ test('a fourth listen request is refused, and streams that were left make room',
   expect([fourth.status, (await fourth.json()).error.code]).toEqual([200, -32603])
   for (const { close } of streams) await close()
 
-  await until(() => grid.store.waiting.streams.count === 0)
+  await waitFor('the end of all streams', () => grid.store.waiting.streams.count === 0)
 })
 
-test('a listen request for what never changes is acknowledged without it, and over', async () => {
+test('a listen request for resources that never change is acknowledged without them, and ends', async () => {
   const text = await (await listen(grid.bob, ['grid://agents'])).text()
 
   expect(text).toContain('"notifications":{}')
@@ -123,7 +123,7 @@ test.each(['its key is revoked', 'the process stops'])(
     if (end === 'the process stops') stop.abort()
     else await deleteAgent(grid.acme.store, 'carol')
     grid.clock.now += 20_000
-    grid.store.waiting.wakes.wakeAll()
+    grid.store.waiting.notifier.notifyAll()
 
     expect(await events.event()).toContain('"resultType":"complete"')
     expect(await events.frame()).toBeUndefined()
@@ -153,9 +153,4 @@ function bearing(key: string) {
 
 function send() {
   return callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 300 && !holds(); i++) await sleep(10)
-  expect(holds()).toBe(true)
 }

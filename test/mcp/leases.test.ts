@@ -1,18 +1,19 @@
 import { createClient, type InStatement } from '@libsql/client'
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, expect, test, vi } from 'vitest'
-import { liveGrid } from '../support/server.ts'
+import { afterEach, expect, test } from 'vitest'
+import type { Connection } from '../../src/listen.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
 import { callTool, type Era, eras, gridPath, wireRequest } from '../support/mcp.ts'
+import { liveGrid } from '../support/server.ts'
 import { tripwire } from '../support/tripwire.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const isClaim = (sql: string) => /^update "deliveries" set "state" = .* IN \(select/i.test(sql)
 
 let grid: TestGrid | undefined
 afterEach(() => grid?.close())
 
-test.each(eras)('Q2: %s: a read whose client goes away before the answer comes again, flagged', async (era) => {
+test.each(eras)('%s: a read whose client goes away before the answer comes again, flagged', async (era) => {
   const client = new AbortController()
   grid = await testGrid(atClaim(() => client.abort()))
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
@@ -26,13 +27,13 @@ test.each(eras)('Q2: %s: a read whose client goes away before the answer comes a
 })
 
 test.each([['an answer in one piece', 20], ['an event stream', 50]])(
-  'Q2: %s that its client did not take to the end comes again, flagged, and one that it took does not',
+  '%s that its client did not take to the end comes again, flagged, and one that it took does not',
   async (_, wait_seconds) => {
     grid = await testGrid()
     const { app, alice, bob, deps } = grid
     const read = async (isTaken: boolean) => {
       const url = new URL(gridPath, deps.config.baseUrl).href
-      const connection = { remoteAddress: '203.0.113.7', delivered: () => Promise.resolve(isTaken) }
+      const connection: Connection = { remoteAddress: '203.0.113.7', answerTaken: () => Promise.resolve(isTaken) }
       return await (await app.request(url, readRequest(bob.key, 'legacy', { wait_seconds }), connection)).text()
     }
     await callTool(grid, alice.key, 'send_message', { to: 'bob', message: 'hi' })
@@ -46,24 +47,24 @@ test.each([['an answer in one piece', 20], ['an event stream', 50]])(
   },
 )
 
-test('a long wait whose client leaves without having taken its first heartbeat is given back', async () => {
+test('a long wait whose client leaves before it took the first heartbeat is released', async () => {
   grid = await testGrid()
   const { bob, alice, store } = grid
   const response = await grid.request(gridPath, readRequest(bob.key, 'legacy', { wait_seconds: 50 }))
-  await vi.waitFor(() => expect(store.waiting.reads.count).toBe(1))
+  await waitFor('the wait', () => store.waiting.reads.count === 1)
   await callTool(grid, alice.key, 'send_message', { to: 'bob', message: 'hi' })
-  await vi.waitFor(() => expect(store.waiting.reads.count).toBe(0))
+  await waitFor('the end of the wait', () => store.waiting.reads.count === 0)
 
   await response.body!.cancel()
 
   expect((await callTool(grid, bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi', redelivered: true }])
 })
 
-test('a read that fails has claimed nothing', async () => {
+test('a read that fails has leased nothing', async () => {
   let broken = false
   grid = await testGrid({
-    inspect(sql, crossing) {
-      tripwire(sql, crossing)
+    inspect(sql, crossAccountQuery) {
+      tripwire(sql, crossAccountQuery)
       if (broken && sql.startsWith('select "deliveries"."seq"')) throw new Error('the database went away')
     },
   })
@@ -78,7 +79,7 @@ test('a read that fails has claimed nothing', async () => {
   expect(text[0].redelivered).toBeUndefined()
 })
 
-test('an answer that was taken is not given back when the connection ends later', async () => {
+test('an answer that was taken is not released when the connection ends later', async () => {
   const client = new AbortController()
   grid = await testGrid()
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
@@ -89,10 +90,13 @@ test('an answer that was taken is not given back when the connection ends later'
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toEqual([])
 })
 
-test('Q2: over a socket, cut off after any number of bytes, each message comes again or was handed over', async () => {
-  let onClaim = () => {}
-  const live = await liveGrid(slowClaims(() => onClaim()))
+test('over a socket, cut off after any number of bytes, each message comes again or was sent', async () => {
+  let onClaim = () => Promise.resolve()
+  const live = await liveGrid(heldClaims(() => onClaim()))
   grid = live
+  let newest!: Connection
+  const { fetch } = live.app
+  live.app.fetch = (request, connection, context) => fetch(request, newest = connection as Connection, context)
   await callTool(live, live.alice.key, 'send_message', { to: 'bob', message: 'as long as the others' })
   const length = await cutOff(live, Infinity)
 
@@ -100,7 +104,7 @@ test('Q2: over a socket, cut off after any number of bytes, each message comes a
   for (let k = 0; k <= length; k += k < 8 ? 1 : 32) outcomes.set(k, await outcomeOfCut(k))
 
   expect(outcomes.get(0)).toBe('redelivered')
-  expect([...outcomes.values()].filter((outcome) => !['redelivered', 'handed over'].includes(outcome))).toEqual([])
+  expect([...outcomes.values()].filter((outcome) => !['redelivered', 'sent'].includes(outcome))).toEqual([])
 
   async function outcomeOfCut(bytes: number): Promise<string> {
     const message = `cut after ${bytes}`
@@ -108,14 +112,14 @@ test('Q2: over a socket, cut off after any number of bytes, each message comes a
     const answered = live.logs.length
     await cutOff(live, bytes)
     // The client is gone before the server has come to its answer.
-    await vi.waitFor(() => expect(live.logs.length).toBeGreaterThan(answered), { interval: 5 })
+    await waitFor('the log line of the read', () => live.logs.length > answered)
     const next = await callTool(live, live.bob.key, 'read_messages')
     const last = await callTool(live, live.bob.key, 'read_messages', { since: 'last_batch' })
-    if (next.text.length === 0) return last.text[0]?.message === message ? 'handed over' : 'lost'
+    if (next.text.length === 0) return last.text[0]?.message === message ? 'sent' : 'lost'
     return next.text[0].message === message && next.text[0].redelivered ? 'redelivered' : 'wrong'
   }
 
-  /** Read, and end the connection when that many bytes have come; with none, while the claim is carried out. */
+  /** Read, and end the connection after that many bytes of the answer; with 0, while the claim is executed. */
   function cutOff({ url, bob }: typeof live, bytes: number): Promise<number> {
     const { headers, body } = readRequest(bob.key)
     const lines = Object.entries({ ...headers, Host: new URL(url).host, 'Content-Length': `${body.length}` })
@@ -123,7 +127,15 @@ test('Q2: over a socket, cut off after any number of bytes, each message comes a
     return new Promise((ended) => {
       let received = 0
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
-      onClaim = () => bytes === 0 && socket.destroy()
+      let outcome: Promise<unknown>
+      onClaim = async () => {
+        if (socket.destroyed) return
+        outcome = newest.answerTaken!()
+        if (bytes > 0) return
+        socket.destroy()
+        // The server sees that its client has left.
+        expect(await outcome).toBe(false)
+      }
       socket.write(
         `POST ${gridPath} HTTP/1.1\r\n${lines.join('')}${bytes === Infinity ? 'Connection: close\r\n' : ''}\r\n${body}`,
       )
@@ -131,31 +143,31 @@ test('Q2: over a socket, cut off after any number of bytes, each message comes a
         received += chunk.length
         if (received >= bytes) socket.destroy()
       })
-      socket.on('close', () => ended(received))
+      // Both ends know.
+      socket.on('close', () => void outcome.then(() => ended(received)))
     })
   }
 })
 
-/** Do something at the moment a claim is carried out. */
+/** Calls `act` when a claim is executed. */
 function atClaim(act: () => void): TestGridOptions {
   return {
-    inspect(sql, crossing) {
-      tripwire(sql, crossing)
+    inspect(sql, crossAccountQuery) {
+      tripwire(sql, crossAccountQuery)
       if (isClaim(sql)) act()
     },
   }
 }
 
-/** Commits of claims that take as long as those of a remote database; `act` is called at their beginning. */
-function slowClaims(act: () => void): TestGridOptions {
+/** Commits of claims wait for `act`, which is called when they begin. */
+function heldClaims(act: () => Promise<void>): TestGridOptions {
   return {
     connect(config) {
       const client = createClient(config)
       const batch = client.batch.bind(client)
       client.batch = async (statements, mode) => {
         if (statements.some((statement) => isClaim((statement as InStatement & { sql: string }).sql))) {
-          act()
-          await sleep(20)
+          await act()
         }
         return batch(statements, mode)
       }

@@ -56,13 +56,13 @@ test('server/discover names the modern revision, the capabilities and the server
   })
 })
 
-test('version is that of the package', async () => {
+test('the version is that of the package', async () => {
   const { default: described } = await import('../../package.json', { with: { type: 'json' } })
 
   expect(version).toBe(described.version)
 })
 
-test.each(eras)('%s: a tool of nobody, or of the other kind of token, is unknown', async (era) => {
+test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of token, is unknown', async (era) => {
   for (
     const [key, name] of [[grid.alice.key, 'admin_list_agents'], [grid.acme.adminKey, 'send_message'], [
       grid.alice.key,
@@ -76,7 +76,7 @@ test.each(eras)('%s: a tool of nobody, or of the other kind of token, is unknown
   }
 })
 
-test.each(eras)('%s: a call whose name is no text is -32602', async (era) => {
+test.each(eras)('%s: a call whose name is not a string is -32602', async (era) => {
   const answer = await mcp(grid, grid.alice.key, 'tools/call', { name: 5, arguments: {} }, era)
 
   expect(answer).toMatchObject({ status: 200, body: { id: 1, error: { code: -32602 } } })
@@ -114,7 +114,7 @@ test.each(
   }
 })
 
-test('ping is an empty result before 2026-07-28, and gone in it', async () => {
+test('ping has an empty result before 2026-07-28, and is unknown in it', async () => {
   const legacy = await mcp(grid, grid.alice.key, 'ping')
   const modern = await mcp(grid, grid.alice.key, 'ping', {}, 'modern')
   const initialized = await mcp(grid, grid.alice.key, 'initialize', {}, 'modern')
@@ -126,17 +126,20 @@ test('ping is an empty result before 2026-07-28, and gone in it', async () => {
   expect(discovered).toMatchObject({ status: 200, body: { error: { code: -32601 } } })
 })
 
-test.each(['1900-01-01', '2024-11-05'])('legacy: the version %s is 400 and names those served', async (revision) => {
-  const request = wireRequest('legacy', 'tools/list')
-  request.headers['MCP-Protocol-Version'] = revision
-  const answer = await sendWire(grid, grid.alice.key, request)
+test.each(['1900-01-01', '2024-11-05'])(
+  'legacy: the version %s is 400 and names the supported ones',
+  async (revision) => {
+    const request = wireRequest('legacy', 'tools/list')
+    request.headers['MCP-Protocol-Version'] = revision
+    const answer = await sendWire(grid, grid.alice.key, request)
 
-  expect(answer).toMatchObject({ status: 400, body: { error: { code: -32000 } } })
-  expect(answer.body.error.message).toContain('2025-11-25, 2025-06-18, 2025-03-26')
-  expect(answer.body.error.message).not.toContain('2024-11-05, ')
-})
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: -32000 } } })
+    expect(answer.body.error.message).toContain('2025-11-25, 2025-06-18, 2025-03-26')
+    expect(answer.body.error.message).not.toContain('2024-11-05, ')
+  },
+)
 
-test('modern: an unknown version is 400, -32022 with those served and the one asked for', async () => {
+test('modern: an unknown version is 400, -32022 with the supported and the requested one', async () => {
   const request = wireRequest('modern', 'tools/list')
   request.headers['MCP-Protocol-Version'] = '1900-01-01'
   request.body.params._meta[versionKey] = '1900-01-01'
@@ -186,7 +189,7 @@ test.each([versionKey, 'io.modelcontextprotocol/clientCapabilities'])(
 )
 
 test.each(['application/json', 'text/event-stream', '*/*'])(
-  'accepting %s alone is 406 before 2026-07-28, and no matter in it',
+  'accepting %s alone is 406 before 2026-07-28, and fine in it',
   async (accept) => {
     const answers = await Promise.all(eras.map((era) => {
       const request = wireRequest(era, 'tools/list')
@@ -223,7 +226,7 @@ test.each(eras)('%s: a notification is 202 without a body', async (era) => {
   expect([answer.status, answer.body]).toEqual([202, undefined])
 })
 
-test('a session id is never made, and ignored when sent', async () => {
+test('no session id is created, and one that is sent is ignored', async () => {
   const request = wireRequest('legacy', 'tools/list')
   request.headers['Mcp-Session-Id'] = 'made-up'
   const answer = await sendWire(grid, grid.alice.key, request)
@@ -232,7 +235,7 @@ test('a session id is never made, and ignored when sent', async () => {
   expect(answer.headers.has('mcp-session-id')).toBe(false)
 })
 
-test('resources/subscribe is gone in 2026-07-28', async () => {
+test('resources/subscribe is unknown in 2026-07-28', async () => {
   const answer = await mcp(grid, grid.alice.key, 'resources/subscribe', { uri: 'grid://inbox' }, 'modern')
 
   expect([answer.status, answer.body.error.code]).toEqual([404, -32601])
@@ -244,7 +247,7 @@ test('subscriptions/listen opens no stream for an admin', async () => {
   expect(answer).toMatchObject({ status: 200, body: { id: 1, error: { code: -32603 } } })
 })
 
-test('lists say how long they may be kept in the modern era only', async () => {
+test('lists have a cache lifetime in the modern era only', async () => {
   for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
     const legacy = await mcp(grid, grid.alice.key, method)
     const modern = await mcp(grid, grid.alice.key, method, {}, 'modern')
@@ -255,7 +258,7 @@ test('lists say how long they may be kept in the modern era only', async () => {
   }
 })
 
-test.each(eras)('%s: the resources are the lists of the tools, and the inbox', async (era) => {
+test.each(eras)('%s: the resources are agents, channels and the inbox', async (era) => {
   const listed = await mcp(grid, grid.alice.key, 'resources/list', {}, era)
   const agents = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://agents' }, era)
   const channels = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://channels' }, era)

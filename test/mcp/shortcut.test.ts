@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
-import { accountOffer, type Offer, signupOffer } from '../../src/mcp/toolset.ts'
+import { accountToolset, signupToolset, type Toolset } from '../../src/mcp/toolset.ts'
 import { sdkPath } from '../../src/mcp/server.ts'
 import { shortcut } from '../../src/mcp/shortcut.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -11,7 +11,7 @@ import { envelope, eras, type WireRequest, wireRequest } from '../support/mcp.ts
 
 const prefix = 'io.modelcontextprotocol/'
 
-// Two grids with one history: the shortcut answers on the first, the SDK on the second.
+// Two grids with the same history: the shortcut answers on the first, the SDK on the second.
 let grids: TestGrid[]
 beforeEach(async () => {
   grids = await Promise.all([testGrid(), testGrid()])
@@ -22,8 +22,8 @@ beforeEach(async () => {
 })
 afterEach(() => Promise.all(grids.map((grid) => grid.close())))
 
-test.each(callers)('the calls of caller %s are of all its tools', (caller) => {
-  const { tools } = offerTo(grids[0], caller)
+test.each(callers)('the generated calls of caller %s cover all its tools', (caller) => {
+  const { tools } = toolsetFor(grids[0], caller)
 
   expect(toolsOf[caller].toSorted()).toEqual(tools.map(({ name }) => name).toSorted())
 })
@@ -45,7 +45,7 @@ test.each(eras.flatMap((era) => callers.map((caller) => [era, caller] as const))
 )
 
 test.each(eras.flatMap((era) => callers.map((caller) => [era, caller] as const)))(
-  '%s: of a changed request of caller %s the shortcut declines, or answers as the SDK would',
+  '%s: a changed request of caller %s is declined, or answered as the SDK would',
   async (era, caller) => {
     const changed = fc.tuple(plainCall(caller), fc.array(mutation, { minLength: 1, maxLength: 2 }))
     await fc.assert(
@@ -71,7 +71,7 @@ test.each(eras)('%s: each single change alone is declined or answered alike', as
   }
 })
 
-test('what clients declare of themselves does not cost them the shortcut', async () => {
+test('requests take the shortcut whatever clients declare about themselves', async () => {
   const request = wireRequest('modern', 'tools/call', { name: 'list_channels' })
   request.body.params._meta = envelope({
     [`${prefix}clientCapabilities`]: {
@@ -88,7 +88,7 @@ test('what clients declare of themselves does not cost them the shortcut', async
   expect(await takesShortcut('agent', request)).toBe(true)
 })
 
-test.each(eras)('%s: a wait takes the shortcut, and a wait on either path is answered alike', async (era) => {
+test.each(eras)('%s: a wait takes the shortcut, and both paths answer it alike', async (era) => {
   const call = { name: 'read_messages', arguments: { wait_seconds: 1 } }
 
   expect(await takesShortcut('agent', wireRequest(era, 'tools/call', call))).toBe(true)
@@ -105,35 +105,35 @@ test('legacy: a client that sends no version yet, and headers of the other era, 
 /** Whether the shortcut answered; if so, the SDK must have answered the same. */
 async function takesShortcut(caller: Caller, { headers, body }: WireRequest): Promise<boolean> {
   const [ours, theirs] = grids.map((grid) => ({
-    offer: offerTo(grid, caller),
+    toolset: toolsetFor(grid, caller),
     message: JSON.parse(JSON.stringify(body).replaceAll(bobsId, grid.bob.id)),
   }))
-  const fast = await shortcut(new Headers(headers), ours.message, ours.offer)
+  const fast = await shortcut(new Headers(headers), ours.message, ours.toolset)
   if (fast === undefined) return false
 
   const request = new Request('http://localhost:8787/mcp/v1/grid', { method: 'POST', headers })
-  const slow = await sdkPath(grids[1].deps.log)(request, theirs.message, theirs.offer)
+  const { response: slow } = await sdkPath(grids[1].deps.log)(request, theirs.message, theirs.toolset)
   expect([slow.status, slow.headers.get('content-type')]).toEqual([200, 'application/json'])
-  expect(comparable(fast)).toEqual(comparable(await slow.json()))
+  expect(comparable(fast.message)).toEqual(comparable(await slow.json()))
   return true
 }
 
-function offerTo(grid: TestGrid, caller: Caller): Offer {
-  if (caller === 'signup') return signupOffer({ store: grid.store, address: '203.0.113.7' }, 'request')
+function toolsetFor(grid: TestGrid, caller: Caller): Toolset {
+  if (caller === 'signup') return signupToolset({ store: grid.store, address: '203.0.113.7' }, 'request')
   const { id: agentId, alias } = grid.alice
   const actor = caller === 'agent'
     ? { type: 'agent' as const, agentId, alias, credentialId: 'test' }
     : { type: 'admin' as const, credentialId: 'test', credentialKind: 'admin_key' as const, userId: null }
-  return accountOffer(grid.store.account(grid.acme.id, actor), 'request')
+  return accountToolset(grid.store.account(grid.acme.id, actor), 'request')
 }
 
-/** The admin calls of a grid, as its activity log tells them. */
+/** The admin calls in the activity log of a grid. */
 async function callsIn(grid: TestGrid): Promise<unknown> {
   const rows = await grid.acme.store.read.activity.list()
   return comparable(rows.map(({ n, tool, arguments: args, outcome }) => ({ n, tool, args, outcome })))
 }
 
-/** The two grids differ in what chance made, and in nothing else. */
+/** An answer without the random values that differ between the grids. */
 function comparable(answer: unknown): unknown {
   const text = JSON.stringify(answer)
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')

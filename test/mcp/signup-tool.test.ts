@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { asCalled, callTool, type Era, eras, sendWire, signupPath, wireRequest } from '../support/mcp.ts'
+import { callTool, type Era, eras, sendWire, signupPath, toolResult, wireRequest } from '../support/mcp.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -44,7 +44,7 @@ test.each(eras)('%s: a signup answers as over REST, and its key works at once', 
   ])
 })
 
-test('the Authorization header is ignored, also a bad one', async () => {
+test('the Authorization header is ignored, even a bad one', async () => {
   const request = wireRequest('legacy', 'tools/list')
 
   for (const key of ['nonsense', grid.alice.key, grid.acme.adminKey]) {
@@ -88,5 +88,5 @@ test('agent tools are unknown here', async () => {
 
 async function signUp(input: Record<string, unknown>, era: Era = 'legacy') {
   const request = wireRequest(era, 'tools/call', { name: 'signup', arguments: input })
-  return asCalled((await sendWire(grid, undefined, request, signupPath)).body.result)
+  return toolResult((await sendWire(grid, undefined, request, signupPath)).body.result)
 }

@@ -1,21 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { readEvents } from '../support/events.ts'
-import { asCalled, callTool, eras, gridPath, mcp, wireRequest } from '../support/mcp.ts'
+import { followIdle } from '../support/idle.ts'
+import { callTool, eras, gridPath, mcp, toolResult, wireRequest } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let grid: LiveGrid
+let idle: ReturnType<typeof followIdle>
 let stop: AbortController
 beforeEach(async () => {
   stop = new AbortController()
   grid = await liveGrid({ stopping: stop.signal })
+  idle = followIdle(grid.store)
 })
 afterEach(() => grid.close())
 
-test.each(eras)('%s: read_messages with wait_seconds answers when mail comes', async (era) => {
+test.each(eras)('%s: read_messages with wait_seconds answers when a message comes', async (era) => {
   const reading = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 }, era)
-  await sleep(50)
+  await idle(1)
   await send('hello')
 
   expect((await reading).text).toMatchObject([{ message: 'hello' }])
@@ -27,7 +30,7 @@ test.each([[-1], [51], [1.5], ['5']])('a wait of %s is refused', async (wait_sec
   expect(refused.code).toBe('invalid_input')
 })
 
-test.each(eras)('%s: a wait above 20 s is answered as a stream that lives at once', async (era) => {
+test.each(eras)('%s: a wait above 20 s is answered as a stream, with a heartbeat at once', async (era) => {
   const response = await waiting({ wait_seconds: 50 }, era)
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   expect(response.headers.get('cache-control')).toBe('no-cache, no-transform')
@@ -40,7 +43,7 @@ test.each(eras)('%s: a wait above 20 s is answered as a stream that lives at onc
   expect(name).toBe('event: message')
   const answer = JSON.parse(data.slice('data: '.length))
   expect(answer).toMatchObject({ jsonrpc: '2.0', id: 1 })
-  expect(asCalled(answer.result).text).toMatchObject([{ message: 'hello' }])
+  expect(toolResult(answer.result).text).toMatchObject([{ message: 'hello' }])
   expect(await events.frame()).toBeUndefined()
 })
 
@@ -52,13 +55,13 @@ test('a wait up to 20 s is one JSON answer', async () => {
   await response.body?.cancel()
 })
 
-test.each([20, 50])('when the caller of a wait of %i s leaves, nothing is handed out', async (wait_seconds) => {
+test.each([20, 50])('when the caller of a wait of %i s leaves, nothing is leased', async (wait_seconds) => {
   const client = new AbortController()
   const response = waiting({ wait_seconds }, 'legacy', client.signal)
-  await until(() => grid.store.waiting.reads.count === 1)
+  await waitFor('the wait', () => grid.store.waiting.reads.count === 1)
   client.abort()
   await response.catch(() => {})
-  await until(() => grid.store.waiting.reads.count === 0)
+  await waitFor('the end of the wait', () => grid.store.waiting.reads.count === 0)
   await send('hello')
 
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'hello' }])
@@ -67,14 +70,14 @@ test.each([20, 50])('when the caller of a wait of %i s leaves, nothing is handed
 test('waits are answered when the process stops', async () => {
   const short = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 })
   const long = readEvents(await waiting({ wait_seconds: 50 }))
-  await until(() => grid.store.waiting.reads.count === 2)
+  await waitFor('both waits', () => grid.store.waiting.reads.count === 2)
   stop.abort()
 
   expect((await short).text).toEqual([])
   expect(await long.event()).toContain('event: message')
 })
 
-test('the inbox resource counts and hands out nothing', async () => {
+test('the inbox resource counts and leases nothing', async () => {
   await send('hello')
   const read = async () => {
     const { body } = await mcp(grid, grid.bob.key, 'resources/read', { uri: 'grid://inbox' })
@@ -92,7 +95,7 @@ test('an agent may subscribe to its inbox and to nothing else, an admin to nothi
   expect((await subscribe(grid.acme.adminKey, 'grid://inbox')).error).toMatchObject({ code: -32601 })
 })
 
-test('an event stream tells of mail, and of no other mailbox', async () => {
+test('an event stream signals new messages of its own inbox only', async () => {
   const [bob, alice] = [await stream(grid.bob.key), await stream(grid.alice.key)].map(readEvents)
   expect(await bob.frame()).toBe('retry: 15000')
   expect(await bob.frame()).toMatch(/^:/)
@@ -101,23 +104,24 @@ test('an event stream tells of mail, and of no other mailbox', async () => {
   expect(await bob.event()).toBe(
     'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"grid://inbox"}}',
   )
-  expect(await Promise.race([alice.event(), sleep(100)])).toBeUndefined()
-  await Promise.all([alice.close(), bob.close()])
+  await idle(2)
+  stop.abort()
+  for (let said; (said = await alice.frame()) !== undefined;) expect(said).not.toContain('data:')
 })
 
-test('a fourth event stream is 405, and a closed one makes room', async () => {
+test('a fourth event stream is 405 until one of the others is closed', async () => {
   const streams = []
   for (let i = 0; i < 3; i++) streams.push(readEvents(await stream(grid.bob.key)))
   expect((await stream(grid.bob.key)).status).toBe(405)
   await streams[0].close()
-  await until(() => grid.store.waiting.streams.count === 2)
+  await waitFor('the end of a stream', () => grid.store.waiting.streams.count === 2)
 
   const again = await stream(grid.bob.key)
   expect(again.status).toBe(200)
   for (const one of [...streams.slice(1), readEvents(again)]) await one.close()
 })
 
-test('an admin and a caller that takes no events get no event stream', async () => {
+test('an admin, and a caller that does not accept event streams, get 405', async () => {
   expect((await stream(grid.acme.adminKey)).status).toBe(405)
   expect((await stream(grid.bob.key, 'application/json')).status).toBe(405)
 })
@@ -128,7 +132,7 @@ test('an event stream ends when its key is revoked', async () => {
   await events.frame()
   await deleteAgent(grid.acme.store, 'carol')
   grid.clock.now += 20_000
-  grid.store.waiting.wakes.wakeAll()
+  grid.store.waiting.notifier.notifyAll()
 
   for (let frame = await events.frame(); frame !== undefined; frame = await events.frame()) {
     expect(frame).not.toContain('data')
@@ -151,9 +155,4 @@ function waiting(args: object, era: (typeof eras)[number] = 'legacy', signal?: A
 
 function stream(key: string, accept = 'text/event-stream'): Promise<Response> {
   return fetch(new URL(gridPath, grid.url), { headers: { Authorization: `Bearer ${key}`, Accept: accept } })
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 200 && !holds(); i++) await sleep(10)
-  expect(holds()).toBe(true)
 }

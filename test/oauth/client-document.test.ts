@@ -1,22 +1,23 @@
-/** Clients known by their own document (O11, S-O23; mcp.md 8.3 and test 9). */
+/** Clients with a metadata document. See docs/security.md, "Client documents"; docs/protocol.md, "Client id metadata documents". */
 import { afterEach, expect, test } from 'vitest'
-import { day, hour, minute } from '../../src/lib/time.ts'
-import { isDocumentUrl } from '../../src/oauth/client-document.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/safe-fetch.ts'
+import { day, hour, minute } from '../../src/lib/time.ts'
 import { createLog } from '../../src/log.ts'
+import { isDocumentUrl } from '../../src/oauth/client-document.ts'
 import { documentProbe } from '../../src/oauth/document-probe.ts'
 import { rows } from '../support/database.ts'
 import {
-  answer,
+  advanceClock,
   exchange,
   issuer,
   type OAuthGrid,
   oauthGrid,
-  openPage,
-  pass,
-  redirected,
+  openConsentPage,
+  redirectParameters,
   refresh,
+  submitConsent,
 } from '../support/oauth.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const url = 'https://client.example/oauth/metadata.json'
 const callback = 'http://localhost:51234/callback'
@@ -24,16 +25,16 @@ const callback = 'http://localhost:51234/callback'
 interface Document {
   status?: number
   headers?: Headers
-  /** The body, unless `json` is. */
+  /** The body; the default is `json` as text. */
   text?: string
   json?: unknown
 }
 
-/** A web of documents: what is at each address, and who asked. */
-function web(documents: Record<string, Document>) {
-  const asked: string[] = []
+/** A `safeFetch` that serves these documents by URL, and the list of fetched URLs. */
+function fakeWeb(documents: Record<string, Document>) {
+  const fetched: string[] = []
   const safeFetch: SafeFetch = (address) => {
-    asked.push(address)
+    fetched.push(address)
     const found = documents[address]
     if (!found) return Promise.reject(new Error('unreachable'))
     const { status = 200, headers = new Headers({ 'content-type': 'application/json' }), json } = found
@@ -44,7 +45,7 @@ function web(documents: Record<string, Document>) {
       json: () => json,
     })
   }
-  return { asked, safeFetch, documents }
+  return { fetched, safeFetch, documents }
 }
 
 const good = { client_id: url, client_name: 'Claude Code', redirect_uris: ['http://localhost/callback'] }
@@ -52,22 +53,22 @@ const good = { client_id: url, client_name: 'Claude Code', redirect_uris: ['http
 let grid: OAuthGrid
 afterEach(() => grid?.close())
 
-async function open(documents: Parameters<typeof web>[0], env: Record<string, string> = {}) {
-  const net = web(documents)
+async function open(documents: Parameters<typeof fakeWeb>[0], env: Record<string, string> = {}) {
+  const net = fakeWeb(documents)
   grid = await oauthGrid({ safeFetch: net.safeFetch, env: { OAUTH_CIMD: 'on', ...env } })
   return net
 }
 
-const page = (client_id = url) => openPage(grid, grid.ann, { client_id, redirect_uri: callback })
+const page = (client_id = url) => openConsentPage(grid, grid.ann, { client_id, redirect_uri: callback })
 
 async function tokensOf() {
   const { handle } = await page()
-  const allowed = await answer(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
-  return await exchange(grid, redirected(allowed).code, { client_id: url, redirect_uri: callback })
+  const allowed = await submitConsent(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
+  return await exchange(grid, redirectParameters(allowed).code, { client_id: url, redirect_uri: callback })
 }
 
-test('a client signs in with the address of its document, on any port of this computer', async () => {
-  const { asked } = await open({ [url]: { json: good } })
+test('a client signs in with the URL of its document, on any loopback port', async () => {
+  const { fetched } = await open({ [url]: { json: good } })
 
   const { html, response } = await page()
   const { status, body } = await tokensOf()
@@ -78,11 +79,11 @@ test('a client signs in with the address of its document, on any port of this co
   expect(html).not.toContain('registered itself')
   expect(status).toBe(200)
   expect((await refresh(grid, body.refresh_token, { client_id: url })).status).toBe(200)
-  expect(asked).toEqual([url])
+  expect(fetched).toEqual([url])
 })
 
 test.each<[string, Document]>([
-  ['S-O23: another client_id', { json: { ...good, client_id: `${url}?x` } }],
+  ['another client_id', { json: { ...good, client_id: `${url}?x` } }],
   ['no client_id', { json: { ...good, client_id: undefined } }],
   ['no name', { json: { ...good, client_name: undefined } }],
   ['no redirect URIs', { json: { ...good, redirect_uris: [] } }],
@@ -95,7 +96,7 @@ test.each<[string, Document]>([
   ['broken JSON', { text: '{' }],
   ['a list', { json: [good] }],
   ['other redirect URIs', { json: { ...good, redirect_uris: ['https://client.example/cb'] } }],
-])('a document with %s is a page at authorize', async (_, document) => {
+])('a document with %s leads to an error page at authorize', async (_, document) => {
   await open({ [url]: document })
 
   const { response } = await page()
@@ -114,16 +115,16 @@ test.each([
   expect((await tokensOf()).status).toBe(200)
 })
 
-test('a redirect URI of another kind in a document is refused when it is used, not before', async () => {
+test('an invalid redirect URI in a document is rejected when it is used, not before', async () => {
   await open({ [url]: { json: { ...good, redirect_uris: ['javascript:alert(1)', 'http://localhost/callback'] } } })
 
-  const evil = await openPage(grid, grid.ann, { client_id: url, redirect_uri: 'javascript:alert(1)' })
+  const evil = await openConsentPage(grid, grid.ann, { client_id: url, redirect_uri: 'javascript:alert(1)' })
 
   expect(evil.response.status).toBe(400)
   expect((await page()).response.status).toBe(200)
 })
 
-test('mcp 9: an unreachable document is a page at authorize and 401 at the token endpoint, and is asked for again', async () => {
+test('an unreachable document leads to an error page at authorize and 401 at the token endpoint, and is fetched again', async () => {
   const net = await open({})
 
   expect((await page()).response.status).toBe(400)
@@ -135,16 +136,16 @@ test('mcp 9: an unreachable document is a page at authorize and 401 at the token
   expect((await page()).response.status).toBe(200)
 })
 
-test('O11: strangers make the grid fetch nothing: authorize signs them in first, the token endpoint knows no such client', async () => {
-  const { asked } = await open({ [url]: { json: good } })
-  const nobody = { ...grid.ann, cookies: new Map<string, string>() }
+test('anonymous callers cannot make the grid fetch a document: authorize asks for sign-in, the token endpoint rejects the client', async () => {
+  const { fetched } = await open({ [url]: { json: good } })
+  const anonymous = { ...grid.ann, cookies: new Map<string, string>() }
 
-  const { response } = await openPage(grid, nobody, { client_id: url, redirect_uri: callback })
+  const { response } = await openConsentPage(grid, anonymous, { client_id: url, redirect_uri: callback })
   const token = await exchange(grid, 'x', { client_id: url })
 
   expect(response.headers.get('location')).toMatch(/^\/sign-in\?next=/)
   expect(token.status).toBe(401)
-  expect(asked).toEqual([])
+  expect(fetched).toEqual([])
 })
 
 test.each([
@@ -152,42 +153,42 @@ test.each([
   ['public, max-age=999999', day],
   ['no-store', 0],
   [undefined, 5 * minute],
-])('a copy with Cache-Control %s is used for %d ms, then validated again', async (cacheControl, freshMs) => {
+])('a copy with Cache-Control %s is used for %d ms, then fetched again', async (cacheControl, freshMs) => {
   const headers = new Headers({ 'content-type': 'application/json' })
   if (cacheControl) headers.set('cache-control', cacheControl)
   const net = await open({ [url]: { headers, json: good } })
   await page()
 
   if (freshMs > 0) {
-    await pass(grid, freshMs - 1)
+    await advanceClock(grid, freshMs - 1)
     await page()
-    expect(net.asked).toHaveLength(1)
-    await pass(grid, 1)
+    expect(net.fetched).toHaveLength(1)
+    await advanceClock(grid, 1)
   }
   net.documents[url] = { json: { ...good, redirect_uris: ['https://client.example/moved'] } }
   expect((await page()).response.status).toBe(400)
-  expect(net.asked).toHaveLength(2)
+  expect(net.fetched).toHaveLength(2)
 })
 
-test("a login goes on while its client's web server is down", async () => {
+test("a login survives an outage of the client's web server", async () => {
   const net = await open({ [url]: { json: good } })
   const { body } = await tokensOf()
   delete net.documents[url]
-  await pass(grid, 2 * day)
+  await advanceClock(grid, 2 * day)
 
   expect((await page()).response.status).toBe(400)
   expect((await refresh(grid, body.refresh_token, { client_id: url })).status).toBe(200)
 })
 
-test('one document is fetched once for all who ask at the same moment, and 8 at a time', async () => {
+test('concurrent requests share one fetch of a document, and at most 8 documents are fetched at a time', async () => {
   const net = await open({ [url]: { json: good } })
   const others = Array.from({ length: 30 }, (_, n) => `https://client.example/${n}`)
 
   await Promise.all(Array.from({ length: 10 }, () => page()))
   await Promise.all(others.map((other) => page(other)))
 
-  expect(net.asked.filter((asked) => asked === url)).toHaveLength(1)
-  expect(net.asked.length).toBeLessThanOrEqual(31)
+  expect(net.fetched.filter((fetched) => fetched === url)).toHaveLength(1)
+  expect(net.fetched.length).toBeLessThanOrEqual(31)
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE kind = 'document'")).toHaveLength(1)
 })
 
@@ -195,10 +196,10 @@ test.each([
   ['OAUTH_CIMD=off', { OAUTH_CIMD: 'off' }],
   ['OAUTH_CIMD_HOSTS without the host', { OAUTH_CIMD_HOSTS: 'claude.ai,vscode.dev' }],
 ])('%s fetches nothing', async (_, env) => {
-  const { asked } = await open({ [url]: { json: good } }, env)
+  const { fetched } = await open({ [url]: { json: good } }, env)
 
   expect((await page()).response.status).toBe(400)
-  expect(asked).toEqual([])
+  expect(fetched).toEqual([])
 })
 
 test.each([
@@ -216,7 +217,7 @@ test.each([
   ` ${url}`,
   `${url} `,
   'file:///etc/passwd',
-])('%j is no address of a document', (id) => {
+])('%j is not a document URL', (id) => {
   expect(isDocumentUrl(id)).toBe(false)
 })
 
@@ -228,44 +229,48 @@ async function metadata() {
   return await (await grid.request(`${issuer}/.well-known/oauth-authorization-server`)).json()
 }
 
-test('mcp 9: offline, auto does not advertise, and registration works', async () => {
-  const { asked } = await open({}, { OAUTH_CIMD: 'auto' })
+test('offline, auto does not advertise, and registration works', async () => {
+  const { fetched } = await open({}, { OAUTH_CIMD: 'auto' })
 
-  await expect.poll(() => asked, { timeout: 10_000 }).toEqual([probed])
+  await waitFor('the check', () => fetched.length > 0)
+  expect(fetched).toEqual([probed])
   expect(await metadata()).not.toHaveProperty(advertised)
   expect(grid.clientId).toBeDefined()
 })
 
-test('online, auto advertises once its look has succeeded', async () => {
+test('online, auto advertises once its check has succeeded', async () => {
   await open({ [probed]: probedDocument }, { OAUTH_CIMD: 'auto' })
 
-  await expect.poll(metadata, { timeout: 10_000 }).toHaveProperty(advertised, true)
+  await waitFor('the advertisement', async () => (await metadata())[advertised] === true)
 })
 
-test.each([['on', true], ['off', undefined]])('%s makes no call and advertises %s', async (setting, value) => {
-  const { asked } = await open({ [probed]: probedDocument }, { OAUTH_CIMD: setting })
+test.each([['on', true], ['off', undefined]])('%s sends no request and advertises %s', async (setting, value) => {
+  const { fetched } = await open({ [probed]: probedDocument }, { OAUTH_CIMD: setting })
 
   expect((await metadata())[advertised]).toBe(value)
-  await new Promise((resolve) => setTimeout(resolve, 1_100))
-  expect(asked).toEqual([])
+  // A probe that does send a request, and that starts later.
+  const later = fakeWeb({})
+  documentProbe({ ...grid.deps, config: { ...grid.deps.config, oauthCimd: 'auto' }, safeFetch: later.safeFetch })
+  await waitFor('the check of another grid', () => later.fetched.length > 0)
+  expect(fetched).toEqual([])
 })
 
-test('the look follows the network: advertised while the last one succeeded', async () => {
+test('documents are advertised while the last check has succeeded', async () => {
   const net = await open({}, { OAUTH_CIMD: 'auto' })
   const probe = documentProbe({ ...grid.deps, safeFetch: net.safeFetch })
-  const seen = [probe.areRead()]
+  const seen = [probe.canFetch()]
   for (const document of [probedDocument, undefined, probedDocument]) {
     if (document) net.documents[probed] = document
     else delete net.documents[probed]
-    await probe.look()
-    seen.push(probe.areRead())
+    await probe.check()
+    seen.push(probe.canFetch())
   }
 
   expect(seen).toEqual([false, true, false, true])
   expect(hour).toBe(3_600_000)
 })
 
-test('a grid without internet says so once, and with no look a warning', async () => {
+test('a grid without internet access logs it once, and no check logs a warning', async () => {
   const lines: string[] = []
   const log = createLog('info', (line) => lines.push(line))
   grid = await oauthGrid({ env: { OAUTH_CIMD: 'off' } })
@@ -277,10 +282,10 @@ test('a grid without internet says so once, and with no look a warning', async (
     resolve: () => Promise.reject(new Error('ENOTFOUND')),
   })
   const probe = documentProbe({ ...deps, log, safeFetch })
-  for (let times = 0; times < 3; times++) await probe.look()
+  for (let times = 0; times < 3; times++) await probe.check()
 
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 'info', message: 'Documents of OAuth clients', areRead: false },
+    { level: 'info', message: 'Checked whether OAuth client documents can be fetched', areRead: false },
   ])
   await expect(safeFetch('https://client.example/x', { timeoutMs: 1_000 })).rejects.toThrow()
   expect(JSON.parse(lines[1])).toMatchObject({ level: 'warn', message: 'An outbound request failed' })

@@ -1,4 +1,4 @@
-/** Independent clients sign in: oauth4webapi, and both SDKs with their own OAuth. Only the browser is played. */
+/** Independent clients sign in: oauth4webapi, and both MCP SDKs with their own OAuth. Only the browser is simulated. */
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextproto
 import * as oauth from 'oauth4webapi'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
-import { answer, browse, callback, gridUrl, issuer, type OAuthGrid, oauthGrid } from '../support/oauth.ts'
+import { browse, callback, gridUrl, issuer, type OAuthGrid, oauthGrid, submitConsent } from '../support/oauth.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {
@@ -14,24 +14,24 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-/** The network of a client: nothing but the grid. */
-async function net(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+/** A `fetch` for clients that reaches only the grid. */
+async function gridFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   if (!(input instanceof Request)) return await grid.request(String(input), init)
   const { method, headers } = input
   const body = method === 'GET' ? undefined : await input.text()
   return await grid.request(input.url, { method, headers, body })
 }
 
-/** What the person does with the address that a client opens: choose and allow. */
+/** Plays the user at the authorization URL that a client opens: chooses an entry and allows. */
 async function allow(url: URL, pick: string): Promise<URL> {
   const page = await (await browse(grid, grid.ann, url.href)).text()
   const handle = page.match(/name="handle" value="([^"]+)"/)![1]
-  const response = await answer(grid, grid.ann, { handle, pick, decision: 'allow' })
+  const response = await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' })
   return new URL(response.headers.get('location')!)
 }
 
-test('O4: oauth4webapi discovers, registers, signs in, refreshes and revokes', async () => {
-  const options = { [oauth.customFetch]: (url: string, init: unknown) => net(url, init as RequestInit) }
+test('oauth4webapi discovers, registers, signs in, refreshes and revokes', async () => {
+  const options = { [oauth.customFetch]: (url: string, init: unknown) => gridFetch(url, init as RequestInit) }
   const resource = await oauth.processResourceDiscoveryResponse(
     new URL(gridUrl),
     await oauth.resourceDiscoveryRequest(new URL(gridUrl), options),
@@ -94,9 +94,9 @@ test('O4: oauth4webapi discovers, registers, signs in, refreshes and revokes', a
   expect(() => oauth.validateAuthResponse(as, client, denied, state)).toThrow()
 })
 
-/** What an SDK keeps of a login. */
+/** An `authProvider` for both SDKs that keeps everything in memory. */
 function provider(clientMetadataUrl?: string) {
-  // deno-lint-ignore no-explicit-any -- whatever the SDK stores
+  // deno-lint-ignore no-explicit-any -- the SDK stores values of many types
   const kept: Record<string, any> = {}
   return {
     kept,
@@ -120,7 +120,7 @@ test.each(['admin', 'agent'] as const)('SDK 1 signs in as %s and refreshes by it
   const pick = kind === 'admin' ? `admin:${grid.acme.id}` : `agent:${grid.alice.id}`
   const authProvider = provider()
   const connect = () => {
-    const transport = new TransportV1(new URL(gridUrl), { authProvider, fetch: net })
+    const transport = new TransportV1(new URL(gridUrl), { authProvider, fetch: gridFetch })
     const client = new ClientV1({ name: 'test', version: '1' })
     return { client, transport, connected: client.connect(transport) }
   }
@@ -144,7 +144,7 @@ test.each(['legacy', 'auto'] as const)('SDK 2 (%s) signs in, checks iss, and ref
   const authProvider = provider()
   const connect = () => {
     // deno-lint-ignore no-explicit-any -- the provider above serves both SDKs
-    const transport = new TransportV2(new URL(gridUrl), { authProvider: authProvider as any, fetch: net as any })
+    const transport = new TransportV2(new URL(gridUrl), { authProvider: authProvider as any, fetch: gridFetch as any })
     const client = new ClientV2({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
     return { client, transport, connected: client.connect(transport) }
   }
@@ -164,7 +164,7 @@ test.each(['legacy', 'auto'] as const)('SDK 2 (%s) signs in, checks iss, and ref
   await second.client.close()
 })
 
-test('SDK 2 comes with the address of its document where that is advertised', async () => {
+test('SDK 2 uses the URL of its document where documents are advertised', async () => {
   const url = 'https://client.example/oauth/metadata.json'
   const json = { client_id: url, client_name: 'SDK', redirect_uris: ['http://127.0.0.1/callback'] }
   await grid.close()
@@ -180,7 +180,7 @@ test('SDK 2 comes with the address of its document where that is advertised', as
   })
   const authProvider = provider(url)
   // deno-lint-ignore no-explicit-any -- as above
-  const transport = new TransportV2(new URL(gridUrl), { authProvider: authProvider as any, fetch: net as any })
+  const transport = new TransportV2(new URL(gridUrl), { authProvider: authProvider as any, fetch: gridFetch as any })
   const client = new ClientV2({ name: 'test', version: '1' })
 
   await expect(client.connect(transport)).rejects.toThrow()

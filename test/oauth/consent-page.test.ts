@@ -1,25 +1,25 @@
-/** The account picker in a real browser: how it looks, what may be around it, and where it may lead. Security O7, T7. */
+/** The consent page in a real browser: accessibility, framing, forged forms and redirects. See docs/security.md, "Consent page". */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { renameAccount } from '../../src/grid/accounts/accounts.ts'
-import { challengeOf } from '../../src/oauth/pkce.ts'
+import { codeChallengeOf } from '../../src/oauth/pkce.ts'
 import { faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
+import { chooseEntry, openAccountPicker } from '../support/consent-browser.ts'
 import { rows } from '../support/database.ts'
 import { callbackServer } from '../support/oauth-client.ts'
 import { verifier } from '../support/oauth.ts'
 import { password, type Person, person } from '../support/people.ts'
-import { chooseEntry, openPicker } from '../support/picker.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
-const far = 'https://client.example/callback'
+const remoteCallback = 'https://client.example/callback'
 
 describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
   const visit = useBrowser()
   let grid: LiveGrid
   let ann: { email: string; password: string }
   let many: Person
-  let nobody: Person
+  let outsider: Person
   let server: Server | undefined
   beforeAll(async () => {
     grid = await liveGrid()
@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     many = await person(grid, { role: 'admin', account: grid.evil, email: 'mona@acme.example' })
     await grid.store.write([grid.store.global.users.addMembership(grid.acme.id, many.id, 'owner', grid.clock.now)])
     for (let n = 0; n < 50; n++) await grid.evil.agent(`worker-${n}`)
-    nobody = await person(grid, { email: 'nell@acme.example' })
+    outsider = await person(grid, { email: 'nell@acme.example' })
   })
   afterAll(async () => {
     server?.closeAllConnections()
@@ -42,15 +42,15 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
 
   const pages: Record<string, { of: () => { email: string }; client: string; redirect: string }> = {
     few: { of: () => ann, client: 'Claude Code', redirect: 'http://localhost:4100/callback' },
-    many: { of: () => many, client: 'Acme Workbench', redirect: far },
-    none: { of: () => nobody, client: 'Codex', redirect: 'http://127.0.0.1:4100/callback' },
+    many: { of: () => many, client: 'Acme Workbench', redirect: remoteCallback },
+    none: { of: () => outsider, client: 'Codex', redirect: 'http://127.0.0.1:4100/callback' },
   }
 
   test.each(Object.entries(pages))(
-    'with %s entries is accessible, fits and breaks no rule',
+    'with %s entries is accessible and fits the screen',
     async (name, { of, client, redirect }) => {
       const visitor = await visit()
-      await openPicker(visitor.page, await authorizeUrl(redirect, client), { ...of(), password })
+      await openAccountPicker(visitor.page, await authorizeUrl(redirect, client), { ...of(), password })
 
       expect(await faultsOf(visitor, `consent-${name}`)).toEqual([])
       expect(await visitor.page.getByRole('heading', { level: 1 }).innerText()).toContain(new URL(redirect).host)
@@ -58,9 +58,9 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     },
   )
 
-  test('T7: shows a name that imitates the page as it is, and the badge is not text', async () => {
+  test('shows a name that imitates the page as it is, and the badge is not text', async () => {
     const { page, close } = await visit()
-    await openPicker(page, await authorizeUrl(far), { ...many, password })
+    await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
 
     const entry = page.locator('label.choice', { hasText: '@admin (Acme) [Admin)' })
     expect(await entry.locator('.badge').innerText()).toBe('Admin')
@@ -68,10 +68,10 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test('O7: cannot be framed, not even by a page of the same site', async () => {
+  test('cannot be framed, not even by a page of the same site', async () => {
     const { page, close } = await visit()
-    await openPicker(page, await authorizeUrl(far), { ...many, password })
-    const framing = `<!doctype html><iframe src="${await authorizeUrl(far)}"></iframe>`
+    await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
+    const framing = `<!doctype html><iframe src="${await authorizeUrl(remoteCallback)}"></iframe>`
 
     await page.goto(await otherOrigin(framing), { waitUntil: 'networkidle' })
 
@@ -81,9 +81,9 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test('O7: an answer forged by another origin is refused, with everything that the page holds', async () => {
+  test('a form forged by another origin is rejected, even with all secrets of the page', async () => {
     const { page, close } = await visit()
-    await openPicker(page, await authorizeUrl(far), { ...many, password })
+    await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
     const hidden = (name: string) => page.locator(`form:has([value=allow]) [name=${name}]`).inputValue()
     const stolen = { csrf: await hidden('csrf'), handle: await hidden('handle') }
     const fields = Object.entries({ ...stolen, pick: `admin:${grid.acme.id}`, decision: 'allow' })
@@ -102,10 +102,10 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test('O7: Allow cannot be pressed in the first half second', async () => {
+  test('Allow cannot be pressed in the first half second', async () => {
     const { page, close } = await visit()
-    const url = await authorizeUrl(far)
-    await openPicker(page, url, { ...many, password })
+    const url = await authorizeUrl(remoteCallback)
+    await openAccountPicker(page, url, { ...many, password })
     await page.clock.install({ time: Date.now() })
     await page.clock.pauseAt(Date.now() + 60_000)
     await page.goto(url)
@@ -119,7 +119,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test.each(['127.0.0.1', 'localhost', '[::1]'])('leads on to a callback at %s', async (host) => {
+  test.each(['127.0.0.1', 'localhost', '[::1]'])('redirects to a callback on %s', async (host) => {
     const callback = await callbackServer(host)
     const visitor = await visit()
 
@@ -127,6 +127,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
 
     expect(status).toBe(303)
     expect((await callback.next()).get('code')).toBe(new URL(location).searchParams.get('code'))
+    await visitor.page.waitForURL((url) => url.href.startsWith(callback.url))
     expect(visitor.faults).toEqual([])
     await visitor.close()
     await callback.close()
@@ -136,7 +137,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     'cursor://anysphere.cursor-mcp/oauth/callback',
     'claude://claude.ai/mcp-auth-callback/sdk',
     'com.example.app:/callback',
-  ])('leads on to an application by its scheme: %s', async (redirect) => {
+  ])('redirects to an application by its scheme: %s', async (redirect) => {
     const visitor = await visit()
 
     const { status, location } = await allowed(visitor, redirect)
@@ -149,7 +150,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
 
   /** Choose an agent and press Allow. */
   async function allowed({ page }: Visitor, redirect: string) {
-    await openPicker(page, await authorizeUrl(redirect), ann)
+    await openAccountPicker(page, await authorizeUrl(redirect), ann)
     await chooseEntry(page, '@alice')
     const [answer] = await Promise.all([
       page.waitForResponse((response) => response.request().method() === 'POST'),
@@ -167,7 +168,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
       response_type: 'code',
       client_id: (await registered.json()).client_id,
       redirect_uri: redirect,
-      code_challenge: (await challengeOf(verifier))!,
+      code_challenge: (await codeChallengeOf(verifier))!,
       code_challenge_method: 'S256',
       state: 'x7',
     }
@@ -178,7 +179,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     return (await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).length
   }
 
-  /** A page at another port: another origin of the same site, to which the cookies go all the same. */
+  /** A page on another port: another origin of the same site, so browsers send the cookies to the grid. */
   async function otherOrigin(html: string): Promise<string> {
     server?.close()
     const other = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end(html))

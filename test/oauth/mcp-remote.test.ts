@@ -1,14 +1,14 @@
-/** mcp-remote through the whole login: it opens the browser through `xdg-open` and listens at its own callback. */
+/** A complete login with mcp-remote, which opens the browser through `xdg-open` and listens on its own callback. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
-import { asCalled, gridPath } from '../support/mcp.ts'
-import { opener } from '../support/opener.ts'
+import { approveInBrowser } from '../support/consent-browser.ts'
+import { fakeXdgOpen } from '../support/fake-xdg-open.ts'
+import { gridPath, toolResult } from '../support/mcp.ts'
 import { password } from '../support/people.ts'
-import { allowAt } from '../support/picker.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { rpcOver } from '../support/stdio-rpc.ts'
 
@@ -33,20 +33,20 @@ describe.skipIf(!hasBrowser)('a login', { timeout: 300_000 }, () => {
     await grid?.close()
   })
 
-  test.each(Object.entries(calls))('as %s, up to a called tool; the second start asks nobody', async (entry, call) => {
+  test.each(Object.entries(calls))('as %s, up to a tool call; the second start needs no login', async (entry, call) => {
     const home = join(grid.folder, `home of ${entry}`)
     mkdirSync(home)
     const visits: Promise<string>[] = []
-    const browser = await opener(
+    const browser = await fakeXdgOpen(
       join(home, 'bin'),
-      (url) => visits.push(allowAt(ann.context, url, { email: 'ann@acme.example', password, entry })),
+      (url) => visits.push(approveInBrowser(ann.context, url, { email: 'ann@acme.example', password, entry })),
     )
 
     for (const start of ['first', 'second']) {
       const { request, end } = await started(home)
       const { tools } = await request('tools/list', {}) as { tools: { name: string }[] }
       expect(tools.map(({ name }) => name), start).toContain(call.name)
-      expect(asCalled(await request('tools/call', call)).code).toBeUndefined()
+      expect(toolResult(await request('tools/call', call)).code).toBeUndefined()
       await end()
     }
 
@@ -56,12 +56,12 @@ describe.skipIf(!hasBrowser)('a login', { timeout: 300_000 }, () => {
   })
 
   async function started(home: string) {
-    const words = [new URL(gridPath, grid.url).href, `${await freePort()}`, '--transport', 'http-only', '--allow-http']
-      // A busy machine takes longer to sign in than its half minute.
+    const args = [new URL(gridPath, grid.url).href, `${await freePort()}`, '--transport', 'http-only', '--allow-http']
+      // On a busy machine the login takes longer than its default of 30 seconds.
       .concat('--auth-timeout', '300')
-    const opens = join(home, 'bin', 'xdg-open')
-    const env = { PATH: `${join(home, 'bin')}:${process.env.PATH}`, HOME: home, BROWSER: opens }
-    const child = spawn('node_modules/.bin/mcp-remote', words, { env, stdio: ['pipe', 'pipe', 'ignore'] })
+    const opener = join(home, 'bin', 'xdg-open')
+    const env = { PATH: `${join(home, 'bin')}:${process.env.PATH}`, HOME: home, BROWSER: opener }
+    const child = spawn('node_modules/.bin/mcp-remote', args, { env, stdio: ['pipe', 'pipe', 'ignore'] })
     children.push(child)
     const request = rpcOver(child)
     const clientInfo = { name: 'test', version: '1' }

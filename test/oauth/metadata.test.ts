@@ -1,4 +1,4 @@
-/** Metadata (RFC 8414, RFC 9728; O4, O16, O19). */
+/** Server and resource metadata (RFC 8414, RFC 9728). See docs/security.md, "OAuth". */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { testGrid } from '../support/grid.ts'
 import { gridUrl, issuer, type OAuthGrid, oauthGrid } from '../support/oauth.ts'
@@ -13,9 +13,9 @@ const hosts = ['https://api.grid.example', issuer]
 const paths = ['', '/mcp/v1/grid', '/api/v1/grid']
 
 test.each(hosts.flatMap((host) => paths.map((path) => [`${host}/.well-known/oauth-authorization-server${path}`])))(
-  '%s is the one document',
+  '%s serves the same document',
   async (url) => {
-    const response = await grid.request(url)
+    const response = await grid.request(url, { headers: { Origin: 'https://app.example' } })
 
     expect(response.headers.get('content-type')).toBe('application/json')
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
@@ -56,11 +56,11 @@ test.each([
   '/.well-known/openid-configuration',
   '/.well-known/oauth-authorization-server/mcp/v1/signup',
   '/.well-known/oauth-authorization-server/x',
-])('there is nothing at %s', async (path) => {
+])('%s is not found', async (path) => {
   expect((await grid.request(`${issuer}${path}`)).status).toBe(404)
 })
 
-test('headers of a request never get into the documents', async () => {
+test('request headers do not influence the documents', async () => {
   const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' }
   for (const path of ['/.well-known/oauth-authorization-server', '/.well-known/oauth-protected-resource']) {
     const text = await (await grid.request(`${issuer}${path}`, { headers: forged })).text()
@@ -81,7 +81,7 @@ test('on a loopback address each spelling is a resource', async () => {
 })
 
 test.each(['/oauth/token', '/oauth/register', '/oauth/revoke', '/api/oauth/api-key'])(
-  '%s takes POST alone, from every origin, without cookies',
+  '%s accepts only POST, from every origin, without cookies',
   async (path) => {
     const preflight = await grid.request(`${issuer}${path}`, {
       method: 'OPTIONS',
@@ -97,7 +97,7 @@ test.each(['/oauth/token', '/oauth/register', '/oauth/revoke', '/api/oauth/api-k
   },
 )
 
-test('the page of consent is open to no other origin', async () => {
+test('the consent page is not available to other origins', async () => {
   const response = await grid.request(`${issuer}/oauth/authorize`, { headers: { Origin: 'https://app.example' } })
 
   expect(response.headers.get('access-control-allow-origin')).toBeNull()

@@ -1,8 +1,8 @@
-/** Redirect URIs (O1): which kinds register, and that nothing but the registered one is followed. */
+/** Redirect URIs: the allowed kinds, and that only a registered one is used. See docs/security.md, "Redirect URIs". */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { policySource } from '../../src/html/answer.tsx'
+import { policySource } from '../../src/html/html-response.tsx'
 import { isAllowedRedirect, isSameRedirect, redirectHost } from '../../src/oauth/redirect-uri.ts'
-import { issuer, type OAuthGrid, oauthGrid, openPage } from '../support/oauth.ts'
+import { issuer, type OAuthGrid, oauthGrid, openConsentPage } from '../support/oauth.ts'
 
 const allow = ['cursor://anysphere.cursor-mcp/oauth/callback', 'claude://claude.ai/mcp-auth-callback/sdk']
 
@@ -97,7 +97,7 @@ test.each([
   ['http://localhost:1/callback', 'http://localhost:/callback', false],
   ['https://client.example:1/callback', 'https://client.example:2/callback', false],
   ['com.example.app://host:1/callback', 'com.example.app://host:2/callback', false],
-])('%s and %s: the same is %s', (registered, requested, same) => {
+])('%s and %s are equal: %s', (registered, requested, same) => {
   expect(isSameRedirect(registered, requested)).toBe(same)
 })
 
@@ -106,7 +106,7 @@ test.each([
   ['http://127.0.0.1:1234/cb?x=1', '127.0.0.1:1234', 'http://127.0.0.1:1234'],
   ['http://[::1]:1234/cb', '[::1]:1234', 'http:'],
   ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor:', 'cursor:'],
-])('%s is shown as %s, and its form may end at %s', (uri, host, source) => {
+])('%s is shown as %s, and form-action allows %s', (uri, host, source) => {
   expect([redirectHost(uri), policySource(uri)]).toEqual([host, source])
 })
 
@@ -121,15 +121,15 @@ beforeAll(async () => {
 })
 afterAll(() => grid.close())
 
-test('O1: 60 mutations of a registered redirect URI are refused, and none is followed', async () => {
+test('60 mutations of a registered redirect URI are rejected without a redirect', async () => {
   const mutants = mutations(registered)
   expect(mutants.length).toBeGreaterThanOrEqual(60)
 
   for (const redirect_uri of mutants) {
-    const { response } = await openPage(grid, grid.ann, { client_id: clientId, redirect_uri })
+    const { response } = await openConsentPage(grid, grid.ann, { client_id: clientId, redirect_uri })
     expect([redirect_uri, response.status, response.headers.get('location')]).toEqual([redirect_uri, 400, null])
   }
-  const { response } = await openPage(grid, grid.ann, { client_id: clientId, redirect_uri: registered })
+  const { response } = await openConsentPage(grid, grid.ann, { client_id: clientId, redirect_uri: registered })
   expect(response.status).toBe(200)
 })
 

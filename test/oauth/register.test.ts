@@ -1,17 +1,17 @@
-/** Dynamic registration (O10, S-O24): forgiving, limited, bounded. RFC 7591. */
+/** Dynamic client registration (RFC 7591): lenient, with limits per address and in total. See docs/security.md, "Client registration". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { day, hour } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {
-  answer,
+  advanceClock,
   callback,
   exchange,
   issuer,
   type OAuthGrid,
   oauthGrid,
-  openPage,
-  pass,
-  redirected,
+  openConsentPage,
+  redirectParameters,
+  submitConsent,
 } from '../support/oauth.ts'
 
 let grid: OAuthGrid
@@ -21,11 +21,11 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 async function register(metadata: unknown, address?: string) {
-  const response = await grid.post(`${issuer}/oauth/register`, metadata, {}, address)
+  const response = await grid.post(`${issuer}/oauth/register`, metadata, { Origin: 'https://app.example' }, address)
   return { status: response.status, headers: response.headers, body: await response.json() }
 }
 
-test('a client gets an id, and is told what was stored', async () => {
+test('a client gets an id and the stored metadata', async () => {
   const { status, headers, body } = await register({
     client_name: 'Cursor',
     redirect_uris: ['cursor://anysphere.cursor-mcp/oauth/callback', 'http://localhost:8787/callback', 'ftp://x/y'],
@@ -62,9 +62,9 @@ test("Cursor's three addresses register, and each works", async () => {
   expect(body.redirect_uris).toEqual(uris)
 
   for (const redirect_uri of uris) {
-    const { handle } = await openPage(grid, grid.ann, { client_id: body.client_id, redirect_uri })
-    const allowed = await answer(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
-    const { code } = redirected(allowed)
+    const { handle } = await openConsentPage(grid, grid.ann, { client_id: body.client_id, redirect_uri })
+    const allowed = await submitConsent(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
+    const { code } = redirectParameters(allowed)
     expect((await exchange(grid, code, { client_id: body.client_id, redirect_uri })).status).toBe(200)
   }
 })
@@ -73,14 +73,14 @@ test.each<[string, unknown]>([
   ['no redirect URI', {}],
   ['an empty list', { redirect_uris: [] }],
   ['only bad ones', { redirect_uris: ['ftp://x/y', 'javascript:alert(1)', 'http://evil.example/cb'] }],
-  ['no list', { redirect_uris: callback }],
-  ['things that are no text', { redirect_uris: [1, null, {}] }],
-])('S-O24: %s is refused', async (_, metadata) => {
+  ['a string', { redirect_uris: callback }],
+  ['items that are not strings', { redirect_uris: [1, null, {}] }],
+])('%s is refused', async (_, metadata) => {
   expect(await register(metadata)).toMatchObject({ status: 400, body: { error: 'invalid_redirect_uri' } })
 })
 
-test.each<[string, unknown]>([['no JSON', '{'], ['a list', '[]'], ['text', '"x"'], ['null', 'null']])(
-  '%s is no metadata',
+test.each<[string, unknown]>([['broken JSON', '{'], ['a list', '[]'], ['text', '"x"'], ['null', 'null']])(
+  '%s is rejected as metadata',
   async (_, body) => {
     expect(await register(body)).toMatchObject({ status: 400, body: { error: 'invalid_client_metadata' } })
   },
@@ -96,7 +96,7 @@ test.each([['private_key_jwt', 'none'], ['client_secret_jwt', 'none'], [undefine
   },
 )
 
-test('at most 5 addresses are kept, each once', async () => {
+test('at most 5 redirect URIs are stored, without duplicates', async () => {
   const uris = Array.from({ length: 9 }, (_, n) => `https://client.example/${n}`)
 
   const { body } = await register({ redirect_uris: [uris[0], ...uris] })
@@ -108,7 +108,7 @@ test('a body of more than 16 KiB is refused', async () => {
   expect((await register({ redirect_uris: [callback], x: 'x'.repeat(17_000) })).status).toBe(413)
 })
 
-test('O10: of 200 registrations of one /64 60 are stored, and another address has its own 60', async () => {
+test('60 of 200 registrations from one /64 are stored, and another network has its own limit', async () => {
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, n) => register({ redirect_uris: [callback] }, `2001:db8:0:1::${n.toString(16)}`)),
   )
@@ -121,7 +121,7 @@ test('O10: of 200 registrations of one /64 60 are stored, and another address ha
   expect((await register({ redirect_uris: [callback] }, '2001:db8:0:1::1')).status).toBe(201)
 })
 
-test('the grid keeps 10,000 clients: the oldest unused ones go, and used ones stay', async () => {
+test('the grid keeps 10,000 clients: the oldest unused ones are removed, used ones stay', async () => {
   await rows(
     grid,
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
@@ -129,7 +129,7 @@ test('the grid keeps 10,000 clients: the oldest unused ones go, and used ones st
     SELECT 'old ' || i, 'registered', 'x', '[]', 'none', i, iif(i < 100, i, NULL), ? FROM n`,
     [grid.clock.now + day],
   )
-  // The one of the cast is the 10,000th.
+  // The client that `oauthGrid` registered is the 10,000th.
   const { body } = await register({ redirect_uris: [callback] })
 
   const [{ n }] = await rows(grid, 'SELECT count(*) AS n FROM oauth_clients')
@@ -142,7 +142,7 @@ test('the grid keeps 10,000 clients: the oldest unused ones go, and used ones st
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE id = 'old 100'")).toEqual([])
 })
 
-test('when all 10,000 clients are in use nobody else registers', async () => {
+test('when all 10,000 clients are in use, registration fails', async () => {
   await rows(
     grid,
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
@@ -161,20 +161,20 @@ test('when all 10,000 clients are in use nobody else registers', async () => {
 test('an unused client expires after 30 days, a used one 90 days after its last use', async () => {
   const client = async () => (await register({ redirect_uris: [callback] })).body.client_id
   const [unused, used] = [await client(), await client()]
-  const { handle } = await openPage(grid, grid.ann, { client_id: used })
-  const allowed = await answer(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
-  await exchange(grid, redirected(allowed).code, { client_id: used })
-  const status = async (client_id: string) => (await openPage(grid, grid.ann, { client_id })).response.status
+  const { handle } = await openConsentPage(grid, grid.ann, { client_id: used })
+  const allowed = await submitConsent(grid, grid.ann, { handle, pick: `admin:${grid.acme.id}`, decision: 'allow' })
+  await exchange(grid, redirectParameters(allowed).code, { client_id: used })
+  const status = async (client_id: string) => (await openConsentPage(grid, grid.ann, { client_id })).response.status
 
-  await pass(grid, 30 * day - 1)
+  await advanceClock(grid, 30 * day - 1)
   expect([await status(unused), await status(used)]).toEqual([200, 200])
-  await pass(grid, 1)
+  await advanceClock(grid, 1)
   expect([await status(unused), await status(used)]).toEqual([400, 200])
-  await pass(grid, 60 * day)
+  await advanceClock(grid, 60 * day)
   expect(await status(used)).toBe(400)
 })
 
-test('OAUTH_DCR=off takes no registrations and does not say it does', async () => {
+test('OAUTH_DCR=off rejects registrations and does not advertise them', async () => {
   const closed = await oauthGrid({ env: { OAUTH_DCR: 'off' } })
 
   const response = await closed.post(`${issuer}/oauth/register`, { redirect_uris: [callback] })

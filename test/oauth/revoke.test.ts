@@ -1,25 +1,25 @@
-/** Revocation (RFC 7009; S-O21, S-O22), grants as people see them, the agent's static key, and the sweep. */
+/** Revocation (RFC 7009), lists of grants, the static key of an agent, and the removal of expired rows. See docs/security.md, "Revocation". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { day, minute } from '../../src/lib/time.ts'
-import { bearer } from '../../src/auth/bearer.ts'
 import { postA2a, send03 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
 import { callTool } from '../support/mcp.ts'
 import {
-  apiKey,
   callback,
   codeFor,
+  fetchApiKey,
   issuer,
+  mcpAccess,
   type OAuthGrid,
   oauthGrid,
-  openPage,
-  opens,
-  person,
+  obtainTokens,
+  openConsentPage,
   postForm,
   refresh,
-  signIn,
+  signedInPerson,
 } from '../support/oauth.ts'
 
 let grid: OAuthGrid
@@ -32,41 +32,44 @@ const agent = () => `agent:${grid.alice.id}`
 const revoke = (token: string | undefined, client_id: string | undefined = grid.clientId) =>
   postForm(grid, '/oauth/revoke', { token, client_id })
 
-test('an access token ends itself, a refresh token everything of its grant', async () => {
-  const tokens = await signIn(grid)
+test('revoking an access token ends only this token, revoking a refresh token ends its grant', async () => {
+  const tokens = await obtainTokens(grid)
   const next = (await refresh(grid, tokens.refresh_token)).body
 
   expect((await revoke(tokens.access_token)).status).toBe(200)
-  expect([await opens(grid, tokens.access_token), await opens(grid, next.access_token)]).toEqual(['401', 'admin tools'])
+  expect([await mcpAccess(grid, tokens.access_token), await mcpAccess(grid, next.access_token)]).toEqual([
+    '401',
+    'admin tools',
+  ])
   expect((await revoke(next.refresh_token)).status).toBe(200)
-  expect(await opens(grid, next.access_token)).toBe('401')
+  expect(await mcpAccess(grid, next.access_token)).toBe('401')
   expect((await refresh(grid, next.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('S-O21: a client cannot revoke what another got', async () => {
-  const tokens = await signIn(grid)
+test('a client cannot revoke the tokens of another', async () => {
+  const tokens = await obtainTokens(grid)
   const other = await (await grid.post(`${issuer}/oauth/register`, { redirect_uris: [callback] })).json()
 
   expect((await revoke(tokens.refresh_token, other.client_id)).status).toBe(200)
   expect((await revoke(tokens.access_token, other.client_id)).status).toBe(200)
 
-  expect(await opens(grid, tokens.access_token)).toBe('admin tools')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('admin tools')
 })
 
-test('S-O22: what is unknown, dead or no token is answered with 200', async () => {
-  const tokens = await signIn(grid)
+test('revoking an unknown, ended or malformed token is answered with 200', async () => {
+  const tokens = await obtainTokens(grid)
   await revoke(tokens.refresh_token)
 
   for (const token of ['x', tokens.refresh_token, tokens.access_token, grid.alice.key, `grid_oat_${'0'.repeat(49)}`]) {
     expect((await revoke(token)).status).toBe(200)
   }
-  expect(await opens(grid, grid.alice.key)).toBe('agent tools')
+  expect(await mcpAccess(grid, grid.alice.key)).toBe('agent tools')
   expect(await revoke('x', 'unknown')).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
   expect(await revoke(undefined)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
 })
 
-test('O5: an access token is for MCP, the wake stream and the key, and 401 at A2A', async () => {
-  const { access_token } = await signIn(grid, agent())
+test('an access token is valid for MCP, the wake stream and the static key, and 401 at A2A', async () => {
+  const { access_token } = await obtainTokens(grid, agent())
   const stopped = new AbortController()
 
   const a2a = await postA2a(grid, access_token, send03())
@@ -81,8 +84,8 @@ test('O5: an access token is for MCP, the wake stream and the key, and 401 at A2
   stopped.abort()
 })
 
-test('an access token works on every address of the grid, whichever it was asked for', async () => {
-  const { access_token } = await signIn(grid, undefined, { resource: `${issuer}/api/v1/grid` })
+test('an access token works on every resource URL, whichever was requested', async () => {
+  const { access_token } = await obtainTokens(grid, undefined, { resource: `${issuer}/api/v1/grid` })
 
   for (const url of ['https://api.grid.example/api/v1/grid', `${issuer}/mcp/v1/grid`]) {
     const response = await grid.post(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
@@ -93,8 +96,8 @@ test('an access token works on every address of the grid, whichever it was asked
   }
 })
 
-test.each(['refresh token', 'client secret', 'code'])('a %s is no bearer', async (kind) => {
-  const tokens = await signIn(grid)
+test.each(['refresh token', 'client secret', 'code'])('a %s is not a bearer token', async (kind) => {
+  const tokens = await obtainTokens(grid)
   const secrets: Record<string, string> = {
     'refresh token': tokens.refresh_token,
     'client secret': (await (await grid.post(`${issuer}/oauth/register`, {
@@ -104,11 +107,11 @@ test.each(['refresh token', 'client secret', 'code'])('a %s is no bearer', async
     code: await codeFor(grid),
   }
 
-  expect(await opens(grid, secrets[kind])).toBe('401')
+  expect(await mcpAccess(grid, secrets[kind])).toBe('401')
 })
 
-test('the activity log names the grant and oauth, and the person', async () => {
-  const { access_token } = await signIn(grid)
+test('the activity log contains the grant, its kind and the user', async () => {
+  const { access_token } = await obtainTokens(grid)
 
   await callTool(grid, access_token, 'admin_list_agents')
 
@@ -122,9 +125,9 @@ test('the activity log names the grant and oauth, and the person', async () => {
   })
 })
 
-test('the use of a grant is noted at most once a minute', async () => {
-  const { access_token } = await signIn(grid, agent())
-  const authenticate = bearer(grid.store)
+test('the use of a grant is recorded at most once a minute', async () => {
+  const { access_token } = await obtainTokens(grid, agent())
+  const authenticate = createAuthenticator(grid.store)
   const lastUsed = async () => {
     await authenticate(`Bearer ${access_token}`)
     await grid.store.write([])
@@ -140,49 +143,49 @@ test('the use of a grant is noted at most once a minute', async () => {
   expect(await lastUsed()).toBe(start + minute)
 })
 
-test('a person sees the grants of all their accounts and ends their own alone', async () => {
+test('a user sees the grants of all own accounts and can revoke only own grants', async () => {
   await grid.store.write([
     grid.store.global.users.addMembership(grid.evil.id, grid.ann.visitor.user.id, 'member', 1),
   ])
-  const tokens = await signIn(grid)
-  await signIn(grid, `agent:${grid.eve.id}`)
+  const tokens = await obtainTokens(grid)
+  await obtainTokens(grid, `agent:${grid.eve.id}`)
   await codeFor(grid)
   const { id } = grid.ann.visitor.user
 
   const own = await listOwnGrants(grid.store, id)
 
-  expect(own.map(({ entry, accountName, clientName }) => [entry, accountName, clientName]).sort()).toEqual([
+  expect(own.map(({ actsAs, accountName, clientName }) => [actsAs, accountName, clientName]).sort()).toEqual([
     ['@admin', 'Acme', 'Demo'],
     ['@eve', 'Evil', 'Demo'],
   ])
-  const grant = own.find(({ entry }) => entry === '@admin')!
+  const grant = own.find(({ actsAs }) => actsAs === '@admin')!
   await expect(revokeOwnGrant(grid.store, grid.ed.visitor, grant.id, null)).rejects.toMatchObject({
     code: 'credential_not_found',
   })
-  expect(await opens(grid, tokens.access_token)).toBe('admin tools')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('admin tools')
   await revokeOwnGrant(grid.store, grid.ann.visitor, grant.id, null)
-  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
   expect(await listOwnGrants(grid.store, id)).toHaveLength(1)
 })
 
-test('owners and admins see and end the grants of their account, and of no other', async () => {
-  const tokens = await signIn(grid, agent(), { browser: await person(grid, 'member') })
+test('owners and admins see and revoke the grants of their account, and of no other', async () => {
+  const tokens = await obtainTokens(grid, agent(), { browser: await signedInPerson(grid, 'member') })
 
   const [grant] = await listGrants(grid.acme.store)
 
-  expect(grant).toMatchObject({ entry: '@alice', clientName: 'Demo', clientDomain: null })
+  expect(grant).toMatchObject({ actsAs: '@alice', clientName: 'Demo', clientDomain: null })
   expect(await listGrants(grid.evil.store)).toEqual([])
   await expect(revokeGrant(grid.evil.store, grant.id)).rejects.toMatchObject({ code: 'credential_not_found' })
-  expect(await opens(grid, tokens.access_token)).toBe('agent tools')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('agent tools')
   await revokeGrant(grid.acme.store, grant.id)
-  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
   expect(await listGrants(grid.acme.store)).toEqual([])
 })
 
-test('an agent that signed in gets a static key, which replaces the one before', async () => {
-  const { access_token } = await signIn(grid, agent())
+test('an agent with an access token gets a static key, which replaces the old one', async () => {
+  const { access_token } = await obtainTokens(grid, agent())
 
-  const { status, body } = await apiKey(grid, access_token)
+  const { status, body } = await fetchApiKey(grid, access_token)
 
   expect(status).toBe(200)
   expect(body).toEqual({
@@ -190,55 +193,55 @@ test('an agent that signed in gets a static key, which replaces the one before',
     alias: '@alice',
     agentId: grid.alice.id,
   })
-  expect(await opens(grid, grid.alice.key)).toBe('401')
-  expect(await opens(grid, body.apiKey)).toBe('agent tools')
-  expect(await opens(grid, grid.bob.key)).toBe('agent tools')
-  const again = await apiKey(grid, access_token)
-  expect(await opens(grid, body.apiKey)).toBe('401')
-  expect(await opens(grid, again.body.apiKey)).toBe('agent tools')
+  expect(await mcpAccess(grid, grid.alice.key)).toBe('401')
+  expect(await mcpAccess(grid, body.apiKey)).toBe('agent tools')
+  expect(await mcpAccess(grid, grid.bob.key)).toBe('agent tools')
+  const again = await fetchApiKey(grid, access_token)
+  expect(await mcpAccess(grid, body.apiKey)).toBe('401')
+  expect(await mcpAccess(grid, again.body.apiKey)).toBe('agent tools')
 })
 
 test.each<[string, () => Promise<string> | string, number, string]>([
-  ['an admin token', async () => (await signIn(grid)).access_token, 400, 'agent_token_required'],
+  ['an admin token', async () => (await obtainTokens(grid)).access_token, 400, 'agent_token_required'],
   ['an agent key', () => grid.alice.key, 400, 'agent_token_required'],
   ['an admin key', () => grid.acme.adminKey, 400, 'agent_token_required'],
-  ['nothing we made', () => 'x', 401, 'unauthenticated'],
+  ['an unknown token', () => 'x', 401, 'unauthenticated'],
 ])('%s gets no static key', async (_, token, status, code) => {
-  expect(await apiKey(grid, await token())).toMatchObject({ status, body: { error: { code } } })
-  expect(await opens(grid, grid.alice.key)).toBe('agent tools')
+  expect(await fetchApiKey(grid, await token())).toMatchObject({ status, body: { error: { code } } })
+  expect(await mcpAccess(grid, grid.alice.key)).toBe('agent tools')
 })
 
 test.each<[string, (id: string) => Promise<unknown>]>([
-  ['who gave it', (id) => revokeOwnGrant(grid.store, grid.ann.visitor, id, null)],
+  ['the user who gave it', (id) => revokeOwnGrant(grid.store, grid.ann.visitor, id, null)],
   ['an admin of the account', (id) => revokeGrant(grid.acme.store, id)],
-])('when %s ends a grant, the static key that was fetched with it ends too, and no other', async (_, end) => {
-  const [one, other] = [await signIn(grid, agent()), await signIn(grid, `agent:${grid.bob.id}`)]
-  const [key, otherKey] = [await apiKey(grid, one.access_token), await apiKey(grid, other.access_token)]
-  const { id } = (await listGrants(grid.acme.store)).find(({ entry }) => entry === '@alice')!
+])('when %s revokes a grant, the static key that was fetched with it is revoked too, and no other', async (_, end) => {
+  const [one, other] = [await obtainTokens(grid, agent()), await obtainTokens(grid, `agent:${grid.bob.id}`)]
+  const [key, otherKey] = [await fetchApiKey(grid, one.access_token), await fetchApiKey(grid, other.access_token)]
+  const { id } = (await listGrants(grid.acme.store)).find(({ actsAs }) => actsAs === '@alice')!
 
   await end(id)
 
-  expect(await opens(grid, key.body.apiKey)).toBe('401')
-  expect(await opens(grid, otherKey.body.apiKey)).toBe('agent tools')
-  expect(await opens(grid, grid.acme.adminKey)).toBe('admin tools')
+  expect(await mcpAccess(grid, key.body.apiKey)).toBe('401')
+  expect(await mcpAccess(grid, otherKey.body.apiKey)).toBe('agent tools')
+  expect(await mcpAccess(grid, grid.acme.adminKey)).toBe('admin tools')
 })
 
-test('a key that an admin made for the agent afterwards outlives the grant', async () => {
-  await apiKey(grid, (await signIn(grid, agent())).access_token)
+test('a key that an admin created for the agent afterwards outlives the grant', async () => {
+  await fetchApiKey(grid, (await obtainTokens(grid, agent())).access_token)
   const { apiKey: made } = await reissueKey(grid.acme.store, 'alice')
   const [{ id }] = await listGrants(grid.acme.store)
 
   await revokeGrant(grid.acme.store, id)
 
-  expect(await opens(grid, made)).toBe('agent tools')
+  expect(await mcpAccess(grid, made)).toBe('agent tools')
 })
 
-test('the sweep forgets what has ended, a few at a time, and nothing that lives', async () => {
-  const live = await signIn(grid)
-  const ended = await signIn(grid, agent())
+test('the sweep removes expired rows in batches, and keeps live ones', async () => {
+  const live = await obtainTokens(grid)
+  const ended = await obtainTokens(grid, agent())
   await revoke(ended.refresh_token)
   await codeFor(grid)
-  await openPage(grid, grid.ann)
+  await openConsentPage(grid, grid.ann)
   const counts = async () => {
     const count = async (table: string, args: string[] = []) =>
       (await rows(grid, `SELECT count(*) AS n FROM ${table}${args.length ? ' WHERE account_id = ?' : ''}`, args))[0].n
@@ -258,7 +261,7 @@ test('the sweep forgets what has ended, a few at a time, and nothing that lives'
   grid.clock.now += 10 * minute
   expect(await sweep(1)).toEqual({ clients: 1, requests: 3, grants: 2, tokens: 3 })
   expect(await sweep(100)).toEqual({ clients: 1, requests: 0, grants: 1, tokens: 2 })
-  expect(await opens(grid, live.access_token)).toBe('admin tools')
+  expect(await mcpAccess(grid, live.access_token)).toBe('admin tools')
   const { status } = await refresh(grid, live.refresh_token)
   expect(status).toBe(200)
   grid.clock.now += 100 * day

@@ -1,4 +1,4 @@
-/** The clients of both MCP SDKs through the whole login, with a person at a real browser. Spec: "Authentication" 4. */
+/** Complete logins with the clients of both MCP SDKs and a real browser. See docs/protocol.md, "Account picker". */
 import {
   Client as ClientV2,
   StreamableHTTPClientTransport as TransportV2,
@@ -13,13 +13,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { rows } from '../support/database.ts'
-import { asCalled, gridPath } from '../support/mcp.ts'
+import { gridPath, toolResult } from '../support/mcp.ts'
 import { type Callback, callbackServer, type OAuthProvider, oauthProvider } from '../support/oauth-client.ts'
 import { password } from '../support/people.ts'
-import { allowAt } from '../support/picker.ts'
+import { approveInBrowser } from '../support/consent-browser.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
-/** The little that all clients have in common. */
+/** The common interface of all clients. */
 interface AnyClient {
   listTools(): Promise<{ tools: { name: string }[] }>
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
@@ -28,7 +28,7 @@ interface AnyClient {
 
 const info = { name: 'test', version: '1' }
 
-/** Connects; an UnauthorizedError means that the person was sent to the browser. */
+/** Connects; an UnauthorizedError means that the client has opened the browser. */
 const clients: Record<string, (url: URL, authProvider: OAuthProvider, callback: Callback) => Promise<AnyClient>> = {
   'client 1': async (url, authProvider, callback) => {
     const transport = new TransportV1(url, { authProvider })
@@ -54,7 +54,7 @@ const clients: Record<string, (url: URL, authProvider: OAuthProvider, callback: 
   ])),
 }
 
-/** What is to be had of an entry: a tool that it has, and one of the other kind. */
+/** For each entry: a call that works, and a tool that is not offered. */
 const entries = {
   '@admin (Acme)': { call: { name: 'admin_list_agents', arguments: {} }, other: 'send_message' },
   '@alice': { call: { name: 'send_message', arguments: { to: '@bob', message: 'hi' } }, other: 'admin_list_agents' },
@@ -84,7 +84,7 @@ describe.skipIf(!hasBrowser)('a login', { timeout: 300_000 }, () => {
     const visits: Promise<string>[] = []
     const authProvider = oauthProvider(
       callback.url,
-      (url) => visits.push(allowAt(ann.context, url, { email: 'ann@acme.example', password, entry })),
+      (url) => visits.push(approveInBrowser(ann.context, url, { email: 'ann@acme.example', password, entry })),
     )
 
     const client = await clients[name](new URL(gridPath, grid.url), authProvider, callback)
@@ -93,13 +93,13 @@ describe.skipIf(!hasBrowser)('a login', { timeout: 300_000 }, () => {
     const names = tools.map((tool) => tool.name)
     expect(names).toContain(call.name)
     expect(names).not.toContain(other)
-    expect(asCalled(await client.callTool(call)).code).toBeUndefined()
+    expect(toolResult(await client.callTool(call)).code).toBeUndefined()
     await expect(client.callTool({ name: other, arguments: {} })).rejects.toMatchObject({ code: -32602 })
     expect(authProvider.kept).toMatchObject({ scope: entry === '@alice' ? 'agent:use' : 'admin' })
 
     const first = authProvider.kept!.access_token
     grid.clock.now += 9 * hour
-    expect(asCalled(await client.callTool(call)).code).toBeUndefined()
+    expect(toolResult(await client.callTool(call)).code).toBeUndefined()
     const second = authProvider.kept!.access_token
     expect(second).not.toBe(first)
 
@@ -107,17 +107,17 @@ describe.skipIf(!hasBrowser)('a login', { timeout: 300_000 }, () => {
       method: 'POST',
       body: new URLSearchParams({ token: second, client_id: authProvider.clientInformation()!.client_id }),
     })
-    expect(asCalled(await client.callTool(call)).code).toBeUndefined()
+    expect(toolResult(await client.callTool(call)).code).toBeUndefined()
     expect(authProvider.kept!.access_token).not.toBe(second)
     expect(visits).toHaveLength(1)
     await client.close()
   })
 
-  test('that the grid ends makes the client ask its person again', async () => {
+  test('with a revoked grant makes the client open the browser again', async () => {
     const visits: string[] = []
     const authProvider = oauthProvider(callback.url, (url) => {
       if (visits.push(url) > 1) return
-      void allowAt(ann.context, url, { email: 'ann@acme.example', password, entry: '@admin (Acme)' })
+      void approveInBrowser(ann.context, url, { email: 'ann@acme.example', password, entry: '@admin (Acme)' })
     })
     const client = await clients['client 1'](new URL(gridPath, grid.url), authProvider, callback)
     await rows(grid, 'UPDATE oauth_grants SET revoked_at = ? WHERE account_id = ?', [grid.clock.now, grid.acme.id])

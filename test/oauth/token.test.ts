@@ -1,4 +1,4 @@
-/** `/oauth/token`: codes, refresh tokens, and what ends them (S-O3 to S-O20; O2, O3). */
+/** `/oauth/token`: authorization codes, refresh tokens, and what ends them. See docs/security.md, "Authorization codes", "Refresh rotation". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { day, hour, minute, second } from '../../src/lib/time.ts'
@@ -9,14 +9,14 @@ import {
   exchange,
   gridUrl,
   issuer,
+  mcpAccess,
   type OAuthGrid,
   oauthGrid,
-  opens,
-  person,
+  obtainTokens,
   postForm,
   refresh,
   setRole,
-  signIn,
+  signedInPerson,
 } from '../support/oauth.ts'
 
 let grid: OAuthGrid
@@ -33,20 +33,20 @@ async function otherClient(): Promise<string> {
 }
 
 test.each<[string, () => Promise<Record<string, string | undefined>> | Record<string, string | undefined>, string]>([
-  ['S-O3: a wrong redirect URI', () => ({ redirect_uri: 'http://127.0.0.1:4101/callback' }), 'invalid_grant'],
+  ['a wrong redirect URI', () => ({ redirect_uri: 'http://127.0.0.1:4101/callback' }), 'invalid_grant'],
   ['no redirect URI', () => ({ redirect_uri: undefined }), 'invalid_request'],
-  ['S-O4: an unknown client', () => ({ client_id: 'unknown' }), 'invalid_client'],
+  ['an unknown client', () => ({ client_id: 'unknown' }), 'invalid_client'],
   ['no client', () => ({ client_id: undefined }), 'invalid_client'],
   ['a secret that the client does not have', () => ({ client_secret: 'x' }), 'invalid_client'],
-  ['S-O13: a wrong verifier', () => ({ code_verifier: 'w'.repeat(64) }), 'invalid_grant'],
+  ['a wrong verifier', () => ({ code_verifier: 'w'.repeat(64) }), 'invalid_grant'],
   ['a short verifier', () => ({ code_verifier: 'v' }), 'invalid_grant'],
   ['no verifier', () => ({ code_verifier: undefined }), 'invalid_request'],
-  ['S-O7: another resource of ours', () => ({ resource: `${issuer}/mcp/v1/grid` }), 'invalid_target'],
+  ['another resource of ours', () => ({ resource: `${issuer}/mcp/v1/grid` }), 'invalid_target'],
   ['a foreign resource', () => ({ resource: 'https://other.example/' }), 'invalid_target'],
-  ['S-O15: another client', async () => ({ client_id: await otherClient() }), 'invalid_grant'],
+  ['another client', async () => ({ client_id: await otherClient() }), 'invalid_grant'],
   ['another grant type', () => ({ grant_type: 'password' }), 'unsupported_grant_type'],
   ['no grant type', () => ({ grant_type: undefined }), 'invalid_request'],
-])('%s is refused, and does not consume the code', async (_, changes, error) => {
+])('%s is rejected and does not consume the code', async (_, changes, error) => {
   const code = await codeFor(grid)
 
   const refused = await exchange(grid, code, await changes())
@@ -57,7 +57,7 @@ test.each<[string, () => Promise<Record<string, string | undefined>> | Record<st
   expect((await exchange(grid, code, { resource: gridUrl })).status).toBe(200)
 })
 
-test('a code that never was is refused', async () => {
+test('an unknown code is rejected', async () => {
   expect(await exchange(grid, 'x'.repeat(43))).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
 })
 
@@ -70,28 +70,28 @@ test('a code lasts 60 seconds', async () => {
   expect((await exchange(grid, late)).body.error).toBe('invalid_grant')
 })
 
-test('S-O16: a code used twice by its client kills the tokens that it gave', async () => {
+test('a code used twice by its client revokes its tokens', async () => {
   const code = await codeFor(grid)
   const { body } = await exchange(grid, code)
-  expect(await opens(grid, body.access_token)).toBe('admin tools')
+  expect(await mcpAccess(grid, body.access_token)).toBe('admin tools')
 
   const replay = await exchange(grid, code)
 
   expect(replay.body.error).toBe('invalid_grant')
-  expect(await opens(grid, body.access_token)).toBe('401')
+  expect(await mcpAccess(grid, body.access_token)).toBe('401')
   expect((await refresh(grid, body.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('a used code in the hands of another client ends nothing', async () => {
+test('a used code from another client revokes nothing', async () => {
   const code = await codeFor(grid)
   const { body } = await exchange(grid, code)
 
   expect((await exchange(grid, code, { client_id: await otherClient() })).body.error).toBe('invalid_grant')
 
-  expect(await opens(grid, body.access_token)).toBe('admin tools')
+  expect(await mcpAccess(grid, body.access_token)).toBe('admin tools')
 })
 
-test('O2: of 100 redemptions of one code at the same moment one succeeds, and the others end it', async () => {
+test('one of 100 concurrent redemptions of a code succeeds, and the others revoke its tokens', async () => {
   const code = await codeFor(grid)
 
   const answers = await Promise.all(Array.from({ length: 100 }, () => exchange(grid, code)))
@@ -99,15 +99,15 @@ test('O2: of 100 redemptions of one code at the same moment one succeeds, and th
   const good = answers.filter(({ status }) => status === 200)
   expect(good).toHaveLength(1)
   expect(answers.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(99)
-  expect(await opens(grid, good[0].body.access_token)).toBe('401')
+  expect(await mcpAccess(grid, good[0].body.access_token)).toBe('401')
   expect(await rows(grid, 'SELECT id FROM oauth_tokens WHERE account_id = ?', [grid.acme.id])).toHaveLength(2)
 })
 
 test.each(['role', 'agent'] as const)(
-  'a code is worth nothing when the %s ended before it was collected',
+  'a code is rejected if the %s was lost before it was redeemed',
   async (end) => {
-    // What others were granted lives on, and must not be taken for this one.
-    await signIn(grid, undefined, { browser: await person(grid, 'owner') })
+    // Grants of other users stay live and must not be mistaken for this one.
+    await obtainTokens(grid, undefined, { browser: await signedInPerson(grid, 'owner') })
     const code = await codeFor(grid, end === 'agent' ? agent() : undefined)
 
     if (end === 'agent') await deleteAgent(grid.acme.store, 'alice')
@@ -117,22 +117,22 @@ test.each(['role', 'agent'] as const)(
   },
 )
 
-test('a refresh token gives a new pair, again and again', async () => {
-  let tokens = await signIn(grid, agent())
+test('a refresh token gives a new pair, repeatedly', async () => {
+  let tokens = await obtainTokens(grid, agent())
 
   for (let n = 0; n < 3; n++) {
     grid.clock.now += 8 * hour
-    expect(await opens(grid, tokens.access_token)).toBe('401')
+    expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
     const { status, body } = await refresh(grid, tokens.refresh_token, { resource: gridUrl })
     expect(status).toBe(200)
     expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 28_800, scope: 'agent:use' })
-    expect(await opens(grid, body.access_token)).toBe('agent tools')
+    expect(await mcpAccess(grid, body.access_token)).toBe('agent tools')
     tokens = body
   }
 })
 
-test('S-O18: within the grace, and before a successor was used, an old refresh token gives another pair', async () => {
-  const first = await signIn(grid)
+test('within the grace period, and before a successor was used, an old refresh token gives another pair', async () => {
+  const first = await obtainTokens(grid)
   const second1 = (await refresh(grid, first.refresh_token)).body
   grid.clock.now += 120 * second - 1
   const again = await refresh(grid, first.refresh_token)
@@ -140,16 +140,16 @@ test('S-O18: within the grace, and before a successor was used, an old refresh t
   expect(again.status).toBe(200)
   expect(again.body.refresh_token).not.toBe(second1.refresh_token)
   for (const { access_token } of [first, second1, again.body]) {
-    expect(await opens(grid, access_token)).toBe('admin tools')
+    expect(await mcpAccess(grid, access_token)).toBe('admin tools')
   }
   expect(await rows(grid, 'SELECT DISTINCT grant_id FROM oauth_tokens WHERE account_id = ?', [grid.acme.id]))
     .toHaveLength(1)
 })
 
-test.each([['121 seconds', 121], ['exactly the grace', 120]])(
-  'S-O17: an old refresh token after %s kills the family, access tokens too',
+test.each([['121 seconds', 121], ['exactly the grace period', 120]])(
+  'an old refresh token after %s revokes the grant with its access tokens',
   async (_, seconds) => {
-    const first = await signIn(grid)
+    const first = await obtainTokens(grid)
     const second1 = (await refresh(grid, first.refresh_token)).body
     grid.clock.now += seconds * second
 
@@ -158,24 +158,24 @@ test.each([['121 seconds', 121], ['exactly the grace', 120]])(
       error_description: expect.stringContaining('already used'),
     })
 
-    expect(await opens(grid, second1.access_token)).toBe('401')
+    expect(await mcpAccess(grid, second1.access_token)).toBe('401')
     expect((await refresh(grid, second1.refresh_token)).body.error).toBe('invalid_grant')
   },
 )
 
-test('S-O17: an old refresh token after its successor was used kills the family, also within the grace', async () => {
-  const first = await signIn(grid)
+test('an old refresh token after its successor was used revokes the grant, also within the grace period', async () => {
+  const first = await obtainTokens(grid)
   const next = (await refresh(grid, first.refresh_token)).body
   const last = (await refresh(grid, next.refresh_token)).body
 
   expect((await refresh(grid, first.refresh_token)).body.error).toBe('invalid_grant')
 
-  for (const { access_token } of [first, next, last]) expect(await opens(grid, access_token)).toBe('401')
+  for (const { access_token } of [first, next, last]) expect(await mcpAccess(grid, access_token)).toBe('401')
   expect((await refresh(grid, last.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('O3: 50 refreshes at the same moment give 50 pairs of one family, and no error', async () => {
-  const first = await signIn(grid)
+test('50 concurrent refreshes give 50 pairs of one grant, and no error', async () => {
+  const first = await obtainTokens(grid)
 
   const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(grid, first.refresh_token)))
 
@@ -185,22 +185,22 @@ test('O3: 50 refreshes at the same moment give 50 pairs of one family, and no er
   expect(grants).toHaveLength(1)
   grid.clock.now += 121 * second
   await refresh(grid, first.refresh_token)
-  for (const { body } of answers.slice(0, 5)) expect(await opens(grid, body.access_token)).toBe('401')
+  for (const { body } of answers.slice(0, 5)) expect(await mcpAccess(grid, body.access_token)).toBe('401')
 })
 
-test('OAUTH_REFRESH_GRACE=0 is strict: the second use kills the family', async () => {
+test('OAUTH_REFRESH_GRACE=0 is strict: the second use revokes the grant', async () => {
   const strict = await oauthGrid({ env: { OAUTH_REFRESH_GRACE: '0' } })
-  const first = await signIn(strict)
+  const first = await obtainTokens(strict)
   const next = (await refresh(strict, first.refresh_token)).body
 
   expect((await refresh(strict, first.refresh_token)).body.error).toBe('invalid_grant')
 
-  expect(await opens(strict, next.access_token)).toBe('401')
+  expect(await mcpAccess(strict, next.access_token)).toBe('401')
   await strict.close()
 })
 
-test('S-O19: another client cannot use a refresh token, and ends nothing by trying', async () => {
-  const tokens = await signIn(grid)
+test('another client cannot use a refresh token, and revokes nothing by trying', async () => {
+  const tokens = await obtainTokens(grid)
 
   const refused = await refresh(grid, tokens.refresh_token, { client_id: await otherClient() })
 
@@ -210,31 +210,31 @@ test('S-O19: another client cannot use a refresh token, and ends nothing by tryi
 
 test.each<[string, (tokens: { access_token: string }) => string]>([
   ['an access token', ({ access_token }) => access_token],
-  ['nothing we made', () => 'x'],
+  ['an unknown text', () => 'x'],
   ['a typo', () => `grid_ort_${'x'.repeat(49)}`],
-])('%s is no refresh token', async (_, text) => {
-  const tokens = await signIn(grid)
+])('%s is not a refresh token', async (_, text) => {
+  const tokens = await obtainTokens(grid)
 
   expect((await refresh(grid, text(tokens))).body.error).toBe('invalid_grant')
 })
 
-test('S-O20: after the role was lost the next call and the next refresh fail, and work again when it comes back', async () => {
-  const tokens = await signIn(grid)
+test('calls and refreshes fail while the role is missing, and work again when it is back', async () => {
+  const tokens = await obtainTokens(grid)
   await setRole(grid, grid.ann, 'member')
 
-  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
   expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
 
   await setRole(grid, grid.ann, 'admin')
-  expect(await opens(grid, tokens.access_token)).toBe('admin tools')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('admin tools')
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
 })
 
 test.each(
   [['member', 'agent tools'], ['admin', 'agent tools'], ['viewer', '401'], [undefined, '401']] as const,
-)('a token for an agent whose person is now %s: %s', async (role, outcome) => {
-  const browser = await person(grid, 'owner')
-  const tokens = await signIn(grid, agent(), { browser })
+)('a token for an agent whose user is now %s: %s', async (role, outcome) => {
+  const browser = await signedInPerson(grid, 'owner')
+  const tokens = await obtainTokens(grid, agent(), { browser })
 
   if (role) await setRole(grid, browser, role)
   else {
@@ -244,32 +244,32 @@ test.each(
     ])
   }
 
-  expect(await opens(grid, tokens.access_token)).toBe(outcome)
+  expect(await mcpAccess(grid, tokens.access_token)).toBe(outcome)
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(outcome === '401' ? 400 : 200)
 })
 
 test('a role in another account does not keep a token alive', async () => {
-  const tokens = await signIn(grid)
+  const tokens = await obtainTokens(grid)
   const { id } = grid.ann.visitor.user
   await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, id, 'owner', 1)])
   await setRole(grid, grid.ann, 'viewer')
 
-  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
   expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('a token for a deleted agent is dead, also when its alias is made again', async () => {
-  const tokens = await signIn(grid, agent())
+test('a token for a deleted agent is rejected, also when its alias is used again', async () => {
+  const tokens = await obtainTokens(grid, agent())
   await deleteAgent(grid.acme.store, 'alice')
   await grid.acme.agent('alice')
 
-  expect(await opens(grid, tokens.access_token)).toBe('401')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
   expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
 })
 
 test('access tokens last an hour for admins and OAUTH_AGENT_TTL for agents', async () => {
-  const tokens = [await signIn(grid), await signIn(grid, agent())]
-  const open = () => Promise.all(tokens.map(({ access_token }) => opens(grid, access_token)))
+  const tokens = [await obtainTokens(grid), await obtainTokens(grid, agent())]
+  const open = () => Promise.all(tokens.map(({ access_token }) => mcpAccess(grid, access_token)))
 
   grid.clock.now += hour - 1
   expect(await open()).toEqual(['admin tools', 'agent tools'])
@@ -281,9 +281,9 @@ test('access tokens last an hour for admins and OAUTH_AGENT_TTL for agents', asy
   expect(await open()).toEqual(['401', '401'])
 })
 
-test('a refresh token lasts 30 days after its last use, and 90 days in all', async () => {
-  const idle = await signIn(grid)
-  let used = await signIn(grid)
+test('a refresh token lasts 30 days after its last use, and a grant 90 days in total', async () => {
+  const idle = await obtainTokens(grid)
+  let used = await obtainTokens(grid)
   for (let n = 0; n < 3; n++) {
     grid.clock.now += 30 * day - 1
     const { status, body } = await refresh(grid, used.refresh_token)
@@ -298,12 +298,12 @@ test('a refresh token lasts 30 days after its last use, and 90 days in all', asy
 })
 
 test.each<[string, string | undefined, string, number, string]>([
-  ['S-O8: the scope it has', 'admin', 'admin', 200, 'admin'],
+  ['the scope it has', 'admin', 'admin', 200, 'admin'],
   ['a list that holds it', 'agent:use admin offline_access', 'admin', 200, 'admin'],
   ['no known scope', 'offline_access', 'agent', 200, 'agent:use'],
-  ['S-O9: more than it has', 'admin', 'agent', 400, 'invalid_scope'],
+  ['more than it has', 'admin', 'agent', 400, 'invalid_scope'],
 ])('a refresh with %s', async (_, scope, of, status, outcome) => {
-  const tokens = await signIn(grid, of === 'agent' ? agent() : undefined)
+  const tokens = await obtainTokens(grid, of === 'agent' ? agent() : undefined)
 
   const answer = await refresh(grid, tokens.refresh_token, { scope })
 
@@ -312,7 +312,7 @@ test.each<[string, string | undefined, string, number, string]>([
 })
 
 test.each(['client_secret_post', 'client_secret_basic'])(
-  'a client with %s proves itself in exactly this way',
+  'a client with %s authenticates in exactly this way',
   async (method) => {
     const registration = await grid.post(`${issuer}/oauth/register`, {
       redirect_uris: [callback],
@@ -351,7 +351,7 @@ test('a refused Basic client is challenged', async () => {
 })
 
 test.each([['application/json', '{}'], ['text/plain', 'grant_type=refresh_token']])(
-  'a body of type %s is refused',
+  'a body of type %s is rejected',
   async (type, body) => {
     const response = await grid.request(`${issuer}/oauth/token`, {
       method: 'POST',
@@ -364,7 +364,7 @@ test.each([['application/json', '{}'], ['text/plain', 'grant_type=refresh_token'
   },
 )
 
-test('a field that stands twice is refused, and 16 KiB are too much', async () => {
+test('a repeated field is rejected, and so is a body of more than 16 KiB', async () => {
   const twice = await postForm(grid, '/oauth/token', [['grant_type', 'refresh_token'], ['grant_type', 'refresh_token']])
   const large = await postForm(grid, '/oauth/token', { grant_type: 'x'.repeat(17_000) })
 
@@ -372,8 +372,8 @@ test('a field that stands twice is refused, and 16 KiB are too much', async () =
   expect(large.status).toBe(413)
 })
 
-test('a client that expired is unknown: it registers anew', async () => {
-  const { refresh_token } = await signIn(grid)
+test('an expired client is unknown and has to register again', async () => {
+  const { refresh_token } = await obtainTokens(grid)
 
   grid.clock.now += 29 * day
   const { status, body } = await refresh(grid, refresh_token)
@@ -383,7 +383,7 @@ test('a client that expired is unknown: it registers anew', async () => {
   expect(await refresh(grid, body.refresh_token)).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
 })
 
-test('no code, token or secret is in the database in clear', async () => {
+test('no code, token or secret is stored in plain text', async () => {
   const code = await codeFor(grid)
   const { body } = await exchange(grid, code)
 

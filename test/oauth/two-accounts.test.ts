@@ -1,28 +1,28 @@
 /**
- * Two accounts of one person: what a client may do with one of them ends at it, though the person may do it with both.
- * The cases are those of the isolation matrix, with what the other account has or had (security T1).
+ * A client with access to one of the user's two accounts has no access to the other. The cases are those of the
+ * isolation matrix, with the objects of the other account. See docs/security.md, "Isolation matrix".
  */
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { dump } from '../support/database.ts'
-import { islands } from '../support/islands.ts'
-import { expectUntold } from '../support/matrix.ts'
+import { isolatedAccounts } from '../support/isolated-accounts.ts'
+import { expectIsolated } from '../support/isolation-matrix.ts'
 import { mcp } from '../support/mcp.ts'
-import { accessTokenOf } from '../support/oauth-token.ts'
-import { oauthGrid, refresh, signIn } from '../support/oauth.ts'
-import { adminRows, casesOf, type Form, type NamingParameter, type State } from '../support/parameters.ts'
+import { accessTokenFor } from '../support/oauth-token.ts'
+import { oauthGrid, obtainTokens, refresh } from '../support/oauth.ts'
 import { person } from '../support/people.ts'
+import { adminRows, casesOf, type Form, type NamingParameter, type State } from '../support/tool-parameters.ts'
 
-/** What it takes, and one thing that it does not; the matrix itself tries all. */
+/** A sample: the accepted forms and one that is not accepted. The matrix itself covers all. */
 const isSampled = ({ takes }: NamingParameter) => ({ state, form }: { state: State; form: Form }) =>
   state.endsWith('foreign') && [...takes, 'account id'].includes(form)
 
 describe.each([{ isSwapped: false }, { isSwapped: true }])('an admin token (swapped: $isSwapped)', async (options) => {
-  const world = await islands(options)
-  const { grid, owner, namer } = world
+  const world = await isolatedAccounts(options)
+  const { grid, owner, caller } = world
   const olga = await person(grid, { role: 'owner', account: owner })
-  await grid.store.write([grid.store.global.users.addMembership(namer.id, olga.id, 'owner', grid.clock.now)])
-  const { token } = await accessTokenOf(grid, olga.id, namer.id)
-  // Its first use is noted.
+  await grid.store.write([grid.store.global.users.addMembership(caller.id, olga.id, 'owner', grid.clock.now)])
+  const { token } = await accessTokenFor(grid, olga.id, caller.id)
+  // The first use writes `last_used_at`.
   await world.callMcp(token, 'none', {})
   const call = (tool: string, args: Record<string, unknown>) => world.callMcp(token, tool, args)
   afterAll(() => grid.close())
@@ -34,19 +34,19 @@ describe.each([{ isSwapped: false }, { isSwapped: true }])('an admin token (swap
         .map((of) => [`${tool} ${path}: ${of.state}, ${of.form}`, { tool, row, path, parameter, call, ...of }] as const)
     )
   )
-  test.each(cases)('%s', (_, at) => expectUntold(world, at))
+  test.each(cases)('%s', (_, at) => expectIsolated(world, at))
 })
 
-test('choosing another entry makes another token, and the first one stays what it was', async () => {
+test('choosing another entry creates another token and leaves the first unchanged', async () => {
   const grid = await oauthGrid()
   const { users } = grid.store.global
   await grid.store.write([users.addMembership(grid.evil.id, grid.ann.visitor.user.id, 'owner', grid.clock.now)])
   const aliases = async (token: string, tool: string) =>
     (await mcp(grid, token, 'tools/call', { name: tool, arguments: {} })).body.result.content[0].text
 
-  const acme = await signIn(grid, `admin:${grid.acme.id}`)
+  const acme = await obtainTokens(grid, `admin:${grid.acme.id}`)
   const untouched = await dump(grid, grid.acme, ['oauth_grants', 'oauth_tokens', 'activity'])
-  const evil = await signIn(grid, `admin:${grid.evil.id}`)
+  const evil = await obtainTokens(grid, `admin:${grid.evil.id}`)
   const { body: again } = await refresh(grid, acme.refresh_token)
 
   for (const token of [acme.access_token, again.access_token]) {
@@ -64,7 +64,7 @@ test('choosing another entry makes another token, and the first one stays what i
   const [row] = await grid.evil.store.read.activity.list()
   expect(row).toMatchObject({ tool: 'admin_create_agent', credentialKind: 'oauth', userId: grid.ann.visitor.user.id })
 
-  const alice = await signIn(grid, `agent:${grid.alice.id}`)
+  const alice = await obtainTokens(grid, `agent:${grid.alice.id}`)
   expect(await aliases(alice.access_token, 'list_agents')).toContain('bob')
   expect(await aliases(alice.access_token, 'list_agents')).not.toContain('eve')
   await grid.close()

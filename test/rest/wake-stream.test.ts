@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readEvents } from '../support/events.ts'
+import { followIdle } from '../support/idle.ts'
 import { callTool } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const path = '/api/agents/wake-stream'
 
@@ -14,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('an agent is woken when mail comes, with an unnamed event', async () => {
+test('an agent is woken when messages come, with an unnamed event', async () => {
   const response = await open(grid.bob.key)
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   expect(response.headers.get('x-accel-buffering')).toBe('no')
@@ -27,7 +28,7 @@ test('an agent is woken when mail comes, with an unnamed event', async () => {
   await events.close()
 })
 
-test('who comes with unread mail is woken at once', async () => {
+test('an agent that has unread messages is woken at once', async () => {
   await send()
   const events = readEvents(await open(grid.bob.key))
 
@@ -36,11 +37,16 @@ test('who comes with unread mail is woken at once', async () => {
 })
 
 test('a sender is not woken, nor an agent of another account', async () => {
+  const idle = followIdle(grid.store)
   const streams = [await open(grid.alice.key), await open(grid.eve.key)].map(readEvents)
+  await idle(2)
   await send()
+  await idle(2)
+  stop.abort()
 
-  expect(await Promise.race([...streams.map(({ event }) => event()), sleep(100)])).toBeUndefined()
-  for (const { close } of streams) await close()
+  for (const { frame } of streams) {
+    for (let said; (said = await frame()) !== undefined;) expect(said).not.toContain('data:')
+  }
 })
 
 test.each(
@@ -63,8 +69,7 @@ test('the fourth stream of a key is 429, and streams that were left make room', 
   await fourth.body?.cancel()
   for (const { close } of streams) await close()
 
-  for (let i = 0; i < 200 && grid.store.waiting.streams.count > 0; i++) await sleep(10)
-  expect(grid.store.waiting.streams.count).toBe(0)
+  await waitFor('the end of all streams', () => grid.store.waiting.streams.count === 0)
 })
 
 test('HEAD and POST open no stream', async () => {

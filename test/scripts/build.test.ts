@@ -1,4 +1,4 @@
-/** The way of `npm start`: one built file, in a checkout of its own. */
+/** How `npm start` builds and runs one file, in a temporary checkout. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -18,16 +18,16 @@ import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { build } from '../../scripts/build.js'
 import { freePort } from '../../src/lib/free-port.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const main = 'src/main.ts'
 
 let folder: string
 let built: string
-/** Of processes that a test started and has not stopped. */
+/** Process groups that a test has started and not stopped. */
 const groups = new Set<number>()
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'agent-grid-build-'))
@@ -41,7 +41,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a program becomes one file, and gets its arguments', async () => {
+test('a program is built into one file, and gets its arguments', async () => {
   write('src/word.ts', "export const word: string = 'hello'\n")
   write(main, "import { word } from './word.ts'\nconsole.log(word, process.argv.slice(2))\n")
 
@@ -49,7 +49,7 @@ test('a program becomes one file, and gets its arguments', async () => {
   expect(readFileSync(built, 'utf8')).not.toContain('import ')
 })
 
-test('it is built again when any of its sources has changed, and only then', async () => {
+test('it is rebuilt only if one of its sources has changed', async () => {
   write('src/word.ts', "export const word = 'before'\n")
   write(main, "import { word } from './word.ts'\nconsole.log(word)\n")
   await run()
@@ -65,7 +65,7 @@ test('it is built again when any of its sources has changed, and only then', asy
   expect(statSync(built).ino).not.toBe(after)
 })
 
-test('when a source changed while it was built, the next start builds again', async () => {
+test('it is rebuilt if a source changed during the build', async () => {
   write(main, "console.log('changing')\n")
   const later = new Date(Date.now() + 60_000)
   utimesSync(join(folder, main), later, later)
@@ -76,7 +76,7 @@ test('when a source changed while it was built, the next start builds again', as
   expect(statSync(built).ino).not.toBe(ino)
 })
 
-test('a file that is not whole is built again', async () => {
+test('a truncated file is rebuilt', async () => {
   write(main, "console.log('whole')\n")
   await run()
   truncateSync(built, 10)
@@ -84,7 +84,7 @@ test('a file that is not whole is built again', async () => {
   expect(await run()).toEqual({ code: 0, stdout: 'whole\n', stderr: '' })
 })
 
-test('a fault in a source is said, and what was built before is not run', async () => {
+test('an error in a source is printed, and the old build is not run', async () => {
   write(main, "console.log('before')\n")
   await run()
   write(main, "import './missing.ts'\n")
@@ -95,7 +95,7 @@ test('a fault in a source is said, and what was built before is not run', async 
   expect(stderr).toContain('src/main.ts:1:7: ERROR: Could not resolve "./missing.ts"')
 })
 
-test('"npm start" twice at the same moment: each builds, serves its own database, and stops on SIGTERM', async () => {
+test('two concurrent "npm start" both build, serve their own database, and stop on SIGTERM', async () => {
   for (const path of ['src', 'db']) cpSync(path, join(folder, path), { recursive: true })
   const started = await Promise.all(['one', 'two'].map(npmStart))
 
@@ -126,7 +126,7 @@ function write(path: string, text: string): void {
 }
 
 async function run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  // Not from its own folder: a service manager may start it from anywhere.
+  // From another folder, as a service manager may do.
   const child = spawn(process.execPath, [join(folder, 'scripts/node.js'), main, ...words], { cwd: tmpdir() })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text) => stdout += text)
@@ -135,7 +135,7 @@ async function run(...words: string[]): Promise<{ code: number; stdout: string; 
   return { code, stdout, stderr }
 }
 
-/** `stop()` is SIGTERM to npm and to all that it started, and resolves to what they logged until the last has ended. */
+/** `stop()` sends SIGTERM to npm and its child processes, and resolves to their log when they have ended. */
 async function npmStart(name: string): Promise<{ url: string; stop(): Promise<string> }> {
   const port = await freePort()
   const env = { LOG_LEVEL: 'info', PORT: `${port}`, DATABASE_URL: `file:${name}.db` }
@@ -159,11 +159,7 @@ async function npmStart(name: string): Promise<{ url: string; stop(): Promise<st
   }
 }
 
-/** The status of its readiness, once there is an answer. */
-async function ready(url: string): Promise<number> {
-  for (;;) {
-    const status = await fetch(`${url}/readyz`).then((answer) => answer.status, () => undefined)
-    if (status !== undefined) return status
-    await sleep(20)
-  }
+/** The status of `/readyz`, as soon as the server responds. */
+function ready(url: string): Promise<number> {
+  return waitFor(`an answer of ${url}`, () => fetch(`${url}/readyz`).then(({ status }) => status, () => undefined))
 }

@@ -4,20 +4,20 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type RoundRobin, startRoundRobin } from '../../scripts/cluster/round-robin.ts'
 import { readEvents } from '../support/events.ts'
 
-/** What each instance saw: the requests besides the questions for readiness. */
+/** The requests that each instance received, except readiness checks. */
 let seen: { instance: number; path: string; forwardedFor: unknown }[]
 let instances: Server[]
-let answerOf: (instance: number, answer: ServerResponse) => void
+let respond: (instance: number, response: ServerResponse) => void
 let proxy: RoundRobin
 let url: string
 beforeEach(async () => {
   seen = []
-  answerOf = (instance, answer) => answer.end(String(instance))
+  respond = (instance, response) => response.end(String(instance))
   instances = [0, 1, 2].map((instance) =>
-    createServer((request, answer) => {
-      if (request.url === '/readyz') return answer.end()
+    createServer((request, response) => {
+      if (request.url === '/readyz') return response.end()
       seen.push({ instance, path: request.url!, forwardedFor: request.headers['x-forwarded-for'] })
-      answerOf(instance, answer)
+      respond(instance, response)
     })
   )
   for (const server of instances) await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
@@ -30,14 +30,14 @@ afterEach(async () => {
   for (const server of instances) end(server)
 })
 
-test('requests go to the instances in turn and name their client', async () => {
+test('requests go to the instances in turn, with the address of the client', async () => {
   for (let i = 0; i < 6; i++) await post(`/${i}`)
 
   expect(seen.map(({ instance }) => instance)).toEqual([0, 1, 2, 0, 1, 2])
   expect(new Set(seen.map(({ forwardedFor }) => forwardedFor))).toEqual(new Set(['127.0.0.1']))
 })
 
-test('where a connection is refused the next instance gets the request, with its body', async () => {
+test('if a connection is refused, the next instance gets the request with its body', async () => {
   end(instances[0])
 
   const answers = await Promise.all([post('/1'), post('/2'), post('/3')])
@@ -47,8 +47,8 @@ test('where a connection is refused the next instance gets the request, with its
   expect(proxy.isReady(portOf(instances[1]))).toBe(true)
 })
 
-test('a request that was sent to an instance is never sent again: 502', async () => {
-  answerOf = (_, answer) => answer.socket!.destroy()
+test('a request that was sent is never sent again: 502', async () => {
+  respond = (_, response) => response.socket!.destroy()
 
   const { status, headers } = await post('/once')
 
@@ -56,18 +56,18 @@ test('a request that was sent to an instance is never sent again: 502', async ()
   expect(seen).toHaveLength(1)
 })
 
-test('without any instance the answer is 503', async () => {
+test('without a ready instance the response is 503', async () => {
   instances.forEach(end)
 
   expect((await post('/nowhere')).status).toBe(503)
 })
 
-test('an event stream passes as it comes, and its end at either side is passed on', async () => {
+test('an event stream is forwarded as it arrives, and closed on both sides', async () => {
   const ended: Promise<void>[] = []
   let stream: ServerResponse
-  answerOf = (_, answer) => {
-    ended.push(new Promise((resolve) => answer.once('close', () => resolve())))
-    stream = answer.writeHead(200, { 'Content-Type': 'text/event-stream' })
+  respond = (_, response) => {
+    ended.push(new Promise((resolve) => response.once('close', () => resolve())))
+    stream = response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     stream.flushHeaders()
   }
   const events = readEvents(await fetch(`${url}/stream`))

@@ -1,8 +1,8 @@
-/** The activity log as an append-only chain of rows (security D3). */
+/** The activity log as an append-only chain of rows. See docs/security.md, "Activity log". */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
-import { recorded } from '../../src/grid/activity.ts'
+import { recordActivity } from '../../src/grid/activity.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { openStore } from '../../src/store/store.ts'
 import { rows } from '../support/database.ts'
@@ -20,7 +20,7 @@ describe('the chain', () => {
   })
   afterEach(() => grid.close())
 
-  test('holds, and begins anew in each account', async () => {
+  test('is intact, and starts separately in each account', async () => {
     expect(await firstBroken()).toBeUndefined()
     expect(await grid.acme.store.read.activity.head()).toMatchObject({ n: 4, tool: 'tool-4' })
     expect(await grid.evil.store.read.activity.head()).toMatchObject({ n: 1, previousHash: '' })
@@ -50,34 +50,34 @@ describe('the chain', () => {
     ['hash', "replace(hash, 'a', 'b') || 'c'"],
     ['n', '9'],
   ])('shows that %s of a row was changed', async (column, value) => {
-    await behindItsBack(`UPDATE activity SET ${column} = ${value} WHERE account_id = ? AND n = 2`)
+    await tamper(`UPDATE activity SET ${column} = ${value} WHERE account_id = ? AND n = 2`)
 
     expect(await firstBroken()).toBe(2)
   })
 
   test.each([1, 2, 3])('shows that row %i was deleted', async (n) => {
-    await behindItsBack(`DELETE FROM activity WHERE account_id = ? AND n = ${n}`)
+    await tamper(`DELETE FROM activity WHERE account_id = ? AND n = ${n}`)
 
     expect(await firstBroken()).toBe(n)
   })
 
-  test.each([-1, 0, 5])('shows that a row was slipped in at %i', async (n) => {
-    await behindItsBack(copy(2, n))
+  test.each([-1, 0, 5])('shows that a row was inserted at %i', async (n) => {
+    await tamper(copy(2, n))
 
     expect(await firstBroken()).toBe(n === 5 ? 5 : 1)
   })
 
   test('shows that two rows were swapped, and that one was replaced by another', async () => {
-    await behindItsBack('UPDATE activity SET n = 12 - n WHERE account_id = ? AND n IN (2, 3)')
-    await behindItsBack('UPDATE activity SET n = n - 7 WHERE account_id = ? AND n > 8')
+    await tamper('UPDATE activity SET n = 12 - n WHERE account_id = ? AND n IN (2, 3)')
+    await tamper('UPDATE activity SET n = n - 7 WHERE account_id = ? AND n > 8')
     expect(await firstBroken()).toBe(2)
 
-    await behindItsBack(copy(1, 2).replace('INSERT', 'INSERT OR REPLACE'))
+    await tamper(copy(1, 2).replace('INSERT', 'INSERT OR REPLACE'))
     expect(await firstBroken()).toBe(2)
   })
 
   test('shows that a row came from another account', async () => {
-    await behindItsBack('DELETE FROM activity WHERE account_id = ?')
+    await tamper('DELETE FROM activity WHERE account_id = ?')
     await grid.store.write([{ sql: copy(1, 1, '?'), args: [grid.acme.id, grid.evil.id] }])
 
     expect(await firstBroken()).toBe(1)
@@ -86,7 +86,7 @@ describe('the chain', () => {
   test('does not show that its newest rows were cut off; an earlier head does', async () => {
     const head = (await grid.acme.store.read.activity.head())!
 
-    await behindItsBack('DELETE FROM activity WHERE account_id = ? AND n = 4')
+    await tamper('DELETE FROM activity WHERE account_id = ? AND n = 4')
 
     expect(await firstBroken()).toBeUndefined()
     expect(await grid.acme.store.read.activity.head()).not.toMatchObject({ hash: head.hash })
@@ -96,8 +96,8 @@ describe('the chain', () => {
     return grid.acme.store.read.activity.firstBroken()
   }
 
-  /** What the triggers refuse, done by somebody who drops them. */
-  async function behindItsBack(sql: string): Promise<void> {
+  /** A change that the triggers refuse, made after dropping them. */
+  async function tamper(sql: string): Promise<void> {
     await grid.store.write([
       { sql: 'DROP TRIGGER IF EXISTS activity_is_not_changed', args: [] },
       { sql: 'DROP TRIGGER IF EXISTS activity_is_not_deleted', args: [] },
@@ -131,9 +131,9 @@ describe('the list', () => {
   afterAll(() => grid.close())
 
   test('is newest first, and at most 200 rows', async () => {
-    const places = (await acme.read.activity.list({ limit: 1_000 })).map(({ n }) => n)
+    const positions = (await acme.read.activity.list({ limit: 1_000 })).map(({ n }) => n)
 
-    expect(places).toEqual(Array.from({ length: 200 }, (_, i) => 250 - i))
+    expect(positions).toEqual(Array.from({ length: 200 }, (_, i) => 250 - i))
   })
 
   test('pages over every row once', async () => {
@@ -150,13 +150,13 @@ describe('the list', () => {
   test.each([
     ['tool', { tool: 'fives' }, 50],
     ['outcome', { outcome: 'internal' }, 25],
-    ['refusal', { isRefused: true }, 25],
-    ['a refusal that was none', { isRefused: true, outcome: 'ok' }, 0],
+    ['failure', { isRefused: true }, 25],
+    ['a failure with the outcome ok', { isRefused: true, outcome: 'ok' }, 0],
     ['credential', { credentialId: 'key-2' }, 125],
-    ['person', { userId: 'ann' }, 125],
+    ['user', { userId: 'ann' }, 125],
     ['several at once', { tool: 'fives', outcome: 'ok', userId: 'ann' }, 0],
     ['a page of a filter', { tool: 'fives', before: 101, limit: 30 }, 20],
-    ['what nobody has', { tool: "fives' OR 1 = 1 --" }, 0],
+    ['a tool that does not exist', { tool: "fives' OR 1 = 1 --" }, 0],
   ])('is filtered by %s', async (_, filter, found) => {
     expect(await acme.read.activity.list(filter)).toHaveLength(found)
   })
@@ -242,8 +242,8 @@ describe('two processes on one libsql-server', () => {
   }
 })
 
-/** One call that changes nothing; it fails when it should. */
+/** A recorded call that changes nothing, and fails if `fails`. */
 function call(account: AccountStore, tool: string, fails = false): Promise<unknown> {
   const run = () => fails ? Promise.reject(new Error('a fault')) : Promise.resolve()
-  return recorded(account, { tool, arguments: { of: tool }, requestId: 'r' }, run)
+  return recordActivity(account, { tool, arguments: { of: tool }, requestId: 'r' }, run)
 }

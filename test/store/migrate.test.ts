@@ -1,4 +1,4 @@
-/** Migrations (reliability 10, runtime 9). */
+/** Migrations. See docs/operations.md, "Migrations". */
 import { type Client, createClient } from '@libsql/client'
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
@@ -16,7 +16,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
 const steps = migrations.length
 
-test('db/migrations.ts is what the SQL files say', () => {
+test('db/migrations.ts is generated from the SQL files', () => {
   expect(readFileSync('db/migrations.ts', 'utf8')).toBe(migrationsModule())
 })
 
@@ -77,13 +77,43 @@ describe.each([
     }
   })
 
-  test('a database that is up to date is left alone', async () => {
+  test('a database that is up to date is not changed', async () => {
     await migrate(client)
     const before = await schemaText(client)
 
     expect(await migrate(client)).toEqual([])
     expect(await schemaText(client)).toEqual(before)
     expect((await client.execute('PRAGMA user_version')).rows[0].user_version).toBe(steps)
+  })
+
+  test('the migration to leases keeps messages that were in flight, and what was logged of them', async () => {
+    await migrate(client, migrations.slice(0, 6))
+    await client.migrate([
+      "INSERT INTO accounts (id, name, state, created_at) VALUES ('a', 'Acme', 'claimed', 1)",
+      `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at)
+        VALUES ('a', 'alice', 'alice', 'mcp', 'private', 'auto_approve', 1)`,
+      `INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at)
+        VALUES ('a', 'm', 'alice', 'alice', 'agent', '@alice', 'hi', 1)`,
+      `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at,
+        batch_id, returned) VALUES ('a', 'alice', 'a', 'm', 'read', 2, 1, 3, 'lease', 1)`,
+      "INSERT INTO open_reads (account_id, agent_id, batch_id, instance_id, created_at) VALUES ('a', 'alice', 'lease', 'p', 3)",
+      `INSERT INTO given_back (account_id, agent_id, sender_account_id, message_id, n, read_at, returned_at)
+        VALUES ('a', 'alice', 'a', 'm', 1, 1, 2)`,
+    ])
+
+    await migrate(client)
+
+    const read = async (sql: string) => (await client.execute(sql)).rows.map((row) => ({ ...row }))
+    expect(await read('SELECT id, holder, expires_at FROM leases')).toEqual([
+      { id: 'lease', holder: 'p', expires_at: null },
+    ])
+    expect(await read('SELECT lease_id, release_count FROM deliveries')).toEqual([{
+      lease_id: 'lease',
+      release_count: 1,
+    }])
+    expect(await read('SELECT leased_at, released_at FROM lease_releases')).toEqual([{ leased_at: 1, released_at: 2 }])
+    await client.execute("UPDATE deliveries SET state = 'unread', lease_id = NULL, release_count = 2")
+    expect(await read('SELECT agent_id FROM wake_signals')).toEqual([{ agent_id: 'alice' }])
   })
 
   test('foreign keys are enforced after a migration', async () => {
@@ -93,7 +123,7 @@ describe.each([
       .rejects.toMatchObject({ code: expect.stringMatching(/^SQLITE_CONSTRAINT/) })
   })
 
-  test('a row that points nowhere stops a start that migrated', async () => {
+  test('a row that references a missing row stops a start that migrated', async () => {
     await migrate(client)
     await client.migrate(["INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('a', 'b', 1, 1)"])
 
@@ -118,7 +148,7 @@ describe.each([
     expect(await migrate(client, [...migrations, step('CREATE TABLE later (id text)')])).toEqual(['later'])
   })
 
-  test('a step that breaks a constraint of its own is no other process', async () => {
+  test('a step that breaks a constraint fails, and is not taken for another process', async () => {
     const broken = [
       ...migrations,
       step('CREATE TABLE later (id text PRIMARY KEY NOT NULL)', 'INSERT INTO later VALUES (NULL)'),
@@ -160,13 +190,14 @@ async function dropAll(client: Client): Promise<void> {
   await client.migrate([...names.map((name) => `DROP TABLE IF EXISTS "${name}"`), 'PRAGMA user_version = 0'])
 }
 
-/** What SQLite says of a table. */
+/** A table according to SQLite. */
 async function shapeInDatabase(client: Client, table: string) {
-  const ask = async (sql: string) => (await client.execute(sql)).rows
-  const columns = await ask(`PRAGMA table_info("${table}")`)
-  const foreign = await ask(`PRAGMA foreign_key_list("${table}")`)
-  const indexes = await ask(`PRAGMA index_list("${table}")`)
-  const indexed = async (index: string) => (await ask(`PRAGMA index_info("${index}")`)).map(({ name }) => String(name))
+  const query = async (sql: string) => (await client.execute(sql)).rows
+  const columns = await query(`PRAGMA table_info("${table}")`)
+  const foreign = await query(`PRAGMA foreign_key_list("${table}")`)
+  const indexes = await query(`PRAGMA index_list("${table}")`)
+  const indexed = async (index: string) =>
+    (await query(`PRAGMA index_info("${index}")`)).map(({ name }) => String(name))
   return {
     columns: columns.map(({ name, type, notnull }) => `${name} ${String(type).toLowerCase()} ${notnull}`),
     primaryKey: columns.filter(({ pk }) => Number(pk) > 0).sort((a, b) => Number(a.pk) - Number(b.pk))
@@ -182,7 +213,7 @@ async function shapeInDatabase(client: Client, table: string) {
   }
 }
 
-/** The same, of `db/schema.ts`. */
+/** A table according to `db/schema.ts`. */
 function shapeInSchema(table: SQLiteTable) {
   const { columns, primaryKeys, foreignKeys, indexes } = getTableConfig(table)
   const own = Object.values(getTableColumns(table)).filter((column) => column.primary).map(({ name }) => name)

@@ -1,4 +1,4 @@
-/** What pages read of a large account is found by an index, on a database with statistics. */
+/** Every query of a page uses an index, on a large account and with statistics. */
 import { type Client, createClient } from '@libsql/client'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,10 @@ import { tripwire } from '../support/tripwire.ts'
 
 let folder: string
 let client: Client
-let asked: string[]
+let queries: string[]
 
 beforeAll(async () => {
-  asked = await statementsOfPages()
+  queries = await recordQueries()
   folder = mkdtempSync(join(tmpdir(), 'agent-grid-plans-'))
   client = createClient({ url: `file:${join(folder, 'grid.db')}`, concurrency: 1 })
   await migrate(client)
@@ -27,20 +27,20 @@ afterAll(() => {
 
 test.each([
   ['the hourly count', /json_each\(\?\) AS hours/, 'COVERING INDEX messages_sent (account_id=? AND created_at>?'],
-  ['what waits', /sum\(count\(\*\)\) OVER/, 'COVERING INDEX deliveries_unread (account_id=?)'],
+  ['the unread messages per agent', /sum\(count\(\*\)\) OVER/, 'COVERING INDEX deliveries_unread (account_id=?)'],
   ['a page of agents', /as "unread" from "agents"/, 'agents_of_account'],
   ['a search of agents', /count\(\*\) OVER \(\) as "total"/, 'agents_of_account'],
   ['the newest activity', /from "activity" .*"account_id" = \? and \(\(\? IS NULL/, '(account_id=? AND n>? AND n<?)'],
   ['activity of a tool', /"account_id" = \? and \("activity"."tool" = /, 'activity_tool'],
-  ['activity of a person', /"account_id" = \? and \("activity"."user_id" = /, 'activity_user'],
+  ['activity of a user', /"account_id" = \? and \("activity"."user_id" = /, 'activity_user'],
   ['activity of a credential', /"account_id" = \? and \("activity"."credential_id" = /, 'activity_credential'],
-  ['what was refused', /"account_id" = \? and \("activity"."outcome" <> 'ok'/, 'activity_refused'],
+  ['failed calls', /"account_id" = \? and \("activity"."outcome" <> 'ok'/, 'activity_refused'],
   ['activity since a time', /^select "n" from "activity" .*"created_at" < \?/, 'COVERING INDEX activity_time'],
   ['activity until a time', /^select "n" from "activity" .*"created_at" >= \?/, 'COVERING INDEX activity_time'],
   ['the tools of the log', /min\("activity"."tool"\)/, 'COVERING INDEX activity_tool (account_id=? AND tool>?)'],
-  ['the people of the log', /min\("activity"."user_id"\)/, 'COVERING INDEX activity_user (account_id=? AND user_id>?)'],
+  ['the users in the log', /min\("activity"."user_id"\)/, 'COVERING INDEX activity_user (account_id=? AND user_id>?)'],
 ])('%s is found by its index', async (_, statement, index) => {
-  const found = asked.filter((sql) => statement.test(sql))
+  const found = queries.filter((sql) => statement.test(sql))
 
   expect(found).not.toEqual([])
   for (const sql of found) expect(await plan(sql)).toContainEqual(expect.stringContaining(index))
@@ -52,23 +52,23 @@ async function plan(sql: string): Promise<string[]> {
   return rows.map(({ detail }) => String(detail))
 }
 
-async function statementsOfPages(): Promise<string[]> {
+async function recordQueries(): Promise<string[]> {
   const seen = new Set<string>()
   const grid = await testGrid({
-    inspect(sql, crossing) {
-      tripwire(sql, crossing)
+    inspect(sql, crossAccountQuery) {
+      tripwire(sql, crossAccountQuery)
       seen.add(sql)
     },
   })
   const { activity, agentSettings, overview } = grid.acme.store.read
   await overview.sentPerHour([0])
-  await overview.queues(5)
+  await overview.unreadTotals(5)
   await agentSettings.page(0, 50)
   await agentSettings.search('a', 0, 50)
   const filters = [{}, { tool: 'x' }, { userId: 'x' }, { credentialId: 'x' }, { outcome: 'x' }, { since: 1, until: 2 }]
   for (const filter of filters) await activity.list(filter)
   await activity.tools()
-  await activity.people()
+  await activity.users()
   await grid.close()
   return [...seen]
 }

@@ -1,11 +1,11 @@
-/** Group commit (reliability Q12), against a client whose commits can be held and failed. */
+/** The write queue, with a client whose commits can be held and failed. See docs/delivery.md, "Group commit". */
 import { LibsqlBatchError, LibsqlError, type ResultSet } from '@libsql/client'
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { type QueueOptions, WriteQueue } from '../../src/store/queue.ts'
+import { isSettled, turn } from '../support/wait-for.ts'
 
-test('units of one moment share a commit, in order, and each gets its own rows', async () => {
+test('concurrent units share a commit, in order, and each gets its own rows', async () => {
   const { queue, commits } = testQueue()
 
   const answers = await Promise.all([
@@ -18,7 +18,7 @@ test('units of one moment share a commit, in order, and each gets its own rows',
   expect(answers).toEqual([[[{ ran: 'a1' }], [{ ran: 'a2' }]], [[{ ran: 'b1' }]], [[{ ran: 'a3' }]]])
 })
 
-test('no promise settles before its commit returned; who arrives meanwhile joins the next one', async () => {
+test('no promise settles before its commit returned; units that arrive meanwhile join the next one', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   let settled = 0
@@ -27,7 +27,7 @@ test('no promise settles before its commit returned; who arrives meanwhile joins
   const first = queue.write('a', [unit('first')]).then(count)
   await turn()
   const later = [queue.write('a', [unit('second')]).then(count), queue.write('b', [unit('third')]).then(count)]
-  await sleep(20)
+  await turn()
   expect(commits).toEqual([['first']])
   expect(settled).toBe(0)
   held.open()
@@ -66,7 +66,7 @@ test.each([
   ['the disk is full at COMMIT', new LibsqlError('full', 'SQLITE_FULL')],
   ['the file is busy', new LibsqlError('busy', 'SQLITE_BUSY')],
   ['the driver fails', new TypeError('undefined cannot be passed as argument to the database')],
-])('a failing commit rejects all and runs nothing alone: %s', async (_, error) => {
+])('a failing commit rejects all units and runs none alone: %s', async (_, error) => {
   let failures = 1
   const { queue, commits } = testQueue({ batch: () => failures-- > 0 ? Promise.reject(error) : undefined })
 
@@ -82,7 +82,7 @@ test.each([
   ['at COMMIT', new LibsqlError('disk I/O error', 'SQLITE_IOERR', 'SQLITE_IOERR_FSYNC', 1034)],
   ['at a statement', new LibsqlBatchError('disk I/O error', 0, 'SQLITE_IOERR', 'SQLITE_IOERR_WRITE', 778)],
   ['a damaged file', new LibsqlBatchError('malformed', 0, 'SQLITE_CORRUPT')],
-])('after an I/O error nothing is run again and the process is told to end: %s', async (_, error) => {
+])('after an I/O error nothing is written again, and the process is told to end: %s', async (_, error) => {
   const held = hold()
   const { queue, commits, faults } = testQueue({ batch: () => held.opened.then(() => Promise.reject(error)) })
 
@@ -147,7 +147,7 @@ test.each(losses)('a remote connection that is %s repeats the group once', async
   expect(commits).toEqual([['one'], ['one']])
 })
 
-test.each(losses)('a remote connection that stays %s is answered unavailable after two tries', async (_, loss) => {
+test.each(losses)('a remote connection that stays %s is unavailable after two attempts', async (_, loss) => {
   const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(loss), options: { local: false } })
 
   expect(await settle([queue.write('a', [unit('one')])])).toEqual(['unavailable'])
@@ -167,7 +167,7 @@ test.each([
   expect(faults).toEqual([])
 })
 
-test('1,000 units may wait; one more is answered unavailable at once, and all others are stored', async () => {
+test('1,000 units may wait; one more is unavailable at once, and all others are stored', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
@@ -186,7 +186,7 @@ test('1,000 units may wait; one more is answered unavailable at once, and all ot
 })
 
 test.each([[2_000, 'done'], [2_001, 'unavailable']])(
-  'who has waited for %i ms is answered %s when its turn comes',
+  'a unit that has waited for %i ms is %s at its turn',
   async (ms, answer) => {
     const held = hold()
     const { queue, clock, commits } = testQueue({ batch: () => held.opened })
@@ -204,7 +204,7 @@ test.each([[2_000, 'done'], [2_001, 'unavailable']])(
   },
 )
 
-test('who waits behind a commit that hangs is answered in time', async () => {
+test('a unit behind a commit that hangs is refused in time', async () => {
   const held = hold()
   const { queue, clock } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
@@ -264,19 +264,16 @@ test('drained() resolves when nothing waits and nothing runs', async () => {
   const held = hold()
   const { queue } = testQueue({ batch: () => held.opened })
   await queue.drained()
-  let done = false
 
   const writes = [queue.write('a', [unit('one')]), queue.write('a', [unit('two')])]
-  const drained = queue.drained().then(() => done = true)
-  await sleep(10)
-  expect(done).toBe(false)
+  const drained = queue.drained()
+  expect(await isSettled(drained)).toBe(false)
   held.open()
-  await Promise.all([...writes, drained])
 
-  expect(done).toBe(true)
+  await Promise.all([...writes, drained])
 })
 
-test('after its end a queue takes nothing more, and no disk is blamed', async () => {
+test('an ended queue takes no further units, and reports no storage fault', async () => {
   const { queue, commits } = testQueue()
 
   const last = queue.write('a', [unit('last')])
@@ -287,7 +284,7 @@ test('after its end a queue takes nothing more, and no disk is blamed', async ()
   expect(commits).toEqual([['last']])
 })
 
-test('a statement that the inspector refuses never waits', () => {
+test('a statement that the inspector refuses is not queued', () => {
   const { queue, commits } = testQueue({
     options: {
       inspect: (sql) => {
@@ -300,42 +297,47 @@ test('a statement that the inspector refuses never waits', () => {
   expect(commits).toEqual([])
 })
 
-test('what is written later joins the next commit, in front of it, and has none of its own', async () => {
+test('a deferred unit joins the next commit, at its front, and has none of its own', async () => {
   const { queue, commits } = testQueue()
 
-  queue.later([unit('late 1')])
-  queue.later([unit('late 2')])
+  queue.writeLater([unit('late 1')])
+  queue.writeLater([unit('late 2')])
   await turn()
   expect(commits).toEqual([])
   await queue.write('a', [unit('one')])
-  await sleep(250)
+  await queue.drained()
 
   expect(commits).toEqual([['late 1', 'late 2', 'one']])
 })
 
-test('what is written later is committed alone when nobody else writes', async () => {
+test('a deferred unit is committed alone if there are no other writes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   const { queue, commits } = testQueue()
 
-  queue.later([unit('late')])
-  await sleep(100)
+  queue.writeLater([unit('late')])
+  vi.advanceTimersByTime(199)
+  await turn()
   expect(commits).toEqual([])
+  vi.advanceTimersByTime(1)
+  await turn()
 
-  await vi.waitFor(() => expect(commits).toEqual([['late']]), { interval: 10 })
+  expect(commits).toEqual([['late']])
 })
 
-test('drained() commits what was to be written later', async () => {
+test('drained() commits deferred units', async () => {
   const { queue, commits } = testQueue()
 
-  queue.later([unit('late')])
+  queue.writeLater([unit('late')])
   await queue.drained()
 
   expect(commits).toEqual([['late']])
 })
 
-test('what fails later is logged and hurts nobody, and the rest of it is done together', async () => {
+test('a deferred unit that fails is logged and affects no other, and the other deferred units run together', async () => {
   const { queue, commits, logs } = testQueue({ batch: (sqls) => failOn('bad late', constraint, sqls) })
 
-  for (const name of ['late 1', 'bad late', 'late 2']) queue.later([unit(name)])
+  for (const name of ['late 1', 'bad late', 'late 2']) queue.writeLater([unit(name)])
   const answers = await settle([queue.write('a', [unit('one')]), queue.write('b', [unit('two')])])
   await queue.drained()
 
@@ -348,40 +350,40 @@ test('what fails later is logged and hurts nobody, and the rest of it is done to
     ['bad late'],
     ['late 2'],
   ])
-  expect(logs).toEqual([expect.stringContaining('What was to be written later was not')])
+  expect(logs).toEqual([expect.stringContaining('A deferred write failed')])
 })
 
-test('a neighbour that fails does not lose what is written later', async () => {
+test('a unit that fails does not lose the deferred units of its group', async () => {
   const { queue, commits } = testQueue({ batch: (sqls) => failOn('bad', constraint, sqls) })
 
-  queue.later([unit('late')])
+  queue.writeLater([unit('late')])
   const answers = await settle([queue.write('a', [unit('bad')])])
 
   expect(answers).toEqual(['write_conflict'])
   expect(commits).toEqual([['late', 'bad'], ['bad'], ['late']])
 })
 
-test('what a full disk does not accept later is tried again, until the end', async () => {
+test('a deferred unit that a full disk refuses is tried again, until the end', async () => {
   let isFull = true
   const full = new LibsqlBatchError('full', 0, 'SQLITE_FULL')
   const { queue, commits, logs } = testQueue({ batch: () => isFull ? Promise.reject(full) : undefined })
 
-  queue.later([unit('late')])
+  queue.writeLater([unit('late')])
   expect(await settle([queue.write('a', [unit('one')])])).toEqual(['unavailable'])
   isFull = false
   await queue.write('a', [unit('two')])
   expect(commits).toEqual([['late', 'one'], ['late', 'two']])
 
   isFull = true
-  queue.later([unit('never')])
+  queue.writeLater([unit('never')])
   await queue.drained()
-  expect(logs.at(-1)).toContain('What was to be written later was not')
+  expect(logs.at(-1)).toContain('A deferred write failed')
 })
 
-test('10,000 units may wait for later; beyond that the oldest is dropped and that is logged', async () => {
+test('10,000 deferred units may wait; beyond that the oldest is dropped and that is logged', async () => {
   const { queue, commits, logs } = testQueue()
 
-  for (let n = 0; n <= 10_000; n++) queue.later([unit(`${n}`)])
+  for (let n = 0; n <= 10_000; n++) queue.writeLater([unit(`${n}`)])
   await queue.drained()
 
   expect(commits.flat()).toHaveLength(10_000)
@@ -392,7 +394,7 @@ test('10,000 units may wait for later; beyond that the oldest is dropped and tha
 
 const constraint = new LibsqlBatchError('UNIQUE constraint failed', 0, 'SQLITE_CONSTRAINT', 'SQLITE_CONSTRAINT_UNIQUE')
 
-/** A queue over a client that notes each commit; `batch` may hold or fail it. */
+/** A queue with a client that records each commit; `batch` may hold or fail it. */
 function testQueue({ batch, options }: {
   batch?: (sqls: string[]) => Promise<unknown> | undefined
   options?: Partial<QueueOptions>
@@ -430,7 +432,7 @@ function failOn(name: string, error: Error, sqls: string[]): Promise<unknown> {
   return sqls.includes(name) ? Promise.reject(error) : Promise.resolve()
 }
 
-/** A door that stays shut until it is opened. */
+/** A promise that stays pending until `open` is called. */
 function hold() {
   let open = () => {}
   const opened = new Promise<void>((resolve) => open = resolve)

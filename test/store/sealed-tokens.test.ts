@@ -1,9 +1,9 @@
-/** Tokens the grid keeps for others: unreadable wherever they lie, and useless where they do not belong (security 3.3, D5). */
+/** Sealed tokens: never stored in plain text, and bound to their row. See docs/security.md, "Sealed tokens". */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
-import { createKeyRing, newKeyRing, type Sealed } from '../../src/lib/key-ring.ts'
+import { createKeyRing, newKeyRing, type SealedToken } from '../../src/lib/key-ring.ts'
 import { openStore } from '../../src/store/store.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -13,7 +13,7 @@ const guardrailToken = 'sk-canary-of-a-guardrail'
 const remoteToken = 'canary-of-a-remote-agent'
 
 let grid: TestGrid
-const answers: string[] = []
+const responses: string[] = []
 beforeEach(async () => {
   grid = await testGrid()
   await createGuardrail(grid.acme.store, { name: 'mod', provider: 'openai-moderation', token: guardrailToken })
@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('no token is in the database, its log, a file beside it, our log or an answer', async () => {
+test('no token is in the database, its log, a file beside it, our log or a response', async () => {
   await call('admin_list_agents', {})
   await call('admin_list_guardrails', {})
   await call('admin_set_agent_guardrails', { alias: 'far', guardrails: ['mod'] })
@@ -29,17 +29,17 @@ test('no token is in the database, its log, a file beside it, our log or an answ
 
   const files = readdirSync(grid.folder).map((name) => ({ name, bytes: readFileSync(join(grid.folder, name)) }))
   expect(files.map(({ name }) => name)).toEqual(expect.arrayContaining(['grid.db', 'grid.db-wal', 'grid.db.keys']))
-  const places = [
+  const targets = [
     ...files,
     { name: 'our log', bytes: Buffer.from(grid.logs.join('\n')) },
-    { name: 'answers', bytes: Buffer.from(answers.join('\n')) },
+    { name: 'responses', bytes: Buffer.from(responses.join('\n')) },
   ]
-  // A search that finds what is there.
-  expect(places.filter(({ bytes }) => bytes.includes('https://far.example')).map(({ name }) => name).sort())
-    .toEqual(['answers', 'grid.db-wal'])
+  // The search itself works.
+  expect(targets.filter(({ bytes }) => bytes.includes('https://far.example')).map(({ name }) => name).sort())
+    .toEqual(['grid.db-wal', 'responses'])
   for (const token of [guardrailToken, remoteToken]) {
     for (const spelling of [token, btoa(token).slice(0, 24), Buffer.from(token).toString('hex')]) {
-      expect(places.filter(({ bytes }) => bytes.includes(spelling)).map(({ name }) => name)).toEqual([])
+      expect(targets.filter(({ bytes }) => bytes.includes(spelling)).map(({ name }) => name)).toEqual([])
     }
   }
 })
@@ -54,7 +54,7 @@ test('the key ring beside the database is readable by its owner alone, and outli
   expect(readFileSync(file, 'utf8')).toBe(before)
 })
 
-test('a ring of the configuration is used instead, and none is written', async () => {
+test('a key ring in the configuration is used instead, and none is written', async () => {
   const ring = newKeyRing()
   const configured = await testGrid({ env: { GRID_KEYS: ring } })
   const { id } = configured.acme
@@ -75,7 +75,7 @@ test('a stored token opens in its own row, and in no other row, table or account
   expect(await open(far, `agents:${acme.id}:${far.id}:token`)).toBe(remoteToken)
 
   for (
-    const place of [
+    const row of [
       `guardrails:${acme.id}:${other.id}:token`,
       `guardrails:${evil.id}:${mod.id}:token`,
       `agents:${acme.id}:${mod.id}:token`,
@@ -83,20 +83,20 @@ test('a stored token opens in its own row, and in no other row, table or account
       '',
     ]
   ) {
-    await expect(open(mod, place)).rejects.toMatchObject({ code: 'internal' })
+    await expect(open(mod, row)).rejects.toMatchObject({ code: 'internal' })
   }
 })
 
-test('a stored token of which anything was changed does not open', async () => {
+test('a stored token does not open after any change', async () => {
   const mod = await stored('guardrails', 'name', 'mod')
-  const place = `guardrails:${grid.acme.id}:${mod.id}:token`
+  const row = `guardrails:${grid.acme.id}:${mod.id}:token`
   const far = await stored('agents', 'alias', 'far')
 
   for (const field of ['encryptedToken', 'tokenIv', 'tokenAuthTag'] as const) {
-    await expect(open({ ...mod, [field]: flipped(mod[field]) }, place)).rejects.toMatchObject({ code: 'internal' })
-    await expect(open({ ...mod, [field]: far[field] }, place)).rejects.toMatchObject({ code: 'internal' })
+    await expect(open({ ...mod, [field]: flipped(mod[field]) }, row)).rejects.toMatchObject({ code: 'internal' })
+    await expect(open({ ...mod, [field]: far[field] }, row)).rejects.toMatchObject({ code: 'internal' })
   }
-  await expect(open({ ...mod, tokenKeyId: '9' }, place)).rejects.toMatchObject({ code: 'internal' })
+  await expect(open({ ...mod, tokenKeyId: '9' }, row)).rejects.toMatchObject({ code: 'internal' })
 })
 
 test('the same token is sealed differently each time', async () => {
@@ -109,13 +109,13 @@ test('the same token is sealed differently each time', async () => {
   expect(a.tokenIv).not.toBe(b.tokenIv)
 })
 
-/** Open with the ring that lies beside the database. */
-function open(sealed: Sealed, place: string): Promise<string> {
-  return createKeyRing(readFileSync(join(grid.folder, 'grid.db.keys'), 'utf8').trim()).open(sealed, place)
+/** Decrypt with the key ring beside the database. */
+function open(sealed: SealedToken, row: string): Promise<string> {
+  return createKeyRing(readFileSync(join(grid.folder, 'grid.db.keys'), 'utf8').trim()).open(sealed, row)
 }
 
-/** The token of one row, as it is on disk. */
-async function stored(table: string, column: string, name: string): Promise<Sealed & { id: string }> {
+/** The sealed token of one row, as stored. */
+async function stored(table: string, column: string, name: string): Promise<SealedToken & { id: string }> {
   const [row] = await rows(grid, `SELECT * FROM ${table} WHERE account_id = ? AND ${column} = ?`, [grid.acme.id, name])
   return {
     id: String(row.id),
@@ -134,5 +134,5 @@ function flipped(base64: string): string {
 
 async function call(tool: string, args: Record<string, unknown>): Promise<void> {
   const { body } = await mcp(grid, grid.acme.adminKey, 'tools/call', { name: tool, arguments: args })
-  answers.push(JSON.stringify(body))
+  responses.push(JSON.stringify(body))
 }

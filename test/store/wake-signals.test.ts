@@ -1,39 +1,46 @@
-/** What ends a wait besides mail and time ends it at once, in whichever process it happened. Security A10. */
-import { setTimeout as sleep } from 'node:timers/promises'
+/**
+ * The end of a credential ends its waits and streams at once, in any process. See docs/security.md, "Streams and
+ * waits".
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import { bearer } from '../../src/auth/bearer.ts'
+import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { hashForLookup } from '../../src/auth/secrets.ts'
+import { mergeClaim, openClaim } from '../../src/grid/accounts/claim.ts'
 import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
-import { mergeClaim, openClaim } from '../../src/grid/accounts/claim.ts'
-import { revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
-import { giveBack } from '../../src/grid/messaging/leases.ts'
+import { leaseOf } from '../../src/grid/messaging/leases.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
-import { sendMessage } from '../../src/grid/messaging/send-message.ts'
+import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
+import { revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { leaveAccount } from '../../src/grid/people/team.ts'
-import { awaitMessages } from '../../src/grid/messaging/waiting.ts'
-import { hashForLookup } from '../../src/auth/secrets.ts'
+import { day } from '../../src/lib/time.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { sweep } from '../../src/worker/retention.ts'
-import { day } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import { readEvents } from '../support/events.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { followIdle } from '../support/idle.ts'
 import { gridPath, wireRequest } from '../support/mcp.ts'
-import { accessTokenOf } from '../support/oauth-token.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { accessTokenFor } from '../support/oauth-token.ts'
 import { person } from '../support/people.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { tripwire } from '../support/tripwire.ts'
+import { waitFor } from '../support/wait-for.ts'
 
-/** With margin for a loaded machine; 15 s would be the next look of a wait by itself. */
+/** A margin for a loaded machine. Without a wake signal, a wait checks again only after 15 s. */
 const atOnceMs = 2_000
 
 let grid: TestGrid
-/** Where it is waited. */
+/** The store of the waiting process. */
 let other: Store
+let idle: ReturnType<typeof followIdle>
 let agents = 0
+/** How often the database was asked what other processes did. */
+let looks = 0
 
-/** A way for a credential to end: who waits, and what is done to it. */
+/** The ways for a credential to end: the waiting key, and the action that ends it. */
 const ends: Record<string, () => Promise<{ key: string; end(): Promise<unknown> }>> = {
   async 'its agent is deleted'() {
     const { alias, key } = await newAgent()
@@ -47,11 +54,11 @@ const ends: Record<string, () => Promise<{ key: string; end(): Promise<unknown> 
     const { token, grantId } = await oauthAgent()
     return { key: token, end: () => revokeGrant(grid.acme.store, grantId) }
   },
-  async 'its person revokes the grant'() {
+  async 'its user revokes the grant'() {
     const { token, grantId, user } = await oauthAgent()
     return { key: token, end: () => revokeOwnGrant(grid.store, { user, sessionId: 'test' }, grantId, null) }
   },
-  async 'its person leaves the account'() {
+  async 'its user leaves the account'() {
     const { token, user } = await oauthAgent()
     return { key: token, end: () => leaveAccount(grid.store.account(grid.acme.id, user.actor('member'))) }
   },
@@ -61,11 +68,11 @@ const ends: Record<string, () => Promise<{ key: string; end(): Promise<unknown> 
     const revoke = () => tokens.revoke(grid.acme.id, hashForLookup(token), grid.clock.now)
     return { key: token, end: () => grid.store.write([revoke()]) }
   },
-  async 'the agent that a grant was for is deleted'() {
+  async 'the agent of its grant is deleted'() {
     const { token, alias } = await oauthAgent()
     return { key: token, end: () => deleteAgent(grid.acme.store, alias) }
   },
-  async 'it is claimed into another account'() {
+  async 'its agent is moved to another account by a claim'() {
     const { key, token, email } = await signedUp()
     const { id, actor } = await person(grid, { email, role: 'owner', account: grid.evil })
     const claimant = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
@@ -73,7 +80,7 @@ const ends: Record<string, () => Promise<{ key: string; end(): Promise<unknown> 
     const keep = (await openClaim(grid.store, token)).agents.map((agent) => agent.id)
     return { key, end: () => mergeClaim(grid.store, token, claimant, into, { keep, discard: [] }, null) }
   },
-  async 'nobody claimed it in time'() {
+  async 'its account is not claimed in time'() {
     const { key } = await signedUp()
     return {
       key,
@@ -90,7 +97,8 @@ describe('in another process on libsql-server', () => {
   beforeAll(async () => {
     server = await startSqld()
     grid = await testGrid({ url: server.url })
-    other = await openStore(grid.deps, { inspect: tripwire })
+    other = await openStore(grid.deps, { inspect })
+    idle = followIdle(other)
   })
   afterAll(async () => {
     await other.close()
@@ -100,52 +108,56 @@ describe('in another process on libsql-server', () => {
 
   everyEnd()
 
-  test('a wait gets what another process gave back', async () => {
-    const bob = await bearer(grid.store)(`Bearer ${grid.bob.key}`)
-    await sendMessage(await bearer(grid.store)(`Bearer ${grid.alice.key}`), { to: 'bob', text: 'returned' })
-    const { handOut } = await readMessages(bob, {})
-    const reading = awaitMessages(await bearer(other)(`Bearer ${grid.bob.key}`), {}, { seconds: 10 })
-    await sleep(500)
+  test('a wait gets what another process released', async () => {
+    const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
+    await sendMessage(await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`), {
+      to: 'bob',
+      text: 'release_count',
+    })
+    const { lease } = await readMessages(bob, {})
+    const reading = waitForMessages(await createAuthenticator(other)(`Bearer ${grid.bob.key}`), {}, { seconds: 10 })
+    await idleAndLookedFor(1)
     const startedAt = performance.now()
-    await giveBack(bob, handOut!)
+    await leaseOf(bob, lease!.id).release()
 
-    expect((await reading).messages).toMatchObject([{ message: 'returned', redelivered: true }])
+    expect((await reading).messages).toMatchObject([{ message: 'release_count', redelivered: true }])
     expect(performance.now() - startedAt).toBeLessThan(atOnceMs)
   })
 })
 
 describe('in the one process of a local file', () => {
   beforeAll(async () => {
-    grid = await testGrid()
+    grid = await testGrid({ inspect })
     other = grid.store
+    idle = followIdle(other)
   })
   afterAll(() => grid.close())
 
   everyEnd()
 
-  test('calls are few: the newest 1,000 are kept, and one batch given back is one call', async () => {
-    const bob = await bearer(grid.store)(`Bearer ${grid.bob.key}`)
-    const alice = await bearer(grid.store)(`Bearer ${grid.alice.key}`)
+  test('only the newest 1,000 wake signals are kept, and the release of a lease is one signal', async () => {
+    const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
+    const alice = await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`)
     for (let n = 0; n < 3; n++) await sendMessage(alice, { to: 'bob', text: `${n}` })
-    const { handOut } = await readMessages(bob, {})
-    const before = await newestCall()
-    await giveBack(bob, handOut!)
-    const after = await newestCall()
+    const { lease } = await readMessages(bob, {})
+    const before = await newestSignal()
+    await leaseOf(bob, lease!.id).release()
+    const after = await newestSignal()
     const { write } = grid.store
     await write(
-      Array.from({ length: 1_200 }, () => ({ sql: "INSERT INTO wake_calls (agent_id) VALUES ('x')", args: [] })),
+      Array.from({ length: 1_200 }, () => ({ sql: "INSERT INTO wake_signals (agent_id) VALUES ('x')", args: [] })),
     )
 
     expect(after - before).toBe(1)
-    expect((await rows(grid, 'SELECT count(*) AS n FROM wake_calls'))[0].n).toBe(1_000)
+    expect((await rows(grid, 'SELECT count(*) AS n FROM wake_signals'))[0].n).toBe(1_000)
   })
 
-  test('what is read and sent calls nobody', async () => {
-    const before = await newestCall()
-    await sendMessage(await bearer(grid.store)(`Bearer ${grid.alice.key}`), { to: 'bob', text: 'hi' })
-    await readMessages(await bearer(grid.store)(`Bearer ${grid.bob.key}`), {})
+  test('reading and sending write no wake signal', async () => {
+    const before = await newestSignal()
+    await sendMessage(await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`), { to: 'bob', text: 'hi' })
+    await readMessages(await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`), {})
 
-    expect(await newestCall()).toBe(before)
+    expect(await newestSignal()).toBe(before)
   })
 })
 
@@ -153,17 +165,18 @@ function everyEnd(): void {
   test.each(Object.entries(ends))('waits and streams end at once when %s', async (_, prepare) => {
     const { key, end } = await prepare()
     const authorization = `Bearer ${key}`
-    const account = await bearer(other)(authorization)
-    const wait = awaitMessages(account, {}, { seconds: 50, check: () => bearer(other)(authorization, account) })
+    const authenticate = createAuthenticator(other)
+    const account = await authenticate(authorization)
+    const wait = waitForMessages(account, {}, { seconds: 50, check: () => authenticate(authorization, account) })
       .then(() => 'answered', (error) => error.code)
     const streams = await openStreams(authorization)
-    await sleep(500)
+    await idleAndLookedFor(1 + streams.length)
 
     const startedAt = performance.now()
     await end()
     const code = await wait
     await Promise.all(streams.map(async (stream) => {
-      // What it says in the end names no mail.
+      // The last frames do not announce messages.
       for (let frame; (frame = await stream.frame()) !== undefined;) expect(frame).not.toMatch(/wake|updated/)
     }))
 
@@ -173,7 +186,19 @@ function everyEnd(): void {
   })
 }
 
-/** The three kinds of streams, at the process where it is waited, each after its first frame. */
+/** Resolves when so many reads and streams are idle and the database was asked once more after that. */
+async function idleAndLookedFor(count: number): Promise<void> {
+  await idle(count)
+  const before = looks
+  await waitFor('the next look at what other processes did', () => looks > before)
+}
+
+function inspect(sql: string, crossAccountQuery: string | undefined): void {
+  tripwire(sql, crossAccountQuery)
+  if (crossAccountQuery === 'new deliveries') looks++
+}
+
+/** The three kinds of streams, at the waiting process, each after its first frame. */
 async function openStreams(authorization: string) {
   const app = createApp(other)
   const open = async (path: string, init: RequestInit) => {
@@ -195,7 +220,7 @@ async function openStreams(authorization: string) {
       body: JSON.stringify(listen.body),
     }),
   ]
-  // For keys alone: no OAuth token was issued for it.
+  // For keys only: OAuth tokens are not issued for this resource.
   if (authorization.includes('grid_agt_')) {
     streams.push(open('/api/agents/wake-stream', { headers: { Authorization: authorization } }))
   }
@@ -209,7 +234,7 @@ function newAgent() {
 async function oauthAgent() {
   const { id, alias } = await newAgent()
   const user = await person(grid, { role: 'member' })
-  return { alias, user, ...await accessTokenOf(grid, user.id, grid.acme.id, id) }
+  return { alias, user, ...await accessTokenFor(grid, user.id, grid.acme.id, id) }
 }
 
 async function signedUp() {
@@ -220,6 +245,6 @@ async function signedUp() {
   return { key, email, token: trial.claim_url.split('/').at(-1) as string }
 }
 
-async function newestCall(): Promise<number> {
-  return (await grid.store.global.arrivals.newest()).calls
+async function newestSignal(): Promise<number> {
+  return (await grid.store.global.newDeliveries.newest()).signal
 }

@@ -1,10 +1,10 @@
-/** What a write promises (reliability 2.1, 5.3, Q10 to Q14), on every database. */
+/** The guarantees of writes, on every database. See docs/delivery.md, "Sending". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bearer } from '../../src/auth/bearer.ts'
-import { createAgent } from '../../src/grid/agents/agents.ts'
+import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
+import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { type SendInput, sendMessage } from '../../src/grid/messaging/send-message.ts'
+import type { SendInput } from '../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { Statement } from '../../src/store/driver/binding.ts'
@@ -12,6 +12,8 @@ import { connect } from '../../src/store/driver/local-client.ts'
 import { rows, updateTrial } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestAgent, TestGrid } from '../support/grid.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { turn } from '../support/wait-for.ts'
 
 let grid: TestGrid
 
@@ -21,7 +23,7 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test('a unit that breaks a constraint leaves no rows, fails alone, and its neighbours are stored', async () => {
+  test('a unit that breaks a constraint leaves no rows and fails alone; other units are stored', async () => {
     const skills = grid.acme.store.change.skills
     const unknownAgent = grid.acme.store.change.agents.addTrial('nobody', 10, 0)
     const add = (name: string) => skills.addMissing(grid.alice.id, { id: name, name, description: '' }, 0)
@@ -61,7 +63,7 @@ onEachDatabase((open) => {
 
   test('the same unit run twice stores once and counts once', async () => {
     await trial(0, grid.clock.now + 60_000)
-    const twice = writing(as(grid.alice), async (write, statements) => {
+    const twice = intercepting(as(grid.alice), async (write, statements) => {
       await write(statements)
       return write(statements)
     })
@@ -73,9 +75,9 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(2)
   })
 
-  test('the same claim run twice hands out one batch', async () => {
+  test('the same claim run twice leases one batch', async () => {
     for (let n = 0; n < 4; n++) await sendMessage(as(grid.alice), toBob)
-    const twice = writing(as(grid.bob), async (write, statements) => {
+    const twice = intercepting(as(grid.bob), async (write, statements) => {
       await write(statements)
       return write(statements)
     })
@@ -86,54 +88,58 @@ onEachDatabase((open) => {
     expect(batch.remaining).toBe(2)
   })
 
-  test('Q10: 16 senders: every message comes once, in the order of storing, which keeps that of each sender', async () => {
+  test('16 senders: every message comes once, in the order of storing, which keeps that of each sender', async () => {
     const senders = await Promise.all(Array.from({ length: 16 }, (_, n) => grid.acme.agent(`sender-${n}`)))
     await Promise.all(senders.map(async (sender) => {
       for (let n = 0; n < 10; n++) await sendMessage(as(sender), { to: 'bob', text: `${n}` })
     }))
 
-    const mail = []
-    for (let batch; (batch = await readMessages(as(grid.bob), {})).messages.length > 0;) mail.push(...batch.messages)
+    const received = []
+    for (let batch; (batch = await readMessages(as(grid.bob), {})).messages.length > 0;) {
+      received.push(...batch.messages)
+    }
 
     const order = await rows(grid, 'SELECT seq, message_id FROM deliveries WHERE account_id = ? ORDER BY rowid', [
       grid.acme.id,
     ])
-    expect(new Set(mail.map(({ message_id }) => message_id)).size).toBe(160)
-    expect(mail.map(({ message_id }) => message_id)).toEqual(order.map((row) => row.message_id))
+    expect(new Set(received.map(({ message_id }) => message_id)).size).toBe(160)
+    expect(received.map(({ message_id }) => message_id)).toEqual(order.map((row) => row.message_id))
     for (let n = 1; n < order.length; n++) expect(Number(order[n].seq)).toBeGreaterThan(Number(order[n - 1].seq))
     for (const { alias } of senders) {
-      const texts = mail.filter(({ user }) => user === `@${alias}`).map(({ message }) => message)
+      const texts = received.filter(({ user }) => user === `@${alias}`).map(({ message }) => message)
       expect(texts).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
     }
   })
 
-  test('sends of one moment are stored in the order they were made', async () => {
+  test('concurrent sends are stored in the order of their calls', async () => {
     await Promise.all(Array.from({ length: 200 }, (_, n) => sendMessage(as(grid.alice), { to: 'bob', text: `${n}` })))
 
-    const mail = []
-    for (let batch; (batch = await readMessages(as(grid.bob), {})).messages.length > 0;) mail.push(...batch.messages)
-    expect(mail.map(({ message }) => message)).toEqual(Array.from({ length: 200 }, (_, n) => `${n}`))
+    const received = []
+    for (let batch; (batch = await readMessages(as(grid.bob), {})).messages.length > 0;) {
+      received.push(...batch.messages)
+    }
+    expect(received.map(({ message }) => message)).toEqual(Array.from({ length: 200 }, (_, n) => `${n}`))
   })
 
-  test('Q13: reads beside groups see only what was committed: of a post all deliveries or none', async () => {
+  test('reads beside groups see only what was committed: of a post all deliveries or none', async () => {
     const members = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`member-${n}`)))
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', ...members.map(({ alias }) => alias)] })
     const { sent, received } = { sent: [] as string[], received: new Set<number>() }
     let isOver = false
-    const look = async () => {
-      for (const id of sent) received.add((await as(grid.alice).read.receipts.of(id)).length)
+    const poll = async () => {
+      for (const id of sent) received.add((await as(grid.alice).read.messageStatus.of(id)).length)
     }
-    const looking = (async () => {
-      for (; !isOver; await new Promise((resolve) => setTimeout(resolve))) await look()
-      await look()
+    const polling = (async () => {
+      for (; !isOver; await turn()) await poll()
+      await poll()
     })()
-    const watched = writing(as(grid.alice), (write, statements) => {
+    const watched = intercepting(as(grid.alice), (write, statements) => {
       sent.push(String(statements[0].args.find((arg) => /^[0-9a-f-]{36}$/.test(String(arg)))))
       return write(statements)
     })
     await Promise.all(Array.from({ length: 40 }, () => sendMessage(watched, toGeneral)))
     isOver = true
-    await looking
+    await polling
 
     expect([...received].filter((n) => n !== 0 && n !== 20)).toEqual([])
     expect(received).toContain(20)
@@ -141,7 +147,7 @@ onEachDatabase((open) => {
 
   test('a fan-out is all or nothing', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
-    const broken = writing(as(grid.alice), (write, statements) => {
+    const broken = intercepting(as(grid.alice), (write, statements) => {
       return write([...statements, grid.acme.store.change.agents.addTrial('nobody', 1, 1)])
     })
 
@@ -151,7 +157,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual({ messages: 0, deliveries: 0, keys: 0 })
   })
 
-  test('a post beside a leaving member reaches who is in the channel at the commit', async () => {
+  test('a post concurrent with a leaving member reaches the members at the commit', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
 
@@ -163,9 +169,9 @@ onEachDatabase((open) => {
 })
 
 onEachDatabase((open) => {
-  // The group is committed, and then its answer is lost: on a server we ask again, on a file that cannot happen.
+  // The group is committed, and then its result is lost: on a server it is repeated, on a file that cannot happen.
   let lost = 0
-  const losing: typeof connect = (config) => {
+  const losingConnect: typeof connect = (config) => {
     const client = connect(config)
     const batch = client.batch.bind(client)
     client.batch = async (...group) => {
@@ -177,7 +183,7 @@ onEachDatabase((open) => {
   }
   beforeEach(async () => {
     lost = 0
-    grid = await open({ connect: losing })
+    grid = await open({ connect: losingConnect })
   })
   afterEach(() => grid.close())
 
@@ -192,7 +198,7 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(1)
   })
 
-  test('what else is made while an answer gets lost is made once, and its keys work', async () => {
+  test('other records created while an answer gets lost are created once, and their keys work', async () => {
     lost = 1
     const { apiKey } = await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'a' }] })
     lost = 1
@@ -230,17 +236,17 @@ function as(agent: TestAgent) {
   })
 }
 
-/** An account whose writes go through `around`. */
-function writing(
+/** An account whose writes go through `intercept`. */
+function intercepting(
   account: AccountStore,
-  around: (write: AccountStore['write'], statements: Statement[]) => ReturnType<AccountStore['write']>,
+  intercept: (write: AccountStore['write'], statements: Statement[]) => ReturnType<AccountStore['write']>,
 ): AccountStore {
-  return { ...account, write: (statements) => around(account.write, statements) }
+  return { ...account, write: (statements) => intercept(account.write, statements) }
 }
 
-/** Alice, for whom something changes after each look and before its write. */
+/** The account of Alice, in which `change` runs before each write. */
 function changingBefore(change: () => Promise<unknown>): AccountStore {
-  return writing(as(grid.alice), async (write, statements) => {
+  return intercepting(as(grid.alice), async (write, statements) => {
     await change()
     return write(statements)
   })
@@ -280,5 +286,5 @@ async function stored() {
 }
 
 async function authenticated(key: string): Promise<string> {
-  return (await bearer(grid.store)(`Bearer ${key}`)).actor.type
+  return (await createAuthenticator(grid.store)(`Bearer ${key}`)).actor.type
 }

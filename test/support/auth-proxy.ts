@@ -1,11 +1,11 @@
-/** A proxy for programs that cannot send a token: it adds one and passes all else on, `Host` and `Origin` too. */
+/** A proxy for programs that cannot send a token: it adds one and passes on everything else, also `Host` and `Origin`. */
 import { createServer, request } from 'node:http'
 
 export interface AuthProxy {
   stop(): Promise<void>
 }
 
-/** Pass requests to `port` on to the server at `target`, with the token. */
+/** Forward requests from `port` to the server at `target`, with the token. */
 export async function startAuthProxy(port: number, target: string, token: string): Promise<AuthProxy> {
   const server = createServer((incoming, answer) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${token}` }

@@ -1,26 +1,26 @@
-/** A browser without a screen: keeps cookies, follows links and fills in the forms of a page. In process. */
+/** A simple browser in process: keeps cookies, follows redirects and submits forms. */
 import { expect } from 'vitest'
 
-/** A page as it came, with what tests look at. */
+/** A page, as tests check it. */
 export interface Page {
   status: number
   headers: Headers
-  /** Path and query of where it is. */
+  /** Path and query of the page. */
   at: string
   html: string
-  /** Its words, without tags. */
+  /** Its text without tags. */
   text: string
 }
 
 export type Browser = ReturnType<typeof browser>
 
-/** What a browser needs of a grid: a test grid has it. */
+/** What a browser needs of a grid. */
 export interface Visited {
   deps: { config: { appUrl: string } }
   request(path: string, init: RequestInit, address: string): Promise<Response>
 }
 
-/** A new browser with nobody signed in. `address` is where its requests come from. */
+/** A new browser without a session. `address` is the client address of its requests. */
 export function browser(grid: Visited, address = '203.0.113.9') {
   const cookies = new Map<string, string>()
   const origin = grid.deps.config.appUrl
@@ -43,12 +43,12 @@ export function browser(grid: Visited, address = '203.0.113.9') {
       response = await request(at)
     }
     const html = await response.text()
-    return { status: response.status, headers: response.headers, at, html, text: wordsOf(html) }
+    return { status: response.status, headers: response.headers, at, html, text: textOf(html) }
   }
 
   const open = async (path: string) => await settle(await request(path), path)
 
-  /** Post a form as the browser would: with its Origin, and what is named beside the fields. */
+  /** Post a form as a browser does, with its Origin; `headers` may replace it. */
   async function post(path: string, fields: Record<string, string> | [string, string][], headers = {}): Promise<Page> {
     const response = await request(path, {
       method: 'POST',
@@ -63,14 +63,14 @@ export function browser(grid: Visited, address = '203.0.113.9') {
     request,
     open,
     post,
-    /** Open a page, fill in the form that posts to `action` (default: the page itself) and send it with its hidden fields. */
+    /** Open a page and submit the form that posts to `action` (default: the page itself), with its hidden fields. */
     async submit(path: string, fields: Record<string, string> | [string, string][], action = path): Promise<Page> {
       const page = await open(path)
       const form = formOf(page.html, action)
       expect(form, `${path} has no form that posts to ${action}: ${page.text}`).toBeDefined()
-      const given = Array.isArray(fields) ? fields : Object.entries(fields)
-      const names = new Set(given.map(([name]) => name))
-      return await post(action, [...hiddenFields(form!).filter(([name]) => !names.has(name)), ...given])
+      const entries = Array.isArray(fields) ? fields : Object.entries(fields)
+      const names = new Set(entries.map(([name]) => name))
+      return await post(action, [...hiddenFields(form!).filter(([name]) => !names.has(name)), ...entries])
     },
     async signIn(email: string, password: string): Promise<Page> {
       return await this.submit('/sign-in', { email, password })
@@ -81,23 +81,23 @@ export function browser(grid: Visited, address = '203.0.113.9') {
 function formOf(html: string, action: string): string | undefined {
   const forms = html.match(/<form[\s\S]*?<\/form>/g) ?? []
   return forms.filter((form) => /^<form[^>]*method="post"/.test(form)).find((form) =>
-    unescaped(form.match(/action="([^"]*)"/)?.[1] ?? '') === action
+    unescapeHtml(form.match(/action="([^"]*)"/)?.[1] ?? '') === action
   )
 }
 
 function hiddenFields(form: string): [string, string][] {
   return (form.match(/<input[^>]*type="hidden"[^>]*>/g) ?? []).map((input) => [
-    unescaped(input.match(/name="([^"]*)"/)![1]),
-    unescaped(input.match(/value="([^"]*)"/)?.[1] ?? ''),
+    unescapeHtml(input.match(/name="([^"]*)"/)![1]),
+    unescapeHtml(input.match(/value="([^"]*)"/)?.[1] ?? ''),
   ])
 }
 
-function wordsOf(html: string): string {
+function textOf(html: string): string {
   const body = html.replace(/<(style|script|title)[\s\S]*?<\/\1>/g, '')
-  return unescaped(body.replace(/<[^>]+>/g, ' ')).replace(/\s+/g, ' ').trim()
+  return unescapeHtml(body.replace(/<[^>]+>/g, ' ')).replace(/\s+/g, ' ').trim()
 }
 
-function unescaped(text: string): string {
+function unescapeHtml(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&')
 }

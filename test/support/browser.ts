@@ -1,23 +1,23 @@
-/** Debian's Chromium for tests of pages. Where there is none, those tests are skipped; under CI they fail. */
+/** Chromium for browser tests. Without it these tests are skipped; under CI they fail. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, ConsoleMessage, Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
-import { hasBrowser, launchChromium } from './chromium.ts'
+import { closeOrGiveUp, hasBrowser, launchChromium } from './chromium.ts'
 
 export { hasBrowser }
 
 const viewports = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
 
-export interface Visit {
+export interface VisitOptions {
   scheme?: 'light' | 'dark'
   viewport?: keyof typeof viewports
-  /** Without JavaScript every page still works. */
+  /** Whether JavaScript runs. Every page also works without it. */
   withScript?: boolean
 }
 
-/** Each scheme and each size once; for pictures, all four. */
-const views: Required<Pick<Visit, 'scheme' | 'viewport'>>[] = [
+/** Each colour scheme and viewport once; for screenshots, all four combinations. */
+const views: Required<Pick<VisitOptions, 'scheme' | 'viewport'>>[] = [
   { scheme: 'light', viewport: 'desktop' },
   { scheme: 'dark', viewport: 'phone' },
 ]
@@ -26,13 +26,13 @@ if (process.env.SCREENSHOTS) views.push({ scheme: 'dark', viewport: 'desktop' },
 export interface Visitor {
   page: Page
   context: BrowserContext
-  /** Errors of the console, uncaught exceptions and refusals by the Content-Security-Policy. Expect it to be empty. */
+  /** Console errors and warnings, uncaught exceptions and violations of the policy. Expect it to be empty. */
   faults: string[]
   close(): Promise<void>
 }
 
-/** One Chromium for the file that calls this at its top; each visit has cookies and cache of its own. */
-export function useBrowser(): (visit?: Visit) => Promise<Visitor> {
+/** Starts one Chromium per test file. Call it inside `describe`. Each visit has its own cookies and cache. */
+export function useBrowser(): (options?: VisitOptions) => Promise<Visitor> {
   let browser: Browser
   beforeAll(async () => {
     if (!hasBrowser) return
@@ -48,7 +48,7 @@ export function useBrowser(): (visit?: Visit) => Promise<Visitor> {
       javaScriptEnabled: withScript,
       reducedMotion: 'reduce',
     })
-    // A busy machine takes longer than the half minute that is usual.
+    // The default of 30 seconds is too short for a busy machine.
     context.setDefaultTimeout(120_000)
     const page = await context.newPage()
     const faults: string[] = []
@@ -56,24 +56,24 @@ export function useBrowser(): (visit?: Visit) => Promise<Visitor> {
       if (isFault(message)) faults.push(message.text())
     })
     page.on('pageerror', (error) => faults.push(error.message))
-    return { page, context, faults, close: () => context.close() }
+    return { page, context, faults, close: () => closeOrGiveUp(context) }
   }
 }
 
-/** Chromium also complains when a page is answered 404, which may be just right. */
+/** Chromium also reports pages with an error status, which tests may expect. */
 function isFault(message: ConsoleMessage): boolean {
   if (message.text().startsWith('Failed to load resource') && !message.location().url.includes('/assets/')) return false
   return message.type() === 'error' || message.type() === 'warning'
 }
 
-/** The new colours are there, and no transition is on its way to them. */
+/** Waits until the new colours are painted and all transitions have ended. */
 const settled = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
   .then(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))))
   .then(() => 0)`
 
 /**
- * What is wrong with the page that is open, which is shown in each scheme and size in turn: what `accessibilityFaults`
- * finds, what is too wide, and what the console and the policy said so far. Keeps pictures of that name.
+ * The faults of the open page in each colour scheme and viewport: accessibility violations, horizontal overflow, console
+ * errors and policy violations. Saves screenshots under `name`.
  */
 export async function faultsOf({ page, faults }: Visitor, name: string): Promise<string[]> {
   const found: string[] = []
@@ -89,10 +89,10 @@ export async function faultsOf({ page, faults }: Visitor, name: string): Promise
   return [...found, ...faults.splice(0)]
 }
 
-// Whatever a text comes to is sent back, which here would be all of it.
+// `evaluate` returns the value of the last expression; without `;0` that would be all of axe.
 const axeSource = `${readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')};0`
 
-/** What axe finds against WCAG 2.2 A and AA and good practice: each as `rule: selector`, worst first. */
+/** Violations that axe finds: WCAG 2.2 A and AA, and best practice. Each as `impact rule: selector: summary`. */
 export async function accessibilityFaults(page: Page, within?: string): Promise<string[]> {
   if (!await page.evaluate("'axe' in globalThis")) await page.evaluate(axeSource)
   return await page.evaluate(async (within) => {
@@ -110,11 +110,11 @@ export async function accessibilityFaults(page: Page, within?: string): Promise<
   }, within)
 }
 
-/** Writes `screenshots/<name>.png` of the whole page when `SCREENSHOTS` is set: for looking at. */
+/** Saves the whole page as `screenshots/<name>.png` if `SCREENSHOTS` is set. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (!process.env.SCREENSHOTS) return
   mkdirSync('screenshots', { recursive: true })
-  // As tall as the page: what sticks to the foot of the window stands where the page ends.
+  // Make the viewport as tall as the page, so that sticky elements appear at its end.
   const height = Number(await page.evaluate('document.documentElement.scrollHeight'))
   await page.setViewportSize({
     width: page.viewportSize()!.width,

@@ -1,4 +1,4 @@
-/** Debian's Chromium, without a screen. */
+/** Starts and closes headless Chromium. */
 import { existsSync } from 'node:fs'
 import process from 'node:process'
 import { type Browser, chromium } from 'playwright-core'
@@ -11,13 +11,13 @@ const executablePath = [
 ]
   .find((path) => path && existsSync(path))
 
-/** For `describe.skipIf(!hasBrowser)`. Under CI it is taken for granted: without one, starting it fails. */
+/** For `describe.skipIf(!hasBrowser)`. Always true under CI, so that a missing Chromium fails the tests. */
 export const hasBrowser = executablePath !== undefined || process.env.CI === 'true'
-if (!hasBrowser) console.warn('No Chromium: tests of pages are skipped. Install it, or name it in CHROMIUM.')
+if (!hasBrowser) console.warn('No Chromium: browser tests are skipped. Install it, or set CHROMIUM to its path.')
 
-/** One that calls nobody but the pages it is sent to. */
+/** Starts Chromium with all background network requests disabled. */
 export async function launchChromium(): Promise<Browser> {
-  if (!executablePath) throw new Error('There is no Chromium, and CI skips nothing: apt-get install chromium')
+  if (!executablePath) throw new Error('Chromium is missing, and CI skips no tests: apt-get install chromium')
   return await chromium.launch({
     executablePath,
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'].concat(
@@ -26,4 +26,19 @@ export async function launchChromium(): Promise<Browser> {
       '--disable-sync',
     ),
   })
+}
+
+/** A page or a context closes within milliseconds, on a busy machine within seconds. */
+const closeTimeoutMs = 15_000
+
+/**
+ * Closes a page or a context, and gives up after 15 seconds. While a navigation commits, Chromium can acknowledge the
+ * request to close and then ignore it, so that `close()` never resolves. What is left ends with the browser.
+ */
+export async function closeOrGiveUp(target: { close(): Promise<void> }): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, closeTimeoutMs)
+  })
+  await Promise.race([target.close(), timeout]).finally(() => clearTimeout(timer))
 }

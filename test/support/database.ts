@@ -1,9 +1,9 @@
-/** What tests do behind the grid's back, on its own connection. */
+/** Direct database access for tests, on the connection of the grid. */
 import type { InValue, Row } from '@libsql/client'
 import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
 import { accountTables, globalTables } from './tripwire.ts'
 
-/** Put an agent on trial, or change the trial it has. */
+/** Put an agent on trial, or change its trial. */
 export async function updateTrial(
   grid: TestGrid,
   agent: TestAgent,
@@ -17,7 +17,7 @@ export async function updateTrial(
   }])
 }
 
-/** Every row that belongs to an account, or comes from it, as text: for comparing before and after. */
+/** Every row that an account owns or has sent, as text, to compare before and after. */
 export async function dump(grid: TestGrid, account: TestAccount, without: string[] = []): Promise<string> {
   const tables = await Promise.all([
     ...accountTables.filter((table) => !without.includes(table)).map((table) =>
@@ -36,7 +36,7 @@ export async function wholeDump(grid: TestGrid): Promise<string> {
   return JSON.stringify([tables, others], null, 1)
 }
 
-/** Rows of one statement. Statements on account tables must name the account, here too. */
+/** Run one statement and return its rows. Statements on account tables must name the account, here too. */
 export async function rows(grid: TestGrid, sql: string, args: InValue[] = []): Promise<Row[]> {
   const [found] = await grid.store.write([{ sql, args, rows: 0 }])
   return found

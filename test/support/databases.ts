@@ -1,54 +1,57 @@
-/** Tests that hold on every database: a local file, and a real libsql-server. */
+/** Runs the same tests on every database: a local file, and a real libsql-server. */
 import { type Client, createClient, type InStatement } from '@libsql/client'
 import { afterAll, beforeAll, describe } from 'vitest'
-import { type Sqld, startSqld } from './sqld.ts'
 import { type Cast, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
+import { type Sqld, startSqld } from './sqld.ts'
 
 export type OpenGrid = (options?: TestGridOptions) => Promise<TestGrid>
 
-/** Define the tests of `tests` once for each database. Each `open()` begins with an empty one. */
+/** Define tests once for each database. Each call of `open` begins with a new grid. */
 export function onEachDatabase(tests: (open: OpenGrid) => void): void {
   describe('on a local file', () => tests(testGrid))
 
   describe('on libsql-server', () => {
     let server: Sqld
-    let beginning: { rows: InStatement[]; cast: Cast }
+    let initial: { rows: InStatement[]; cast: Cast }
     beforeAll(async () => {
       server = await startSqld({ isRelaxed: true })
       const { acme, evil, alice, bob, eve, ...grid } = await testGrid({ url: server.url })
       await grid.close()
-      beginning = { rows: await rowsOf(server.url), cast: { acme, evil, alice, bob, eve } }
+      initial = { rows: await rowsOf(server.url), cast: { acme, evil, alice, bob, eve } }
     })
     afterAll(() => server.stop())
 
     tests(async (options) => {
-      await begin(server.url, beginning.rows)
-      return testGrid({ ...options, url: server.url, cast: beginning.cast })
+      await reset(server.url, initial.rows)
+      return testGrid({ ...options, url: server.url, cast: initial.cast })
     })
   })
 }
 
-/** Every row, as the statement that puts it there. */
+/** The statements that insert every row of the database. */
 async function rowsOf(url: string): Promise<InStatement[]> {
   const client = createClient({ url })
   const statements: InStatement[] = []
   for (const { type, name } of await schemaOf(client)) {
     if (type !== 'table') continue
     const { columns, rows } = await client.execute(`SELECT * FROM "${name}"`)
-    const places = columns.map(() => '?').join(', ')
+    const placeholders = columns.map(() => '?').join(', ')
     for (const row of rows) {
-      statements.push({ sql: `INSERT INTO "${name}" VALUES (${places})`, args: columns.map((column) => row[column]) })
+      statements.push({
+        sql: `INSERT INTO "${name}" VALUES (${placeholders})`,
+        args: columns.map((column) => row[column]),
+      })
     }
   }
   client.close()
   return statements
 }
 
-/** Keep the schema and go back to these rows: a server for each test would take a second. */
-async function begin(url: string, rows: InStatement[]): Promise<void> {
+/** Replace all rows by these. That is faster than a server for each test, which would take a second. */
+async function reset(url: string, rows: InStatement[]): Promise<void> {
   const client = createClient({ url })
   const schema = await schemaOf(client)
-  // Some tables refuse to be emptied.
+  // Triggers forbid deleting from some tables.
   const triggers = schema.filter(({ type }) => type === 'trigger')
   await client.migrate([
     ...triggers.map(({ name }) => `DROP TRIGGER "${name}"`),

@@ -1,18 +1,18 @@
 /**
- * `agent-grid serve` that ends itself as kill -9 does, at a moment that no client can hit: after the commit of the
- * first batch with a statement like `process.argv[2]`, before anybody is answered. With `stop` as the next argument
- * it is suspended there instead.
+ * `agent-grid serve` that kills itself (SIGKILL) at a moment that no client can hit: after the commit of the first
+ * batch with a statement that matches `process.argv[2]`, and before any response. With `stop` as the next argument it
+ * is suspended there instead.
  */
 import type { InStatement } from '@libsql/client'
 import process from 'node:process'
-import { processDeps, serverConfig } from '../../src/cli/process.ts'
+import { processDeps, readServerConfig } from '../../src/cli/process.ts'
 import { startServer } from '../../src/cli/server.ts'
 import { connect } from '../../src/store/driver/local-client.ts'
 
 const fatal = new RegExp(process.argv[2], 'i')
 const signal = process.argv[3] === 'stop' ? 'SIGSTOP' : 'SIGKILL'
 
-const config = await serverConfig(process.env)
+const config = await readServerConfig(process.env)
 const { store } = await startServer(processDeps(config), {
   connect(settings) {
     const client = connect(settings)

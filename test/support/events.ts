@@ -1,7 +1,7 @@
-/** Server-sent events of a response, as a client reads them. */
+/** Reads the server-sent events of a response. */
 
 export interface EventReader {
-  /** The next frame that is more than a comment or a retry hint. Fails when the stream ends before. */
+  /** The next frame with data. Skips comments and retry hints. Fails when the stream ends. */
   event(): Promise<string>
   /** The next frame of any kind; undefined when the stream has ended. */
   frame(): Promise<string | undefined>

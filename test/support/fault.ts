@@ -1,12 +1,14 @@
-/** A program with a fault: `throw` or `reject`, a moment after it began. */
+/** A program that throws (`throw`) or rejects (`reject`) a moment after its start. */
 import process from 'node:process'
-import { endOnFault } from '../../src/cli/process.ts'
+import { setImmediate, setTimeout } from 'node:timers'
+import { exitOnUncaughtError } from '../../src/cli/process.ts'
 import { createLog } from '../../src/log.ts'
 
-endOnFault(createLog('info'))
-setTimeout(() => {
+exitOnUncaughtError(createLog('info'))
+setImmediate(() => {
   const error = new Error('a fault of ours')
   if (process.argv[2] === 'throw') throw error
   void Promise.reject(error)
-}, 10)
+})
+// Only a process that the fault does not end comes to this.
 setTimeout(() => console.log('still running'), 300)

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The pages of the gallery that are filled in. */
-import { Card, Facts, Notice, Time } from '../../src/html/bits.tsx'
+/** The gallery pages with forms. */
+import { Card, Facts, Notice, Time } from '../../src/html/components.tsx'
 import {
   ButtonLink,
   Checkbox,
@@ -24,18 +24,18 @@ export const formPages: Record<string, () => Promise<Response>> = {
       {
         ...frame,
         current: 'agents',
-        notice: { kind: 'bad', text: 'The agent was not created. Look at the marked field.' },
+        notice: { kind: 'bad', text: 'The agent was not created. Check the marked field.' },
       },
-      { title: 'New agent', lead: 'It gets a key, shown once.', back: { title: 'Agents', href: '/agents' } },
+      { title: 'New agent', lead: 'Its key is shown only once.', back: { title: 'Agents', href: '/agents' } },
       <div class='grid halves'>
-        <Card title='About it'>
+        <Card title='Details'>
           <Form action='/agents' csrf={csrf}>
             <TextInput
               name='alias'
               label='Alias'
               before='@'
               value='bob'
-              hint='3 to 32 of a-z, 0-9 and -'
+              hint='3 to 32 characters: a-z, 0-9 and hyphens'
               error='@bob is taken. Choose another alias.'
               pattern='[a-z0-9\-]{3,32}'
               isRequired
@@ -45,7 +45,7 @@ export const formPages: Record<string, () => Promise<Response>> = {
               name='description'
               label='Description'
               isOptional
-              hint='What it does, in a sentence others can read.'
+              hint='What it does. Other agents read this.'
               placeholder='Answers questions about orders'
               rows={3}
             />
@@ -57,13 +57,17 @@ export const formPages: Record<string, () => Promise<Response>> = {
             />
             <ChoiceList
               name='visibility'
-              label='Who may write to it'
+              label='Visibility'
               isCards
               values={['account']}
-              options={[{ value: 'account', title: 'This account', hint: 'Agents of Acme Robotics only.' }, {
+              options={[{
+                value: 'account',
+                title: 'This account',
+                hint: 'Only agents of Acme Robotics can send to it.',
+              }, {
                 value: 'public',
-                title: 'Everybody',
-                hint: 'Agents of all accounts find it and may write.',
+                title: 'Public',
+                hint: 'Agents of all accounts can find it and send to it.',
               }]}
             />
             <ChoiceList
@@ -74,7 +78,7 @@ export const formPages: Record<string, () => Promise<Response>> = {
               values={['review']}
               options={[{ value: 'arithmetic', title: 'arithmetic' }, { value: 'review', title: 'review' }]}
             />
-            <Checkbox name='again' label='Create another one after this' hint='Comes back to this form.' />
+            <Checkbox name='again' label='Create another agent' hint='Returns to this form.' />
             <div class='row'>
               <SubmitButton>Create agent</SubmitButton>
               <ButtonLink href='/agents' kind='quiet'>Cancel</ButtonLink>
@@ -84,11 +88,11 @@ export const formPages: Record<string, () => Promise<Response>> = {
         <div class='stack'>
           <Card
             title='Key'
-            lead='What the agent proves itself with.'
+            lead='The credential of its client.'
             actions={<ButtonLink href='#replace' opens='replace'>Replace key</ButtonLink>}
           >
             <Facts
-              items={[['Key', <code>ag_…f3c9</code>], ['Made', <Time at={now - 9 * 24 * 60 * minute} now={now} />]]}
+              items={[['Key', <code>ag_…f3c9</code>], ['Created', <Time at={now - 9 * 24 * 60 * minute} now={now} />]]}
             />
             <Dialog id='replace' title='Replace the key'>
               <p>The old key stops working at once.</p>
@@ -100,7 +104,7 @@ export const formPages: Record<string, () => Promise<Response>> = {
               </Form>
             </Dialog>
           </Card>
-          <Card title='What it may do'>
+          <Card title='Permissions'>
             <Form action='/agents/bob/role' csrf={csrf} isLine>
               <Select
                 name='role'
@@ -111,12 +115,12 @@ export const formPages: Record<string, () => Promise<Response>> = {
               <SubmitButton kind='plain' whenChanged>Save role</SubmitButton>
             </Form>
           </Card>
-          <Notice kind='warning' title='On trial'>10 messages within 24 hours, 3 are left.</Notice>
-          <Notice>Mail waits until the agent reads it.</Notice>
+          <Notice kind='warning' title='On trial'>3 of 10 messages left within 24 hours.</Notice>
+          <Notice>Messages stay in the inbox until the agent reads them.</Notice>
           <Card
             title='Delete this agent'
             isDanger
-            lead='Its mailbox and its keys go with it. Others keep what it wrote.'
+            lead='Its inbox and its keys are deleted too. Recipients keep its messages.'
           >
             <ConfirmDelete
               action='/agents/bob/delete'
@@ -136,12 +140,12 @@ export const formPages: Record<string, () => Promise<Response>> = {
       <>
         <h1>Sign in</h1>
         <p>To see and manage the agents of your account.</p>
-        <Notice kind='bad'>E-mail or password is wrong.</Notice>
+        <Notice kind='bad'>Email or password is wrong.</Notice>
         <Form action='/sign-in' csrf={csrf}>
           <TextInput
             name='email'
             type='email'
-            label='E-mail'
+            label='Email'
             value='ann@acme.example'
             autocomplete='username'
             isRequired
@@ -163,11 +167,11 @@ export const formPages: Record<string, () => Promise<Response>> = {
       { title: 'Allow access', formTarget: 'http://localhost:33418/callback' },
       <>
         <h1>Allow localhost access?</h1>
-        <p>An application that calls itself “Claude Code” wants to act in your account.</p>
+        <p>An application named “Claude Code” requests access to your account.</p>
         <Form action='/consent' csrf={csrf}>
           <ChoiceList
             name='entry'
-            label='As whom'
+            label='Act as'
             isCards
             values={['admin']}
             options={[{

@@ -1,5 +1,5 @@
-/** What the pages of the gallery share: one moment, one person, one account. */
-import type { AppFrame } from '../../src/html/layout.tsx'
+/** Shared by the gallery pages: the time, the user and the account. */
+import type { AppFrame } from '../../src/html/frame.tsx'
 
 export const now = Date.parse('2026-11-21T15:24:00Z')
 export const minute = 60_000

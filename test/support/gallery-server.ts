@@ -1,24 +1,26 @@
-/** The gallery behind a listening server. */
+/** Serves the gallery over HTTP. */
 import { Hono } from 'hono'
 import { freePort } from '../../src/lib/free-port.ts'
-import { Answers } from '../../src/lib/response-headers.ts'
+import { ResponseHeaders } from '../../src/lib/response-headers.ts'
 import { listen } from '../../src/listen.ts'
 import { assets, serveAsset } from '../../src/web/assets.ts'
 import { gallery } from './gallery.tsx'
 
-export interface Posted {
+export interface SubmittedForm {
   path: string
   origin: string | null
   fields: Record<string, string>
 }
 
-/** Serves the pages of the gallery; forms that arrive are kept in `posted`. */
+/** Starts a server for the gallery pages. `posted` collects the submitted forms. */
 export async function serveGallery() {
-  const posted: Posted[] = []
+  const posted: SubmittedForm[] = []
   const app = new Hono()
-  const answers = new Answers(false)
+  const responseHeaders = new ResponseHeaders(false)
   for (const asset of assets) app.get(asset.path, () => serveAsset(asset))
-  for (const [path, page] of Object.entries(gallery)) app.get(path, async () => answers.finish(await page(), 'test'))
+  for (const [path, page] of Object.entries(gallery)) {
+    app.get(path, async () => responseHeaders.finish(await page(), 'test'))
+  }
   app.post('*', async (c) => {
     const fields = await c.req.parseBody() as Record<string, string>
     posted.push({ path: c.req.path, origin: c.req.header('origin') ?? null, fields })

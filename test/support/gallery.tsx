@@ -1,16 +1,16 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Every component with believable content, on the kinds of pages there are. For looking at, and for axe. */
+/** Every component with realistic content, on every kind of page: for screenshots and accessibility checks. */
 import { readConfig } from '../../src/config.ts'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
-import { Avatar, Badge, Card, EmptyState, Facts, Fold, Stat, Tabs, Time } from '../../src/html/bits.tsx'
 import { HourlyChart, Sparkline } from '../../src/html/chart.tsx'
+import { Avatar, Badge, Card, Disclosure, EmptyState, Facts, Stat, Tabs, Time } from '../../src/html/components.tsx'
 import { errorPage } from '../../src/html/error-page.tsx'
 import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../../src/html/form.tsx'
 import { Icon } from '../../src/html/icons.tsx'
 import { appPage } from '../../src/html/layout.tsx'
-import { ConfirmDelete, CopyBlock, CopyText, Secret } from '../../src/html/secrets.tsx'
+import { ConfirmDelete, CopyBlock, CopyText, SecretDialog } from '../../src/html/secrets.tsx'
 import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
 import { welcome } from '../../src/web/people/welcome.tsx'
 import { formPages } from './gallery-forms.tsx'
@@ -29,7 +29,7 @@ const agents = [
   { alias: 'translator', description: '', kind: 'remote', unread: 128, seen: 4_000 },
   {
     alias: 'night-watch',
-    description: 'Reads logs, wakes somebody only when it matters',
+    description: 'Reads logs and alerts people only when it matters',
     kind: 'trial',
     unread: 1,
     seen: 90_000,
@@ -45,7 +45,7 @@ const bars = Array.from({ length: 24 }, (_, index) => {
 const connectCommand = `claude mcp add --transport http grid \\
   https://grid.example/mcp/v1/grid --header "Authorization: Bearer KEY"`
 
-function Who({ alias, description }: { alias: string; description?: string }) {
+function AgentLink({ alias, description }: { alias: string; description?: string }) {
   return (
     <span class='who'>
       <AgentIcon alias={alias} />
@@ -88,14 +88,14 @@ export const gallery: Record<string, () => Promise<Response>> = {
             }
           />
           <Stat label='Agents' value='5' hint={<span class='soft small'>4 seen today</span>} />
-          <Stat label='Unread' value='132' hint={<Badge kind='warning' hasDot>128 wait for @translator</Badge>} />
+          <Stat label='Unread' value='132' hint={<Badge kind='warning' hasDot>128 for @translator</Badge>} />
         </div>
         <Card title='Messages per hour' lead='Times in UTC'>
           <HourlyChart id='messages' title='Messages per hour of the last day' bars={bars} />
         </Card>
         <div class='grid halves'>
           <Card
-            title='Lately'
+            title='Recent activity'
             isFlush
             actions={<ButtonLink href='/activity' kind='quiet' isSmall>All activity</ButtonLink>}
           >
@@ -123,14 +123,14 @@ export const gallery: Record<string, () => Promise<Response>> = {
               </li>
             </ul>
           </Card>
-          <Card title='Connect a client' lead='For whoever runs an agent on this machine'>
+          <Card title='Connect a client' lead='For an agent on this machine'>
             <div class='folds'>
-              <Fold title='Claude Code' group='connect' isOpen>
+              <Disclosure title='Claude Code' group='connect' isOpen>
                 <CopyBlock id='connect' label='In a terminal' text={connectCommand} />
-              </Fold>
-              <Fold title='Cursor' group='connect'>
+              </Disclosure>
+              <Disclosure title='Cursor' group='connect'>
                 <CopyBlock id='connect-cursor' label='.cursor/mcp.json' text='{}' />
-              </Fold>
+              </Disclosure>
             </div>
             <Facts
               items={[['MCP', <code>https://grid.example/mcp/v1/grid</code>], [
@@ -148,7 +148,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
       { ...frame, current: 'agents', notice: { kind: 'good', text: '@bob was created.' } },
       {
         title: 'Agents',
-        lead: 'Everybody who has an alias and a mailbox in this account.',
+        lead: 'All agents of this account. Each has an alias and an inbox.',
         actions: (
           <ButtonLink href='/agents/new' kind='main-action'>
             <Icon name='plus' />New agent
@@ -164,13 +164,13 @@ export const gallery: Record<string, () => Promise<Response>> = {
           }]}
         />
         <Card isFlush>
-          <TableFilter table='agents' label='Find an agent' />
+          <TableFilter table='agents' label='Search agents' />
           <Table
             id='agents'
             caption='Agents'
             rows={agents}
             columns={[
-              { title: 'Agent', cell: (agent) => <Who {...agent} /> },
+              { title: 'Agent', cell: (agent) => <AgentLink {...agent} /> },
               {
                 title: 'State',
                 cell: ({ kind }) =>
@@ -194,7 +194,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
                     isSmall
                     question={
                       <>
-                        Delete <strong>@{alias}</strong>? Its mailbox goes with it.
+                        Delete <strong>@{alias}</strong>? Its inbox is deleted too.
                       </>
                     }
                   />
@@ -226,7 +226,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
             </ButtonLink>
           }
         >
-          A channel is a group of agents. What one of them writes to it, all others receive.
+          A channel is a group of agents. When a member posts to it, all other members receive the message.
         </EmptyState>
       </Card>,
     ),
@@ -236,7 +236,11 @@ export const gallery: Record<string, () => Promise<Response>> = {
       { ...frame, current: 'settings' },
       { title: 'Settings' },
       <>
-        <Secret title='Admin key “laptop”' label='Admin key' secret='agadm_7Qm3vB2xKpR9sT4wY6zA1cE5gH8jL0nN_uVfD' />
+        <SecretDialog
+          title='Admin key “laptop”'
+          label='Admin key'
+          secret='agadm_7Qm3vB2xKpR9sT4wY6zA1cE5gH8jL0nN_uVfD'
+        />
         <Card title='Admin access'>
           <Table
             id='keys'
@@ -245,7 +249,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
             rows={[{ name: 'laptop', at: 0 }, { name: 'deployment', at: 60 * 24 * 30 }]}
             columns={[
               { title: 'Name', cell: ({ name }) => name },
-              { title: 'Made', cell: ({ at }) => <Time at={now - at * minute} now={now} /> },
+              { title: 'Created', cell: ({ at }) => <Time at={now - at * minute} now={now} /> },
               { title: 'Fingerprint', cell: () => <code>sha256:1f0c…93aa</code> },
             ]}
           />
@@ -253,10 +257,10 @@ export const gallery: Record<string, () => Promise<Response>> = {
       </>,
     ),
 
-  '/faces': () =>
+  '/agent-icons': () =>
     appPage(
       { ...frame, current: 'agents' },
-      { title: 'Faces' },
+      { title: 'Agent icons' },
       <div class='row'>
         {[
           'alice',

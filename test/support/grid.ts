@@ -1,32 +1,32 @@
-/** A whole grid on a temporary database, in process, with the tripwire that no unscoped statement passes. */
+/** A whole grid on a temporary database, in process. The tripwire refuses statements that are not limited to an account. */
 import type { Client } from '@libsql/client'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
-import type { AccountStore } from '../../src/store/account.ts'
-import { readConfig } from '../../src/config.ts'
-import type { Deps, OutgoingMail } from '../../src/deps.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Deps, OutgoingEmail } from '../../src/deps.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents/agents.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/safe-fetch.ts'
 import { createLog } from '../../src/log.ts'
+import type { AccountStore } from '../../src/store/account.ts'
 import { connect } from '../../src/store/driver/local-client.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
 import { tripwire } from './tripwire.ts'
 
 const system = { type: 'system', job: 'test' } as const
 
-/** An agent of the cast. */
+/** An agent of a test grid. */
 export interface TestAgent {
   id: string
   alias: string
   key: string
 }
 
-/** An account of the cast. */
+/** An account of a test grid. */
 export interface TestAccount {
   id: string
   adminKey: string
@@ -34,7 +34,7 @@ export interface TestAccount {
   agent(alias: string, input?: Partial<NewAgent>): Promise<TestAgent>
 }
 
-/** A closed database that is copied instead of made anew, and who is in it. */
+/** The file of a closed database, to be copied for each grid, and the accounts and agents in it. */
 interface Template<Cast> {
   file: Uint8Array
   cast: Cast
@@ -42,46 +42,46 @@ interface Template<Cast> {
 
 export type TestGrid = Awaited<ReturnType<typeof testGrid>>
 
-/** Where a test's database is: a fresh file, or what `url` names. */
+/** Options of a test grid. */
 export interface TestGridOptions extends StoreOptions {
   env?: Record<string, string>
   /** Open this database instead of a new temporary file. */
   url?: string
-  /** Who is in the database of `url` already. */
+  /** The accounts and agents that the database of `url` has already. */
   cast?: Cast
-  /** Says that the process stops. */
+  /** Aborted when the process stops. */
   stopping?: AbortSignal
-  /** Instead of the way out to other servers. */
+  /** Replaces the real one. */
   safeFetch?: SafeFetch
 }
 
 /**
- * The cast: account Acme with alice and bob, account Evil with eve. They know
- * nothing of each other. The clock stands still until `clock.now` is moved.
+ * A grid with the account Acme, of alice and bob, and the account Evil, of eve. The accounts cannot find each other's
+ * agents. The clock stands still until a test sets `clock.now`.
  */
 export async function testGrid({ cast: known, ...options }: TestGridOptions = {}) {
   const template = options.url === undefined ? await (withCast ??= templateOf(makeCast)) : undefined
   const grid = await openGrid(options, template?.file)
   const cast = known ?? template?.cast ?? await makeCast(grid.store)
-  const of = ({ id, adminKey }: MadeAccount) => accountIn(grid.store, id, adminKey)
-  // Each test has its own, to change as it likes.
+  const of = ({ id, adminKey }: CastAccount) => accountIn(grid.store, id, adminKey)
+  // Copies, because tests may change them.
   const [alice, bob, eve] = [cast.alice, cast.bob, cast.eve].map((agent): TestAgent => ({ ...agent }))
   return { ...grid, acme: of(cast.acme), evil: of(cast.evil), alice, bob, eve }
 }
 
-/** A grid in which nobody is yet. */
+/** A grid without accounts. */
 export async function emptyGrid(options: Omit<TestGridOptions, 'cast'> = {}) {
   const template = options.url === undefined ? await (empty ??= templateOf(() => Promise.resolve({}))) : undefined
   return await openGrid(options, template?.file)
 }
 
-// Migrations and the cast take most of what opening a grid costs, and are the same each time.
+// Opening a grid takes most of its time for the migrations and the cast, which are the same each time.
 let empty: Promise<Template<object>> | undefined
 let withCast: Promise<Template<Cast>> | undefined
 
-async function templateOf<Cast>(furnish: (store: Store) => Promise<Cast>): Promise<Template<Cast>> {
+async function templateOf<Cast>(fill: (store: Store) => Promise<Cast>): Promise<Template<Cast>> {
   const grid = await openGrid({})
-  const cast = await furnish(grid.store)
+  const cast = await fill(grid.store)
   await grid.store.close()
   const file = readFileSync(join(grid.folder, 'grid.db'))
   rmSync(grid.folder, { recursive: true })
@@ -96,31 +96,31 @@ async function openGrid(
   const path = join(folder, 'grid.db')
   if (template) {
     writeFileSync(path, template)
-    // Its own the store would have to see on disk.
+    // If the database is not empty, the store expects to find its keys on disk.
     if (!env?.GRID_KEYS) writeFileSync(`${path}.keys`, newKeyRing(), { mode: 0o600 })
   }
   const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
   const logs: string[] = []
   const config = readConfig({
     LOG_LEVEL: 'debug',
-    // No test asks the internet whether it is there.
+    // Tests do not probe the internet.
     OAUTH_CIMD: 'off',
-    // A test's data end with it.
+    // The data of a test need not survive a power cut.
     DURABILITY: 'relaxed',
     DATABASE_URL: url ?? `file:${path}`,
     ...env,
   })
   const log = createLog(config.logLevel, (line) => logs.push(line))
-  const mails: OutgoingMail[] = []
+  const emails: OutgoingEmail[] = []
   const ownPorts = new Set([config.port])
   const deps: Deps = {
     config,
     now: () => clock.now,
     log,
     safeFetch: safeFetch ?? createSafeFetch({ config, log, ownPorts }),
-    mail: {
+    email: {
       isConfigured: true,
-      send: (mail) => void mails.push(mail),
+      send: (email) => void emails.push(email),
       close: () => Promise.resolve(),
     },
     ownPorts,
@@ -141,10 +141,10 @@ async function openGrid(
     deps,
     clock,
     logs,
-    /** Mails that would have been queued, the oldest first. */
-    mails,
+    /** Emails that were queued, the oldest first. */
+    emails,
     folder,
-    /** A request as the door gets it; `init.headers` as they are. */
+    /** A request to the application, with exactly the headers of `init`. */
     request,
     /** POST of a JSON body. */
     post: (path: string, body: unknown, headers: Record<string, string> = {}, remoteAddress?: string) =>
@@ -153,7 +153,7 @@ async function openGrid(
         headers: { 'Content-Type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }, remoteAddress),
-    /** Give a person a password to sign in with. */
+    /** Set the password of a user. */
     async setPassword(email: string, password: string) {
       const user = await store.global.users.byEmail(email)
       await store.write([store.global.users.setPassword(user!.id, await hashPassword(password))])
@@ -165,35 +165,35 @@ async function openGrid(
   }
 }
 
-/** The first net against interactive transactions is the law of imports; what slips through fails here. Reliability Q13. */
+/** Makes interactive transactions fail. `test/imports.test.ts` checks the imports. See docs/delivery.md, "One unit". */
 function withoutTransactions(client: Client): Client {
   client.transaction = () => Promise.reject(new Error('There are no interactive transactions'))
   return client
 }
 
-type MadeAccount = Pick<TestAccount, 'id' | 'adminKey'>
+type CastAccount = Pick<TestAccount, 'id' | 'adminKey'>
 export type Cast = Awaited<ReturnType<typeof makeCast>>
 
 async function makeCast(store: Store) {
-  const make = async (name: string, ownerEmail: string) => {
+  const createTestAccount = async (name: string, ownerEmail: string) => {
     const { id, adminKey } = await createAccount(store, { name, ownerEmail }, system)
     return accountIn(store, id, adminKey)
   }
-  const acme = await make('Acme', 'ann@acme.example')
-  const evil = await make('Evil', 'ed@evil.example')
+  const acme = await createTestAccount('Acme', 'ann@acme.example')
+  const evil = await createTestAccount('Evil', 'ed@evil.example')
   const [alice, bob, eve] = [await acme.agent('alice'), await acme.agent('bob'), await evil.agent('eve')]
-  const bare = ({ id, adminKey }: TestAccount): MadeAccount => ({ id, adminKey })
-  return { acme: bare(acme), evil: bare(evil), alice, bob, eve }
+  const withoutStore = ({ id, adminKey }: TestAccount): CastAccount => ({ id, adminKey })
+  return { acme: withoutStore(acme), evil: withoutStore(evil), alice, bob, eve }
 }
 
 function accountIn(store: Store, id: string, adminKey: string): TestAccount {
-  const door = store.account(id, system)
+  const account = store.account(id, system)
   return {
     id,
     adminKey,
-    store: door,
+    store: account,
     async agent(alias, input = {}) {
-      const { agent, apiKey } = await createAgent(door, { alias, ...input })
+      const { agent, apiKey } = await createAgent(account, { alias, ...input })
       return { id: agent.id, alias, key: apiKey }
     },
   }

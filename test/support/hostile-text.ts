@@ -1,4 +1,4 @@
-/** Text that becomes a program where a page forgets to escape it. Security: O18. */
+/** Texts that run script or change a page where they are not escaped. See docs/security.md, "Escaping". */
 
 const act = 'alert(1)'
 const tags = [
@@ -48,7 +48,7 @@ const tags = [
   `<plaintext>`,
   `<template><script>${act}</script></template>`,
 ]
-const breaks = [
+const attributes = [
   `"><script>${act}</script>`,
   `'><script>${act}</script>`,
   `" onmouseover="${act}`,
@@ -66,4 +66,4 @@ const breaks = [
   `\u003cscript\u003e \${${act}} {{${act}}} \`\``,
 ]
 
-export const payloads: readonly string[] = [...tags, ...breaks]
+export const hostileTexts: readonly string[] = [...tags, ...attributes]

@@ -1,9 +1,9 @@
-/** Servers that mean harm, as raw sockets: what each does to whoever asks it. */
+/** Hostile servers, as raw sockets. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 
-export interface Hostile {
+export interface HostileServer {
   name: string
   answer(socket: Socket): void
 }
@@ -11,20 +11,20 @@ export interface Hostile {
 const head = (...lines: string[]) =>
   ['HTTP/1.1 200 OK', 'Content-Type: application/json', ...lines, '', ''].join('\r\n')
 
-/** Say the same again and again, as fast as it is read, or every `everyMs`. */
+/** Write the same text again and again, as fast as it is read, or every `everyMs`. */
 function repeat(socket: Socket, text: string, everyMs?: number): void {
-  const say = () => {
+  const write = () => {
     while (!socket.destroyed && socket.write(text) && everyMs === undefined);
   }
-  if (everyMs === undefined) socket.on('drain', say)
+  if (everyMs === undefined) socket.on('drain', write)
   else {
-    const timer = setInterval(say, everyMs)
+    const timer = setInterval(write, everyMs)
     socket.on('close', () => clearInterval(timer))
   }
-  say()
+  write()
 }
 
-export const hostiles: readonly Hostile[] = [
+export const hostileServers: readonly HostileServer[] = [
   { name: 'says nothing', answer: () => {} },
   { name: 'hangs up', answer: (socket) => socket.end() },
   { name: 'is no web server', answer: (socket) => socket.end('220 mail.example ESMTP\r\n') },
@@ -76,19 +76,19 @@ export const hostiles: readonly Hostile[] = [
   },
 ]
 
-/** What listens, where, and how often it was reached. */
-export interface Listening {
+/** A listening server that counts its connections. */
+export interface TestServer {
   port: number
   connections(): number
   close(): Promise<void>
 }
 
-/** Listen on a free port of one address; each request's first bytes start the answer. */
+/** Listen on a free port. `answer` is called when the first bytes of a request have come, and `onText` gets them. */
 export async function listenWith(
   answer: (socket: Socket) => void,
   host = '127.0.0.1',
   onText: (text: string) => void = () => {},
-): Promise<Listening> {
+): Promise<TestServer> {
   let connections = 0
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {
@@ -111,7 +111,7 @@ export async function listenWith(
   }
 }
 
-/** A JSON answer of a friendly server. */
-export function jsonAnswer(body: string, ...headers: string[]): (socket: Socket) => void {
+/** Answers with JSON, as a friendly server does. */
+export function jsonResponse(body: string, ...headers: string[]): (socket: Socket) => void {
   return (socket) => socket.end(head(`Content-Length: ${Buffer.byteLength(body)}`, ...headers) + body)
 }

@@ -1,31 +1,31 @@
-/** Calls of every tool, with arguments good and bad, made by fast-check. */
+/** Arbitrary calls of every tool, with valid and invalid arguments. */
 import fc from 'fast-check'
 
 export const callers = ['agent', 'admin', 'signup'] as const
 export type Caller = (typeof callers)[number]
 
-/** A request that asks for a plain answer. */
+/** A `tools/list` or `tools/call` request. */
 export interface PlainCall {
   method: string
   params?: Record<string, unknown>
-  /** It calls a tool that the caller does not have. */
+  /** The caller does not have the tool. */
   isUnknown?: boolean
 }
 
 const text = fc.oneof(fc.constantFrom('bob', '@bob', 'alice', '#general', 'nobody', ''), fc.string())
 
-/** Stands for an id, which differs from grid to grid. */
+/** Placeholder for the id of bob, which differs between grids. */
 export const bobsId = '<id of bob>'
 
 const newName = fc.constantFrom('zoe', 'tim', 'tom', 'eve', 'general', 'admin', '@zoe')
-// What is set stays, and what is deleted was made by the calls themselves: so most calls do something.
+// Calls change agents that stay, and delete agents that other calls created, so most calls succeed.
 const agentRef = fc.constantFrom({ alias: 'bob' }, { alias: '@Bob' }, { id: bobsId }, { id: 'eve' }, {}, {
   id: bobsId,
   alias: 'bob',
 })
 const channelRef = fc.constantFrom({ name: 'general' }, { name: '#General' }, { id: 'none' }, {})
-const madeAgent = fc.constantFrom({ alias: 'zoe' }, { alias: '@tim' }, { id: 'eve' }, {})
-const madeChannel = fc.constantFrom({ name: 'zoe' }, { name: '#tim' }, { id: 'none' }, {})
+const createdAgent = fc.constantFrom({ alias: 'zoe' }, { alias: '@tim' }, { id: 'eve' }, {})
+const createdChannel = fc.constantFrom({ name: 'zoe' }, { name: '#tim' }, { id: 'none' }, {})
 const members = fc.array(fc.constantFrom('bob', '@Bob', bobsId, 'alice', 'zoe', 'eve', ''), { maxLength: 3 })
 const skills = fc.array(fc.oneof(text, fc.record({ name: text, description: text }, { requiredKeys: ['name'] })), {
   maxLength: 3,
@@ -43,8 +43,8 @@ const guardrails = fc.array(
 )
 const page = fc.record({ limit: fc.integer({ min: -1, max: 3 }), cursor: text }, { requiredKeys: [] })
 
-/** Arguments with one of several ways to name an agent or a channel. */
-function naming(ref: fc.Arbitrary<object>, more: Record<string, fc.Arbitrary<unknown>> = {}) {
+/** Arguments that name an agent or a channel in one of several ways. */
+function withRef(ref: fc.Arbitrary<object>, more: Record<string, fc.Arbitrary<unknown>> = {}) {
   return fc.tuple(ref, fc.record(more)).map(([named, rest]) => ({ ...named, ...rest }))
 }
 
@@ -57,7 +57,7 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
     max_chars: fc.integer({ min: -1, max: 200 }),
     since: fc.constantFrom('last_batch', '1h', 'soon'),
     peek: fc.boolean(),
-    // A wait in earnest takes its time.
+    // No valid wait above 0, which would take its time.
     wait_seconds: fc.constantFrom(0, -1, 51, 0.5, '5'),
   }, { requiredKeys: [] }),
   message_status: fc.record({ message_id: text }),
@@ -81,25 +81,25 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
     remoteUrl: fc.constantFrom('https://remote.example/a2a', 'ftp://x'),
     skills,
   }, { requiredKeys: ['alias'] }),
-  admin_delete_agent: naming(madeAgent),
+  admin_delete_agent: withRef(createdAgent),
   admin_create_channel: fc.record({ name: newName, description: text, members }, { requiredKeys: ['name'] }),
-  admin_delete_channel: naming(madeChannel),
-  admin_set_agent_skills: naming(agentRef, { skills }),
-  admin_set_agent_guardrails: naming(agentRef, { guardrails }),
-  admin_set_channel_members: naming(channelRef, { members }),
+  admin_delete_channel: withRef(createdChannel),
+  admin_set_agent_skills: withRef(agentRef, { skills }),
+  admin_set_agent_guardrails: withRef(agentRef, { guardrails }),
+  admin_set_channel_members: withRef(channelRef, { members }),
 }
 
 const isAdminTool = (name: string) => name.startsWith('admin_')
 const names = Object.keys(argumentsOf)
 
-/** The tools that are called, by caller. */
+/** The tools of each kind of caller. */
 export const toolsOf: Record<Caller, string[]> = {
   agent: names.filter((name) => name !== 'signup' && !isAdminTool(name)),
   admin: names.filter(isAdminTool),
   signup: ['signup'],
 }
 
-/** A list, a call of a tool with arguments good and bad, or a call of a tool that the caller does not have. */
+/** A list request, a call with valid or invalid arguments, or a call of a tool that the caller does not have. */
 export function plainCall(caller: Caller): fc.Arbitrary<PlainCall> {
   const list = fc.constantFrom<PlainCall>({ method: 'tools/list' }, { method: 'tools/list', params: {} })
   const known = toolsOf[caller]

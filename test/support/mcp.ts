@@ -1,4 +1,4 @@
-/** Requests of MCP clients, of both eras, as they are on the wire. */
+/** Requests of MCP clients of both eras, as they are on the wire. */
 import type { TestGrid } from './grid.ts'
 
 export type Era = 'legacy' | 'modern'
@@ -7,14 +7,14 @@ export const eras: Era[] = ['legacy', 'modern']
 export const gridPath = '/mcp/v1/grid'
 export const signupPath = '/mcp/v1/signup'
 
-/** What a request carries, before somebody changes it. */
+/** Headers and body of a request, which tests may change. */
 export interface WireRequest {
   headers: Record<string, string>
-  // deno-lint-ignore no-explicit-any -- tests break it on purpose
+  // deno-lint-ignore no-explicit-any -- tests make it invalid on purpose
   body: any
 }
 
-/** The `_meta` of the modern era, with what a test adds. */
+/** The `_meta` of the modern era, with the entries of `more`. */
 export function envelope(more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -38,21 +38,21 @@ export function wireRequest(era: Era, method: string, params?: Record<string, un
   return { headers, body: { jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope() } } }
 }
 
-/** What came back: the status, and the body if there was one. */
-export interface WireAnswer {
+/** A response, with its body parsed if there is one. */
+export interface WireResponse {
   status: number
   headers: Headers
-  // deno-lint-ignore no-explicit-any -- asserted on by tests
+  // deno-lint-ignore no-explicit-any -- tests check it
   body: any
 }
 
-/** Send a request with the credential, or without one when `key` is undefined. */
+/** Send a request with a credential, or without one when `key` is undefined. */
 export async function sendWire(
   grid: TestGrid,
   key: string | undefined,
   { headers, body }: WireRequest,
   path: string = gridPath,
-): Promise<WireAnswer> {
+): Promise<WireResponse> {
   const authorization: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` }
   const response = await grid.request(path, {
     method: 'POST',
@@ -74,7 +74,7 @@ export function mcp(
   return sendWire(grid, key, wireRequest(era, method, params))
 }
 
-/** A tool call, as its client sees it: the parsed text parts, the structured content, or the error code. */
+/** Call a tool. See `toolResult`. */
 export async function callTool(
   grid: TestGrid,
   key: string,
@@ -84,11 +84,12 @@ export async function callTool(
 ) {
   const { body } = await mcp(grid, key, 'tools/call', { name, arguments: args }, era)
   if (body.error) throw new Error(`${body.error.code} ${body.error.message}`)
-  return asCalled(body.result)
+  return toolResult(body.result)
 }
 
-// deno-lint-ignore no-explicit-any -- whatever a tool answered
-export function asCalled(result: any) {
+/** The result of a tool call: its text parts, the first one parsed, its structured content, and its error. */
+// deno-lint-ignore no-explicit-any -- the results of tools differ
+export function toolResult(result: any) {
   const first = JSON.parse(result.content[0].text)
   return {
     text: first,

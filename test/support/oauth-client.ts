@@ -1,16 +1,16 @@
-/** The part of an OAuth client that the MCP SDKs leave to the program: it keeps tokens and waits at its callback. */
+/** The parts of an OAuth client that the MCP SDKs leave to the program: token storage and the callback server. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Where a browser comes back to, on a free port of this computer. */
+/** A callback server on a free loopback port. */
 export interface Callback {
   url: string
-  /** The parameters that the next visit brings. */
+  /** The query parameters of the next visit. */
   next(): Promise<URLSearchParams>
   close(): Promise<void>
 }
 
-/** `host` is how the address spells this computer. */
+/** `host` is the name of the loopback host in the URL. */
 export async function callbackServer(host = '127.0.0.1'): Promise<Callback> {
   const visits: URLSearchParams[] = []
   const waiting: ((query: URLSearchParams) => void)[] = []
@@ -37,8 +37,8 @@ export async function callbackServer(host = '127.0.0.1'): Promise<Callback> {
   }
 }
 
-/** What both SDKs call OAuth tokens, as far as tests look at them. */
-export interface KeptTokens {
+/** The common part of the SDKs' types for OAuth tokens. */
+export interface StoredTokens {
   access_token: string
   token_type: string
   refresh_token?: string
@@ -46,19 +46,19 @@ export interface KeptTokens {
 
 export type OAuthProvider = ReturnType<typeof oauthProvider>
 
-/** An `authProvider` for clients of both SDKs that keeps everything in memory and registers itself. */
+/** An in-memory `authProvider` for clients of both SDKs. The client registers itself. */
 export function oauthProvider(callbackUrl: string, visit: (url: string) => void) {
   let client: { client_id: string } | undefined
   let verifier = ''
   let discovered: unknown
   const provider = {
-    kept: undefined as KeptTokens | undefined,
+    kept: undefined as StoredTokens | undefined,
     redirectUrl: callbackUrl,
     clientMetadata: { client_name: 'A test of the SDK', redirect_uris: [callbackUrl] },
     clientInformation: () => client,
     saveClientInformation: (information: { client_id: string }) => void (client = information),
     tokens: () => provider.kept,
-    saveTokens: (tokens: KeptTokens) => void (provider.kept = tokens),
+    saveTokens: (tokens: StoredTokens) => void (provider.kept = tokens),
     redirectToAuthorization: (url: URL) => visit(url.href),
     saveCodeVerifier: (text: string) => void (verifier = text),
     codeVerifier: () => verifier,

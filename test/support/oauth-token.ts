@@ -1,11 +1,11 @@
-/** An OAuth access token without its login, for tests that ask only what it opens. */
+/** OAuth access tokens without a login, for tests of what a token allows. */
 import { mintKey } from '../../src/auth/secrets.ts'
 import { newId } from '../../src/lib/id.ts'
 import { hour } from '../../src/lib/time.ts'
 import type { TestGrid } from './grid.ts'
 
-/** What a person lets a client be: the admin of an account, or with `agentId` an agent of it. */
-export async function accessTokenOf(
+/** Grant a client access as admin of the account, or as the agent `agentId`. */
+export async function accessTokenFor(
   { store, clock }: TestGrid,
   userId: string,
   accountId: string,
@@ -15,16 +15,16 @@ export async function accessTokenOf(
   const [id, handleHash, codeHash, refreshId] = [newId(), newId(), newId(), newId()]
   const { key, hash } = await mintKey('access_token')
   const at = clock.now
-  const proof = { handleHash, cookieHash: '', sessionId: '', userId }
+  const browserProof = { handleHash, cookieHash: '', sessionId: '', userId }
   const client = { clientId: 'client', redirectUri: 'https://client.example/callback', codeChallenge: 'challenge' }
-  const request = { ...proof, ...client, clientName: 'Client', state: null, resource: 'grid', choices: '{}' }
+  const request = { ...browserProof, ...client, clientName: 'Client', state: null, resource: 'grid', choices: '{}' }
   const scope = agentId === null ? 'admin' as const : 'agent:use' as const
-  const ends = { codeExpiresAt: at + hour, expiresAt: at + 100 * hour }
+  const expiry = { codeExpiresAt: at + hour, expiresAt: at + 100 * hour }
   await store.write([
     ...requests.add({ ...request, expiresAt: at + hour }),
-    requests.take(proof, id, at),
-    grants.add({ id, accountId, agentId, scope, codeHash, ...ends }, handleHash, at),
-    grants.collect({ accountId, codeHash, ...client, refreshId }, at),
+    requests.complete(browserProof, id, at),
+    grants.add({ id, accountId, agentId, scope, codeHash, ...expiry }, handleHash, at),
+    grants.exchangeCode({ accountId, codeHash, ...client, refreshId }, at),
     tokens.addForCode(
       { accountId, hash: codeHash, refreshId },
       { id: newId(), kind: 'access', hash, expiresAt: at + hour },

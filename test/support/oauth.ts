@@ -1,7 +1,7 @@
-/** An OAuth client played by hand, and the person who answers it. */
-import { sessions, type Visitor } from '../../src/auth/session.ts'
+/** A simulated OAuth client, and the user who answers the consent page. */
+import { createSessions, type Visitor } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
-import { challengeOf } from '../../src/oauth/pkce.ts'
+import { codeChallengeOf } from '../../src/oauth/pkce.ts'
 import { rows } from './database.ts'
 import { type TestAccount, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
 
@@ -10,15 +10,15 @@ export const gridUrl = 'https://api.grid.example/mcp/v1/grid'
 export const callback = 'http://127.0.0.1:4100/callback'
 export const verifier = 'v'.repeat(64)
 
-/** A browser: who is signed in, and the cookies of consent pages. */
-export interface Browser {
+/** A browser with a signed-in user and its cookies. */
+export interface OAuthBrowser {
   visitor: Visitor
   cookies: Map<string, string>
 }
 
 export type OAuthGrid = Awaited<ReturnType<typeof oauthGrid>>
 
-/** The cast with its owners signed in, and a client that registered itself. */
+/** A test grid with both owners signed in, and a registered client. */
 export async function oauthGrid({ env, ...options }: TestGridOptions = {}) {
   const grid = await testGrid({ env: { BASE_URL: 'https://api.grid.example', APP_URL: issuer, ...env }, ...options })
   const ann = await signedIn(grid, await ownerOf(grid, grid.acme, 'ann@acme.example'))
@@ -28,31 +28,31 @@ export async function oauthGrid({ env, ...options }: TestGridOptions = {}) {
   return { ...grid, ann, ed, clientId }
 }
 
-/** A browser with a new session of a person. */
+/** A browser with a new session of the user. */
 export async function signedIn(
   { store, deps }: Pick<TestGrid, 'store' | 'deps'>,
   { id }: { id: string },
-): Promise<Browser> {
-  const people = sessions(store, servedOrigins(deps.config))
+): Promise<OAuthBrowser> {
+  const people = createSessions(store, servedOrigins(deps.config))
   const [cookie, name, value] = (await people.begin(new Request(issuer), id, '203.0.113.9')).match(/^([^=]+)=([^;]*)/)!
   const visitor = await people.visitor(new Request(issuer, { headers: { cookie } }))
   return { visitor: visitor!, cookies: new Map([[name, value]]) }
 }
 
-/** Let time pass. Ann signs in again, since her session may have ended. */
-export async function pass(grid: OAuthGrid, ms: number): Promise<void> {
+/** Advance the clock. Ann signs in again because her session may have ended. */
+export async function advanceClock(grid: OAuthGrid, ms: number): Promise<void> {
   grid.clock.now += ms
   Object.assign(grid.ann, await signedIn(grid, grid.ann.visitor.user))
 }
 
-/** The first member of an account of the cast. */
+/** The first member of a test account. */
 export async function ownerOf(grid: TestGrid, account: TestAccount, email: string) {
   const [{ user_id }] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
   return { id: String(user_id), email }
 }
 
-/** A new person with a role in Acme, signed in. */
-export async function person(
+/** A new signed-in user with a role in the account. */
+export async function signedInPerson(
   grid: OAuthGrid,
   role: 'owner' | 'admin' | 'member' | 'viewer' | undefined,
   account = grid.acme,
@@ -67,7 +67,7 @@ export async function person(
   return await signedIn(grid, { id })
 }
 
-export function setRole(grid: OAuthGrid, { visitor }: Browser, role: string) {
+export function setRole(grid: OAuthGrid, { visitor }: OAuthBrowser, role: string) {
   return rows(grid, 'UPDATE memberships SET role = ? WHERE account_id = ? AND user_id = ?', [
     role,
     grid.acme.id,
@@ -75,13 +75,13 @@ export function setRole(grid: OAuthGrid, { visitor }: Browser, role: string) {
   ])
 }
 
-/** The query of a well-behaved client; undefined leaves a parameter out. */
+/** The query of a valid authorization request with changes; undefined omits a parameter. */
 export async function authorizeQuery(grid: OAuthGrid, changes: Record<string, string | undefined> = {}) {
   const query = {
     response_type: 'code',
     client_id: grid.clientId,
     redirect_uri: callback,
-    code_challenge: await challengeOf(verifier),
+    code_challenge: await codeChallengeOf(verifier),
     code_challenge_method: 'S256',
     state: 'x7',
     resource: gridUrl,
@@ -90,8 +90,8 @@ export async function authorizeQuery(grid: OAuthGrid, changes: Record<string, st
   return new URLSearchParams(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
-/** A request with the browser's cookies; it keeps those that the answer sets. */
-export async function browse(grid: OAuthGrid, { cookies }: Browser, url: string, init: RequestInit = {}) {
+/** Send a request with the browser's cookies, and store the cookies of the response. */
+export async function browse(grid: OAuthGrid, { cookies }: OAuthBrowser, url: string, init: RequestInit = {}) {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const response = await grid.request(new URL(url, issuer).href, { ...init, headers: { cookie, ...init.headers } })
   for (const set of response.headers.getSetCookie()) {
@@ -102,19 +102,19 @@ export async function browse(grid: OAuthGrid, { cookies }: Browser, url: string,
   return response
 }
 
-export interface Page {
+export interface ConsentPage {
   response: Response
   html: string
   handle: string
   picks: string[]
 }
 
-/** The consent page. */
-export async function openPage(
+/** Open the consent page. */
+export async function openConsentPage(
   grid: OAuthGrid,
-  browser: Browser,
+  browser: OAuthBrowser,
   changes: Record<string, string | undefined> = {},
-): Promise<Page> {
+): Promise<ConsentPage> {
   const response = await browse(grid, browser, `/oauth/authorize?${await authorizeQuery(grid, changes)}`)
   const html = await response.text()
   return {
@@ -125,10 +125,10 @@ export async function openPage(
   }
 }
 
-/** The answer to a consent page, as the form sends it. */
-export function answer(
+/** Submit the form of a consent page. */
+export function submitConsent(
   grid: OAuthGrid,
-  browser: Browser,
+  browser: OAuthBrowser,
   fields: Record<string, string>,
   headers: Record<string, string> = {},
 ) {
@@ -140,24 +140,27 @@ export function answer(
   })
 }
 
-/** The parameters that an answer by redirect brings to the client. */
-export function redirected(response: Response): Record<string, string> {
+/** The parameters in the redirect of a response. */
+export function redirectParameters(response: Response): Record<string, string> {
   const location = new URL(response.headers.get('location')!)
   return Object.fromEntries(location.searchParams)
 }
 
-/** A code for `@admin` of Acme, or for an agent. */
+/** An authorization code for `@admin` of Acme, or for another entry. */
 export async function codeFor(
   grid: OAuthGrid,
   pick: string = `admin:${grid.acme.id}`,
-  { browser = grid.ann, ...changes }: { browser?: Browser; [parameter: string]: string | undefined | Browser } = {},
+  { browser = grid.ann, ...changes }: {
+    browser?: OAuthBrowser
+    [parameter: string]: string | undefined | OAuthBrowser
+  } = {},
 ): Promise<string> {
-  const { handle } = await openPage(grid, browser, changes as Record<string, string | undefined>)
-  const response = await answer(grid, browser, { handle, pick, decision: 'allow' })
-  return redirected(response).code
+  const { handle } = await openConsentPage(grid, browser, changes as Record<string, string | undefined>)
+  const response = await submitConsent(grid, browser, { handle, pick, decision: 'allow' })
+  return redirectParameters(response).code
 }
 
-/** A form to one of the endpoints for programs. */
+/** Post a form to one of the endpoints for clients. */
 export async function postForm(
   grid: OAuthGrid,
   path: string,
@@ -174,7 +177,7 @@ export async function postForm(
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-/** Bring a code back. */
+/** Redeem a code. */
 export function exchange(grid: OAuthGrid, code: string, changes: Record<string, string | undefined> = {}) {
   return postForm(grid, '/oauth/token', {
     grant_type: 'authorization_code',
@@ -203,8 +206,8 @@ export interface Tokens {
   expires_in: number
 }
 
-/** The whole way in. */
-export async function signIn(
+/** A complete login: consent page, code, tokens. */
+export async function obtainTokens(
   grid: OAuthGrid,
   pick?: string,
   changes: Parameters<typeof codeFor>[2] = {},
@@ -214,8 +217,8 @@ export async function signIn(
   return body
 }
 
-/** What the exchange of an access token for a static key answers. */
-export async function apiKey(grid: OAuthGrid, token: string) {
+/** Exchange an access token for a static key. */
+export async function fetchApiKey(grid: OAuthGrid, token: string) {
   const response = await grid.request(`${issuer}/api/oauth/api-key`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}` },
@@ -223,8 +226,8 @@ export async function apiKey(grid: OAuthGrid, token: string) {
   return { status: response.status, body: await response.json() }
 }
 
-/** Whether an access token opens the MCP endpoint, and with which tools. */
-export async function opens(grid: OAuthGrid, token: string): Promise<string> {
+/** The tools that a token gives access to at the MCP endpoint, or the error status. */
+export async function mcpAccess(grid: OAuthGrid, token: string): Promise<string> {
   const response = await grid.post(gridUrl, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
     Authorization: `Bearer ${token}`,
     Accept: 'application/json, text/event-stream',

@@ -1,4 +1,4 @@
-/** Real processes of agent-grid on each runtime. */
+/** Processes of agent-grid on each runtime. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,15 +6,15 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, vi } from 'vitest'
-import { commandLine, type Runtime, runtimes } from '../../scripts/runtime.ts'
+import { type Runtime, runtimeCommand, runtimes } from '../../scripts/runtime.ts'
 
-// For a file that runs by itself. A process takes a second to start, and several on a busy machine.
+// A process takes a second to start, and several seconds on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 afterAll(endStarted)
 
 const started = new Set<ChildProcess>()
 
-/** End every process of the tests so far: one that fails does not come to stopping what it started. */
+/** Kill every process that tests started: a test that failed did not stop its own. */
 export function endStarted(): void {
   for (const child of started) child.kill('SIGKILL')
   started.clear()
@@ -22,16 +22,16 @@ export function endStarted(): void {
 
 export { type Runtime, runtimes }
 
-/** A folder for one test's files, and a database in it. */
-export interface Place {
+/** A temporary folder for the files of one test, with a database. */
+export interface TemporaryDatabase {
   folder: string
   /** For `DATABASE_URL`. */
   url: string
   remove(): void
 }
 
-/** What a process said and how it ended. */
-export interface Ended {
+/** The output and the exit code of a process. */
+export interface ProcessResult {
   code: number | null
   stdout: string
   stderr: string
@@ -39,20 +39,20 @@ export interface Ended {
 
 /** A running `agent-grid serve`. */
 export interface ServerProcess {
-  /** Where it listens. */
+  /** Its address. */
   url: string
   port: number
   stdout(): string
   stderr(): string
   signal(name: NodeJS.Signals): void
-  /** Resolves when the process has ended, by itself or by a signal. */
-  ended: Promise<Ended>
-  /** SIGTERM, and wait. */
-  stop(): Promise<Ended>
+  /** Resolves when the process has ended. */
+  ended: Promise<ProcessResult>
+  /** Send SIGTERM and wait for the end. */
+  stop(): Promise<ProcessResult>
 }
 
-/** An empty temporary folder. */
-export function temporaryPlace(): Place {
+/** Create a temporary folder. The database in it does not exist yet. */
+export function temporaryDatabase(): TemporaryDatabase {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-process-'))
   return {
     folder,
@@ -61,26 +61,26 @@ export function temporaryPlace(): Place {
   }
 }
 
-/** Run one command line to its end. */
-export function runCommand(runtime: Runtime, words: string[], env: Record<string, string>): Promise<Ended> {
+/** Run a command of agent-grid to its end. */
+export function runCommand(runtime: Runtime, words: string[], env: Record<string, string>): Promise<ProcessResult> {
   return runScript(runtime, 'src/main.ts', words, env)
 }
 
-/** Run another program, by its path in the repository. `heard` gets what it has printed, whenever there is more. */
+/** Run another program, by its path in the repository. `onOutput` gets all output so far whenever there is more. */
 export function runScript(
   runtime: Runtime,
   script: string,
   words: string[],
   env: Record<string, string> = {},
-  heard: (stdout: string) => void = () => {},
-): Promise<Ended> {
+  onOutput: (stdout: string) => void = () => {},
+): Promise<ProcessResult> {
   const child = start(runtime, script, words, env)
-  const { said, ended } = watch(child)
-  child.stdout!.on('data', () => heard(said().stdout))
+  const { output, ended } = watch(child)
+  child.stdout!.on('data', () => onOutput(output().stdout))
   return ended
 }
 
-/** Start `agent-grid serve` on a free port and wait until it says where. Fails with what it said when it ends instead. */
+/** Start `agent-grid serve` on a free port and wait until it prints its address. Fails with its output if it ends. */
 export async function startServe(
   runtime: Runtime,
   env: Record<string, string>,
@@ -89,7 +89,7 @@ export async function startServe(
   return await listening(start(runtime, 'src/main.ts', ['serve', ...options], { PORT: '0', ...env }))
 }
 
-/** Start another program that serves the grid and says where, as `agent-grid serve` does, on Node. */
+/** Start another program on Node that serves the grid and prints its address as `agent-grid serve` does. */
 export async function startProgram(
   script: string,
   words: string[],
@@ -99,10 +99,10 @@ export async function startProgram(
 }
 
 async function listening(child: ChildProcess): Promise<ServerProcess> {
-  const { said, ended } = watch(child)
+  const { output, ended } = watch(child)
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout!.on('data', () => {
-      const found = said().stdout.match(/http:\/\/[\w.]+:(\d+)["\n]/)?.[1]
+      const found = output().stdout.match(/http:\/\/[\w.]+:(\d+)["\n]/)?.[1]
       if (found) resolve(Number(found))
     })
     ended.then(({ code, stderr }) => reject(new Error(`agent-grid serve ended with ${code}: ${stderr}`)))
@@ -110,8 +110,8 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    stdout: () => said().stdout,
-    stderr: () => said().stderr,
+    stdout: () => output().stdout,
+    stderr: () => output().stderr,
     signal: (name) => child.kill(name),
     ended,
     stop() {
@@ -122,10 +122,10 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
 }
 
 function start(runtime: Runtime, script: string, words: string[], env: Record<string, string>): ChildProcess {
-  const [program, ...args] = commandLine(runtime, env.DATABASE_URL)
+  const [program, ...args] = runtimeCommand(runtime, env.DATABASE_URL)
   const child = spawn(program, [...args, script, ...words], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    // Nothing of our own environment decides what the process does.
+    // The environment of the tests must not configure the process.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir(), LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -133,12 +133,12 @@ function start(runtime: Runtime, script: string, words: string[], env: Record<st
   return child
 }
 
-function watch(child: ChildProcess): { said(): { stdout: string; stderr: string }; ended: Promise<Ended> } {
+function watch(child: ChildProcess): { output(): { stdout: string; stderr: string }; ended: Promise<ProcessResult> } {
   let stdout = ''
   let stderr = ''
   child.stdout!.setEncoding('utf8').on('data', (text) => stdout += text)
   child.stderr!.setEncoding('utf8').on('data', (text) => stderr += text)
-  const said = () => ({ stdout, stderr })
-  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, ...said() })))
-  return { said, ended }
+  const output = () => ({ stdout, stderr })
+  const ended = new Promise<ProcessResult>((resolve) => child.once('close', (code) => resolve({ code, ...output() })))
+  return { output, ended }
 }

@@ -1,14 +1,14 @@
-/** A TCP proxy that can lose the connection to what is behind it. */
+/** A TCP proxy that can lose the connection to its target. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Proxy {
   url: string
-  /** `refuse`: nobody answers. `stall`: connections open and stay silent. `pass`: all is well. */
+  /** `refuse`: connections are closed. `stall`: connections open and stay silent. `pass`: connections are forwarded. */
   become(state: 'pass' | 'refuse' | 'stall'): void
   stop(): Promise<void>
 }
 
-/** Pass connections on to the host and port of `url`. */
+/** Forward connections to the host and port of `url`. */
 export async function startProxy(url: string): Promise<Proxy> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()

@@ -1,34 +1,25 @@
-/** People of each role, signed in without the sign-in page, whose passwords take a moment each. */
+/** Helpers for tests of pages: a signed-in member of each role, posted forms, and the activity log. */
 import type { Role } from '../../src/auth/actor.ts'
-import { sessions } from '../../src/auth/session.ts'
-import { newId } from '../../src/lib/id.ts'
-import { type Browser, browser } from './browse.ts'
+import type { Browser } from './browse.ts'
 import type { TestAccount, TestGrid } from './grid.ts'
+import { csrfTokenOf, person, signedIn } from './people.ts'
 
-/** A browser in which a new person with a role in an account is signed in. */
-export async function signedInAs(grid: TestGrid, role: Role, account: TestAccount = grid.acme): Promise<Browser> {
-  const { store, clock, deps } = grid
-  const id = newId()
-  await store.write([
-    store.global.users.add({ id, email: `${id}@people.example`, name: role, passwordHash: null }, clock.now),
-    store.global.users.addMembership(account.id, id, role, clock.now),
-  ])
-  const { appUrl } = deps.config
-  const cookie = await sessions(store, [new URL(appUrl).origin]).begin(new Request(appUrl), id, '203.0.113.9')
-  const [, name, value] = cookie.match(/^([^=]+)=([^;]*)/)!
-  const one = browser(grid)
-  one.cookies.set(name, value)
-  return one
+/** A browser with a session of a new member with this role. */
+export async function signedInWithRole(
+  grid: TestGrid,
+  role: Role,
+  account: TestAccount = grid.acme,
+): Promise<Browser> {
+  return await signedIn(grid, await person(grid, { account, role, name: role, isVerified: false, hasPassword: false }))
 }
 
-/** Post a form that the page does not show, with the token of the session. */
-export async function forge(one: Browser, path: string, fields: Record<string, string> = {}) {
-  const { html } = await one.open(path.split('/').slice(0, 3).join('/'))
-  const csrf = html.match(/name="csrf" value="([^"]+)"/)![1]
-  return await one.post(path, { csrf, ...fields })
+/** Post a form to a path, whether or not a page shows that form, with the CSRF token of the session. */
+export async function postWithToken(browser: Browser, path: string, fields: Record<string, string> = {}) {
+  const csrf = await csrfTokenOf(browser, path.split('/').slice(0, 3).join('/'))
+  return await browser.post(path, { csrf, ...fields })
 }
 
-/** The rows of the activity log, newest last: tool, outcome, arguments and who. */
+/** The activity log of Acme, oldest row first. `by` is the type of the actor and the kind of its credential. */
 export async function activityOf(grid: TestGrid) {
   const found = await grid.acme.store.read.activity.list()
   return found.map(({ tool, outcome, actorType, credentialKind, arguments: input }) => ({

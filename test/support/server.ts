@@ -5,12 +5,12 @@ import { emptyGrid, testGrid, type TestGridOptions } from './grid.ts'
 
 export type LiveGrid = Awaited<ReturnType<typeof liveGrid>>
 
-/** `testGrid()` behind a listening server; `url` is its configured address. Closing it closes both. */
-export function liveGrid(options: TestGridOptions = {}, wanted?: number) {
-  return behindServer(testGrid, options, wanted)
+/** `testGrid()` behind a listening server. `url` is its configured address. `close()` closes both. */
+export function liveGrid(options: TestGridOptions = {}, wantedPort?: number) {
+  return behindServer(testGrid, options, wantedPort)
 }
 
-/** The same of a grid in which nobody is yet. */
+/** The same for a grid without accounts. */
 export function emptyLiveGrid(options: TestGridOptions = {}) {
   return behindServer(emptyGrid, options)
 }
@@ -18,9 +18,9 @@ export function emptyLiveGrid(options: TestGridOptions = {}) {
 async function behindServer<T extends Awaited<ReturnType<typeof emptyGrid>>>(
   make: (options: TestGridOptions) => Promise<T>,
   options: TestGridOptions,
-  wanted?: number,
+  wantedPort?: number,
 ) {
-  const port = wanted ?? await freePort()
+  const port = wantedPort ?? await freePort()
   const url = `http://127.0.0.1:${port}`
   const grid = await make({ ...options, env: { PORT: `${port}`, BASE_URL: url, ...options.env } })
   const server = await listen((request, connection) => grid.app.fetch(request, connection), { port, host: '127.0.0.1' })

@@ -1,43 +1,44 @@
-/** Every page of the grid, and an account in which each has something to show. */
-import { bearer } from '../../src/auth/bearer.ts'
+/** All pages of the grid, and an account with data for each of them. */
+import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { createSkill } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
+import { requestEmailLink, requestVerification } from '../../src/grid/people/email-links.ts'
 import { inviteMember } from '../../src/grid/people/invitations.ts'
-import { askForLink, askForVerification } from '../../src/grid/people/email-links.ts'
-import { sendMessage } from '../../src/grid/messaging/send-message.ts'
-import { setUpLink } from '../../src/grid/people/people.ts'
-import { createSkill } from '../../src/grid/agents/skills.ts'
+import { createSetUpLink } from '../../src/grid/people/people.ts'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from './browse.ts'
 import type { TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
-import { mailedPath, password, person, signedIn } from './people.ts'
+import { sendMessage } from './messaging.ts'
+import { emailedPath, password, person, signedIn } from './people.ts'
+import { waitFor } from './wait-for.ts'
 
-/** Who opens a page. `beginner` owns an account in which nothing is yet. */
+/** The users that open pages. `nobody` is not signed in; `beginner` owns an empty account. */
 export const visitors = ['nobody', 'owner', 'viewer', 'beginner'] as const
 export type VisitorName = typeof visitors[number]
 
-/** What the paths of pages need. */
-export type Furnished = Awaited<ReturnType<typeof furnish>>
+/** The ids and links that the paths of pages contain. */
+export type SeededSite = Awaited<ReturnType<typeof seedSite>>
 
-/** A page: the route it is registered as, and where it is found. */
+/** A page: its registered route and its path in the seeded grid. */
 export interface SitePage {
   name: string
   route: string
-  path(site: Furnished): string
-  /** The owner unless told otherwise. */
+  path(site: SeededSite): string
+  /** Default: the owner. */
   as?: VisitorName
-  /** 200 unless told otherwise. */
+  /** Default: 200. */
   status?: number
 }
 
-const inAccount = (name: string, below: string, path: (site: Furnished) => string = () => below): SitePage => ({
+const inAccount = (name: string, below: string, path: (site: SeededSite) => string = () => below): SitePage => ({
   name,
   route: `/accounts/:account${below.split('?')[0]}`,
   path: (site) => `/accounts/${site.account}${path(site)}`,
 })
 
-/** The pages of an account that show its things. */
+/** The pages of an account. */
 const accountPages: SitePage[] = [
   inAccount('overview', ''),
   inAccount('agents', '/agents'),
@@ -65,7 +66,7 @@ const accountPages: SitePage[] = [
 
 const asViewer = ['agent', 'channel', 'skill', 'guardrail', 'settings-account', 'settings-team']
 const asBeginner = ['overview', 'agents', 'channels', 'skills', 'guardrails', 'activity', 'settings-team']
-const named = (names: string[], as: VisitorName, account: (site: Furnished) => string): SitePage[] =>
+const named = (names: string[], as: VisitorName, account: (site: SeededSite) => string): SitePage[] =>
   accountPages.filter(({ name }) => names.includes(name)).map((page) => ({
     ...page,
     name: `${page.name}-as-${as}`,
@@ -73,7 +74,7 @@ const named = (names: string[], as: VisitorName, account: (site: Furnished) => s
     as,
   }))
 
-/** Every page. One that is registered and not here fails `test/web/every-page.test.ts`. */
+/** All pages. `test/web/every-page.test.ts` fails for registered pages that are missing here. */
 export const pages: SitePage[] = [
   { name: 'welcome', route: '/', path: () => '/', as: 'nobody' },
   { name: 'sign-in', route: '/sign-in', path: () => '/sign-in', as: 'nobody' },
@@ -99,16 +100,16 @@ export const pages: SitePage[] = [
   ...named(asBeginner, 'beginner', (site) => site.emptyAccount),
 ]
 
-/** Routes without a page of their own. */
-export const withoutPage: Record<string, string> = {
-  '/set-up/:token': 'is there on an empty grid alone (test/web/flows)',
-  '/accounts/:account/settings': 'leads to the profile',
-  '/accounts/:account/settings/account/keys': 'leads to the account',
+/** Routes that are not in `pages`, with the reason. */
+export const routesWithoutPage: Record<string, string> = {
+  '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
+  '/accounts/:account/settings': 'redirects to the profile',
+  '/accounts/:account/settings/account/keys': 'redirects to the account',
 }
 
 const words = {
   agents: [
-    ['night-watch', 'Reads logs, and wakes somebody only when it matters'],
+    ['night-watch', 'Reads logs, and wakes someone only when it matters'],
     ['translator', 'Translates between German, Greek and English'],
     ['release-manager', 'Cuts releases on Thursdays'],
     ['review', 'Reviews pull requests and says what it would change, and why, in the tone of the house'],
@@ -120,8 +121,8 @@ const words = {
   ],
 }
 
-/** Two days of an account that is used: all kinds of agents, a team, invitations, mailed links, a claim. */
-export async function furnish(grid: TestGrid) {
+/** Seeds two days of activity: all kinds of agents, a team, invitations, email links, a claim. */
+export async function seedSite(grid: TestGrid) {
   const { acme, evil, store } = grid
   const olga = await person(grid, { role: 'owner', name: 'Olga Marin', email: 'olga@acme.example' })
   const vera = await person(grid, { role: 'viewer', name: 'Vera Lund', email: 'vera@acme.example' })
@@ -149,7 +150,7 @@ export async function furnish(grid: TestGrid) {
     members: ['night-watch', 'review', 'release-manager', 'alice'],
   })
   for (const name of ['general', 'incidents', 'a-name-of-all-thirty-two-letters']) {
-    await createChannel(acme.store, { name, description: name === 'general' ? 'Everybody' : '', members: ['bob'] })
+    await createChannel(acme.store, { name, description: name === 'general' ? 'All agents' : '', members: ['bob'] })
   }
   const guardrail = await createGuardrail(acme.store, {
     name: 'No insults',
@@ -165,7 +166,7 @@ export async function furnish(grid: TestGrid) {
   await setAgentGuardrails(acme.store, { agent: 'night-watch', guardrails: guardrails.slice(1) })
   await setAgentGuardrails(acme.store, { agent: 'review', guardrails })
 
-  const authenticate = bearer(store)
+  const authenticate = createAuthenticator(store)
   const [alice, bob] = await Promise.all([grid.alice, grid.bob].map(({ key }) => authenticate(`Bearer ${key}`)))
   for (let n = 0; n < 40; n++) {
     for (let m = 0; m < n * 7 % 11; m++) await sendMessage(m % 2 ? alice : bob, { to: 'translator', text: `Note ${m}` })
@@ -177,16 +178,16 @@ export async function furnish(grid: TestGrid) {
 
   const account = store.account(acme.id, olga.actor('owner'))
   const links: Record<string, string> = {}
-  const mailed = async (name: string, ask: () => Promise<unknown>) => {
-    const before = grid.mails.length
+  const emailed = async (name: string, ask: () => Promise<unknown>) => {
+    const before = grid.emails.length
     await ask()
-    if (grid.mails.length === before) throw new Error(`No mail for ${name}: over a limit?`)
-    links[name] = mailedPath(grid)
+    if (grid.emails.length === before) throw new Error(`No email for ${name}: over a limit?`)
+    links[name] = emailedPath(grid)
   }
   const address = '198.51.100.20'
-  await mailed('signIn', () => askForLink(store, 'sign_in', { email: vera.email }, address))
-  await mailed('reset', () => askForLink(store, 'reset', { email: 'tomas@acme.example' }, address))
-  await mailed('verify', () => askForVerification(store, olga, address))
+  await emailed('signIn', () => requestEmailLink(store, 'sign_in', { email: vera.email }, address))
+  await emailed('reset', () => requestEmailLink(store, 'reset', { email: 'tomas@acme.example' }, address))
+  await emailed('verify', () => requestVerification(store, olga, address))
   for (const [name, email, role] of [['invitation', 'paul@acme.example', 'member'], ['known', bea.email, 'admin']]) {
     links[name] = new URL((await inviteMember(account, { email, role })).url).pathname
   }
@@ -197,18 +198,19 @@ export async function furnish(grid: TestGrid) {
     claims.push(await (await grid.post('/api/v1/agentic-signup', input)).json())
   }
   links.claim = new URL(claims[0].trial.claim_url).pathname
-  const stranger = { owner_email: 'zoe@new.example', alias: 'harbour' }
-  const other = new URL((await (await grid.post('/api/v1/agentic-signup', stranger)).json()).trial.claim_url).pathname
-  while (!grid.mails.some(({ link }) => link?.includes(other))) await new Promise((ready) => setTimeout(ready, 5))
-  links.claimProof = new URL(grid.mails.find(({ link }) => link?.includes(other))!.link!).pathname
+  const foreignSignup = { owner_email: 'zoe@new.example', alias: 'harbour' }
+  const other =
+    new URL((await (await grid.post('/api/v1/agentic-signup', foreignSignup)).json()).trial.claim_url).pathname
+  const proof = await waitFor('the claim email', () => grid.emails.find(({ link }) => link?.includes(other))?.link)
+  links.claimProof = new URL(proof).pathname
 
   const browsers: Partial<Record<VisitorName, Browser>> = {}
-  for (const [name, who] of Object.entries({ owner: olga, viewer: vera, beginner: bea })) {
-    browsers[name as VisitorName] = await signedIn(grid, who)
+  for (const [name, user] of Object.entries({ owner: olga, viewer: vera, beginner: bea })) {
+    browsers[name as VisitorName] = await signedIn(grid, user)
   }
   for (const name of words.browsers) await signedIn(grid, olga, '198.51.100.21', name)
   const profile = `/accounts/${acme.id}/settings/profile`
-  await mailed('newAddress', async () => {
+  await emailed('newAddress', async () => {
     const fields = { email: 'olga.marin@acme.example', current: password }
     await browsers.owner!.submit(profile, fields, `${profile}/email`)
   })
@@ -224,7 +226,7 @@ export async function furnish(grid: TestGrid) {
     code_challenge_method: 'S256',
   })}`
 
-  const [skill] = await acme.store.read.skills.found('incident', 1, 0)
+  const [skill] = await acme.store.read.skills.search('incident', 1, 0)
   return {
     account: acme.id,
     emptyAccount: evil.id,
@@ -232,12 +234,12 @@ export async function furnish(grid: TestGrid) {
     skill: skill.id,
     guardrail: guardrail.id,
     links,
-    /** The session of each visitor but nobody. */
+    /** The session of each signed-in visitor. */
     browsers,
   }
 }
 
 /** The first page of an empty grid. */
 export async function setUpPath(grid: Pick<TestGrid, 'store'>): Promise<string> {
-  return new URL((await setUpLink(grid.store))!).pathname
+  return new URL((await createSetUpLink(grid.store))!).pathname
 }

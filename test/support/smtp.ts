@@ -1,26 +1,27 @@
-/** A mail server that takes everything, and keeps it. */
+/** An SMTP server that accepts and keeps every email. */
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 
-export interface Received {
+export interface ReceivedEmail {
+  /** Sender of the envelope. */
   from: string
-  /** As the envelope names them. */
+  /** Recipients of the envelope. */
   to: string[]
-  /** Head and body, as they came. */
+  /** Header and body as received. */
   raw: string
 }
 
-export interface MailServer {
+export interface TestSmtpServer {
   url: string
-  received: Received[]
+  received: ReceivedEmail[]
   close(): Promise<void>
 }
 
-/** Listen on a free port. `refuse` answers a recipient with a code instead of taking it. */
-export async function mailServer(
+/** Listen on a free port. `refuse` may return an SMTP reply code to refuse the recipient of an attempt. */
+export async function startSmtpServer(
   refuse: (attempt: number) => number | undefined = () => undefined,
-): Promise<MailServer> {
-  const received: Received[] = []
+): Promise<TestSmtpServer> {
+  const received: ReceivedEmail[] = []
   let attempts = 0
   const server = new SMTPServer({
     authOptional: true,
@@ -29,7 +30,7 @@ export async function mailServer(
     onRcptTo(_address, _session, done) {
       const responseCode = refuse(++attempts)
       if (responseCode === undefined) done()
-      else done(Object.assign(new Error('no'), { responseCode }))
+      else done(Object.assign(new Error('refused'), { responseCode }))
     },
     onData(stream, session, done) {
       let raw = ''

@@ -12,7 +12,7 @@ export interface Sqld {
   stop(): Promise<void>
 }
 
-/** Start an empty libsql-server on free ports. It fsyncs each commit, unless its data end with the test. */
+/** Start an empty libsql-server on free ports. It syncs each commit to disk unless `isRelaxed`. */
 export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-sqld-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
@@ -20,7 +20,7 @@ export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
     folder,
     port: await freePort(),
     adminPort: await freePort(),
-    durability: isRelaxed ? 'as it is' : 'strong',
+    durability: isRelaxed ? 'unchanged' : 'strong',
   }).catch((error) => {
     remove()
     throw error

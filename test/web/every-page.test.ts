@@ -1,30 +1,38 @@
-/** Every page, as everybody who may see it. `npm run screenshots` keeps pictures of all of them. */
+/** Every page, as every kind of visitor who may see it. `npm run screenshots` saves screenshots of all of them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browser } from '../support/browse.ts'
 import { faultsOf, hasBrowser, useBrowser } from '../support/browser.ts'
-import { furnish, type Furnished, pages, setUpPath, type SitePage, visitors, withoutPage } from '../support/site.ts'
 import { emptyLiveGrid, type LiveGrid, liveGrid } from '../support/server.ts'
+import {
+  pages,
+  routesWithoutPage,
+  type SeededSite,
+  seedSite,
+  setUpPath,
+  type SitePage,
+  visitors,
+} from '../support/site.ts'
 
 let grid: LiveGrid
-let site: Furnished
+let site: SeededSite
 beforeAll(async () => {
   grid = await liveGrid({ env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
-  site = await furnish(grid)
+  site = await seedSite(grid)
 }, 120_000)
 afterAll(() => grid?.close())
 
 const open = ({ as = 'owner', path }: SitePage) => (site.browsers[as] ?? browser(grid)).request(path(site))
 
-test('every registered page is in the list', () => {
+test('the list contains every registered page', () => {
   const answersHtml = (path: string) =>
     !/^\/(\.well-known|a2a|api|mcp|assets|healthz|readyz)\b|^\/\*$|\.well-known/.test(path)
   const routes = grid.app.routes.filter(({ method, path }) => method === 'GET' && answersHtml(path))
 
-  const listed = [...pages.map(({ route }) => route), ...Object.keys(withoutPage)]
+  const listed = [...pages.map(({ route }) => route), ...Object.keys(routesWithoutPage)]
   expect([...new Set(routes.map(({ path }) => path))].sort()).toEqual([...new Set(listed)].sort())
 })
 
-test.each(pages)('$name is answered as a page that nobody frames, keeps or guesses at', async (page) => {
+test.each(pages)('$name has the security and caching headers of a page', async (page) => {
   const response = await open(page)
 
   expect(response.status).toBe(page.status ?? 200)
@@ -50,7 +58,7 @@ test.each(pages)('$name is answered as a page that nobody frames, keeps or guess
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
   const visit = useBrowser()
 
-  test.each(visitors)('every page of %s is accessible, fits and keeps its policy', async (as) => {
+  test.each(visitors)('every page of visitor %s is accessible, fits the viewport and obeys its policy', async (as) => {
     const visitor = await visit()
     for (const [name, value] of site.browsers[as]?.cookies ?? []) {
       await visitor.context.addCookies([{ name, value, url: grid.url }])
@@ -69,7 +77,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
     await visitor.close()
   })
 
-  test('so is the first page of an empty grid', async () => {
+  test('so is the set-up page of an empty grid', async () => {
     const fresh = await emptyLiveGrid()
     const visitor = await visit()
     await visitor.page.goto(fresh.url + await setUpPath(fresh))

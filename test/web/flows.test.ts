@@ -1,7 +1,7 @@
-/** What people do from the first start on, in a real browser: each with script and without. */
+/** Complete user flows in a real browser, with and without script. */
 import { describe, expect, test } from 'vitest'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
-import { mailedPath, password } from '../support/people.ts'
+import { emailedPath, password } from '../support/people.ts'
 import { emptyLiveGrid } from '../support/server.ts'
 import { setUpPath } from '../support/site.ts'
 
@@ -9,7 +9,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
   const visit = useBrowser()
 
   test.each([true, false])(
-    'from the first start over an invitation to a member who is removed, and a claim; with script: %s',
+    'set-up, invitation, role change, removal, claim, new account and sign-in; with script: %s',
     async (withScript) => {
       const grid = await emptyLiveGrid({ env: { DURABILITY: 'relaxed' } })
       const ann = await visit({ withScript })
@@ -26,7 +26,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
       await ann.page.getByRole('button', { name: 'Invite' }).click()
       await ann.page.getByText('The invitation is on its way').waitFor()
 
-      await bob.page.goto(grid.url + mailedPath(grid))
+      await bob.page.goto(grid.url + emailedPath(grid))
       await fill(bob, { name: 'Bob', password })
       await bob.page.getByText('Welcome to the account').waitFor()
 
@@ -40,14 +40,14 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
       const row = ann.page.getByRole('row', { name: /Bob/ })
       await row.locator('summary').click()
       await row.getByRole('button', { name: 'Remove' }).click()
-      await ann.page.getByText('does not belong to the account any more').waitFor()
+      await ann.page.getByText('has been removed from the account').waitFor()
       expect((await bob.page.goto(team))!.status()).toBe(404)
 
       const signup = { owner_email: 'ann@acme.example', alias: 'weather' }
       const { trial } = await (await grid.post('/api/v1/agentic-signup', signup)).json()
       await ann.page.goto(grid.url + new URL(trial.claim_url).pathname)
       await ann.page.getByRole('button', { name: 'Claim' }).click()
-      await ann.page.getByText('The agents are yours now').waitFor()
+      await ann.page.getByText('The agents now belong to this account').waitFor()
       expect(await ann.page.locator('main').textContent()).toContain('@weather')
 
       await ann.page.goto(`${grid.url}/new-account`)
@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
   )
 })
 
-/** Fill in the fields of the page by name, and press its first button. */
+/** Fills in fields by name and presses the first submit button. */
 async function fill({ page }: Visitor, fields: Record<string, string>): Promise<void> {
   for (const [name, value] of Object.entries(fields)) await page.fill(`main [name=${name}]`, value)
   await page.locator('main button[type=submit]').first().click()

@@ -1,13 +1,13 @@
-/** Text that people, agents and clients stored shows as text on every page. Security: O18. */
+/** Stored text of users, agents and clients is escaped on every page. See docs/security.md, "Escaping". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
-import { payloads } from '../support/hostile-text.ts'
+import { hostileTexts } from '../support/hostile-text.ts'
 import { callTool } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
-import { furnish, type Furnished, pages, type SitePage } from '../support/site.ts'
+import { pages, type SeededSite, seedSite, type SitePage } from '../support/site.ts'
 
-/** Every stored field that a page may show, past what the doors let in. What must be unique has its id behind it. */
+/** SQL assignments for every stored field that a page may show, bypassing validation. Unique fields get the id appended. */
 const fields: Record<string, string[]> = {
   agents: [
     'description = ?1',
@@ -22,7 +22,7 @@ const fields: Record<string, string[]> = {
   signups: ['address = ?1'],
   invitations: ['email = ?1 || id'],
 }
-const ofEverybody: Record<string, string[]> = {
+const globalFields: Record<string, string[]> = {
   users: ['name = ?1'],
   sessions: ['user_agent = ?1', 'address = ?1'],
   accounts: ['name = ?1'],
@@ -31,19 +31,22 @@ const ofEverybody: Record<string, string[]> = {
 const benign = 'plain words'
 
 let grid: LiveGrid
-let site: Furnished
+let site: SeededSite
 beforeAll(async () => {
   grid = await liveGrid({ env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
-  site = await furnish(grid)
-  // The log is append-only: its arguments come in by the door.
-  for (const text of payloads) {
+  site = await seedSite(grid)
+  // The log is append-only, so these rows come from real calls.
+  for (const text of hostileTexts) {
     await callTool(grid, grid.acme.adminKey, 'admin_list_agents', { search: text.slice(0, 100) })
   }
 }, 120_000)
 afterAll(() => grid?.close())
 
-describe('each of the payloads, in every field', () => {
-  const rounds = Array.from({ length: Math.ceil(payloads.length / 4) }, (_, n) => payloads.slice(n * 4, n * 4 + 4))
+describe('each payload in every field', () => {
+  const rounds = Array.from(
+    { length: Math.ceil(hostileTexts.length / 4) },
+    (_, n) => hostileTexts.slice(n * 4, n * 4 + 4),
+  )
   let plain: Map<string, string[]>
   beforeAll(async () => {
     await storeEverywhere(benign)
@@ -51,9 +54,9 @@ describe('each of the payloads, in every field', () => {
     for (const page of pages) plain.set(page.name, skeleton(await htmlOf(page)))
   }, 120_000)
 
-  test('there are sixty, and they change the page of whoever does not escape', () => {
-    expect(new Set(payloads).size).toBe(60)
-    expect(skeleton(`<p>${payloads[0]}</p>`)).not.toEqual(skeleton(`<p>${benign}</p>`))
+  test('there are sixty, and unescaped they change a page', () => {
+    expect(new Set(hostileTexts).size).toBe(60)
+    expect(skeleton(`<p>${hostileTexts[0]}</p>`)).not.toEqual(skeleton(`<p>${benign}</p>`))
   })
 
   test.each(rounds.map((round, n) => [n + 1, round] as const))('round %s', { timeout: 300_000 }, async (_, round) => {
@@ -77,16 +80,16 @@ describe('each of the payloads, in every field', () => {
 describe.skipIf(!hasBrowser)('in Chromium', () => {
   const visit = useBrowser()
 
-  test('all of them together open no dialog, add no element and break no rule', { timeout: 300_000 }, async () => {
+  test('all payloads together open no dialog, add no element and violate no policy', { timeout: 300_000 }, async () => {
     await storeEverywhere(benign)
-    const counted = await look()
-    await storeEverywhere(payloads.join(' '))
+    const before = await elementCounts()
+    await storeEverywhere(hostileTexts.join(' '))
 
-    expect(await look()).toEqual(counted)
+    expect(await elementCounts()).toEqual(before)
   })
 
-  /** How many elements each page has, and what went wrong on it. */
-  async function look(): Promise<string[]> {
+  /** The number of elements of each page. Fails on console errors and policy violations. */
+  async function elementCounts(): Promise<string[]> {
     const found: string[] = []
     for (const who of ['nobody', 'owner'] as const) {
       const { page, context, faults, close } = await visit()
@@ -112,7 +115,7 @@ async function storeEverywhere(text: string): Promise<void> {
       sql: `UPDATE "${table}" SET ${sets.join(', ')} WHERE "account_id" = ?`,
       args: [text, id],
     })),
-    ...Object.entries(ofEverybody).map(([table, sets]) => ({
+    ...Object.entries(globalFields).map(([table, sets]) => ({
       sql: `UPDATE "${table}" SET ${sets.join(', ')}`,
       args: [text],
     })),
@@ -125,14 +128,14 @@ async function htmlOf({ as = 'owner', path }: SitePage): Promise<string> {
 
 const tag = /<(\/?[a-z][a-z0-9]*)((?:"[^"]*"|[^">])*)>/gi
 
-/** Its elements with the names of their attributes: what no text may change. The icon of an agent is drawn from its alias. */
+/** The elements with their attribute names, which no text may change. Ignores agent icons, which depend on the alias. */
 function skeleton(html: string): string[] {
   return [...html.matchAll(tag)].filter(([, name]) => !/^\/?(path|rect|circle)$/.test(name)).map(([, name, rest]) =>
     [name, ...rest.replace(/="[^"]*"/g, '').trim().split(/\s+/)].join(' ').trim()
   )
 }
 
-/** Where links, forms and pictures lead. */
+/** The URLs of links, forms and images. */
 function targets(html: string): string[] {
   return [...html.matchAll(/ (?:href|src|action)="([^"]*)"/g)].map(([, target]) => target)
 }

@@ -1,28 +1,26 @@
 /**
- * Who may post what: every role with every action of the pages, forged past what the page shows (security T3, O6).
- * A page with a new action gets its row here; without one this test fails.
+ * Authorization of every action of the pages: every role posts every form, also those that its pages do not show.
+ * Add a row for each new action; without one this test fails. See docs/security.md, "Roles" and "Forms".
  */
 import { afterAll, describe, expect, test } from 'vitest'
-import { roles } from '../../src/auth/actor.ts'
+import { type Role, roles } from '../../src/auth/actor.ts'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
+import { createSkill } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { inviteMember } from '../../src/grid/people/invitations.ts'
-import { createSkill } from '../../src/grid/agents/skills.ts'
 import { newId } from '../../src/lib/id.ts'
 import { hour } from '../../src/lib/time.ts'
 import { dump } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { accessTokenOf } from '../support/oauth-token.ts'
-import { csrfAt, password, person, signedIn } from '../support/people.ts'
-
-type Who = 'owner' | 'admin' | 'member' | 'viewer'
+import { accessTokenFor } from '../support/oauth-token.ts'
+import { csrfTokenOf, password, person, signedIn } from '../support/people.ts'
 
 interface Action {
-  /** Who may; everybody else of the account is refused with 403, and nothing changes. */
-  may: readonly Who[]
+  /** The roles that may do it. All others get 403, and nothing changes. */
+  may: readonly Role[]
   fields?: Record<string, string>
-  /** Makes what the path or the form names: the values of its parameters, and fields. */
+  /** Creates what the path or the form refers to: path parameters and form fields. */
   given?(grid: TestGrid): Promise<{ params?: Record<string, string>; fields?: Record<string, string> }>
 }
 
@@ -48,7 +46,7 @@ const actions: Record<string, Action> = {
     may: managers,
     given: async (grid) => {
       const { id } = await person(grid, { role: 'owner' })
-      return { params: { grant: (await accessTokenOf(grid, id, grid.acme.id)).grantId } }
+      return { params: { grant: (await accessTokenFor(grid, id, grid.acme.id)).grantId } }
     },
   },
 
@@ -94,35 +92,35 @@ const actions: Record<string, Action> = {
   '/guardrails/:guardrail/delete': { may: managers, given: aGuardrail },
 }
 
-/** Actions on what is one's own and nobody else's, whatever the role: they have tests of their own. */
+/** Actions on the user's own sessions and grants, for any role. They have their own tests. */
 const withoutRow: Record<string, string> = {
-  '/settings/sessions/:session/end': 'ends a session of the person alone (web/settings)',
-  '/settings/sessions/programs/:grant/end': 'ends a grant of the person alone (web/programs)',
+  '/settings/sessions/:session/end': 'ends a session of the user (web/people/settings)',
+  '/settings/sessions/programs/:grant/end': 'ends a grant of the user (web/oauth/programs)',
 }
 
-/** POST routes outside accounts, and what they go by. */
+/** POST routes outside accounts, and what authorizes them. */
 const open: Record<string, string> = {
   '/a2a/v1/grid': 'a bearer key, no cookie',
   '/a2a/v1/grid/': 'the same',
-  '/api/v1/agentic-signup': 'nothing: everybody may',
+  '/api/v1/agentic-signup': 'nothing: public',
   '/sign-in': 'a password',
   '/sign-out': 'the session',
-  '/sign-in-link': 'nothing: everybody may ask',
+  '/sign-in-link': 'nothing: public',
   '/sign-in-link/:token': 'the link',
-  '/reset': 'nothing: everybody may ask',
+  '/reset': 'nothing: public',
   '/reset/:token': 'the link',
   '/verify/:token': 'the link and the session',
   '/new-address/:token': 'the link and the session',
   '/set-up/:token': 'the link',
-  '/claim/:token': 'the link, the session and the mailbox (web/claim)',
+  '/claim/:token': 'the link, the session and the verified email address (web/accounts/claim)',
   '/claim/:token/proof': 'the link',
   '/claim/:token/:proof': 'both links',
   '/invitations/:token': 'the link and the session',
   '/invitations/:token/register': 'the link',
   '/new-account': 'the session',
-  '/oauth/authorize': 'the session, and what its picker showed (oauth/authorize)',
+  '/oauth/authorize': 'the session, and the entries that the consent page offered (oauth/authorize)',
   '/oauth/token': 'the client and its code or refresh token',
-  '/oauth/register': 'nothing: everybody may',
+  '/oauth/register': 'nothing: public',
   '/oauth/revoke': 'the client and its token',
   '/api/oauth/api-key': 'an access token of an agent',
 }
@@ -143,12 +141,11 @@ describe('the table of roles and actions', async () => {
 
   const cases = Object.entries(actions).flatMap(([path, action]) => roles.map((role) => [role, path, action] as const))
   test.each(cases)('%s: %s', async (role, path, { may, ...action }) => {
-    // Past the limit of mails that one client causes.
+    // Stay below the limit of emails per client address.
     grid.clock.now += hour
     const { at, fields } = await ready(path, action)
-    const who = await person(grid, { role, isVerified: false })
-    const one = await signedIn(grid, who)
-    const csrf = await csrfAt(one, `/accounts/${grid.acme.id}/settings/sessions`)
+    const one = await signedIn(grid, await person(grid, { role, isVerified: false }))
+    const csrf = await csrfTokenOf(one, `/accounts/${grid.acme.id}/settings/sessions`)
     const before = await dump(grid, grid.acme, ['activity'])
 
     const response = await post(one, at, { csrf, ...fields })
@@ -161,24 +158,24 @@ describe('the table of roles and actions', async () => {
     }
   })
 
-  const strangers = Object.entries(actions).flatMap(([path, action]) =>
-    (['owner of another account', 'nobody'] as const).map((who) => [who, path, action] as const)
+  const outsiders = Object.entries(actions).flatMap(([path, action]) =>
+    (['owner of another account', 'no session'] as const).map((who) => [who, path, action] as const)
   )
-  test.each(strangers)('%s: %s', async (who, path, action) => {
+  test.each(outsiders)('%s: %s', async (who, path, action) => {
     const { at, fields } = await ready(path, action)
-    const isNobody = who === 'nobody'
+    const isSignedOut = who === 'no session'
     const one = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
-    const csrf = await csrfAt(one, `/accounts/${grid.evil.id}/settings/sessions`)
-    if (isNobody) one.cookies.clear()
+    const csrf = await csrfTokenOf(one, `/accounts/${grid.evil.id}/settings/sessions`)
+    if (isSignedOut) one.cookies.clear()
     const before = await dump(grid, grid.acme)
 
     const response = await post(one, at, { csrf, ...fields })
 
-    expect(response.status).toBe(isNobody ? 401 : 404)
+    expect(response.status).toBe(isSignedOut ? 401 : 404)
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
-  test.each(Object.entries(actions))('without the token of the session: %s', async (path, action) => {
+  test.each(Object.entries(actions))('without the CSRF token: %s', async (path, action) => {
     const { at, fields } = await ready(path, action)
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const before = await dump(grid, grid.acme)
@@ -187,13 +184,13 @@ describe('the table of roles and actions', async () => {
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
-  // A provider is everybody's; every other parameter names a thing of the account.
+  // Providers are global; every other parameter refers to something in the account.
   test.each(Object.entries(actions).filter(([path]) => path.includes('/:') && !path.includes('/:provider')))(
-    'what an owner of another account names in their own is not found: %s',
+    'an owner of another account cannot reach it through their own account: %s',
     async (path, action) => {
       const { at, fields, params } = await ready(path, action)
       const one = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
-      const csrf = await csrfAt(one, `/accounts/${grid.evil.id}/settings/sessions`)
+      const csrf = await csrfTokenOf(one, `/accounts/${grid.evil.id}/settings/sessions`)
       const before = await dump(grid, grid.acme)
       const foreign = at.replace(grid.acme.id, grid.evil.id)
       const random = Object.values(params).reduce(
@@ -204,14 +201,14 @@ describe('the table of roles and actions', async () => {
       const answers = await Promise.all([foreign, random].map((path) => post(one, path, { csrf, ...fields })))
 
       expect(answers.map(({ status }) => status)).toEqual([404, 404])
-      const [said, saidOfRandom] = await Promise.all(answers.map((answer) => answer.text()))
+      const [text, textForRandom] = await Promise.all(answers.map((answer) => answer.text()))
       const withoutNames = (text: string) => text.replace(uuid, '…').replace(/\bn-[0-9a-f]{12}\b/g, '…')
-      expect(withoutNames(said)).toBe(withoutNames(saidOfRandom))
+      expect(withoutNames(text)).toBe(withoutNames(textForRandom))
       expect(await dump(grid, grid.acme)).toBe(before)
     },
   )
 
-  /** The address of an action on what was made for it. */
+  /** The path and fields of an action, after creating what it refers to. */
   async function ready(path: string, { fields = {}, given }: Omit<Action, 'may'>) {
     const made = await given?.(grid)
     const filled = path.replace(/:(\w+)/g, (_, name) => made!.params![name])

@@ -1,7 +1,7 @@
-/** D3: the daily head of each activity log in the process's log, with the clock stepped. */
+/** The heads of the activity logs in the daily log (docs/security.md, "Activity log"), with a test clock. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { recordActivity } from '../../src/grid/activity.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { recorded } from '../../src/grid/activity.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { logActivityHeads } from '../../src/worker/activity-heads.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -15,7 +15,7 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test('D3: each account that did something since yesterday gets one line, with the hash of its last row', async () => {
+  test('each account with activity since yesterday gets one line, with the hash of its last row', async () => {
     await act(grid.acme, 'one')
     await act(grid.acme, 'two')
     await act(grid.evil, 'one')
@@ -31,7 +31,7 @@ onEachDatabase((open) => {
     expect(await heads()).toEqual([])
   })
 
-  test('one that is to end says it all the next time', async () => {
+  test('after an aborted run, the next one logs everything', async () => {
     await act(grid.acme, 'one')
     await logActivityHeads(grid.store, AbortSignal.abort())
 
@@ -41,10 +41,10 @@ onEachDatabase((open) => {
 
 function act(account: TestAccount, name: string) {
   const call = { tool: 'create_channel', arguments: { name }, requestId: null }
-  return recorded(account.store, call, (account) => createChannel(account, { name }))
+  return recordActivity(account.store, call, (account) => createChannel(account, { name }))
 }
 
-/** What is logged now. */
+/** The heads that are logged now. */
 async function heads(): Promise<object[]> {
   const from = grid.logs.length
   await logActivityHeads(grid.store)

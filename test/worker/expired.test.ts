@@ -1,4 +1,4 @@
-/** Sessions, links, invitations, OAuth rows and attempts are removed after their end, with the clock stepped. */
+/** Removal of expired sessions, links, invitations, OAuth rows and attempts, with a test clock. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { takeSignInAttempt } from '../../src/grid/people/throttle.ts'
 import { day, hour } from '../../src/lib/time.ts'
@@ -15,7 +15,7 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test('a session goes when it is ended or has expired', async () => {
+  test('a session is removed when it has ended or expired', async () => {
     const { sessions } = grid.store.global
     const { userId, at } = await ann()
     const session = (id: string, ms: number) =>
@@ -23,11 +23,11 @@ onEachDatabase((open) => {
     await grid.store.write([session('ended', 9 * day), session('short', day), session('long', 2 * day)])
     await grid.store.write([sessions.end(userId, 'ended', at)])
 
-    expect(await leftAfter(day - 1, 'sessions')).toEqual(['long', 'short'])
-    expect(await leftAfter(1, 'sessions')).toEqual(['long'])
+    expect(await idsAfter(day - 1, 'sessions')).toEqual(['long', 'short'])
+    expect(await idsAfter(1, 'sessions')).toEqual(['long'])
   })
 
-  test('a link goes when it has expired, used or not', async () => {
+  test('a link is removed when it has expired, used or not', async () => {
     const { links } = grid.store.global
     const { userId, at } = await ann()
     const link = (id: string, ms: number) =>
@@ -35,11 +35,11 @@ onEachDatabase((open) => {
     await grid.store.write([link('used', hour), link('short', hour), link('long', day)])
     await grid.store.write(links.use('verify', 'used', at))
 
-    expect(await leftAfter(hour - 1, 'links')).toEqual(['long', 'short', 'used'])
-    expect(await leftAfter(1, 'links')).toEqual(['long'])
+    expect(await idsAfter(hour - 1, 'links')).toEqual(['long', 'short', 'used'])
+    expect(await idsAfter(1, 'links')).toEqual(['long'])
   })
 
-  test('an invitation is shown for 30 days after it has expired, and then goes', async () => {
+  test('an expired invitation is shown for 30 days, and then removed', async () => {
     const { userId, at } = await ann()
     const { store } = grid.acme
     const invitation = (id: string, ms: number) =>
@@ -58,7 +58,7 @@ onEachDatabase((open) => {
     expect(await shown()).toEqual(['new'])
   })
 
-  test('attempts go after a day, more of them than one unit holds, with two sweeps at once', async () => {
+  test('attempts are removed after a day, in several units, by two sweeps at once', async () => {
     const { attempts } = grid.store.global
     const many = Array.from({ length: 1_200 }, (_, n) => ({ id: `${n}`, kind: 'sign_in', subject: 'x' }))
     await grid.store.write([attempts.add(many, [], grid.clock.now)])
@@ -74,7 +74,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'SELECT 1 FROM attempts')).toHaveLength(all.length - many.length)
   })
 
-  test('OAuth clients that nobody used go with the rest of what has ended', async () => {
+  test('unused OAuth clients are removed when they have expired', async () => {
     const { clients } = grid.store.global.oauth
     const client = (id: string, ms: number) =>
       clients.add(
@@ -93,7 +93,7 @@ onEachDatabase((open) => {
     for (let n = 0; n < 150; n++) await grid.store.write(client(`${n}`, day))
     await grid.store.write(client('long', 2 * day))
 
-    expect(await leftAfter(day, 'oauth_clients')).toEqual(['long'])
+    expect(await idsAfter(day, 'oauth_clients')).toEqual(['long'])
   })
 })
 
@@ -101,8 +101,8 @@ async function ann() {
   return { userId: (await grid.store.global.users.byEmail('ann@acme.example'))!.id, at: grid.clock.now }
 }
 
-/** Ids of a table after a while and a sweep. */
-async function leftAfter(ms: number, table: 'sessions' | 'links' | 'oauth_clients'): Promise<string[]> {
+/** The ids in a table after a time and a sweep. */
+async function idsAfter(ms: number, table: 'sessions' | 'links' | 'oauth_clients'): Promise<string[]> {
   grid.clock.now += ms
   await sweep(grid.store)
   return (await rows(grid, `SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => String(id))

@@ -1,21 +1,24 @@
-/** Reads that a process left open (reliability 2.2.3, 2.2.4), with the beats of the processes stepped by hand. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+/** Leases of dead processes (docs/delivery.md, "Recovery after a crash"), with heartbeats called by the tests. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { giveBack, handedOver } from '../../src/grid/messaging/leases.ts'
+import { leaseOf } from '../../src/grid/messaging/leases.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
-import { sendMessage } from '../../src/grid/messaging/send-message.ts'
+import { minute } from '../../src/lib/time.ts'
+import { writeParts } from '../../src/store/account.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
-import { OpenReads } from '../../src/worker/leases.ts'
+import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase, type OpenGrid } from '../support/databases.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
+import { sendMessage } from '../support/messaging.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { tripwire } from '../support/tripwire.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
-const open = () => grid.store.global.instances.openReads()
+const leases = () => grid.store.global.instances.leases(Number.MAX_SAFE_INTEGER)
 const at = (store: Store, { id, alias }: TestAgent, account = grid.acme) =>
   store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
 const send = (text: string) => sendMessage(at(grid.store, grid.alice), { to: 'bob', text })
@@ -27,43 +30,71 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
   afterEach(() => grid.close())
 
-  test('a hand-out is open until its answer was handed over, which costs no commit of its own', async () => {
+  test('a lease exists until it is acked, which shares the next commit', async () => {
     await send('hi')
-    const { handOut } = await read()
-    const during = await open()
-    handedOver(at(grid.store, grid.bob), handOut!)
-    await send('the next commit of anybody')
+    const { lease } = await read()
+    const during = await leases()
+    leaseOf(at(grid.store, grid.bob), lease!.id).ack()
+    await send('the next commit')
 
-    expect(during).toMatchObject([{ accountId: grid.acme.id, agentId: grid.bob.id, batchId: handOut }])
-    expect(await open()).toEqual([])
+    expect(during).toMatchObject([{ accountId: grid.acme.id, agentId: grid.bob.id, id: lease!.id }])
+    expect(await leases()).toEqual([])
   })
 
-  test('a read through the door leaves nothing open, and neither does an empty one', async () => {
+  test('a read over MCP leaves no lease, and neither does an empty one', async () => {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
     await callTool(grid, grid.bob.key, 'read_messages')
     await callTool(grid, grid.bob.key, 'read_messages')
-    await send('the next commit of anybody')
+    await send('the next commit')
 
-    expect(await open()).toEqual([])
+    expect(await leases()).toEqual([])
   })
 
-  test('what was handed over is not given back any more, and what was given back is so once', async () => {
+  test('an acked lease is not released, and a lease is released only once', async () => {
     await send('hi')
-    const { handOut } = await read()
-    handedOver(at(grid.store, grid.bob), handOut!)
-    await send('the next commit of anybody')
-    await giveBack(at(grid.store, grid.bob), handOut!)
+    const { lease } = await read()
+    leaseOf(at(grid.store, grid.bob), lease!.id).ack()
+    await send('the next commit')
+    await leaseOf(at(grid.store, grid.bob), lease!.id).release()
     const second = await read()
-    await giveBack(at(grid.store, grid.bob), second.handOut!)
-    await giveBack(at(grid.store, grid.bob), second.handOut!)
+    await leaseOf(at(grid.store, grid.bob), second.lease!.id).release()
+    await leaseOf(at(grid.store, grid.bob), second.lease!.id).release()
     const third = await read()
 
-    expect(second.messages.map(({ message }) => message)).toEqual(['the next commit of anybody'])
+    expect(second.messages.map(({ message }) => message)).toEqual(['the next commit'])
     expect(third.messages).toMatchObject([{ redelivered: true }])
-    const [{ returned }] = await rows(grid, 'SELECT max(returned) AS returned FROM deliveries WHERE account_id = ?', [
-      grid.acme.id,
-    ])
-    expect(returned).toBe(1)
+    const [{ releases }] = await rows(
+      grid,
+      'SELECT max(release_count) AS releases FROM deliveries WHERE account_id = ?',
+      [
+        grid.acme.id,
+      ],
+    )
+    expect(releases).toBe(1)
+  })
+
+  test('a lease with an expiry is released when it expires and not before; a later ack does nothing', async () => {
+    await send('hi')
+    const bob = at(grid.store, grid.bob)
+    const end = grid.clock.now + minute
+    const recovery = new LeaseRecovery(grid.store)
+    const taken = { id: 'runner', agent: grid.bob.id, holder: 'a runner', at: grid.clock.now, expiresAt: end }
+    const [{ seq }] = await bob.read.inbox.oldestUnread(grid.bob.id, 1)
+    await writeParts(bob, bob.change.leases.take(taken, [seq], null))
+
+    grid.clock.now = end - 1
+    await recovery.releaseExpired()
+    const early = await read()
+    grid.clock.now = end
+    await recovery.releaseExpired()
+    const late = await read()
+
+    expect(early.messages).toEqual([])
+    expect(late.messages).toMatchObject([{ message: 'hi', redelivered: true }])
+    leaseOf(bob, 'runner').ack()
+    await leaseOf(bob, 'runner').release()
+    expect((await read()).messages).toEqual([])
+    expect((await leases()).map(({ id }) => id)).toEqual([late.lease!.id])
   })
 })
 
@@ -73,7 +104,21 @@ describe('on a local file', () => {
   })
   afterEach(() => grid.close())
 
-  test('whatever is open at the start is given back before the process is ready, in each account', async () => {
+  test('a start does not release a lease that expires later', async () => {
+    await send('hi')
+    const bob = at(grid.store, grid.bob)
+    const end = grid.clock.now + minute
+    const [{ seq }] = await bob.read.inbox.oldestUnread(grid.bob.id, 1)
+    const taken = { id: 'runner', agent: grid.bob.id, holder: 'a runner', at: grid.clock.now, expiresAt: end }
+    await writeParts(bob, bob.change.leases.take(taken, [seq], null))
+
+    const worker = await startWorker(grid.store)
+
+    expect((await read()).messages).toEqual([])
+    await worker.stop()
+  })
+
+  test('the leases of all accounts are released before the process is ready', async () => {
     await send('hi')
     await read()
     const mallory = await grid.evil.agent('mallory')
@@ -92,71 +137,73 @@ describe('on a local file', () => {
 
 describe('of several processes on libsql-server', () => {
   let sqld: Sqld
-  let sibling: Store
-  let mine: OpenReads
-  let theirs: OpenReads
+  let otherStore: Store
+  let mine: LeaseRecovery
+  let theirs: LeaseRecovery
   beforeAll(async () => {
     sqld = await startSqld()
     grid = await testGrid({ url: sqld.url })
-    sibling = await openStore({ ...grid.deps, config: readConfig({ DATABASE_URL: sqld.url }) }, { inspect: tripwire })
+    otherStore = await openStore({ ...grid.deps, config: readConfig({ DATABASE_URL: sqld.url }) }, {
+      inspect: tripwire,
+    })
   })
   afterAll(async () => {
-    await sibling.close()
+    await otherStore.close()
     await grid.close()
     await sqld.stop()
   })
   beforeEach(() => {
-    mine = new OpenReads(grid.store)
-    theirs = new OpenReads(sibling)
+    mine = new LeaseRecovery(grid.store)
+    theirs = new LeaseRecovery(otherStore)
   })
 
-  test('a start and any number of beats leave the running reads of a living sibling alone', async () => {
+  test('a start and many heartbeats do not release the leases of another live process', async () => {
     await theirs.start()
     await send('hi')
-    const { handOut } = await read(sibling)
+    const { lease } = await read(otherStore)
 
     await mine.start()
     for (let n = 0; n < 10; n++) {
-      await theirs.beat()
-      await mine.beat()
+      await theirs.heartbeat()
+      await mine.heartbeat()
     }
 
-    expect(await open()).toMatchObject([{ batchId: handOut }])
-    handedOver(at(sibling, grid.bob), handOut!)
-    await vi.waitFor(async () => expect(await open()).toEqual([]))
+    expect(await leases()).toMatchObject([{ id: lease!.id }])
+    leaseOf(at(otherStore, grid.bob), lease!.id).ack()
+    await waitFor('the commit of the ack', async () => (await leases()).length === 0)
   })
 
-  test('a sibling without four beats is dead; one that was only slow loses and doubles nothing', async () => {
+  test('a process that misses four heartbeats is dead; if it was only slow, no message is lost or duplicated', async () => {
     await theirs.start()
     await mine.start()
     await send('slow')
-    const slow = await read(sibling)
+    const slow = await read(otherStore)
 
-    for (let n = 0; n < 3; n++) await mine.beat()
+    for (let n = 0; n < 3; n++) await mine.heartbeat()
     const early = await read()
-    await mine.beat()
-    await mine.beat()
+    await mine.heartbeat()
+    await mine.heartbeat()
     const again = await read()
 
     expect(early.messages).toEqual([])
     expect(again.messages).toMatchObject([{ message: 'slow', redelivered: true }])
-    // It goes on: its answer goes out, and neither that nor a failure of it touches the second hand-out.
-    await giveBack(at(sibling, grid.bob), slow.handOut!)
-    handedOver(at(sibling, grid.bob), slow.handOut!)
-    await theirs.beat()
+    // The slow process continues. Neither its ack nor its release affects the second lease.
+    await leaseOf(at(otherStore, grid.bob), slow.lease!.id).release()
+    leaseOf(at(otherStore, grid.bob), slow.lease!.id).ack()
+    await theirs.heartbeat()
     expect((await read()).messages).toEqual([])
     expect((await grid.store.global.instances.all()).map(({ id }) => id).sort()).toEqual(
-      [grid.store.instanceId, sibling.instanceId].sort(),
+      [grid.store.instanceId, otherStore.instanceId].sort(),
     )
-    handedOver(at(grid.store, grid.bob), again.handOut!)
-    await send('the next commit of anybody')
-    expect((await open()).map(({ batchId }) => batchId)).toEqual([])
+    leaseOf(at(grid.store, grid.bob), again.lease!.id).ack()
+    await send('the next commit')
+    expect((await leases()).map(({ id }) => id)).toEqual([])
   })
 
-  test('a process that stops well is forgotten', async () => {
+  test('a process that stops normally is forgotten', async () => {
     await theirs.start()
     await theirs.stop()
 
-    expect((await grid.store.global.instances.all()).map(({ id }) => id)).not.toContain(sibling.instanceId)
+    expect((await grid.store.global.instances.all()).map(({ id }) => id)).not.toContain(otherStore.instanceId)
   })
 })

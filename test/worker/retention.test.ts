@@ -1,16 +1,17 @@
-/** What is past its time is removed (reliability 1.1, 1.2), with the clock stepped. */
+/** Removal of old messages and keys (docs/delivery.md, "Retention"), with a test clock. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { giveBack } from '../../src/grid/messaging/leases.ts'
+import { leaseOf } from '../../src/grid/messaging/leases.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
-import { readMessages } from '../../src/grid/messaging/read-messages.ts'
-import { type SendInput, sendMessage } from '../../src/grid/messaging/send-message.ts'
+import type { SendInput } from '../../src/grid/messaging/outgoing-message.ts'
 import { readAgain } from '../../src/grid/messaging/read-again.ts'
+import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { day } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestAgent, TestGrid } from '../support/grid.ts'
+import { sendMessage } from '../support/messaging.ts'
 
 let grid: TestGrid
 
@@ -20,11 +21,11 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test('a message stays until its retention ends, read or not, and then goes with all that belongs to it', async () => {
+  test('a message is kept until its retention ends, read or not, and is then removed with all its rows', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
-    const { id } = await send({ to: 'bob', text: 'returned', idempotencyKey: 'k' })
-    const { handOut } = await readMessages(as(grid.bob), {})
-    await giveBack(as(grid.bob), handOut!)
+    const { id } = await send({ to: 'bob', text: 'release_count', idempotencyKey: 'k' })
+    const { lease } = await readMessages(as(grid.bob), {})
+    await leaseOf(as(grid.bob), lease!.id).release()
     await send({ to: 'bob', text: 'read' })
     await readMessages(as(grid.bob), {})
     await send({ to: '#general', text: 'unread' })
@@ -37,23 +38,23 @@ onEachDatabase((open) => {
     await sweep(grid.store)
 
     expect(await texts(grid.bob)).toEqual(['new'])
-    expect(await left()).toEqual([1, 1, 0, 0])
+    expect(await rowCounts()).toEqual([1, 1, 0, 0])
     await expect(messageStatus(as(grid.alice), id)).rejects.toMatchObject({ code: 'message_not_found' })
   })
 
-  test('an idempotency key is forgotten after 7 days, and its message is not', async () => {
+  test('an idempotency key is removed after 7 days, and its message is kept', async () => {
     await send({ to: 'bob', text: 'hi', idempotencyKey: 'k' })
 
     grid.clock.now += 7 * day - 1
     await sweep(grid.store)
-    expect(await left()).toEqual([1, 1, 1, 0])
+    expect(await rowCounts()).toEqual([1, 1, 1, 0])
     grid.clock.now += 1
     await sweep(grid.store)
 
-    expect(await left()).toEqual([1, 1, 0, 0])
+    expect(await rowCounts()).toEqual([1, 1, 0, 0])
   })
 
-  test('more than one unit holds is removed in several, of every account; two sweeps at once do no harm', async () => {
+  test('many messages of several accounts are removed in several units, by two sweeps at once', async () => {
     for (let n = 0; n < 450; n += 10) {
       await Promise.all(Array.from({ length: 10 }, (_, i) => send({ to: 'bob', text: `${n + i}` })))
     }
@@ -64,24 +65,24 @@ onEachDatabase((open) => {
 
     await Promise.all([sweep(grid.store), sweep(grid.store)])
 
-    expect(await left()).toEqual([1, 1, 0, 0])
+    expect(await rowCounts()).toEqual([1, 1, 0, 0])
     expect(await texts(grid.bob)).toEqual(['new'])
     expect(await rows(grid, 'SELECT 1 FROM messages WHERE account_id = ?', [grid.evil.id])).toEqual([])
   }, 300_000)
 
-  test('a sweep that is to end does so', async () => {
+  test('an aborted sweep removes nothing', async () => {
     await send({ to: 'bob', text: 'old' })
     grid.clock.now += 31 * day
 
     await sweep(grid.store, AbortSignal.abort())
 
-    expect(await left()).toEqual([1, 1, 0, 0])
+    expect(await rowCounts()).toEqual([1, 1, 0, 0])
   })
 })
 
-/** Messages, deliveries, keys and hand-outs given back of Acme. */
-async function left(): Promise<number[]> {
-  const tables = ['messages', 'deliveries', 'idempotency_keys', 'given_back']
+/** The number of messages, deliveries, idempotency keys and released leases of Acme. */
+async function rowCounts(): Promise<number[]> {
+  const tables = ['messages', 'deliveries', 'idempotency_keys', 'lease_releases']
   const found = await Promise.all(
     tables.map((table) => rows(grid, `SELECT 1 FROM "${table}" WHERE "account_id" = ?`, [grid.acme.id])),
   )

@@ -1,9 +1,9 @@
-/** Accounts that nobody claims are removed (security: section 4 rule 8, T8, A2), with the clock stepped. */
+/** Removal of unclaimed accounts (docs/security.md, "Unclaimed accounts"), with a test clock. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { GridError } from '../../src/errors.ts'
-import { recorded } from '../../src/grid/activity.ts'
 import { claimAccount, openClaim } from '../../src/grid/accounts/claim.ts'
-import { giveBack } from '../../src/grid/messaging/leases.ts'
+import { recordActivity } from '../../src/grid/activity.ts'
+import { leaseOf } from '../../src/grid/messaging/leases.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { sweep } from '../../src/worker/retention.ts'
@@ -24,11 +24,11 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test('A2: after 7 days nothing but ids is left, keys are refused, and the alias is anybody’s', async () => {
+  test('after 7 days only ids are left, keys are refused, and the alias is free', async () => {
     const one = await signUp('zoe-one', zoe, { description: 'counts beans', skills: ['beans', 'peas'] })
     const two = await signUp('zoe-two', zoe)
     await callTool(grid, one.key, 'send_message', { to: 'zoe-two', message: 'hi', idempotency_key: 'k' })
-    await returnOne(two)
+    await leaseAndRelease(two)
     const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]
 
     grid.clock.now += 7 * day - 1
@@ -38,7 +38,7 @@ onEachDatabase((open) => {
     await sweep(grid.store)
 
     expect([await status(one.key), await status(two.key)]).toEqual([401, 401])
-    expect(await leftOf(one.home)).toEqual({ agents: 2 })
+    expect(await rowCounts(one.home)).toEqual({ agents: 2 })
     expect(await dump(grid, { ...grid.acme, id: one.home })).not.toMatch(/zoe|beans/)
     expect([await dump(grid, grid.acme), await dump(grid, grid.evil)]).toEqual(before)
     await expect(openClaim(grid.store, one.token)).rejects.toMatchObject({ code: 'link_expired' })
@@ -49,7 +49,7 @@ onEachDatabase((open) => {
     expect(await status(again.key)).toBe(200)
   })
 
-  test('an account that was joined of late stays until the trial there is over', async () => {
+  test('a recently joined account is kept until the trial of its newest agent is over', async () => {
     const old = await signUp('zoe-one', zoe)
     grid.clock.now += 7 * day - hour
     await signUp('zoe-two', zoe)
@@ -63,7 +63,7 @@ onEachDatabase((open) => {
     expect(await status(old.key)).toBe(401)
   })
 
-  test('what is claimed in time stays, however late its owner looks again', async () => {
+  test('a claimed account is kept', async () => {
     const signed = await signUp('zoe-one', zoe)
     await claim(signed)
     const before = await dump(grid, { ...grid.acme, id: signed.home }, ['credentials', 'agents'])
@@ -75,7 +75,7 @@ onEachDatabase((open) => {
     expect(await dump(grid, { ...grid.acme, id: signed.home }, ['credentials', 'agents'])).toBe(before)
   })
 
-  test('an account is claimed or removed, never both: of two at one moment the first to commit wins', async () => {
+  test('an account is either claimed or removed: the first commit wins', async () => {
     const signed = await signUp('zoe-one', zoe)
     const { agents } = await openClaim(grid.store, signed.token)
     grid.clock.now += 8 * day
@@ -92,20 +92,20 @@ onEachDatabase((open) => {
     expect(await account.read.agents.byId(agents[0].id)).toMatchObject({ alias: 'zoe-one' })
   })
 
-  test('what was tried with the account stays in its activity log, and the rest goes', async () => {
+  test('the activity log of a removed account is kept', async () => {
     const signed = await signUp('zoe-one', zoe)
     const account = grid.store.account(signed.home, { type: 'system', job: 'test' })
     const call = { tool: 'claim_account', arguments: {}, requestId: null }
-    await recorded(account, call, () => Promise.reject(new GridError('claim_changed', 'Changed'))).catch(() => {})
+    await recordActivity(account, call, () => Promise.reject(new GridError('claim_changed', 'Changed'))).catch(() => {})
 
     grid.clock.now += 8 * day
     await sweep(grid.store)
 
-    expect(await leftOf(signed.home)).toEqual({ agents: 1, activity: 1 })
+    expect(await rowCounts(signed.home)).toEqual({ agents: 1, activity: 1 })
     expect(await account.read.activity.firstBroken()).toBeUndefined()
   })
 
-  test('two sweeps at once remove every account once, and fail at none', async () => {
+  test('two sweeps at once remove every account without errors', async () => {
     const signed = []
     for (let n = 0; n < 6; n++) signed.push(await signUp(`agent-${n}`, `owner-${n}@new.example`))
     grid.clock.now += 8 * day
@@ -115,7 +115,7 @@ onEachDatabase((open) => {
 
     for (const { key, home } of signed) {
       expect(await status(key)).toBe(401)
-      expect(await leftOf(home)).toEqual({ agents: 1 })
+      expect(await rowCounts(home)).toEqual({ agents: 1 })
     }
     expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
   }, 300_000)
@@ -133,7 +133,7 @@ async function signUp(alias: string, email: string, more: object = {}): Promise<
   const response = await grid.post('/api/v1/agentic-signup', { owner_email: email, alias, ...more })
   const { api_key, trial } = await response.json()
   const token = trial.claim_url.split('/').at(-1)
-  const { home, agents } = await openClaim(grid.store, token)
+  const { provisionalId: home, agents } = await openClaim(grid.store, token)
   return { id: agents.find((agent) => agent.alias === alias)!.id, home, alias, key: api_key, token }
 }
 
@@ -145,16 +145,16 @@ async function claim(signed: Signed): Promise<void> {
   await claimAccount(grid.store, signed.token, claimant, { name: 'Zoe & Co', keep, discard: [] }, null)
 }
 
-/** One of the agent's messages is handed out and given back. */
-async function returnOne({ id, home, alias }: Signed): Promise<void> {
+/** Lease one of the agent's messages and release it. */
+async function leaseAndRelease({ id, home, alias }: Signed): Promise<void> {
   const account = grid.store.account(home, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-  const { handOut } = await readMessages(account, {})
-  await giveBack(account, handOut!)
-  expect(await rows(grid, 'SELECT 1 FROM given_back WHERE account_id = ?', [home])).toHaveLength(1)
+  const { lease } = await readMessages(account, {})
+  await leaseOf(account, lease!.id).release()
+  expect(await rows(grid, 'SELECT 1 FROM lease_releases WHERE account_id = ?', [home])).toHaveLength(1)
 }
 
-/** How many rows of an account there are, in the tables where there are any. */
-async function leftOf(home: string): Promise<Record<string, number>> {
+/** How many rows an account has in each table that has any. */
+async function rowCounts(home: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const table of accountTables) {
     const { length } = await rows(grid, `SELECT 1 FROM "${table}" WHERE "account_id" = ?`, [home])

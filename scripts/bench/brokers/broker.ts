@@ -1,38 +1,38 @@
-/** What the brokers have in common. */
+/** The interface of the brokers. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import type { Server } from '../server.ts'
+import type { ServerProcess } from '../server.ts'
 
 /** A broker that may be installed on this machine. */
 export interface Broker {
   name: string
-  /** How a message is sent and taken, in the broker's own words. */
-  pair: string
-  /** Whether it is asked as the grid is, over HTTP and with a key. */
+  /** How a message is published and taken, with the terms of the broker. */
+  pairDescription: string
+  /** Whether it is called like the grid, over HTTP with a key. */
   speaksHttp?: true
-  /** Where its programs are; undefined: not installed. */
+  /** The folder of its programs. Undefined if it is not installed. */
   find(): string | undefined
-  /** Start it in an empty folder, on a free port. */
-  start(folder: string, found: string): Promise<Running>
+  /** Start it in an empty folder, on a free port. `programs` is the result of `find`. */
+  start(folder: string, programs: string): Promise<RunningBroker>
 }
 
-export interface Running {
-  server: Server
-  /** What an acknowledged message has survived. */
+export interface RunningBroker {
+  server: ServerProcess
+  /** How durable an acknowledged message is. */
   durability: string
-  /** A client with a queue of its own, which nobody else uses. */
+  /** Connect a client with its own queue. */
   open(queue: string): Promise<Queue>
 }
 
 export interface Queue {
   /** Resolves when the broker has acknowledged it. */
   publish(text: string): Promise<unknown>
-  /** The oldest message, taken for good; undefined where there is none. */
+  /** Take the oldest message and acknowledge it. Undefined if the queue is empty. */
   take(): Promise<string | undefined>
   close(): Promise<unknown>
 }
 
-/** The folder of a program: on PATH, where Debian keeps servers, or in one of `others`. */
+/** The folder of a program: on PATH, in the usual folders of servers on Debian, or one of `others`. */
 export function folderOf(program: string, others: string[] = []): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/bin', ...others]
   return folders.find((folder) => folder !== '' && existsSync(join(folder, program)))

@@ -1,25 +1,26 @@
-/** NATS JetStream with one stream on disk and a consumer for each queue. */
+/** NATS JetStream with one stream on disk, and a consumer for each queue. */
+import { AckPolicy, connect, RetentionPolicy, StorageType } from 'nats'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { AckPolicy, connect, RetentionPolicy, StorageType } from 'nats'
 import { freePort } from '../../../src/lib/free-port.ts'
-import { start } from '../server.ts'
+import { startProgram } from '../server.ts'
 import { type Broker, folderOf } from './broker.ts'
 
 const stream = 'bench'
 
 export const nats: Broker = {
   name: 'NATS JetStream',
-  pair: 'publish to a subject of a stream on disk; the next message of a pull consumer, and an acknowledged ack',
+  pairDescription:
+    'publish to a subject of a stream on disk; fetch the next message with a pull consumer, and acknowledge it with a confirmed ack',
   find: () => folderOf('nats-server'),
-  async start(folder, found) {
-    const program = join(found, 'nats-server')
+  async start(folder, programs) {
+    const program = join(programs, 'nats-server')
     const port = await freePort()
     const { config, syncs } = configure(program, folder, port)
     const open = () => connect({ port, reconnect: false })
     const isReady = () => open().then((client) => client.close()).then(() => true, () => false)
-    const server = await start([program, '-c', config], { port, isReady })
+    const server = await startProgram([program, '-c', config], { port, isReady })
     const admin = await open()
     const manager = await admin.jetstreamManager()
     const version = admin.info?.version
@@ -35,7 +36,7 @@ export const nats: Broker = {
       server,
       durability: syncs
         ? `NATS ${version}, sync_interval always: fsynced before it is acknowledged`
-        : `NATS ${version} knows no sync_interval: fsynced every 2 minutes, so a power cut loses what was acknowledged`,
+        : `NATS ${version} has no sync_interval: fsynced every 2 minutes, so a power failure loses acknowledged messages`,
       async open(queue) {
         const client = await open()
         const subject = `${stream}.${queue}`
@@ -60,7 +61,7 @@ export const nats: Broker = {
   },
 }
 
-/** Its strictest durability: versions before 2.10 refuse the setting. */
+/** Configures the strictest durability. Versions before 2.10 refuse the setting. */
 function configure(program: string, folder: string, port: number): { config: string; syncs: boolean } {
   const config = join(folder, 'nats.conf')
   for (const syncs of [true, false]) {
@@ -70,7 +71,7 @@ function configure(program: string, folder: string, port: number): { config: str
       execFileSync(program, ['-t', '-c', config], { stdio: 'ignore' })
       return { config, syncs }
     } catch {
-      // Tried without the setting; what is wrong then shows at the start.
+      // Try without the setting. Other errors will show at the start.
     }
   }
   return { config, syncs: false }

@@ -1,4 +1,4 @@
-/** A queue as a table of PostgreSQL. */
+/** A queue in a table of PostgreSQL. */
 
 export const tables = `
 CREATE TABLE messages (

@@ -1,4 +1,4 @@
-/** A queue in PostgreSQL as a service: a key, JSON and HTTP before the two statements. */
+/** The PostgreSQL queue as a service: HTTP, JSON and a key in front of the two statements. */
 import { Hono } from 'hono'
 import pg from 'pg'
 import process from 'node:process'
@@ -6,7 +6,7 @@ import { hashForLookup } from '../../../src/auth/secrets.ts'
 import { listen } from '../../../src/listen.ts'
 import { publish, take } from './postgresql-queue.ts'
 
-/** As many as PostgreSQL serves best on two cores, by trial. */
+/** The fastest number on two cores, found by trial. */
 const connections = 16
 
 const pool = new pg.Pool({ max: connections })

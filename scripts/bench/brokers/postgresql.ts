@@ -1,4 +1,4 @@
-/** PostgreSQL with a table as queue. */
+/** PostgreSQL with a table as a queue. */
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,23 +6,23 @@ import pg from 'pg'
 import { freePort } from '../../../src/lib/free-port.ts'
 import { hashForLookup, mintKey } from '../../../src/auth/secrets.ts'
 import { Connection, post } from '../connection.ts'
-import { start, startScript } from '../server.ts'
+import { startProgram, startScript } from '../server.ts'
 import { type Broker, folderOf } from './broker.ts'
 import { publish, tables, take } from './postgresql-queue.ts'
 
-/** Where Debian keeps each version. */
+/** Debian has a folder for each version here. */
 const versions = '/usr/lib/postgresql'
 
 export const postgresql: Broker = {
   name: 'PostgreSQL',
-  pair:
-    'INSERT; UPDATE of the oldest row with FOR UPDATE SKIP LOCKED and RETURNING; a commit each, statements prepared',
+  pairDescription:
+    'INSERT; UPDATE of the oldest row with FOR UPDATE SKIP LOCKED and RETURNING; one commit each, prepared statements',
   find() {
     const folders = existsSync(versions) ? readdirSync(versions).map((version) => join(versions, version, 'bin')) : []
     return folderOf('postgres', folders.reverse())
   },
-  async start(folder, found) {
-    const { server, version, connect } = await startPostgresql(folder, found)
+  async start(folder, programs) {
+    const { server, version, connect } = await startPostgresql(folder, programs)
     return {
       server,
       durability: durabilityOf(version),
@@ -38,14 +38,14 @@ export const postgresql: Broker = {
   },
 }
 
-/** The same queue as a service: what a team would write instead of the grid, and no more than that. */
+/** The same queue as an HTTP service: the minimum that a team would write instead of using the grid. */
 export const postgresqlBehindHttp: Broker = {
   name: 'PostgreSQL behind HTTP',
-  pair: 'The same two statements, asked for over HTTP of a Hono service on Node that looks the key of the caller up',
+  pairDescription: 'The same two statements behind a Hono service on Node that looks up the key of the caller',
   speaksHttp: true,
   find: postgresql.find,
-  async start(folder, found) {
-    const database = await startPostgresql(folder, found)
+  async start(folder, programs) {
+    const database = await startPostgresql(folder, programs)
     const { host, port, user, database: name } = database.login
     const env = { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: name }
     const service = await startScript('node', ['scripts/bench/brokers/postgresql-service.ts'], env, '/readyz')
@@ -60,7 +60,7 @@ export const postgresqlBehindHttp: Broker = {
           await database.server.stop()
         },
       },
-      durability: `${durabilityOf(database.version)}; beside it a service with a pool of connections`,
+      durability: `${durabilityOf(database.version)}; with a service that has a pool of connections`,
       async open(queue) {
         const { key } = await mintKey('agent_key')
         await admin.query('INSERT INTO keys (hash, queue) VALUES ($1, $2)', [hashForLookup(key), queue])
@@ -70,7 +70,7 @@ export const postgresqlBehindHttp: Broker = {
         return {
           async publish(text) {
             const { status } = await call('/publish', { text })
-            if (status !== 201) throw new Error(`The service answered ${status}`)
+            if (status !== 201) throw new Error(`The service responded ${status}`)
           },
           take: async () => JSON.parse((await call('/take', {})).body).text,
           close: () => Promise.resolve(connection.close()),
@@ -80,14 +80,14 @@ export const postgresqlBehindHttp: Broker = {
   },
 }
 
-/** A database of its own with the table, in an empty folder. */
-async function startPostgresql(folder: string, found: string) {
+/** Start a new database with the tables in an empty folder. */
+async function startPostgresql(folder: string, programs: string) {
   const port = await freePort()
   const data = join(folder, 'data')
   const user = postgresUser()
   if (user) chownSync(folder, user.uid, user.gid)
   const init = ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8', '--locale=C']
-  execFileSync(join(found, 'initdb'), init, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync(join(programs, 'initdb'), init, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
 
   const login = { host: '127.0.0.1', port, user: 'bench', database: 'postgres' }
   const connect = async () => {
@@ -99,8 +99,8 @@ async function startPostgresql(folder: string, found: string) {
   const isReady = () => connect().then((client) => client.end()).then(() => true, () => false)
   const settings = { max_connections: 300, fsync: 'on', synchronous_commit: 'on', listen_addresses: '127.0.0.1' }
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const program = [join(found, 'postgres'), '-D', data, '-p', String(port), '-k', folder, ...args]
-  const server = await start(program, { port, isReady, user })
+  const program = [join(programs, 'postgres'), '-D', data, '-p', String(port), '-k', folder, ...args]
+  const server = await startProgram(program, { port, isReady, user })
   const admin = await connect()
   const version: string = (await admin.query('SHOW server_version')).rows[0].server_version.split(' ')[0]
   await admin.query(tables)
@@ -112,7 +112,7 @@ function durabilityOf(version: string): string {
   return `PostgreSQL ${version}, fsync on, synchronous_commit on: fsynced before it is acknowledged`
 }
 
-/** It refuses to run as root; its package brings a user for it. */
+/** PostgreSQL refuses to run as root; its package creates a user for it. */
 function postgresUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))

@@ -2,14 +2,14 @@
 import { Redis } from 'ioredis'
 import { join } from 'node:path'
 import { freePort } from '../../../src/lib/free-port.ts'
-import { start } from '../server.ts'
+import { startProgram } from '../server.ts'
 import { type Broker, folderOf } from './broker.ts'
 
 export const redis: Broker = {
   name: 'Redis',
-  pair: 'XADD to a stream; XREADGROUP of one entry and XACK',
+  pairDescription: 'XADD to a stream; XREADGROUP of one entry and XACK',
   find: () => folderOf('redis-server'),
-  async start(folder, found) {
+  async start(folder, programs) {
     const port = await freePort()
     const connect = async () => {
       const client = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null })
@@ -19,8 +19,8 @@ export const redis: Broker = {
     }
     const isReady = () => connect().then((client) => client.quit()).then(() => true, () => false)
     const args = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '', '--maxclients', '1000']
-    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder]
-    const server = await start([join(found, 'redis-server'), ...place, ...args], { port, isReady })
+    const location = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder]
+    const server = await startProgram([join(programs, 'redis-server'), ...location, ...args], { port, isReady })
     const admin = await connect()
     const version = /redis_version:(\S+)/.exec(await admin.info('server'))?.[1]
     await admin.quit()

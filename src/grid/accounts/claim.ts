@@ -1,149 +1,152 @@
-/** Claiming: the owner of a mailbox takes the agents that signed up for it, or some of them. Security: section 4. */
-import { requirePermission } from '../../auth/actor.ts'
+/**
+ * Claims: the owner of an email address takes over the agents that signed up with it, or some of them.
+ * See docs/security.md, "Claims".
+ */
+import { requirePermission, type SignedInUser } from '../../auth/actor.ts'
 import { hashForLookup } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Claimable } from '../../store/global/claims.ts'
 import type { Statement } from '../../store/driver/binding.ts'
+import type { ClaimableAgent } from '../../store/global/claims.ts'
 import type { Store } from '../../store/store.ts'
+import { recordActivity } from '../activity.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkName } from './accounts.ts'
-import { recorded } from '../activity.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
 
-/** What a claim link opens. */
+/** An account that can be claimed. */
 export interface OpenClaim {
-  /** The provisional account. */
-  home: string
-  /** The mailbox that must be proved, normalised. */
+  /** Id of the provisional account. */
+  provisionalId: string
+  /** The email address that the signups named, normalised. */
   ownerEmail: string
-  agents: Claimable[]
+  agents: ClaimableAgent[]
 }
 
-/** Fails with `link_expired`: unknown, or claimed already. */
+/** The claim of a claim link. Fails with `link_expired` if the link is unknown or the account was claimed. */
 export async function openClaim(store: Store, token: string): Promise<OpenClaim> {
   const found = await store.global.claims.byToken(hashForLookup(token))
   if (found?.state !== 'provisional') {
     throw new GridError('link_expired', 'This claim link is unknown, or its agents were claimed already.')
   }
   const { home, ownerEmail } = found
-  return { home, ownerEmail, agents: await store.global.claims.agents(home) }
+  return { provisionalId: home, ownerEmail, agents: await store.global.claims.agents(home) }
 }
 
-/** A signed-in person. */
-export interface Claimant {
-  user: { id: string; email: string; emailVerifiedAt: number | null }
-  sessionId: string
-}
-
-/** What becomes of the agents. Ids; every live one is in one of the lists. */
-export interface Decision {
+/** What happens to the agents, by id. Every live agent of the account is in exactly one of the lists. */
+export interface ClaimDecision {
   keep: string[]
   discard: string[]
 }
 
 /**
- * Whether a person may claim: their mailbox is the one that the signups named, and proved. Having the link proves
- * nothing, because the agent has it too. Fails with `not_allowed`.
+ * Require that the user has verified the email address that the signups named. The claim link proves nothing, because
+ * the agent has it too. Fails with `not_allowed`.
  */
-export function checkClaimant({ user }: Claimant, { ownerEmail }: OpenClaim): void {
+export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim): void {
   if (user.email === ownerEmail && user.emailVerifiedAt !== null) return
   throw new GridError(
     'not_allowed',
-    `Only the owner of ${ownerEmail} can claim these agents. Prove that mailbox first.`,
+    `Only the owner of ${ownerEmail} can claim these agents. Verify that email address first.`,
   )
 }
 
 /**
- * Make the provisional account one of the person's own, under a name; their trial ends. Discarded agents lose their
- * keys and are deleted. Resolves to the account's id.
- * Fails with `link_expired`, `not_allowed`, `invalid_input` or, when agents came or went meanwhile, `claim_changed`.
+ * Make the user the owner of the provisional account and name it. The trial of kept agents ends; discarded agents lose
+ * their keys and are deleted. Resolves to the account's id.
+ * Fails with `link_expired`, `not_allowed`, `invalid_input`, or `claim_changed` if agents were added or deleted since.
  */
 export async function claimAccount(
   store: Store,
   token: string,
-  claimant: Claimant,
-  input: Decision & { name: string },
+  claimant: SignedInUser,
+  input: ClaimDecision & { name: string },
   requestId: string | null,
 ): Promise<string> {
   const name = checkName(input.name, 'name')
   const { user, sessionId } = claimant
-  return await withOpenClaim(store, token, claimant, input, async ({ home, ownerEmail, agents }) => {
+  return await withOpenClaim(store, token, claimant, input, async ({ provisionalId, ownerEmail, agents }) => {
     const at = store.deps.now()
     const { keep, discard } = input
-    const account = store.account(home, { type: 'user', userId: user.id, role: 'owner', sessionId })
-    const call = { tool: 'claim_account', arguments: { name, ...byAlias(agents, input) }, requestId }
-    await recorded(account, call, (account) =>
+    const account = store.account(provisionalId, { type: 'user', userId: user.id, role: 'owner', sessionId })
+    const call = { tool: 'claim_account', arguments: { name, ...decisionArguments(agents, input) }, requestId }
+    await recordActivity(account, call, (account) =>
       account.write([
-        ...store.global.claims.claim({ from: home, user: user.id, email: ownerEmail, keep, discard, at }, name),
-        store.global.users.addMembership(home, user.id, 'owner', at),
-        ...discarded(account, discard, at),
+        ...store.global.claims.claim(
+          { from: provisionalId, user: user.id, email: ownerEmail, keep, discard, at },
+          name,
+        ),
+        store.global.users.addMembership(provisionalId, user.id, 'owner', at),
+        ...discardStatements(account, discard, at),
       ]))
-    return home
+    return provisionalId
   })
 }
 
 /**
- * Move the kept agents, with their keys and their mail, into an account that the person owns; their trial ends.
- * Discarded agents lose their keys and are deleted.
- * Fails as `claimAccount` does, and with `not_allowed` for an account that the person does not own.
+ * Move the kept agents with their keys and inboxes into an account that the user owns. Their trial ends; discarded
+ * agents lose their keys and are deleted. Resolves to the id of that account.
+ * Fails as `claimAccount` does, and with `not_allowed` if the user does not own the account.
  */
 export async function mergeClaim(
   store: Store,
   token: string,
-  claimant: Claimant,
+  claimant: SignedInUser,
   into: { id: string; account: AccountStore },
-  decision: Decision,
+  decision: ClaimDecision,
   requestId: string | null,
 ): Promise<string> {
   requirePermission(into.account.actor, 'own')
   const { user } = claimant
-  return await withOpenClaim(store, token, claimant, decision, async ({ home, ownerEmail, agents }) => {
+  return await withOpenClaim(store, token, claimant, decision, async ({ provisionalId, ownerEmail, agents }) => {
     const at = store.deps.now()
     const { keep, discard } = decision
-    const from = store.account(home, { type: 'system', job: 'claim' })
-    const call = { tool: 'merge_account', arguments: byAlias(agents, decision), requestId }
-    await recorded(into.account, call, (account) =>
+    const from = store.account(provisionalId, { type: 'system', job: 'claim' })
+    const call = { tool: 'merge_account', arguments: decisionArguments(agents, decision), requestId }
+    await recordActivity(into.account, call, (account) =>
       account.write([
-        ...store.global.claims.merge({ from: home, user: user.id, email: ownerEmail, keep, discard, at }, into.id),
-        ...discarded(from, discard, at),
+        ...store.global.claims.merge(
+          { from: provisionalId, user: user.id, email: ownerEmail, keep, discard, at },
+          into.id,
+        ),
+        ...discardStatements(from, discard, at),
       ]))
     return into.id
   })
 }
 
-/** Look, check and act; when the write meets something that changed in between, look again and say what. */
+/** Read the claim, check it and run `act`; repeat if something changed before the write. */
 async function withOpenClaim(
   store: Store,
   token: string,
-  claimant: Claimant,
-  { keep, discard }: Decision,
+  claimant: SignedInUser,
+  { keep, discard }: ClaimDecision,
   act: (claim: OpenClaim) => Promise<string>,
 ): Promise<string> {
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const claim = await openClaim(store, token)
     checkClaimant(claimant, claim)
     const decided = [...keep, ...discard].sort()
     const live = claim.agents.map(({ id }) => id).sort()
     if (decided.length !== live.length || decided.some((id, n) => id !== live[n])) {
-      throw new GridError('claim_changed', 'Agents came or went since the page was made. Decide again.')
+      throw new GridError('claim_changed', 'Agents were added or deleted since the page was loaded. Choose again.')
     }
     const id = await act(claim)
-    // Whoever waits for mail looks again, and finds that its agent was deleted or moved.
-    store.waiting.wakes.wake(decided)
+    // Waiting readers authenticate again, and find that their agent was deleted or moved.
+    store.waiting.notifier.notify(decided)
     return id
   })
 }
 
-/** The end of agents nobody wants: as `deleteAgent`, in the unit of the claim. */
-function discarded({ change }: AccountStore, ids: string[], at: number): Statement[] {
+/** Statements that delete the discarded agents, as `deleteAgent` does. */
+function discardStatements({ change }: AccountStore, ids: string[], at: number): Statement[] {
   return ids.flatMap((id) => [
     change.keys.revokeOfAgent(id, at),
-    change.handOuts.park(id, at),
+    change.leases.parkUnread(id, at),
     change.agents.softDelete(id, at),
   ])
 }
 
-function byAlias(agents: Claimable[], { keep, discard }: Decision) {
+function decisionArguments(agents: ClaimableAgent[], { keep, discard }: ClaimDecision) {
   const aliases = (ids: string[]) => agents.filter(({ id }) => ids.includes(id)).map(({ alias }) => `@${alias}`)
   return { kept: aliases(keep), discarded: aliases(discard) }
 }

@@ -1,25 +1,25 @@
-/** Signup: an agent registers itself and can write at once, on trial. */
+/** Signup: an agent registers itself and can send at once, on trial. See docs/security.md, "Signup". */
 import type { Actor } from '../../auth/actor.ts'
 import { mintKey, mintLinkToken } from '../../auth/secrets.ts'
+import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
+import { checkNewAlias } from '../../lib/alias.ts'
 import { newId } from '../../lib/id.ts'
 import { hour } from '../../lib/time.ts'
 import { type Agent, noToken } from '../../store/account/agents.ts'
-import type { Config } from '../../config.ts'
 import type { Store } from '../../store/store.ts'
 import { checkDescription, newAgentStatements, refuseTakenAlias } from '../agents/agents.ts'
-import { checkNewAlias } from '../agents/alias.ts'
-import { mailClaim } from './claim-link.ts'
-import { normalEmail } from '../people/email-address.ts'
 import { attachSkills, checkSkills, refuseTooManySkills } from '../agents/skills.ts'
+import { normaliseEmail } from '../people/email-address.ts'
+import { sendClaimEmail } from './claim-email.ts'
 
-/** Spec: "Limits", trial. */
+/** See docs/protocol.md, "Trial". */
 export const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
-/** Spec: "Limits", signup skills. */
+/** See docs/protocol.md, "Limits". */
 export const maxSignupSkills = 20
-/** An account nobody has claimed takes no more agents than this; later signups open another. */
+/** Most agents of an unclaimed account. Later signups open another one. */
 const maxProvisionalAgents = 20
-/** Signups that race for one address need two looks for each account they fill: one to open it, one to join it. */
+/** Concurrent signups for one email address need two attempts per account they fill: one to open it, one to join it. */
 const maxAttempts = 10
 
 export interface SignupInput {
@@ -30,7 +30,7 @@ export interface SignupInput {
   skills?: string[]
 }
 
-/** What a new agent is told, once. Spec: "Signup", success response body. */
+/** The result of a signup, which is returned once. See docs/protocol.md, "Signup". */
 export interface SignupResult {
   api_key: string
   /** With `@`. */
@@ -41,20 +41,19 @@ export interface SignupResult {
 }
 
 /**
- * Register an agent for an owner who has proved nothing yet. `address` is the
- * client's, as the limits count it.
+ * Register an agent for an owner whose email address is not verified. `address` is the client's, as the limits count
+ * it.
  *
- * The first signup for an address opens a provisional account, later ones join it
- * while nobody has claimed it; a claimed account is never joined. The answer is
- * the same in all cases.
+ * The first signup for an email address opens a provisional account. Later ones join it until it is claimed; a claimed
+ * account is never joined. The result does not show which case applied.
  *
- * Fails with `invalid_alias`, `alias_taken`, `alias_reserved`, `invalid_email`,
- * `invalid_input` or `signup_rate_limited`. Spec: "Signup".
+ * Fails with `invalid_alias`, `alias_taken`, `alias_reserved`, `invalid_email`, `invalid_input` or
+ * `signup_rate_limited`. See docs/protocol.md, "Signup".
  */
 export async function signUp(store: Store, input: SignupInput, address: string): Promise<SignupResult> {
   const { config, now } = store.deps
   const alias = checkNewAlias(input.alias, config.reservedAliases)
-  const ownerEmail = normalEmail(input.ownerEmail)
+  const ownerEmail = normaliseEmail(input.ownerEmail)
   const description = checkDescription(input.description)
   const skills = checkSkillNames(input.skills ?? [])
 
@@ -63,8 +62,8 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     await refuseTooMany(store, address, at)
     const joinEmail = config.signupJoin === 'email' ? ownerEmail : null
     const joined = joinEmail === null ? undefined : await store.global.accounts.byJoinEmail(joinEmail)
-    const home = joined?.id ?? newId()
-    const account = store.account(home, { type: 'system', job: 'signup' } satisfies Actor)
+    const provisionalId = joined?.id ?? newId()
+    const account = store.account(provisionalId, { type: 'system', job: 'signup' } satisfies Actor)
     await refuseTakenAlias(account, alias)
     await refuseTooManySkills(account, skills)
 
@@ -80,38 +79,40 @@ export async function signUp(store: Store, input: SignupInput, address: string):
       lastSeenAt: null,
     }
     const claim = await mintLinkToken()
-    const signup = { id: newId(), home, joinEmail, ownerEmail, address, claimTokenHash: claim.hash, at }
+    const signup = { id: newId(), home: provisionalId, joinEmail, ownerEmail, address, claimTokenHash: claim.hash, at }
     const key = await mintKey('agent_key')
+    const finish = () => {
+      // One email per provisional account, in the background: the response time must not reveal who has an account,
+      // and a failed email must not fail the signup. See docs/security.md, "Email limits".
+      if (!joined) {
+        sendClaimEmail(store, claim.token, address, alias)
+          .catch((error) => store.deps.log.warn('A claim email was not sent', { error }))
+      }
+      return signupResult(config, alias, key.key, claim.token)
+    }
     try {
       await store.write([
         ...(joined ? [] : [
-          store.global.accounts.add({ id: home, name: ownerEmail, state: 'provisional', joinEmail }, at),
+          store.global.accounts.add({ id: provisionalId, name: ownerEmail, state: 'provisional', joinEmail }, at),
         ]),
         store.global.signups.add(signup, config.signupPerHour, at - hour),
         ...newAgentStatements(account, { ...agent, ...noToken, signupId: signup.id }, key),
         account.change.agents.addTrial(agent.id, trial.maxMessages, at + trial.lifetimeMs),
         ...attachSkills(account, agent.id, skills),
-        store.global.accounts.closeToJoins(home, maxProvisionalAgents),
+        store.global.accounts.closeToJoins(provisionalId, maxProvisionalAgents),
       ])
-      const result = asResult(config, alias, key.key, claim.token)
-      // One mail for each provisional account. Nobody waits for it: the time of the answer must not tell who has an
-      // account, and a mail must not fail a signup. Security A1.
-      if (!joined) {
-        mailClaim(store, claim.token, address, alias)
-          .catch((error) => store.deps.log.warn('A claim mail was not sent', { error }))
-      }
-      return result
+      return finish()
     } catch (error) {
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
-      // Repeated after a lost answer, the write met its own agent: then it is done.
-      if (await account.read.agents.byId(agent.id)) return asResult(config, alias, key.key, claim.token)
-      // Otherwise the alias, the account or the address's allowance went to somebody else: look again.
+      // A repeated write after a lost response found its own agent, so it has succeeded.
+      if (await account.read.agents.byId(agent.id)) return finish()
+      // Otherwise a concurrent signup took the alias, the account or the rate limit: check again.
     }
   }
   throw new GridError('unavailable', 'Many agents are signing up for this owner. Try again.', { retryAfterSeconds: 1 })
 }
 
-function asResult(config: Config, alias: string, apiKey: string, claimToken: string): SignupResult {
+function signupResult(config: Config, alias: string, apiKey: string, claimToken: string): SignupResult {
   const headers = { Authorization: `Bearer ${apiKey}` }
   return {
     api_key: apiKey,

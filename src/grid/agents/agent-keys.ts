@@ -1,4 +1,4 @@
-/** Keys of agents after the first. */
+/** Replacement of agent keys. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { type MintedKey, mintKey } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
@@ -6,56 +6,61 @@ import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Statement } from '../../store/driver/binding.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { keyRow } from './agents.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
 
 /**
- * A new key for an agent (id or alias), returned here and never again. All keys it had end with it.
+ * Replace all keys of an agent (id or alias) by a new one, which is returned only here.
  * Fails with `wrong_credential`, `not_allowed` or `agent_not_found`.
  */
 export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
   requireAdmin(account.actor)
   const key = await mintKey('agent_key')
   const keyId = newId()
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const agent = await findAgent(account, ref)
-    await replace(account, agent.id, keyId, key)
+    await replaceKeys(account, agent.id, keyId, key)
     return { agent, apiKey: key.key }
   })
 }
 
 /**
- * A new key for the calling agent, shown here only; the keys it had before end at once. It goes to whoever a person let
- * in by OAuth, and so lives with that person's role and, as its tokens, ends when somebody ends the grant.
- * Fails with `wrong_credential`, or `write_conflict` when the agent or the grant ended meanwhile.
+ * Replace all keys of the calling agent by a new one, which is returned only here. Only for a caller with an OAuth
+ * token: the key depends on the role of the token's user, and ends with the grant.
+ * Fails with `wrong_credential`, or `write_conflict` if the agent or the grant has ended meanwhile.
+ *
+ * See docs/security.md, "Fetched keys".
  */
 export async function replaceAgentKey(
   account: AccountStore,
 ): Promise<{ agentId: string; alias: string; apiKey: string }> {
   const { agentId, alias, credentialId, userId } = callingAgent(account.actor)
-  if (userId === undefined) throw new GridError('wrong_credential', 'Only who signed in by OAuth gets another key.')
+  if (userId === undefined) {
+    throw new GridError('wrong_credential', 'Only a caller with an OAuth access token can fetch a key.')
+  }
   const key = await mintKey('agent_key')
-  await replace(account, agentId, newId(), key, { userId, demand: [account.change.grants.requireLive(credentialId)] })
+  const precondition = [account.change.grants.requireLive(credentialId)]
+  await replaceKeys(account, agentId, newId(), key, { userId, precondition })
   return { agentId, alias, apiKey: key.key }
 }
 
-async function replace(
+async function replaceKeys(
   account: AccountStore,
   agentId: string,
   keyId: string,
   key: MintedKey,
-  { userId, demand }: { userId: string | null; demand: Statement[] } = { userId: null, demand: [] },
+  { userId, precondition }: { userId: string | null; precondition: Statement[] } = { userId: null, precondition: [] },
 ): Promise<void> {
   const { agents, keys } = account.change
   const at = account.deps.now()
   await account.write([
-    ...demand,
+    ...precondition,
     agents.requireLive([agentId]),
     keys.add({ ...keyRow(agentId, key), id: keyId, userId }, at),
-    // Repeated after a lost answer, the unit must not end its own key: so all but this one end.
+    // All but this one, so that a repeated unit after a lost response does not revoke its own key.
     keys.revokeOthersOfAgent(agentId, keyId, at),
   ])
-  // Whoever waits with another key looks again, and finds its end.
-  account.waiting.wakes.wake([agentId])
+  // Waiting readers authenticate again, and find that their key was revoked.
+  account.waiting.notifier.notify([agentId])
 }

@@ -1,22 +1,22 @@
-/** What of an agent can be changed after it was made. Its key: `agent-keys.ts`. */
+/** Changes to an existing agent. For its key see `agent-keys.ts`. */
 import { requireAdmin } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { type AccessPolicy, type Agent, noToken, type Visibility } from '../../store/account/agents.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkAccessList, checkDescription, checkRemoteUrl, sealRemoteToken } from './agents.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
 
-/** What is not given stays as it is. Alias and type are fixed. */
+/** Omitted fields stay unchanged. Alias and type cannot be changed. */
 export interface AgentUpdate {
   /** Id or alias. */
   agent: string
   visibility?: Visibility
-  /** `auto_approve` has no list: it empties the one there was. */
+  /** `auto_approve` clears the access list. */
   accessPolicy?: AccessPolicy
   accessList?: string[]
   description?: string
   remoteUrl?: string
-  /** Null takes the one away that is kept. */
+  /** Null removes the stored token. */
   remoteToken?: string | null
 }
 
@@ -27,7 +27,7 @@ export interface AgentUpdate {
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
   const { remoteToken } = input
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const before = await findAgent(account, input.agent)
     const agent: Agent = {
       ...before,

@@ -1,7 +1,8 @@
-/** Agents: making them, and finding those one can write to. */
+/** Agents: create, delete and list them. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { type MintedKey, mintKey } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
+import { aliasPattern, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
 import { newId } from '../../lib/id.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -17,12 +18,11 @@ import {
 } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/driver/binding.ts'
-import { aliasPattern, bareAlias, checkNewAlias } from './alias.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
 import { attachSkills, checkSkills, refuseTooManySkills, type SkillInput } from './skills.ts'
 
-/** Longest description of an agent. Spec: "Limits". */
+/** Longest description of an agent. See docs/protocol.md, "Limits". */
 export const maxDescriptionLength = 500
 /** Most aliases on the access list of one agent. */
 export const maxAccessList = 200
@@ -35,18 +35,18 @@ export interface NewAgent {
   /** Aliases of other accounts' agents that an `allow_list` lets in, or a `block_list` keeps out. */
   accessList?: string[]
   description?: string
-  /** Address of a remote agent; required for type `a2a`. */
+  /** URL of a remote agent; required for type `a2a`. */
   remoteUrl?: string
-  /** Bearer token that the remote agent wants; stored sealed. */
+  /** Bearer token for the remote agent; stored sealed. */
   remoteToken?: string
   skills?: SkillInput[]
 }
 
 /**
- * Create an agent of the account. The key is returned here and never again.
- * Fails with `wrong_credential`, `invalid_alias`, `alias_reserved`, `alias_taken` or `invalid_input`.
+ * Create an agent in the account. The key is returned only here.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken` or `invalid_input`.
  *
- * Spec: "Agent"; "Creating an agent returns a fresh agent API key".
+ * See docs/protocol.md, "Agent".
  */
 export async function createAgent(account: AccountStore, input: NewAgent): Promise<{ agent: Agent; apiKey: string }> {
   requireAdmin(account.actor)
@@ -68,8 +68,8 @@ export async function createAgent(account: AccountStore, input: NewAgent): Promi
   const skills = checkSkills(input.skills ?? [])
   const accessList = checkAccessList(agent.accessPolicy, input.accessList ?? [])
 
-  return await againOnConflict(async () => {
-    // Repeated after a lost answer, the write met its own agent: then it is done.
+  return await retryOnConflict(async () => {
+    // A repeated write after a lost response found its own agent, so it has succeeded.
     if (await account.read.agents.byId(agent.id)) return { agent, apiKey: key.key }
     await refuseTakenAlias(account, alias)
     await refuseTooManySkills(account, skills)
@@ -83,43 +83,43 @@ export async function createAgent(account: AccountStore, input: NewAgent): Promi
 }
 
 /**
- * Soft-delete an agent (id or alias): its keys, memberships and undelivered work end at once, its alias
- * stays reserved for the account, and what it sent stays readable.
- * Fails with `wrong_credential` or `agent_not_found`.
+ * Soft-delete an agent (id or alias). Its keys and channel memberships end and its unread messages are parked. Its
+ * alias stays reserved for the account, and messages that it sent stay readable.
+ * Fails with `wrong_credential`, `not_allowed` or `agent_not_found`.
  */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const { id } = await findAgent(account, ref)
     const at = account.deps.now()
-    const { agents, channels, handOuts, keys } = account.change
+    const { agents, channels, leases, keys } = account.change
     await account.write([
       agents.requireLive([id]),
       keys.revokeOfAgent(id, at),
       channels.removeAgent(id),
-      handOuts.park(id, at),
+      leases.parkUnread(id, at),
       agents.softDelete(id, at),
     ])
-    // Whoever waits for its mail looks again, and finds the end of its key.
-    account.waiting.wakes.wake([id])
+    // Waiting readers authenticate again, and find that their key was revoked.
+    account.waiting.notifier.notify([id])
     return { id }
   })
 }
 
-/** The rows of a new agent and its first key. An alias that is taken after all fails the unit. */
+/** Statements that add an agent and its first key. The unit fails if the alias has been taken meanwhile. */
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
   const at = account.deps.now()
   return [account.change.agents.add(agent, at), account.change.keys.add(keyRow(agent.id, key), at)]
 }
 
-/** What is stored of a new key of an agent. */
+/** The row of a new agent key. */
 export function keyRow(agentId: string, { hash, last4 }: MintedKey): NewKey {
   return { id: newId(), kind: 'agent_key', agentId, userId: null, name: '', hash, last4 }
 }
 
-/** Fails with `alias_taken`, also for the alias of another account's deleted agent. */
+/** Fails with `alias_taken` if a live agent has the alias, or a deleted agent of another account had it. */
 export async function refuseTakenAlias(account: AccountStore, alias: string): Promise<void> {
-  if (await account.read.directory.aliasIsFree(alias)) return
+  if (await account.read.directory.isAliasFree(alias)) return
   throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
 }
 
@@ -134,7 +134,7 @@ export function checkDescription(text: string | undefined): string {
   return description
 }
 
-/** An agent that the caller can write to. */
+/** An agent that the caller can send to. */
 export interface ListedAgent {
   /** With `@`. */
   alias: string
@@ -142,13 +142,13 @@ export interface ListedAgent {
   type: AgentType
   visibility: Visibility
   skills: { name: string; description: string }[]
-  /** ISO 8601, or null before the first call. */
+  /** ISO 8601, or null if the agent has never made a call. */
   last_seen: string | null
 }
 
 /**
- * Agents the caller can write to, without itself: those of its account, or with
- * `public` those of other accounts that accept it. `more` when the list was cut.
+ * Agents that the caller can send to, except itself: agents of its account or, with `public`, agents of other accounts
+ * that accept it. `more` says whether the list was cut at `searchLimit`. Fails with `wrong_credential`.
  */
 export async function listAgents(
   account: AccountStore,
@@ -173,23 +173,26 @@ function asListed(agent: Agent & { skills: string }): ListedAgent {
   }
 }
 
-/** An access list as stored. The aliases need not exist: an agent may be let in, or kept out, before it is made. */
+/**
+ * An access list as stored. The aliases need not exist, so that an agent can be listed before it is created.
+ * Fails with `invalid_input`.
+ */
 export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
-  const list = [...new Set(aliases.map(bareAlias))]
+  const list = [...new Set(aliases.map(normaliseAlias))]
   if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
-    throw new GridError('invalid_input', `accessList takes aliases and nothing else, at most ${maxAccessList}.`, {
+    throw new GridError('invalid_input', `accessList takes at most ${maxAccessList} valid aliases.`, {
       field: 'accessList',
     })
   }
   if (list.length > 0 && policy === 'auto_approve') {
-    throw new GridError('invalid_input', 'accessList goes with the accessPolicy allow_list or block_list.', {
+    throw new GridError('invalid_input', 'accessList requires the accessPolicy allow_list or block_list.', {
       field: 'accessList',
     })
   }
   return list
 }
 
-/** The address of a remote agent as stored; null for agents that have none. Fails with `invalid_input`. */
+/** The URL of a remote agent as stored; null for other agents. Fails with `invalid_input`. */
 export function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
@@ -206,7 +209,10 @@ export function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): 
   return url.href
 }
 
-/** Bound to its row: it cannot be moved to another agent. Fails with `invalid_input` when the agent is not remote. */
+/**
+ * Seal a token for the row of its agent, so that no other row can use it. Fails with `invalid_input` if the agent is
+ * not remote.
+ */
 export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,

@@ -1,4 +1,4 @@
-/** Skills: what an agent says it can do, shared by name in its account. */
+/** Skills: what an agent claims to be able to do. Agents of an account share them by name. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -6,14 +6,14 @@ import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Statement } from '../../store/driver/binding.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
 
 /** Most skills of one agent. */
 export const maxSkills = 200
 const maxNameLength = 64
 const maxDescriptionLength = 500
-/** Most skills of one account. They are shared by name, and every agent may list them. */
+/** Most skills of one account, because any of its agents can list them all. */
 const maxAccountSkills = 1_000
 
 export interface SkillInput {
@@ -21,7 +21,7 @@ export interface SkillInput {
   description?: string
 }
 
-/** The skills of the account, or of one agent of it. Fails with `agent_not_found`. */
+/** The skills of the account or of one of its agents. Fails with `agent_not_found`. */
 export async function listSkills(account: AccountStore, input: { agent?: string }): Promise<Required<SkillInput>[]> {
   const skills = input.agent === undefined
     ? await account.read.skills.list()
@@ -30,8 +30,8 @@ export async function listSkills(account: AccountStore, input: { agent?: string 
 }
 
 /**
- * Replace the calling agent's skills as a whole. Names the account does not have are
- * created; a skill it has keeps its description. Fails with `invalid_input`.
+ * Replace all skills of the calling agent. Skills that the account does not have are created; existing ones keep their
+ * description. Fails with `wrong_credential` or `invalid_input`.
  */
 export async function setSkills(
   account: AccountStore,
@@ -39,7 +39,7 @@ export async function setSkills(
 ): Promise<{ assigned: string[]; created: string[] }> {
   const { agentId } = callingAgent(account.actor)
   const skills = checkSkills(input.skills)
-  const rows = await againOnConflict(async () => {
+  const rows = await retryOnConflict(async () => {
     await refuseTooManySkills(account, skills)
     return await account.write([
       account.change.skills.clear(agentId),
@@ -51,8 +51,8 @@ export async function setSkills(
 }
 
 /**
- * Replace the skills of an agent (id or alias), as an admin.
- * Fails with `wrong_credential`, `agent_not_found` or `invalid_input`.
+ * Replace all skills of an agent (id or alias), as an admin.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `invalid_input`.
  */
 export async function setAgentSkills(
   account: AccountStore,
@@ -60,7 +60,7 @@ export async function setAgentSkills(
 ): Promise<{ agent: Agent; skills: string[] }> {
   requireAdmin(account.actor)
   const skills = checkSkills(input.skills)
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const agent = await findAgent(account, input.agent)
     await refuseTooManySkills(account, skills)
     await account.write([
@@ -80,15 +80,15 @@ export interface Skill {
 }
 
 /**
- * Create a skill that no agent has yet.
+ * Create a skill, without attaching it to an agent.
  * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `skill_taken`.
  */
 export async function createSkill(account: AccountStore, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
   const skill = { id: newId(), ...checkSkill(input, 'name', 'description') }
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const named = await account.read.skills.byName(skill.name)
-    // Repeated after a lost answer, the write met its own skill: then it is done.
+    // A repeated write after a lost response found its own skill, so it has succeeded.
     if (named?.id === skill.id) return skill
     if (named) throw skillTaken(skill.name)
     await refuseTooManySkills(account, [skill])
@@ -99,32 +99,32 @@ export async function createSkill(account: AccountStore, input: SkillInput): Pro
 }
 
 /**
- * Rename and describe a skill anew, for every agent that has it.
+ * Change the name and description of a skill, for every agent that has it.
  * Fails with `wrong_credential`, `not_allowed`, `skill_not_found`, `invalid_input` or `skill_taken`.
  */
 export async function updateSkill(account: AccountStore, id: string, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
   const skill = { id, ...checkSkill(input, 'name', 'description') }
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     await findSkill(account, id)
     const named = await account.read.skills.byName(skill.name)
     if (named && named.id !== id) throw skillTaken(skill.name)
     const { skills } = account.change
-    await account.write([skills.requireThere(id), skills.update(skill)])
+    await account.write([skills.requireExists(id), skills.update(skill)])
     return skill
   })
 }
 
 /**
- * Delete a skill; every agent that has it loses it.
+ * Delete a skill and detach it from every agent.
  * Fails with `wrong_credential`, `not_allowed` or `skill_not_found`.
  */
 export async function deleteSkill(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     await findSkill(account, id)
     const { skills } = account.change
-    await account.write([skills.requireThere(id), skills.detach(id), skills.remove(id)])
+    await account.write([skills.requireExists(id), skills.detach(id), skills.remove(id)])
     return { id }
   })
 }
@@ -140,8 +140,8 @@ function skillTaken(name: string): GridError {
 }
 
 /**
- * Create what is missing and attach all checked skills; does nothing unless the agent lives when the unit
- * runs, and fails the unit when the account would have too many.
+ * Statements that create missing skills and attach all of them. They do nothing if the agent is not live when the unit
+ * runs, and fail the unit if the account would have too many skills.
  */
 export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
   if (skills.length === 0) return []
@@ -156,7 +156,7 @@ export function attachSkills(account: AccountStore, agentId: string, skills: Req
   ]
 }
 
-/** Fails with `invalid_input` when these skills do not fit into the account. */
+/** Fails with `invalid_input` if the account would have too many skills with these. */
 export async function refuseTooManySkills(account: AccountStore, skills: Required<SkillInput>[]): Promise<void> {
   if (skills.length === 0) return
   const known = new Set((await account.read.skills.list()).map((skill) => skill.name))
@@ -164,7 +164,7 @@ export async function refuseTooManySkills(account: AccountStore, skills: Require
   if (added > 0 && known.size + added > maxAccountSkills) {
     throw new GridError(
       'invalid_input',
-      `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. Use some of those it has.`,
+      `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. Use existing skills.`,
       { field: 'skills' },
     )
   }
@@ -183,7 +183,7 @@ export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
   return [...byName.values()]
 }
 
-/** One skill as stored; `nameField` and `descriptionField` are what a fault is about. Fails with `invalid_input`. */
+/** One skill as stored. Fails with `invalid_input`, which names `nameField` or `descriptionField`. */
 function checkSkill(skill: SkillInput, nameField: string, descriptionField: string): Required<SkillInput> {
   const name = wellFormed(skill.name)?.trim()
   const description = wellFormed(skill.description ?? '')

@@ -1,26 +1,26 @@
-/** Channels: groups of agents of one account. */
+/** Channels: groups of agents in one account. See docs/protocol.md, "Channel". */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { checkNewChannelName, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
-import { bareAlias, bareChannelName, checkNewChannelName } from '../agents/alias.ts'
 import { checkDescription } from '../agents/agents.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** Most members of a channel: a post is stored for all of them in one write. */
+/** Most members of a channel. One write stores a message for all of them. */
 export const maxMembers = 500
 
-/** A channel the caller is in. */
+/** A channel that the caller is a member of. */
 export interface ListedChannel {
   /** With `#`. */
   name: string
   description: string
-  /** Aliases with `@`, the caller's too. */
+  /** Aliases with `@`, including the caller's. */
   members: string[]
 }
 
-/** The calling agent's channels, by name. */
+/** The channels of the calling agent, by name. Fails with `wrong_credential`. */
 export async function listChannels(account: AccountStore): Promise<ListedChannel[]> {
   const { agentId } = callingAgent(account.actor)
   const [channels, members] = await Promise.all([
@@ -32,7 +32,7 @@ export async function listChannels(account: AccountStore): Promise<ListedChannel
   return channels.map(({ id, name, description }) => ({ name: `#${name}`, description, members: aliases.get(id)! }))
 }
 
-/** Fields of a channel in admin answers. Spec: "Channel". Times are milliseconds since the epoch. */
+/** A channel in the results of admin tools. Times are milliseconds since the epoch. */
 export interface Channel {
   id: string
   /** Without `#`. */
@@ -45,10 +45,8 @@ export interface Channel {
 }
 
 /**
- * Create a channel, with its members (ids or aliases) in the same write.
- * Fails with `wrong_credential`, `invalid_input`, `channel_taken` or `agent_not_found`.
- *
- * Spec: "Channel".
+ * Create a channel and add its members (ids or aliases), all or nothing.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `channel_taken` or `agent_not_found`.
  */
 export async function createChannel(
   account: AccountStore,
@@ -57,7 +55,7 @@ export async function createChannel(
   requireAdmin(account.actor)
   const channel: Channel = {
     id: newId(),
-    name: checkNewChannelName(bareChannelName(input.name)),
+    name: checkNewChannelName(normaliseChannelName(input.name)),
     description: checkDescription(input.description),
     memberCount: 0,
     externalIntegrationType: null,
@@ -66,9 +64,9 @@ export async function createChannel(
   }
   const { channels } = account.change
 
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const named = await account.read.channels.byRef('', channel.name)
-    // Repeated after a lost answer, the write met its own channel: then it is done.
+    // A repeated write after a lost response found its own channel, so it has succeeded.
     if (named && named.id !== channel.id) {
       throw new GridError('channel_taken', `The account has a channel #${channel.name}. Choose another name.`, {
         field: 'name',
@@ -88,17 +86,17 @@ export async function createChannel(
 }
 
 /**
- * Soft-delete a channel (id or name): it leaves every listing and takes no more posts; what was posted stays readable.
- * Fails with `wrong_credential` or `channel_not_found`.
+ * Soft-delete a channel (id or name). It is not listed and accepts no messages; messages sent before stay readable.
+ * Fails with `wrong_credential`, `not_allowed` or `channel_not_found`.
  */
 export async function deleteChannel(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const { id } = await findChannel(account, ref)
     const { channels } = account.change
     await account.write([
       channels.requireLive(id),
-      channels.removeMembers(id),
+      channels.removeAllMembers(id),
       channels.softDelete(id, account.deps.now()),
     ])
     return { id }
@@ -106,15 +104,15 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
 }
 
 /**
- * Replace the members of a channel (id or name) by these agents (ids or aliases): all or nothing.
- * Fails with `wrong_credential`, `channel_not_found`, `agent_not_found` or `invalid_input`.
+ * Replace the members of a channel (id or name) by these agents (ids or aliases), all or nothing.
+ * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `agent_not_found` or `invalid_input`.
  */
 export async function setChannelMembers(
   account: AccountStore,
   input: { channel: string; members: string[] },
 ): Promise<{ channel: Channel; members: string[] }> {
   requireAdmin(account.actor)
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const channel = await findChannel(account, input.channel)
     const members = await findMembers(account, input.members)
     const ids = members.map((member) => member.id)
@@ -122,7 +120,7 @@ export async function setChannelMembers(
     await account.write([
       channels.requireLive(channel.id),
       agents.requireLive(ids),
-      channels.removeMembers(channel.id),
+      channels.removeAllMembers(channel.id),
       channels.addMembers(channel.id, ids, account.deps.now()),
     ])
     return { channel: { ...channel, memberCount: ids.length }, members: aliasesOf(members) }
@@ -130,7 +128,7 @@ export async function setChannelMembers(
 }
 
 /**
- * Put agents (ids or aliases) into a channel and take others out, whoever else is in it: all or nothing.
+ * Add agents (ids or aliases) to a channel and remove others, all or nothing. Other members stay.
  * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `agent_not_found` or `invalid_input`.
  */
 export async function changeChannelMembers(
@@ -139,9 +137,9 @@ export async function changeChannelMembers(
 ): Promise<Channel> {
   requireAdmin(account.actor)
   if (!input.add?.length && !input.remove?.length) {
-    throw new GridError('invalid_input', 'Choose an agent, or write its alias.', { field: 'members' })
+    throw new GridError('invalid_input', 'Choose an agent or enter its alias.', { field: 'members' })
   }
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const channel = await findChannel(account, input.channel)
     const added = (await findMembers(account, input.add ?? [])).map(({ id }) => id)
     const removed = (await findMembers(account, input.remove ?? [])).map(({ id }) => id)
@@ -153,7 +151,7 @@ export async function changeChannelMembers(
     await account.write([
       channels.requireLive(channel.id),
       agents.requireLive(added),
-      channels.removeSome(channel.id, removed),
+      channels.removeMembers(channel.id, removed),
       channels.addMembers(channel.id, added, account.deps.now()),
       channels.requireAtMost(channel.id, maxMembers),
     ])
@@ -162,7 +160,7 @@ export async function changeChannelMembers(
 }
 
 /**
- * Describe a channel (id or name) anew. Its name stays: messages carry it.
+ * Change the description of a channel (id or name). Its name cannot be changed, because messages contain it.
  * Fails with `wrong_credential`, `not_allowed`, `channel_not_found` or `invalid_input`.
  */
 export async function updateChannel(
@@ -171,7 +169,7 @@ export async function updateChannel(
 ): Promise<Channel> {
   requireAdmin(account.actor)
   const description = checkDescription(input.description)
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const channel = await findChannel(account, input.channel)
     const { channels } = account.change
     await account.write([channels.requireLive(channel.id), channels.update(channel.id, description)])
@@ -180,18 +178,18 @@ export async function updateChannel(
 }
 
 async function findChannel(account: AccountStore, ref: string): Promise<Channel> {
-  const channel = await account.read.channels.byRef(ref, bareChannelName(ref))
+  const channel = await account.read.channels.byRef(ref, normaliseChannelName(ref))
   if (!channel) throw new GridError('channel_not_found', `Channel '${ref}' not found`, { field: 'channel' })
   return channel
 }
 
-/** Each agent once, however often and in whatever spelling it is named. */
+/** The agents, each once even if it is named several times. Fails with `agent_not_found` or `invalid_input`. */
 async function findMembers(account: AccountStore, refs: string[]): Promise<Agent[]> {
   if (refs.length > maxMembers) throw tooManyMembers()
-  const found = await account.read.agents.byRefs(refs.map((ref) => ref.trim()), refs.map(bareAlias))
+  const found = await account.read.agents.byRefs(refs.map((ref) => ref.trim()), refs.map(normaliseAlias))
   const byRef = new Map(found.flatMap((agent) => [[agent.id, agent], [agent.alias, agent]]))
   const agents = refs.map((ref) => {
-    const agent = byRef.get(ref.trim()) ?? byRef.get(bareAlias(ref))
+    const agent = byRef.get(ref.trim()) ?? byRef.get(normaliseAlias(ref))
     if (!agent) throw new GridError('agent_not_found', `Agent '${ref}' not found`, { field: 'members' })
     return agent
   })

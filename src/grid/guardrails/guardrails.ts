@@ -1,4 +1,4 @@
-/** Guardrails: an account's configured providers, and which agents they guard. */
+/** Guardrails: configured providers of an account, and the agents that they are attached to. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { type Provider, providers } from '../../guardrails/providers.ts'
@@ -6,16 +6,16 @@ import { newId } from '../../lib/id.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { noToken } from '../../store/account/agents.ts'
+import type { Agent } from '../../store/account/agents.ts'
 import type {
-  Attachment,
   Guardrail,
   GuardrailAction,
+  GuardrailAttachment,
   GuardrailDirection,
   OnFailure,
 } from '../../store/account/guardrails.ts'
-import type { Agent } from '../../store/account/agents.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from '../agents/find-agent.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 
 /** Most guardrails of one agent. */
 export const maxAttached = 200
@@ -25,7 +25,7 @@ export interface NewGuardrail {
   name: string
   provider: string
   config?: unknown
-  /** Bearer token or signing secret of the provider; stored sealed, never answered. */
+  /** Bearer token or signing secret for the provider; stored sealed, never returned. */
   token?: string
   /** Default: `block`. */
   action?: GuardrailAction
@@ -36,8 +36,10 @@ export interface NewGuardrail {
 }
 
 /**
- * Configure a provider for the account. While it is on, a provider that needs a token has one.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `guardrail_taken`. Spec: "Guardrail".
+ * Create a guardrail in the account. An enabled guardrail must have a token if its provider needs one.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `guardrail_taken`.
+ *
+ * See docs/protocol.md, "Guardrail".
  */
 export async function createGuardrail(account: AccountStore, input: NewGuardrail): Promise<Guardrail> {
   requireAdmin(account.actor)
@@ -57,9 +59,9 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
     createdAt: account.deps.now(),
   }
   const token = input.token ? await account.seal('guardrails', guardrail.id, input.token) : noToken
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const named = await account.read.guardrails.byRef(name)
-    // Repeated after a lost answer, the write met its own guardrail: then it is done.
+    // A repeated write after a lost response found its own guardrail, so it has succeeded.
     if (named?.id === guardrail.id) return guardrail
     if (named) throw guardrailTaken(name)
     await account.write([
@@ -69,38 +71,38 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
   })
 }
 
-/** Everything of a guardrail but its provider. */
-export interface GuardrailSettings {
+/** Changes to a guardrail. Its provider cannot be changed. */
+export interface GuardrailUpdate {
   name: string
   config: unknown
   enabled: boolean
-  /** Without them, as they are. */
+  /** Unchanged if omitted, like `onFailure`. */
   action?: GuardrailAction
   onFailure?: OnFailure
-  /** A new token, or null to keep none; without it the token that is there stays. */
+  /** A new token, or null to remove the stored one. Unchanged if omitted. */
   token?: string | null
 }
 
 /**
- * Change a guardrail (by id), for every agent it is attached to. A token that is kept goes to no other server.
+ * Change a guardrail (by id), for every agent it is attached to. A new server address requires a new token.
  * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input` or `guardrail_taken`.
  */
 export async function updateGuardrail(
   account: AccountStore,
   id: string,
-  { token, enabled, ...input }: GuardrailSettings,
+  { token, enabled, ...input }: GuardrailUpdate,
 ): Promise<Guardrail> {
   requireAdmin(account.actor)
   const name = checkName(input.name)
   const sealed = token ? await account.seal('guardrails', id, token) : noToken
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const { hasToken, ...guardrail } = await findGuardrail(account, id)
     const provider = findProvider(guardrail.provider)
     const config = checkConfig(provider, input.config)
     checkToken(provider, token === undefined ? hasToken : token, enabled)
-    // Whoever may change the address could otherwise have a token sent to themself that nobody may see.
+    // Otherwise an admin could read the stored token by sending it to a server of their own.
     if (hasToken && token === undefined && originsOf(config) !== originsOf(guardrail.config)) {
-      throw new GridError('invalid_input', 'The address is another one now: write the token that goes there.', {
+      throw new GridError('invalid_input', 'The server address has changed: enter the token for the new server.', {
         field: 'token',
       })
     }
@@ -116,7 +118,7 @@ export async function updateGuardrail(
     }
     const { guardrails } = account.change
     await account.write([
-      guardrails.requireThere(id),
+      guardrails.requireExists(id),
       guardrails.update({ ...changed, config: JSON.stringify(config) }),
       ...(token === undefined ? [] : [guardrails.setToken(id, sealed)]),
       ...(provider.needsToken && enabled ? [guardrails.requireToken(id)] : []),
@@ -126,15 +128,15 @@ export async function updateGuardrail(
 }
 
 /**
- * Delete a guardrail (by id) with its token; every agent it guards loses it.
+ * Delete a guardrail (by id) with its token, and detach it from every agent.
  * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
  */
 export async function deleteGuardrail(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     await findGuardrail(account, id)
     const { guardrails } = account.change
-    await account.write([guardrails.requireThere(id), guardrails.detach(id), guardrails.remove(id)])
+    await account.write([guardrails.requireExists(id), guardrails.detach(id), guardrails.remove(id)])
     return { id }
   })
 }
@@ -149,7 +151,7 @@ function findProvider(id: string): Provider {
   const provider = providers.find((provider) => provider.id === id)
   if (provider) return provider
   const known = providers.map(({ id }) => id).join(', ')
-  throw new GridError('invalid_input', `There is no such provider. Known are: ${known}.`, { field: 'provider' })
+  throw new GridError('invalid_input', `There is no such provider. Known providers: ${known}.`, { field: 'provider' })
 }
 
 function checkName(text: string): string {
@@ -158,7 +160,7 @@ function checkName(text: string): string {
   throw new GridError('invalid_input', `A guardrail name has 1 to ${maxNameLength} characters.`, { field: 'name' })
 }
 
-/** `token` is the new one, or whether one is kept. */
+/** Check that the token fits the provider. `token` is the new token, or whether one is stored. */
 function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
   if (token && !provider.needsToken) {
     throw new GridError('invalid_input', `The provider ${provider.id} takes no token.`, { field: 'token' })
@@ -170,7 +172,10 @@ function checkToken(provider: Provider, token: string | boolean | null | undefin
   }
 }
 
-/** A configuration as stored, with its defaults. The fault names the field by its path, such as `config.url`. */
+/**
+ * A configuration as stored, with its defaults. Fails with `invalid_input`, which names the field by its path, such as
+ * `config.url`.
+ */
 function checkConfig(provider: Provider, config: unknown): unknown {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
@@ -181,7 +186,7 @@ function checkConfig(provider: Provider, config: unknown): unknown {
   throw new GridError('invalid_input', `${field}: ${message}`, { field })
 }
 
-/** The servers that a configuration names. */
+/** The origins of all URLs in a configuration, joined. */
 function originsOf(config: unknown): string {
   const texts = Object.values(config as Record<string, unknown>).filter((value) => typeof value === 'string')
   return texts.filter((text) => /^https?:/i.test(text) && URL.canParse(text)).map((text) => new URL(text).origin).join()
@@ -193,8 +198,9 @@ function guardrailTaken(name: string): GridError {
   })
 }
 
-/** One entry of `setAgentGuardrails`: an id or a name. */
-export interface GuardrailChoice {
+/** A guardrail to attach to an agent. */
+export interface AgentGuardrailInput {
+  /** Id or name. */
   ref: string
   /** Default: `both`. */
   direction?: GuardrailDirection
@@ -202,7 +208,7 @@ export interface GuardrailChoice {
   action?: GuardrailAction
 }
 
-/** A guardrail of an agent, with what is in force for it. */
+/** A guardrail of an agent, with its effective direction and action. */
 export interface AgentGuardrail {
   id: string
   name: string
@@ -212,20 +218,20 @@ export interface AgentGuardrail {
 }
 
 /**
- * Replace the guardrails of an agent (id or alias): all or nothing.
- * Fails with `wrong_credential`, `agent_not_found`, `guardrail_not_found` or `invalid_input`.
+ * Replace the guardrails of an agent (id or alias), all or nothing.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `guardrail_not_found` or `invalid_input`.
  */
 export async function setAgentGuardrails(
   account: AccountStore,
-  input: { agent: string; guardrails: GuardrailChoice[] },
+  input: { agent: string; guardrails: AgentGuardrailInput[] },
 ): Promise<{ agent: Agent; guardrails: AgentGuardrail[] }> {
   requireAdmin(account.actor)
   if (input.guardrails.length > maxAttached) {
     throw new GridError('invalid_input', `At most ${maxAttached} guardrails are allowed.`, { field: 'guardrails' })
   }
-  return await againOnConflict(async () => {
+  return await retryOnConflict(async () => {
     const agent = await findAgent(account, input.agent)
-    const chosen = new Map<string, { guardrail: Guardrail; attachment: Attachment }>()
+    const chosen = new Map<string, { guardrail: Guardrail; attachment: GuardrailAttachment }>()
     for (const { ref, direction = 'both', action = null } of input.guardrails) {
       const guardrail = await account.read.guardrails.byRef(ref.trim())
       if (!guardrail) {
@@ -234,7 +240,7 @@ export async function setAgentGuardrails(
       if (chosen.has(guardrail.id)) {
         throw new GridError(
           'invalid_input',
-          `Guardrail '${ref}' is named twice. It has one direction and one action for an agent.`,
+          `Guardrail '${ref}' is listed twice. It can be attached once per agent, with one direction and one action.`,
           { field: 'guardrails' },
         )
       }

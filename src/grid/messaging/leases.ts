@@ -1,71 +1,82 @@
-/** What becomes of a hand-out: its answer is handed over, or it is given back; what cannot be shown is parked. */
+/** Ending a lease: its messages arrived, or they did not. See docs/delivery.md, "Leases". */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Mail } from '../../store/account/inbox-message.ts'
+import type { InboxMessage } from '../../store/account/inbox-message.ts'
 
 /** A message that cannot be shown, and why. */
-export interface Damaged {
-  mail: Mail
+export interface DamagedMessage {
+  message: InboxMessage
   error: unknown
 }
 
-/** Set messages of a hand-out aside: unread again they would come again for ever. Never fails. Reliability 2.1. */
-export async function park(account: AccountStore, batch: string, damaged: Damaged[]): Promise<void> {
-  const { actor, deps: { log, now }, change } = account
-  for (const { mail, error } of damaged) {
-    // What the error says may quote the message.
-    const fault = error instanceof Error ? error.name : typeof error
-    log.error('A message that cannot be shown is parked', { messageId: mail.id, fault })
-  }
-  const seqs = damaged.map(({ mail }) => mail.seq)
-  try {
-    await account.write([change.handOuts.parkOf(callingAgent(actor).agentId, batch, seqs, now())])
-  } catch (error) {
-    // It counts as read, and the next reading of the batch leaves it out again.
-    log.warn('A message that cannot be shown was not parked', { error })
+/** A lease of the calling agent, for the code that sends the response. Call `ack` or `release`. Neither fails. */
+export interface Lease {
+  readonly id: string
+  /** The messages arrived: they are not redelivered. Costs no commit. */
+  ack(): void
+  /** The messages did not arrive: they are unread again, and are redelivered. */
+  release(): Promise<void>
+}
+
+/** The lease with this id, of the calling agent. */
+export function leaseOf(account: AccountStore, leaseId: string): Lease {
+  return {
+    id: leaseId,
+    ack: () => ackLease(account, leaseId),
+    release: () => release(account, callingAgent(account.actor).agentId, leaseId),
   }
 }
 
-/** The answer that holds a hand-out is on its way: it is not given back any more. Costs no commit. */
-export function handedOver(account: AccountStore, handOut: string): void {
-  account.later([account.change.handOuts.close(handOut)])
+/** End a lease whose messages arrived. */
+export function ackLease(account: AccountStore, leaseId: string): void {
+  account.writeLater([account.change.leases.ack(leaseId)])
 }
 
 /**
- * Put a hand-out back that reached nobody: its messages are unread again and come flagged `redelivered`.
- * Never fails: when the database does not accept it, it is done later, at the latest when the next process starts.
- * Reliability 2.2.3.
+ * Throw the error of a failed leasing. If the outcome is unknown, the database may have made the lease, so it is
+ * released once the database answers again.
  */
-export async function giveBack(account: AccountStore, handOut: string): Promise<void> {
-  await putBack(account, callingAgent(account.actor).agentId, handOut)
-}
-
-/**
- * Fail as the hand-out did. Of a database that did not answer nobody knows whether it made the hand-out, so it is given
- * back when it answers again.
- */
-export function giveBackUnknown(account: AccountStore, handOut: string, error: unknown): never {
-  if (!(error instanceof GridError) || !error.details.nothingDone) {
-    account.later(account.change.handOuts.giveBack(callingAgent(account.actor).agentId, handOut, account.deps.now()))
+export function releaseUnknown(account: AccountStore, leaseId: string, error: unknown): never {
+  if (!(error instanceof GridError) || !error.details.notExecuted) {
+    const { agentId } = callingAgent(account.actor)
+    account.writeLater(account.change.leases.release(agentId, leaseId, account.deps.now()))
   }
   throw error
 }
 
-/** `giveBack` for the process that made the hand-out and died. Fails with `wrong_credential`. Reliability 2.2.4. */
-export async function giveBackOf(account: AccountStore, agentId: string, handOut: string): Promise<void> {
+/** Release a lease that has expired or whose holder is gone. Fails with `wrong_credential`. */
+export async function releaseAbandoned(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   requireAdmin(account.actor)
-  await putBack(account, agentId, handOut)
+  await release(account, agentId, leaseId)
 }
 
-async function putBack(account: AccountStore, agentId: string, handOut: string): Promise<void> {
+/** Park leased messages that cannot be shown. If they were released, they would be redelivered forever. Never fails. */
+export async function parkDamaged(account: AccountStore, leaseId: string, damaged: DamagedMessage[]): Promise<void> {
+  const { actor, deps: { log, now }, change } = account
+  for (const { message, error } of damaged) {
+    // The text of the error may quote the message.
+    const fault = error instanceof Error ? error.name : typeof error
+    log.error('A message that cannot be shown is parked', { messageId: message.id, fault })
+  }
+  const seqs = damaged.map(({ message }) => message.seq)
+  try {
+    await account.write([change.leases.parkLeased(callingAgent(actor).agentId, leaseId, seqs, now())])
+  } catch (error) {
+    // The message counts as read. Reading again leaves it out, too.
+    log.warn('A message that cannot be shown was not parked', { error })
+  }
+}
+
+/** If the database does not accept the release, it is written later, at the latest by the next process that starts. */
+async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now }, waiting } = account
-  const statements = change.handOuts.giveBack(agentId, handOut, now())
+  const statements = change.leases.release(agentId, leaseId, now())
   try {
     await account.write(statements)
-    waiting.wakes.wake([agentId])
+    waiting.notifier.notify([agentId])
   } catch (error) {
-    log.warn('A hand-out that reached nobody is given back later', { error, handOut })
-    account.later(statements)
+    log.warn('A lease will be released later', { error, leaseId })
+    account.writeLater(statements)
   }
 }

@@ -1,82 +1,80 @@
-/** What people let OAuth clients do: seeing it, and ending it. mcp.md, section 8.4; spec "Authentication" 4. */
-import { type Actor, requireAdmin } from '../../auth/actor.ts'
+/** OAuth grants: list and revoke them. See docs/protocol.md, "Grants". */
+import { type Actor, requireAdmin, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 import type { Store } from '../../store/store.ts'
-import { recorded } from '../activity.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
+import { recordActivity } from '../activity.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** A grant as people see it. Times are milliseconds since the epoch. */
+/** A grant as pages show it. Times are milliseconds since the epoch. */
 export interface ListedGrant {
   id: string
   clientName: string
-  /** The host of the client's document; null when it registered itself. */
+  /** The host of the client ID metadata document; null for a client that registered itself. */
   clientDomain: string | null
-  /** `@admin`, or the agent with `@`. */
-  entry: string
+  /** What the client acts as: `@admin`, or the alias of an agent with `@`. */
+  actsAs: string
   createdAt: number
   lastUsedAt: number | null
 }
 
-/** A grant with its account, in the list of a person. */
+/** A grant in the list of its user, across accounts. */
 export interface OwnGrant extends ListedGrant {
   accountName: string
 }
 
-/** A grant with its person, in the list of an account. */
+/** A grant in the list of its account, across users. */
 export interface AccountGrant extends ListedGrant {
+  /** The email address of the user. */
   email: string
 }
 
-/** The live grants that a person gave, in all accounts, newest first. */
+/** The live grants of a user in all accounts, newest first. */
 export async function listOwnGrants({ global, deps }: Store, userId: string): Promise<OwnGrant[]> {
   const found = await global.oauth.grants.ofUser(userId, deps.now())
   return found.map((grant) => ({ ...asListed(grant), accountName: grant.accountName }))
 }
 
-/** A signed-in person. */
-export interface Granter {
-  user: { id: string }
-  sessionId: string
-}
-
 /**
- * End a grant of one's own: its tokens are dead on their next use, and so is a key that was fetched with one. The log
- * of its account says so. Fails with `credential_not_found`.
+ * Revoke a grant of the signed-in user. Its tokens, and an agent key that was fetched with one, are refused from their
+ * next use. The activity log of the account records it. Fails with `credential_not_found`.
  */
 export async function revokeOwnGrant(
   store: Store,
-  { user, sessionId }: Granter,
+  { user, sessionId }: SignedInUser,
   id: string,
   requestId: string | null,
 ): Promise<void> {
   const grant = await store.global.oauth.grants.ofUserById(user.id, id)
   if (!grant) throw notFound(id)
   const account = store.account(grant.accountId, { type: 'user', userId: user.id, role: grant.role, sessionId })
-  const call = { tool: 'revoke_own_grant', arguments: grantInWords(grant), requestId }
-  await recorded(
+  const call = { tool: 'revoke_own_grant', arguments: describeGrant(grant), requestId }
+  await recordActivity(
     account,
     call,
-    (recording) => endLive(recording, id, recording.change.grants.revoke(id, store.deps.now())),
+    (recording) => endLiveGrant(recording, id, recording.change.grants.revoke(id, store.deps.now())),
   )
 }
 
-/** The live grants of an account, of every person, newest first. Fails with `wrong_credential`. */
+/** The live grants of all users in an account, newest first. Fails with `wrong_credential` or `not_allowed`. */
 export async function listGrants(account: AccountStore): Promise<AccountGrant[]> {
   requireAdmin(account.actor)
   const found = await account.read.grants.list(account.deps.now())
   return found.map((grant) => ({ ...asListed(grant), email: grant.email }))
 }
 
-/** End a grant of the account, whoever gave it. Fails with `wrong_credential` or `credential_not_found`. */
+/**
+ * Revoke a grant of any user in the account.
+ * Fails with `wrong_credential`, `not_allowed` or `credential_not_found`.
+ */
 export async function revokeGrant(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
-  await endLive(account, id, account.change.grants.revoke(id, account.deps.now()))
+  await endLiveGrant(account, id, account.change.grants.revoke(id, account.deps.now()))
   return { id }
 }
 
-/** A grant as one of its tokens names it. `agentId` and `alias` are null for the account's admin. */
+/** The grant of a token. `agentId` and `alias` are null for the account's admin. */
 export interface TokenGrant {
   accountId: string
   grantId: string
@@ -88,39 +86,39 @@ export interface TokenGrant {
 }
 
 /**
- * End a grant for its client, which gives its refresh token back; a key that was fetched with it goes on. The log says
- * that the grant did it. Fails with `credential_not_found` when it has ended. @see RFC 7009 §2.1
+ * Revoke a grant because its client revoked the refresh token. An agent key that was fetched with it stays valid. The
+ * activity log names the grant as the actor. Fails with `credential_not_found` if it has ended. @see RFC 7009 §2.1
  */
-export async function returnGrant(store: Store, grant: TokenGrant, requestId: string | null): Promise<void> {
+export async function revokeGrantByClient(store: Store, grant: TokenGrant, requestId: string | null): Promise<void> {
   const { accountId, grantId } = grant
-  const account = store.account(accountId, granteeOf(grant))
-  const call = { tool: 'return_grant', arguments: grantInWords({ ...grant, id: grantId }), requestId }
-  await recorded(
+  const account = store.account(accountId, actorOfGrant(grant))
+  const call = { tool: 'return_grant', arguments: describeGrant({ ...grant, id: grantId }), requestId }
+  await recordActivity(
     account,
     call,
     (recording) =>
-      endLive(recording, grantId, [store.global.oauth.grants.revoke(accountId, grantId, store.deps.now())]),
+      endLiveGrant(recording, grantId, [store.global.oauth.grants.revoke(accountId, grantId, store.deps.now())]),
   )
 }
 
-/** A grant as the arguments of a call name it, readable also when it is forgotten. */
-export function grantInWords(
+/** The grant in the arguments of a logged call. Readable after the grant itself is deleted. */
+export function describeGrant(
   { id, clientId, clientName, alias }: { id: string; clientId: string; clientName: string; alias: string | null },
 ) {
-  return { id, program: clientName, client: clientId, as: entryOf(alias) }
+  return { id, program: clientName, client: clientId, as: actsAsOf(alias) }
 }
 
-function granteeOf({ grantId, userId, agentId, alias }: TokenGrant): Actor {
+function actorOfGrant({ grantId, userId, agentId, alias }: TokenGrant): Actor {
   return agentId === null || alias === null
     ? { type: 'admin', credentialId: grantId, credentialKind: 'oauth', userId }
     : { type: 'agent', agentId, alias, credentialId: grantId, userId }
 }
 
-/** One of those who end a grant at the same time does it; the others find none. Fails with `credential_not_found`. */
-async function endLive(account: AccountStore, id: string, end: Statement[]): Promise<void> {
-  await againOnConflict(async () => {
+/** Revoke a live grant. Of concurrent callers one succeeds; the others fail with `credential_not_found`. */
+async function endLiveGrant(account: AccountStore, id: string, statements: Statement[]): Promise<void> {
+  await retryOnConflict(async () => {
     if (!(await account.read.grants.isLive(id))) throw notFound(id)
-    await account.write([account.change.grants.requireLive(id), ...end])
+    await account.write([account.change.grants.requireLive(id), ...statements])
   })
 }
 
@@ -138,13 +136,13 @@ function asListed({ id, clientId, clientName, alias, createdAt, lastUsedAt }: Gr
     id,
     clientName,
     clientDomain: clientId.startsWith('https://') ? new URL(clientId).host : null,
-    entry: entryOf(alias),
+    actsAs: actsAsOf(alias),
     createdAt,
     lastUsedAt,
   }
 }
 
-function entryOf(alias: string | null): string {
+function actsAsOf(alias: string | null): string {
   return alias === null ? '@admin' : `@${alias}`
 }
 

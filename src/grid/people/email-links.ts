@@ -1,76 +1,75 @@
-/** What people do with a link in their mailbox: sign in, choose a new password, show that an address is theirs. */
+/** Email links that sign a user in, reset the password or verify the address. See docs/security.md, "Email links". */
 import { hashPassword } from '../../auth/passwords.ts'
 import { hashForLookup } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import type { Store } from '../../store/store.ts'
-import { endAllGrants } from '../oauth/all-grants.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
-import { normalEmail } from './email-address.ts'
-import { mailNewLink, mailOwnLink, tellPasswordChanged } from './send-email.ts'
-import { type MailedLinkKind, openLink, withLink } from './links.ts'
+import { revokeAllGrants } from '../oauth/revoke-all-grants.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+import { normaliseEmail } from './email-address.ts'
+import { type EmailLinkKind, findEmailLink, redeemEmailLink } from './email-link-tokens.ts'
 import { linkExpired } from './people.ts'
+import { sendEmailLink, sendPasswordChangedEmail, trySendEmailLink } from './send-email.ts'
 
-/** Paths that a mail may carry: whoever asks for it must not get a sentence of their own into it. */
-const mailable =
+/** Paths that an email may contain. With any other text, the caller that requests an email could write into it. */
+const allowedPath =
   /^\/(accounts\/[0-9a-f-]{36}(\/[a-z-]{1,20}){0,3}|(invitations|claim|verify|new-address)\/[0-9A-Za-z]{43})$/
 
 /**
- * Send a link to sign in with, or to choose a new password with, to the person of an address. Says nothing about
- * whether there is one. `next` is a path of ours to go on at. Fails with `invalid_email`.
+ * Send a sign-in or password reset link to the user of an email address. Does not tell whether there is one. `next` is
+ * the path of the grid to continue at; `address` is the client's. Fails with `invalid_email`.
  */
-export async function askForLink(
+export async function requestEmailLink(
   store: Store,
   kind: 'sign_in' | 'reset',
   input: { email: string; next?: string },
   address: string,
 ): Promise<void> {
-  const email = normalEmail(input.email, 'email')
+  const email = normaliseEmail(input.email, 'email')
   const user = await store.global.users.byEmail(email)
-  const query = mailable.test(input.next ?? '') ? `?next=${encodeURIComponent(input.next!)}` : ''
-  await mailNewLink(store, kind, { userId: user?.id ?? null, email, query }, address)
+  const query = allowedPath.test(input.next ?? '') ? `?next=${encodeURIComponent(input.next!)}` : ''
+  await trySendEmailLink(store, kind, { userId: user?.id ?? null, email, query }, address)
 }
 
-/** Send a link that verifies the address of the signed-in person. Fails with `rate_limit_exceeded`. */
-export async function askForVerification(
+/** Send a link that verifies the address of the signed-in user. Fails with `rate_limit_exceeded`. */
+export async function requestVerification(
   store: Store,
   user: { id: string; email: string },
   address: string,
 ): Promise<void> {
-  await mailOwnLink(store, 'verify', { userId: user.id, email: user.email }, address)
+  await sendEmailLink(store, 'verify', { userId: user.id, email: user.email }, address)
 }
 
 /**
- * The person that a mailed link stands for, unless their address has changed since. Looking does not use it up.
+ * The user of an email link, unless their address has changed since. Does not use the link.
  * Fails with `link_expired`.
  */
-export async function openMailedLink(
+export async function findEmailLinkUser(
   store: Store,
-  kind: Exclude<MailedLinkKind, 'change_email'>,
+  kind: Exclude<EmailLinkKind, 'change_email'>,
   token: string,
 ): Promise<{ userId: string; email: string }> {
-  const link = await openLink(store, kind, token)
+  const link = await findEmailLink(store, kind, token)
   const user = await store.global.users.byId(link.userId)
   if (user?.email !== link.email) throw linkExpired()
   return link
 }
 
-/** Sign in by a mailed link, which also verifies the address. Resolves to the person's id. Fails with `link_expired`. */
+/** Use a sign-in link, which also verifies the address. Resolves to the user's id. Fails with `link_expired`. */
 export async function signInByLink(store: Store, token: string): Promise<string> {
-  const { userId, email } = await openMailedLink(store, 'sign_in', token)
+  const { userId, email } = await findEmailLinkUser(store, 'sign_in', token)
   const { global, deps: { now } } = store
-  await withLink(store, 'sign_in', token, [
-    global.users.proveEmail(userId, email, now()),
+  await redeemEmailLink(store, 'sign_in', token, [
+    global.users.verifyEmail(userId, email, now()),
     global.links.endOpen(userId, 'sign_in', now()),
   ])
   return userId
 }
 
 /**
- * Choose a new password by a mailed link. Somebody else may have had the old one, and have let a program of theirs in
- * with it: so not only every session and every other link of the person ends, but also what they let OAuth clients
- * do, and a consent page that waits is not answered any more. A mail says that the password is another one, and the
- * log of each account where a program lost its access says that.
- * Resolves to the person's id. Fails with `link_expired` or `invalid_input`.
+ * Set a new password by a reset link. An attacker may have known the old password and have authorized OAuth clients
+ * with it. So this ends all sessions, email links, OAuth grants and open consent pages of the user. An email tells
+ * the user, and the activity log of each account with an ended grant has a row.
+ * Resolves to the user's id. Fails with `link_expired` or `invalid_input`.
  */
 export async function resetPassword(
   store: Store,
@@ -78,46 +77,46 @@ export async function resetPassword(
   password: string,
   requestId: string | null,
 ): Promise<string> {
-  await openMailedLink(store, 'reset', token)
+  await findEmailLinkUser(store, 'reset', token)
   const hash = await hashPassword(password)
   const { global, deps: { now } } = store
   const tokenHash = hashForLookup(token)
-  const { userId, email } = await againOnConflict(async () => {
-    const { userId, email } = await openMailedLink(store, 'reset', token)
+  const { userId, email } = await retryOnConflict(async () => {
+    const { userId, email } = await findEmailLinkUser(store, 'reset', token)
     const at = now()
-    await endAllGrants(store, {
+    await revokeAllGrants(store, {
       userId,
       tool: 'reset_password',
       requestId,
-      demand: [global.links.requireOpen('reset', tokenHash, at)],
+      precondition: [global.links.requireOpen('reset', tokenHash, at)],
       statements: [
         ...global.links.use('reset', tokenHash, at),
         global.users.setPassword(userId, hash),
-        global.users.proveEmail(userId, email, at),
+        global.users.verifyEmail(userId, email, at),
         global.sessions.endOthers(userId, '', at),
         global.links.endAll(userId, at),
-        // What is being allowed at this moment is one of the grants by now, or finds no page any more.
+        // A consent in progress is a grant already and revoked above, or fails because its request is gone.
         global.oauth.requests.removeOfUser(userId),
       ],
     })
     return { userId, email }
   })
-  tellPasswordChanged(store, email)
+  sendPasswordChangedEmail(store, email)
   return userId
 }
 
 /**
- * Verify the address of the signed-in person. Somebody else's link is refused: a link that is clicked by whoever
- * did not ask for it must not vouch for a stranger. Fails with `link_expired` or `not_allowed`.
+ * Verify the address of the signed-in user. The link of another user is refused: a click on a link that another user
+ * requested must not verify the address of that user. Fails with `link_expired` or `not_allowed`.
  */
 export async function verifyEmail(store: Store, token: string, userId: string): Promise<void> {
-  const link = await openMailedLink(store, 'verify', token)
-  checkOwner(link, userId)
-  await withLink(store, 'verify', token, [store.global.users.proveEmail(userId, link.email, store.deps.now())])
+  const link = await findEmailLinkUser(store, 'verify', token)
+  checkLinkOwner(link, userId)
+  await redeemEmailLink(store, 'verify', token, [store.global.users.verifyEmail(userId, link.email, store.deps.now())])
 }
 
-/** That a link is the signed-in person's. Fails with `not_allowed`. */
-export function checkOwner(link: { userId: string }, userId: string): void {
+/** Require that a link belongs to the signed-in user. Fails with `not_allowed`. */
+export function checkLinkOwner(link: { userId: string }, userId: string): void {
   if (link.userId === userId) return
-  throw new GridError('not_allowed', 'This link is for somebody else. Sign in as that person to use it.')
+  throw new GridError('not_allowed', 'This link is for another user. Sign in as that user to use it.')
 }

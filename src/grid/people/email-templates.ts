@@ -1,107 +1,116 @@
-/** Every mail of the grid: short, plain text, one link. Nothing in it was written by a stranger but an alias. Security A1. */
+/**
+ * The texts of all emails: short, plain text, at most one link. The only text from unverified callers is an alias.
+ *
+ * See docs/security.md, "Email messages".
+ */
 import type { Config } from '../../config.ts'
-import type { OutgoingMail } from '../../deps.ts'
+import type { OutgoingEmail } from '../../deps.ts'
 
-/** A mail without its address. */
-export type Letter = Omit<OutgoingMail, 'to'>
+/** An email without its address. */
+export type EmailContent = Omit<OutgoingEmail, 'to'>
 
-type Place = Pick<Config, 'appUrl'>
+type AppUrl = Pick<Config, 'appUrl'>
 
-/** Prove that an address is yours. */
-export function verifyAddressMail(config: Place, link: string): Letter {
-  return letter(config, 'verify_address', link, [
-    `Please confirm that this is your mail address on ${hostOf(config)}:`,
+/** Asks the user to verify an email address. */
+export function verifyAddressEmail(config: AppUrl, link: string): EmailContent {
+  return emailContent(config, 'verify_address', link, [
+    `Please confirm that this is your email address on ${hostOf(config)}:`,
     link,
-    `The link works once, for 15 minutes. ${ignore}`,
+    `The link works once, for 15 minutes. ${ignoreNotice}`,
   ])
 }
 
-/** Sign in without a password. */
-export function signInMail(config: Place, link: string): Letter {
-  return letter(config, 'sign_in', link, [
+/** Carries a link that signs in without a password. */
+export function signInEmail(config: AppUrl, link: string): EmailContent {
+  return emailContent(config, 'sign_in', link, [
     `Open this link to sign in to ${hostOf(config)}:`,
     link,
-    `The link works once, for 15 minutes. Do not hand it on: whoever opens it is signed in as you. ${ignore}`,
+    `The link works once, for 15 minutes. Do not share it: anyone who opens it is signed in as you. ${ignoreNotice}`,
   ])
 }
 
-/** Choose a new password. */
-export function passwordResetMail(config: Place, link: string): Letter {
-  return letter(config, 'password_reset', link, [
+/** Carries a password reset link. */
+export function passwordResetEmail(config: AppUrl, link: string): EmailContent {
+  return emailContent(config, 'password_reset', link, [
     `Open this link to choose a new password for ${hostOf(config)}:`,
     link,
-    `The link works once, for 15 minutes. ${ignore} Your password stays as it is until then.`,
+    `The link works once, for 15 minutes. ${ignoreNotice} Your password does not change until you do.`,
   ])
 }
 
-/** Somebody invites you into an account. `invitedBy` is the verified address of a person. */
-export function invitationMail(
-  config: Place,
+/** Invites a user into an account. `invitedBy` is the verified address of a member. */
+export function invitationEmail(
+  config: AppUrl,
   link: string,
   invitation: { invitedBy: string; accountName: string; role: 'owner' | 'admin' | 'member' | 'viewer' },
-): Letter {
+): EmailContent {
   const { invitedBy, accountName, role } = invitation
-  return letter(config, 'invitation', link, [
+  return emailContent(config, 'invitation', link, [
     `${invitedBy} invites you to the account "${plainName(accountName)}" on ${hostOf(config)}, as ${role}.`,
-    'To accept, open this link and sign in with this mail address:',
+    'To accept, open this link and sign in with this email address:',
     link,
-    `The link works once, for 24 hours. If you do not know ${invitedBy}, ignore this mail and nothing happens.`,
+    `The link works once, for 24 hours. If you do not know ${invitedBy}, ignore this email.`,
   ])
 }
 
-/** Agents named you as their owner. Of what a signup says only the alias is told, to the one it was made for. */
-export function claimMail(config: Place, link: string, alias?: string): Letter {
+/** Tells the owner that agents signed up. The alias is the only text from the signup. */
+export function claimEmail(config: AppUrl, link: string, alias?: string): EmailContent {
   const what = alias === undefined
     ? `Agents signed up on ${hostOf(config)} and named you as their owner.`
     : `The agent @${alias} signed up on ${hostOf(config)} and named you as its owner.`
-  return letter(config, 'claim', link, [
+  return emailContent(config, 'claim', link, [
     what,
-    'To see what is there and choose what to keep, open this link:',
+    'To see the agents and choose which to keep, open this link:',
     link,
-    'The link works once, for 24 hours; the page that it opens mails a new one. If you know nothing of this, ignore ' +
-    'this mail: nobody gets access to anything of yours.',
+    'The link works once, for 24 hours; its page can send you a new one. If you do not know these agents, ignore this ' +
+    'email: they have no access to anything of yours.',
   ])
 }
 
-/** Your password is another one now. No link: nobody should get used to following one from here. */
-export function passwordChangedMail(config: Place): Letter {
-  return letter(config, 'password_changed', undefined, [
+/** Tells the user that the password was changed. No link, so that users do not learn to click links in such warnings. */
+export function passwordChangedEmail(config: AppUrl): EmailContent {
+  return emailContent(config, 'password_changed', undefined, [
     `Your password for ${hostOf(config)} was changed.`,
     `If it was not you, go to ${config.appUrl} and reset your password now.`,
   ])
 }
 
-/** Your address is another one now; goes to the one before. No link, for the same reason. */
-export function addressChangedMail(config: Place): Letter {
-  return letter(config, 'address_changed', undefined, [
-    `Your user on ${hostOf(config)} has another mail address now. This one is not used any more.`,
-    'If it was not you, tell whoever runs this grid, and the owners of your accounts.',
+/** Tells the old address that the user has a new one. No link, for the same reason. */
+export function addressChangedEmail(config: AppUrl): EmailContent {
+  return emailContent(config, 'address_changed', undefined, [
+    `The email address of your user on ${hostOf(config)} was changed. This address is not used from now on.`,
+    'If it was not you, tell the operator of this grid and the owners of your accounts.',
   ])
 }
 
-/** Constants: nothing that anybody typed comes into a subject. */
+/** Constants, because a subject must contain no text from users. */
 const subjects = {
-  verify_address: 'Confirm your mail address',
+  verify_address: 'Confirm your email address',
   sign_in: 'Your sign-in link',
   password_reset: 'Choose a new password',
   invitation: 'You are invited to an account',
   claim: 'An agent named you as its owner',
   password_changed: 'Your password was changed',
-  address_changed: 'Your mail address was changed',
-} satisfies Record<OutgoingMail['kind'], string>
+  address_changed: 'Your email address was changed',
+} satisfies Record<OutgoingEmail['kind'], string>
 
-const ignore = 'If you did not ask for it, ignore this mail.'
+const ignoreNotice = 'If you did not request it, ignore this email.'
 
-function letter(config: Place, kind: OutgoingMail['kind'], link: string | undefined, paragraphs: string[]): Letter {
+function emailContent(
+  config: AppUrl,
+  kind: OutgoingEmail['kind'],
+  link: string | undefined,
+  paragraphs: string[],
+): EmailContent {
   const text = `${[...paragraphs, `agent-grid on ${hostOf(config)}`].join('\n\n')}\n`
   return { kind, subject: subjects[kind], text, link }
 }
 
-function hostOf({ appUrl }: Place): string {
+function hostOf({ appUrl }: AppUrl): string {
   return new URL(appUrl).host
 }
 
-/** A name without anything that a mail program would make a link of, or a line of its own. */
+/** A name without line breaks and without anything that an email program would turn into a link. */
 function plainName(name: string): string {
   return name.normalize('NFKC').replace(/[^\p{L}\p{M}\p{N} &'_-]+/gu, ' ').replace(/\s+/g, ' ').trim().slice(0, 60)
 }

@@ -1,5 +1,5 @@
-/** Asking people into an account, and their coming. Security: T6. */
-import { callingUser, type Role } from '../../auth/actor.ts'
+/** Invitations of people into an account, and their acceptance. See docs/security.md, "Invitations". */
+import { callingUser, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
 import { hashForLookup, mintLinkToken } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
@@ -11,17 +11,17 @@ import type { Statement } from '../../store/driver/binding.ts'
 import type { OpenInvitation } from '../../store/global/invitations.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
-import { recorded } from '../activity.ts'
-import { againOnConflict } from '../retry-on-conflict.ts'
-import { normalEmail } from './email-address.ts'
-import { standing } from '../authorize.ts'
-import { checkGrant, checkRole } from './team.ts'
+import { recordActivity } from '../activity.ts'
+import { authorize } from '../authorize.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+import { normaliseEmail } from './email-address.ts'
+import { checkRole, requireAssignable } from './team.ts'
 
 export const invitationLifetimeMs = day
-/** How many people an account may be waiting for. */
+/** Most pending invitations of one account. */
 export const maxPending = 100
 
-/** An invitation to be mailed; its link is nowhere else. */
+/** An invitation whose email has yet to be sent. Its link is not stored anywhere. */
 export interface SentInvitation {
   id: string
   email: string
@@ -30,30 +30,30 @@ export interface SentInvitation {
 }
 
 /**
- * Whether an address may be mailed now, asked once and last, when nothing else stands in the way. What it fails with
- * leaves everything as it was: a link that is in a mailbox ends only for one that gets there.
+ * Checks that an email may be sent to an address. It is called once, after all other checks and before any change, so
+ * that an earlier link ends only if the new one can be sent.
  */
-export type MayMail = (email: string) => Promise<void>
+export type CheckEmailLimit = (email: string) => Promise<void>
 
 /**
- * Ask somebody into the account, by a link to a mail address. An earlier one for the same address ends.
- * Fails with `not_allowed`, `invalid_email`, `invalid_input` or `member_exists`, and as `mayMail` does.
+ * Invite the user of an email address into the account. An earlier invitation of the same address ends.
+ * Fails with `not_allowed`, `invalid_email`, `invalid_input` or `member_exists`, and as `checkEmailLimit` does.
  */
 export async function inviteMember(
   account: AccountStore,
   input: { email: string; role: string },
-  mayMail?: MayMail,
+  checkEmailLimit?: CheckEmailLimit,
 ): Promise<SentInvitation> {
-  const email = normalEmail(input.email, 'email')
+  const email = normaliseEmail(input.email, 'email')
   const role = checkRole(input.role)
   const check = async () => {
-    const caller = await standing(account, 'manage')
-    checkGrant(caller.role, [role])
+    const caller = await authorize(account, 'manage')
+    requireAssignable(caller.role, [role])
     if (await account.read.team.memberByEmail(email)) {
-      throw new GridError('member_exists', `${email} belongs to the account already.`, { field: 'email' })
+      throw new GridError('member_exists', `${email} is already a member of the account.`, { field: 'email' })
     }
     const pending = await account.read.team.invitations()
-    checkGrant(caller.role, pending.filter((other) => other.email === email).map((other) => other.role))
+    requireAssignable(caller.role, pending.filter((other) => other.email === email).map((other) => other.role))
     if (pending.length >= maxPending) {
       throw new GridError('invalid_input', `At most ${maxPending} invitations can be open. Withdraw some.`, {
         field: 'email',
@@ -62,83 +62,84 @@ export async function inviteMember(
     return caller
   }
   await check()
-  await mayMail?.(email)
-  return await againOnConflict(async () => {
-    const { demand } = await check()
-    return await send(account, { email, role }, [
-      ...demand,
+  await checkEmailLimit?.(email)
+  return await retryOnConflict(async () => {
+    const { precondition } = await check()
+    return await issueInvitation(account, { email, role }, [
+      ...precondition,
       account.change.team.endInvitationsFor(email, account.deps.now()),
     ])
   })
 }
 
 /**
- * Ask once more: a new link with a new day to use it; the old one ends.
- * Fails with `not_allowed` or `invitation_not_found`, and as `mayMail` does.
+ * Replace an invitation by a new one with a new link and a new lifetime. The old link ends.
+ * Fails with `not_allowed` or `invitation_not_found`, and as `checkEmailLimit` does.
  */
-export async function sendInvitationAgain(
+export async function resendInvitation(
   account: AccountStore,
   id: string,
-  mayMail?: MayMail,
+  checkEmailLimit?: CheckEmailLimit,
 ): Promise<SentInvitation> {
-  await mayMail?.((await findInvitation(account, id)).invitation.email)
-  return await againOnConflict(async () => {
-    const { invitation, demand } = await findInvitation(account, id)
-    return await send(account, invitation, [...demand, account.change.team.endInvitation(id, account.deps.now())])
+  await checkEmailLimit?.((await findInvitation(account, id)).invitation.email)
+  return await retryOnConflict(async () => {
+    const { invitation, precondition } = await findInvitation(account, id)
+    const end = account.change.team.endInvitation(id, account.deps.now())
+    return await issueInvitation(account, invitation, [...precondition, end])
   })
 }
 
-/** End an invitation; its link is dead. Fails with `not_allowed` or `invitation_not_found`. */
+/** End an invitation and its link. Fails with `not_allowed` or `invitation_not_found`. */
 export async function withdrawInvitation(account: AccountStore, id: string): Promise<{ id: string }> {
-  return await againOnConflict(async () => {
-    const { demand } = await findInvitation(account, id)
-    await account.write([...demand, account.change.team.endInvitation(id, account.deps.now())])
+  return await retryOnConflict(async () => {
+    const { precondition } = await findInvitation(account, id)
+    await account.write([...precondition, account.change.team.endInvitation(id, account.deps.now())])
     return { id }
   })
 }
 
-/** What the holder of a link is asked into. Fails with `link_expired`: unknown, used, withdrawn, replaced or too old. */
+/**
+ * The invitation of a link, and whether its address has a user. Fails with `link_expired` if it is unknown, used,
+ * withdrawn, replaced or expired.
+ */
 export async function openInvitation(store: Store, token: string): Promise<OpenInvitation & { hasUser: boolean }> {
   const { global, deps: { now } } = store
   const invitation = await global.invitations.byToken(hashForLookup(token), now())
   if (!invitation) {
     throw new GridError(
       'link_expired',
-      'This invitation was used or withdrawn, or has expired. Ask whoever invited you for a new one.',
+      'This invitation was used or withdrawn, or has expired. Ask the sender for a new one.',
     )
   }
   return { ...invitation, hasUser: (await global.users.byEmail(invitation.email)) !== undefined }
 }
 
-/** A signed-in person. */
-export interface Invitee {
-  user: { id: string; email: string }
-  sessionId: string
-}
-
 /**
- * Come into the account, as the person of the address that was invited: the link was mailed there and proves the
- * mailbox. Resolves to the account's id. Fails with `link_expired` or `not_allowed`.
+ * Join the account as the user of the invited address. The link was sent to that address, so it also verifies it.
+ * Resolves to the account's id. Fails with `link_expired` or `not_allowed`.
  */
 export async function acceptInvitation(
   store: Store,
   token: string,
-  { user, sessionId }: Invitee,
+  { user, sessionId }: SignedInUser,
   requestId: string | null,
 ): Promise<string> {
   const invitation = await openInvitation(store, token)
   if (user.email !== invitation.email) {
-    throw new GridError('not_allowed', 'This invitation is for another address. Sign in as that person to accept it.')
+    throw new GridError(
+      'not_allowed',
+      'This invitation is for another email address. Sign in with that address to accept it.',
+    )
   }
   await join(store, token, invitation, { userId: user.id, sessionId, requestId, first: [] })
   return invitation.account.id
 }
 
 /**
- * Come to the grid and into the account, as the first user of the address that was invited.
- * Fails with `link_expired`, `invalid_input`, or `member_exists` when the address has a user by now.
+ * Create a user with the invited address and join the account.
+ * Fails with `link_expired`, `invalid_input`, or `member_exists` if the address has a user already.
  */
-export async function registerInvited(
+export async function registerInvitedUser(
   store: Store,
   token: string,
   input: { name: string; password: string },
@@ -152,7 +153,7 @@ export async function registerInvited(
   const userId = newId()
   const at = now()
   const first = [global.users.add({ id: userId, email: invitation.email, name, passwordHash, verifiedAt: at }, at)]
-  // There is no session yet: it begins when this has succeeded.
+  // The session begins only after this has succeeded.
   await join(store, token, invitation, { userId, sessionId: '', requestId, first })
   return { userId, id: invitation.account.id }
 }
@@ -160,7 +161,7 @@ export async function registerInvited(
 async function join(
   store: Store,
   token: string,
-  { id, account: { id: home }, email, role }: OpenInvitation,
+  { id, account: { id: joinedId }, email, role }: OpenInvitation,
   { userId, sessionId, requestId, first }: {
     userId: string
     sessionId: string
@@ -169,10 +170,10 @@ async function join(
   },
 ): Promise<void> {
   const { global, deps: { now } } = store
-  const entered = store.account(home, { type: 'user', userId, role, sessionId })
+  const joined = store.account(joinedId, { type: 'user', userId, role, sessionId })
   const call = { tool: 'accept_invitation', arguments: { email, role }, requestId }
-  await recorded(entered, call, (account) =>
-    againOnConflict(async () => {
+  await recordActivity(joined, call, (account) =>
+    retryOnConflict(async () => {
       const { hasUser } = await openInvitation(store, token)
       if (first.length > 0 && hasUser) throw hasUserAlready()
       const at = now()
@@ -180,42 +181,42 @@ async function join(
       await account.write([
         ...first,
         team.requirePending(id),
-        global.users.proveEmail(userId, email, at),
-        global.users.requireProved(userId, email),
+        global.users.verifyEmail(userId, email, at),
+        global.users.requireVerifiedEmail(userId, email),
         team.addMember(userId, role, at),
         team.accept(id, at),
       ])
     }))
 }
 
-async function send(
+async function issueInvitation(
   account: AccountStore,
   { email, role }: { email: string; role: Role },
-  before: Statement[],
+  precedingStatements: Statement[],
 ): Promise<SentInvitation> {
   const { change, deps: { config, now } } = account
   const { token, hash } = await mintLinkToken()
   const [id, at] = [newId(), now()]
   const { userId } = callingUser(account.actor)
   const row = { id, email, role, tokenHash: hash, invitedBy: userId, expiresAt: at + invitationLifetimeMs }
-  await account.write([...before, change.team.addInvitation(row, at)])
+  await account.write([...precedingStatements, change.team.addInvitation(row, at)])
   return { id, email, role, url: `${config.appUrl}/invitations/${token}` }
 }
 
-/** An invitation of the account that the caller may change, and what must still hold when they do. */
+/** A pending invitation that the caller may change, and the preconditions of the change. */
 async function findInvitation(
   account: AccountStore,
   id: string,
-): Promise<{ invitation: Invitation; demand: Statement[] }> {
-  const caller = await standing(account, 'manage')
+): Promise<{ invitation: Invitation; precondition: Statement[] }> {
+  const caller = await authorize(account, 'manage')
   const invitation = await account.read.team.invitation(id)
   if (!invitation) {
-    throw new GridError('invitation_not_found', 'This invitation was accepted or withdrawn, or never was.')
+    throw new GridError('invitation_not_found', 'There is no such invitation, or it was accepted or withdrawn.')
   }
-  checkGrant(caller.role, [invitation.role])
-  return { invitation, demand: [...caller.demand, account.change.team.requirePending(id)] }
+  requireAssignable(caller.role, [invitation.role])
+  return { invitation, precondition: [...caller.precondition, account.change.team.requirePending(id)] }
 }
 
 function hasUserAlready(): GridError {
-  return new GridError('member_exists', 'This address has a user already. Sign in to accept the invitation.')
+  return new GridError('member_exists', 'This email address has a user already. Sign in to accept the invitation.')
 }

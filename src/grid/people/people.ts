@@ -1,4 +1,4 @@
-/** People: how the first of them comes to the grid, and how they sign in. */
+/** Users: set-up of the first one, and sign-in with a password. */
 import { hashPassword, signInFailed, verifyPassword } from '../../auth/passwords.ts'
 import { hashForLookup, mintLinkToken } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
@@ -7,10 +7,10 @@ import { day, minute } from '../../lib/time.ts'
 import type { LinkKind } from '../../store/global/links.ts'
 import type { Store } from '../../store/store.ts'
 import { checkName } from '../accounts/accounts.ts'
-import { normalEmail } from './email-address.ts'
+import { normaliseEmail } from './email-address.ts'
 import { takeSignInAttempt } from './throttle.ts'
 
-/** How long each kind of one-time link can be used. Security: section 8. */
+/** Lifetime of each kind of one-time link, in milliseconds. See docs/security.md, "Email links". */
 export const linkLifetimeMs: Record<LinkKind, number> = {
   set_up: day,
   verify: 15 * minute,
@@ -21,10 +21,10 @@ export const linkLifetimeMs: Record<LinkKind, number> = {
 }
 
 /**
- * The one-time link by which the first person of an empty grid makes their account; undefined when there is somebody.
- * A new one ends the one before.
+ * Create the one-time link that sets up the first account of an empty grid. Earlier set-up links end.
+ * Undefined if the grid has users. See docs/operations.md, "People and the set-up link".
  */
-export async function setUpLink(store: Store): Promise<string | undefined> {
+export async function createSetUpLink(store: Store): Promise<string | undefined> {
   const { global, deps: { config, now } } = store
   if (await global.users.any()) return undefined
   const { token, hash } = await mintLinkToken()
@@ -44,7 +44,7 @@ export async function isSetUpOpen(store: Store, token: string): Promise<boolean>
     (await global.links.byToken('set_up', hashForLookup(token), now())) !== undefined
 }
 
-export interface SetUp {
+export interface SetUpInput {
   accountName: string
   name: string
   email: string
@@ -52,16 +52,16 @@ export interface SetUp {
 }
 
 /**
- * Make the first account and its owner. Who holds the link reads the server's output, where the mailed links
- * of a grid without mail stand too: so the mailbox counts as proved.
+ * Create the first account and its owner. The email address counts as verified: the holder of the link can read the
+ * server's log, which also prints the email links of a grid without an email server.
  * Fails with `link_expired`, `invalid_input` or `invalid_email`.
  */
-export async function setUp(store: Store, token: string, input: SetUp): Promise<{ userId: string; id: string }> {
+export async function setUp(store: Store, token: string, input: SetUpInput): Promise<{ userId: string; id: string }> {
   const { global, deps: { now } } = store
   if (!(await isSetUpOpen(store, token))) throw linkExpired()
   const accountName = checkName(input.accountName, 'accountName')
   const name = checkName(input.name, 'name')
-  const email = normalEmail(input.email, 'email')
+  const email = normaliseEmail(input.email, 'email')
   const passwordHash = await hashPassword(input.password)
   const [id, userId, at] = [newId(), newId(), now()]
   try {
@@ -72,7 +72,7 @@ export async function setUp(store: Store, token: string, input: SetUp): Promise<
       global.users.addMembership(id, userId, 'owner', at),
     ])
   } catch (error) {
-    // Repeated after a lost answer, the write met its own account: then it is done.
+    // A repeated write after a lost response found its own account, so it has succeeded.
     if (await global.accounts.byId(id)) return { userId, id }
     if (error instanceof GridError && error.code === 'write_conflict') throw linkExpired()
     throw error
@@ -81,9 +81,9 @@ export async function setUp(store: Store, token: string, input: SetUp): Promise<
 }
 
 /**
- * The person behind a mail address and a password, and the hash that it was checked against. Takes as long for an
- * address that nobody has. `address` is the client's, as limits count it. Fails with `sign_in_failed` or
- * `rate_limit_exceeded`. Security: A5, E1.
+ * The user of an email address and password, and the hash that the password was verified against. Takes as long for
+ * an unknown address. `address` is the client's, as the limits count it. Fails with `sign_in_failed` or
+ * `rate_limit_exceeded`. See docs/security.md, "Sign-in limits" and "Enumeration and timing".
  */
 export async function signIn(
   store: Store,
@@ -99,16 +99,16 @@ export async function signIn(
   return { userId: user.id, passwordHash: user.passwordHash }
 }
 
-/** What is no address belongs to nobody; it is answered like any other wrong one. */
+/** The normalised address, or an empty string that no user has: a malformed address fails like an unknown one. */
 function signInEmail(text: string): string {
   try {
-    return normalEmail(text, 'email')
+    return normaliseEmail(text, 'email')
   } catch {
     return ''
   }
 }
 
-/** What is said of every link that opens nothing. */
+/** The one error for every link that cannot be used. */
 export function linkExpired(): GridError {
   return new GridError('link_expired', 'This link was used already or has expired. Ask for a new one.')
 }

@@ -1,94 +1,96 @@
-/** What people are mailed, and when it is not. Security A1, E1. */
+/** Sending of emails, within the limits. See docs/security.md, "Email limits" and "Enumeration and timing". */
 import type { Statement } from '../../store/driver/binding.ts'
 import type { Store } from '../../store/store.ts'
-import type { SentInvitation } from './invitations.ts'
+import { createEmailLink, type EmailLinkKind } from './email-link-tokens.ts'
 import {
-  addressChangedMail,
-  invitationMail,
-  type Letter,
-  passwordChangedMail,
-  passwordResetMail,
-  signInMail,
-  verifyAddressMail,
+  addressChangedEmail,
+  type EmailContent,
+  invitationEmail,
+  passwordChangedEmail,
+  passwordResetEmail,
+  signInEmail,
+  verifyAddressEmail,
 } from './email-templates.ts'
-import { type MailedLinkKind, newLink } from './links.ts'
-import { requireMailAttempt, takeMailAttempt } from './throttle.ts'
+import type { SentInvitation } from './invitations.ts'
+import { requireEmailAttempt, takeEmailAttempt } from './throttle.ts'
 
-const letters = {
-  sign_in: signInMail,
-  reset: passwordResetMail,
-  verify: verifyAddressMail,
-  change_email: verifyAddressMail,
-} satisfies Record<MailedLinkKind, unknown>
+const templates = {
+  sign_in: signInEmail,
+  reset: passwordResetEmail,
+  verify: verifyAddressEmail,
+  change_email: verifyAddressEmail,
+} satisfies Record<EmailLinkKind, unknown>
 
-/** To whom a link goes. */
-interface LinkTo {
-  /** Null: nobody has the address. */
+/** The recipient of an email link. */
+interface LinkRecipient {
+  /** Null if no user has the address. */
   userId: string | null
   email: string
+  /** Query string of the link, with `?`. */
   query?: string
-  /** Statements of the same write. */
-  ending?: Statement[]
+  /** Statements that run first in the unit that stores the link. */
+  precedingStatements?: Statement[]
 }
 
 /**
- * Mail a new link of a kind. An address without a person takes the same limits and the same work, and gets nothing,
- * so that whoever asks does not learn which it was (security E1). Beyond a limit there is no link and no mail either.
+ * Send an email link, without telling the caller whether it was sent. An unknown address takes the same limits and
+ * the same work, but gets no email. Over a limit nothing is created. `address` is the client's.
  */
-export async function mailNewLink(
+export async function trySendEmailLink(
   store: Store,
-  kind: MailedLinkKind,
-  to: LinkTo,
+  kind: EmailLinkKind,
+  to: LinkRecipient,
   address: string,
 ): Promise<void> {
-  if (await takeMailAttempt(store, to.email, address)) await mailAllowedLink(store, kind, to)
-  else store.deps.log.info('A link was not mailed: over a limit', { kind })
+  if (await takeEmailAttempt(store, to.email, address)) await createAndSendLink(store, kind, to)
+  else store.deps.log.info('An email link was not sent: limit reached', { kind })
 }
 
-/** The same for a person who is told when a limit is reached: with `rate_limit_exceeded`. */
-export async function mailOwnLink(
+/** Send an email link to a known user. Fails with `rate_limit_exceeded` over a limit. `address` is the client's. */
+export async function sendEmailLink(
   store: Store,
-  kind: MailedLinkKind,
+  kind: EmailLinkKind,
   to: { userId: string; email: string },
   address: string,
 ): Promise<void> {
-  await requireMailAttempt(store, to.email, address)
-  await mailAllowedLink(store, kind, to)
+  await requireEmailAttempt(store, to.email, address)
+  await createAndSendLink(store, kind, to)
 }
 
-async function mailAllowedLink(
+async function createAndSendLink(
   store: Store,
-  kind: MailedLinkKind,
-  { userId, email, query = '', ending = [] }: LinkTo,
+  kind: EmailLinkKind,
+  { userId, email, query = '', precedingStatements = [] }: LinkRecipient,
 ): Promise<void> {
-  const { config, mail } = store.deps
-  const { url, statement } = await newLink(store, kind, { userId, email })
-  await store.write([...ending, statement])
-  if (userId !== null) mail.send({ to: email, ...letters[kind](config, url + query) })
+  const { config, email: emailSender } = store.deps
+  const { url, statement } = await createEmailLink(store, kind, { userId, email })
+  await store.write([...precedingStatements, statement])
+  if (userId !== null) emailSender.send({ to: email, ...templates[kind](config, url + query) })
 }
 
-/** Mail an invitation; the limits were asked before it was made. */
-export function mailInvitation(
+/** Send an invitation. Its limits were checked before it was created. */
+export function sendInvitationEmail(
   store: Store,
   { email, url, role }: SentInvitation,
   from: { invitedBy: string; accountName: string },
 ): void {
-  store.deps.mail.send({ to: email, ...invitationMail(store.deps.config, url, { ...from, role }) })
+  store.deps.email.send({ to: email, ...invitationEmail(store.deps.config, url, { ...from, role }) })
 }
 
 /**
- * Tell a person what happened to them. No limit keeps it back: it follows only on what the person proved, and who
- * took their password could use the limits up before.
+ * Send a security notice. It has no limit: it follows only an authenticated change, and an attacker could use up the
+ * limit before making the change.
  */
-function tell(store: Store, to: string, letter: Letter): void {
-  store.deps.mail.send({ to, ...letter })
+function sendNotice(store: Store, to: string, content: EmailContent): void {
+  store.deps.email.send({ to, ...content })
 }
 
-export function tellPasswordChanged(store: Store, to: string): void {
-  tell(store, to, passwordChangedMail(store.deps.config))
+/** Tell a user that the password was changed. */
+export function sendPasswordChangedEmail(store: Store, to: string): void {
+  sendNotice(store, to, passwordChangedEmail(store.deps.config))
 }
 
-/** To the address that the person had before. */
-export function tellAddressChanged(store: Store, to: string): void {
-  tell(store, to, addressChangedMail(store.deps.config))
+/** Tell a user that the email address was changed. `to` is the old address. */
+export function sendAddressChangedEmail(store: Store, to: string): void {
+  sendNotice(store, to, addressChangedEmail(store.deps.config))
 }

@@ -1,52 +1,55 @@
 /**
- * Limits that hold across processes: each attempt is a row, and counting and adding is one statement.
+ * Rate limits of sign-ins and emails, shared by all processes. Each attempt is a row, and one statement both counts
+ * and adds. Email and client addresses are stored only as SHA-256: users sometimes type their password into the
+ * address field, and most tried addresses belong to no user. Rows are kept for a day.
  *
- * Who and from where is kept as SHA-256 alone: people type passwords into the field for the address,
- * and most addresses tried belong to nobody here. The rows live for a day. Security A1, A5.
+ * See docs/security.md, "Sign-in limits" and "Email limits".
  */
 import { hashSecret } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
-import { wideAddress } from '../../lib/address.ts'
+import { ipv6Prefix48 } from '../../lib/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
-import type { Attempt, Limit } from '../../store/global/attempts.ts'
+import type { Attempt, AttemptLimit } from '../../store/global/attempts.ts'
 import type { Store } from '../../store/store.ts'
 
-/** How many within how long. */
+/** At most `max` attempts within a sliding window. */
 type Rate = readonly [max: number, windowMs: number]
 
-/** Every limit by name. Several rates hold together. */
+/** The rates of each limit. All rates of a limit apply together. */
 const rates = {
-  /** One person from one address. Each step doubles the wait: an exponential delay. */
+  /** One email address from one client address. Each step doubles the wait. */
   signIn: [
     ...[[4, 30 * second], [5, minute], [6, 2 * minute], [7, 4 * minute], [8, 8 * minute], [9, 16 * minute]],
     ...[[10, hour], [20, day]],
   ],
-  /** One person from everywhere, soft: beyond it one address tries only so often, and is never shut out. */
+  /** One email address from all clients. Beyond it `signInInCrowd` applies too, so no client is locked out. */
   signInCrowd: [[100, hour]],
   signInInCrowd: [[1, 15 * minute]],
-  /** One address as whomever: lists of stolen passwords. Wide, because a whole office may share an address. */
+  /** One client address for all users, against credential stuffing. Generous, because an office may share an address. */
   signInFrom: [[30, minute], [300, hour]],
-  mailTo: [[1, 5 * minute], [3, day]],
-  mailFrom: [[5, hour]],
-  /** The /48 around an IPv6 address. */
-  mailFromWide: [[50, hour]],
+  /** One recipient. */
+  emailTo: [[1, 5 * minute], [3, day]],
+  /** One client address. */
+  emailFrom: [[5, hour]],
+  /** The /48 network of an IPv6 client address. */
+  emailFromWide: [[50, hour]],
 } as const satisfies Record<string, readonly (readonly number[])[]>
 
-/** Nothing looks back further. */
+/** Retention of attempts, in milliseconds: the longest window. */
 export const attemptsKeptMs = day
-/** Removed with each addition, so that nothing piles up. */
+/** Most old attempts that each new one removes. */
 const removedAtOnce = 100
 
-/** One attempt to sign in that may go on to the password. */
+/** A counted sign-in attempt that is within the limits. */
 export interface SignInAttempt {
-  /** The password was right: this person's attempts from here count no more. */
+  /** Call it after the right password: removes the attempts of this user and client from the limits. */
   succeeded(): Promise<void>
 }
 
 /**
- * Take one attempt to sign in as `email` from `address`, before any password is verified, also for people who
- * do not exist. Fails with `rate_limit_exceeded`, which says when the next one is due.
+ * Count one attempt to sign in as `email` from the client at `address`, before the password is verified and also for
+ * unknown users. Fails with `rate_limit_exceeded`, which tells when to try again.
  */
 export async function takeSignInAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
   const at = store.deps.now()
@@ -66,11 +69,11 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
     { id: `${id}.2`, kind: 'sign_in_crowd', subject: person },
     { id: `${id}.3`, kind: 'sign_in_from', subject: client },
   ]
-  if (!(await take(store, attempts, limits, at))) throw await tooMany(store, limits, 'Too many attempts to sign in.')
+  if (!(await take(store, attempts, limits, at))) throw await tooMany(store, limits, 'Too many sign-in attempts.')
   return {
     async succeeded() {
       await store.write([
-        store.global.attempts.removeOf('sign_in', pair),
+        store.global.attempts.removeAll('sign_in', pair),
         store.global.attempts.remove(`${id}.2`),
         store.global.attempts.remove(`${id}.3`),
       ])
@@ -79,31 +82,32 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
 }
 
 /**
- * Take one mail to `email` on behalf of a client at `address`. False when a limit is reached: of the person, of the
- * client, or of the whole grid, which is an alarm. Strangers must not be told, since it says what others asked for.
+ * Count one email to `email`, caused by the client at `address`. False if the limit of the recipient, of the client or
+ * of the whole grid (which logs an error) is reached. Do not tell an unauthenticated caller: it would reveal what
+ * others have requested.
  */
-export async function takeMailAttempt(store: Store, email: string, address: string): Promise<boolean> {
-  return (await mailLimitsReached(store, email, address)) === undefined
+export async function takeEmailAttempt(store: Store, email: string, address: string): Promise<boolean> {
+  return (await takeOrReachedLimits(store, email, address)) === undefined
 }
 
 /**
- * The same for callers who may learn that others asked for mails to this person. Fails with `rate_limit_exceeded`,
- * which says when the next one is due.
+ * The same for a caller that may learn about other emails to this recipient. Fails with `rate_limit_exceeded`, which
+ * tells when to try again.
  */
-export async function requireMailAttempt(store: Store, email: string, address: string): Promise<void> {
-  const limits = await mailLimitsReached(store, email, address)
-  if (limits) throw await tooMany(store, limits, 'Too many mails were sent.')
+export async function requireEmailAttempt(store: Store, email: string, address: string): Promise<void> {
+  const limits = await takeOrReachedLimits(store, email, address)
+  if (limits) throw await tooMany(store, limits, 'Too many emails were sent.')
 }
 
-/** Take one mail; with the limits, of which some are reached, when it is not taken. */
-async function mailLimitsReached(store: Store, email: string, address: string): Promise<Limit[] | undefined> {
+/** Count one email and resolve to undefined, or count nothing and resolve to the limits, some of which are reached. */
+async function takeOrReachedLimits(store: Store, email: string, address: string): Promise<AttemptLimit[] | undefined> {
   const at = store.deps.now()
   const id = newId()
-  const wide = wideAddress(address)
+  const wide = ipv6Prefix48(address)
   const subjects = {
-    mail_to: [await hashSecret(email), rates.mailTo],
-    mail_from: [await hashSecret(address), rates.mailFrom],
-    ...(wide === undefined ? {} : { mail_from_wide: [await hashSecret(wide), rates.mailFromWide] }),
+    mail_to: [await hashSecret(email), rates.emailTo],
+    mail_from: [await hashSecret(address), rates.emailFrom],
+    ...(wide === undefined ? {} : { mail_from_wide: [await hashSecret(wide), rates.emailFromWide] }),
     mail: ['all', [[store.deps.config.mailsPerHour, hour]]],
   } as Record<string, [string, readonly Rate[]]>
 
@@ -112,37 +116,37 @@ async function mailLimitsReached(store: Store, email: string, address: string): 
   const limits = entries.flatMap(([kind, [subject, allowed]]) => limitsOf(kind, subject, allowed, at))
   if (await take(store, attempts, limits, at)) return undefined
 
-  const whole = limits.at(-1)!
-  if (await store.global.attempts.blockedSince(whole) !== undefined) {
-    store.deps.log.error('The grid sends no more mail this hour', { limit: whole.max })
+  const gridLimit = limits.at(-1)!
+  if (await store.global.attempts.blockedSince(gridLimit) !== undefined) {
+    store.deps.log.error('The hourly email limit of the grid is reached', { limit: gridLimit.max })
   }
   return limits
 }
 
-/** Add all attempts if no limit is reached, otherwise none. */
-async function take(store: Store, attempts: Attempt[], limits: Limit[], at: number): Promise<boolean> {
+/** Add all attempts and resolve to true, or none of them if a limit is reached. */
+async function take(store: Store, attempts: Attempt[], limits: AttemptLimit[], at: number): Promise<boolean> {
   const { add, removeOld, has } = store.global.attempts
   const [added] = await store.write([add(attempts, limits, at), removeOld(at - attemptsKeptMs, removedAtOnce)])
-  // Repeated after a lost answer, the statement met its own rows.
+  // A repeated statement after a lost response adds nothing but finds its own rows.
   return added.length > 0 || await has(attempts[0].id)
 }
 
-function limitsOf(kind: string, subject: string, allowed: readonly Rate[], at: number): Limit[] {
+function limitsOf(kind: string, subject: string, allowed: readonly Rate[], at: number): AttemptLimit[] {
   return allowed.map(([max, windowMs]) => ({ kind, subject, max, since: at - windowMs }))
 }
 
-async function tooMany(store: Store, limits: Limit[], what: string): Promise<GridError> {
+async function tooMany(store: Store, limits: AttemptLimit[], what: string): Promise<GridError> {
   const waits = await Promise.all(limits.map(async (limit) => {
     const blockedSince = await store.global.attempts.blockedSince(limit)
     return blockedSince === undefined ? 0 : blockedSince - limit.since
   }))
   const retryAfterSeconds = Math.max(1, Math.ceil(Math.max(...waits) / second))
-  return new GridError('rate_limit_exceeded', `${what} Try again in ${inWords(retryAfterSeconds)}.`, {
+  return new GridError('rate_limit_exceeded', `${what} Try again in ${formatWait(retryAfterSeconds)}.`, {
     retryAfterSeconds,
   })
 }
 
-function inWords(seconds: number): string {
+function formatWait(seconds: number): string {
   if (seconds < 90) return `${seconds} seconds`
   return seconds < 5_400 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3_600)} hours`
 }

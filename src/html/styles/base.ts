@@ -1,4 +1,4 @@
-/** Elements as they are without a class. */
+/** Elements without a class. */
 export const base = `
 *, *::before, *::after { box-sizing: border-box }
 html { -webkit-text-size-adjust: 100%; scroll-padding-top: calc(var(--head) + var(--s4)) }
@@ -42,7 +42,7 @@ summary::-webkit-details-marker { display: none }
   color: var(--ink); border-radius: var(--round); transform: translateY(-200%) }
 .skip:focus { transform: none; box-shadow: var(--lift) }
 
-/* What only works with the script is not offered without it. */
+/* Hide what works only with script. */
 @media (scripting: none) { [data-needs-script] { display: none !important } }
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after { animation-duration: 1ms !important; transition-duration: 1ms !important; scroll-behavior: auto !important }

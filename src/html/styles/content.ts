@@ -1,4 +1,4 @@
-/** What one looks at. */
+/** Content: cards, badges, notices, tables, charts. */
 export const content = `
 .card { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-content: start; padding: var(--s4) var(--card) var(--card);
   background: var(--panel); border: 1px solid var(--line); border-radius: var(--round-l); box-shadow: var(--shadow) }
@@ -130,7 +130,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .table.stacks :is(th, td)::before { content: attr(data-label); color: var(--soft); font-weight: 400 }
   .table.stacks tbody :is(th, .first, .unlabelled)::before { content: none }
   .table.stacks tbody :is(th, .first) { display: block; flex-basis: 100%; font-size: inherit }
-  /* What one fills in has a line of its own. */
+  /* Form controls take a whole line. */
   .table.stacks td:has(select, fieldset) { display: grid; grid-template-columns: 5rem minmax(0, 1fr); align-items: center; flex-basis: 100% }
   .table.stacks td:has(.confirm) { flex-basis: 100% }
   .table.stacks td .row { justify-content: flex-start }

@@ -1,4 +1,4 @@
-/** What one can press or fill in. */
+/** Buttons and form controls. */
 export const controls = `
 .button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); min-height: var(--control);
   padding: 0 var(--s3); border: 1px solid var(--edge); border-radius: var(--round); background: var(--panel); color: var(--ink);
@@ -21,7 +21,7 @@ export const controls = `
 .button:disabled { opacity: .55; cursor: default }
 .button[data-when-changed]:disabled { visibility: hidden }
 .button[aria-busy] { cursor: progress }
-/* Nothing under a pointer that was on its way before the page was there. */
+/* Ignore a click that was aimed at the previous page. */
 [data-wait] { animation: wait .5s step-end }
 @keyframes wait { from { pointer-events: none } }
 
@@ -33,7 +33,7 @@ form.line.query { padding: var(--s3) var(--card) var(--s4); border-bottom: 1px s
 form.line.query .field { flex-basis: 9rem }
 form.line.query .input { height: var(--control) }
 form .row:not(.stays) { margin-top: var(--s1) }
-/* Lines that one can take in at a glance. */
+/* Keep lines short enough to read. */
 form:not(.line) > :is(.field, .choices.cards, [class*='when-']) { max-width: 38rem }
 .row.stays { position: sticky; bottom: 0; padding: var(--s4) 0 var(--s2); margin: calc(var(--s3) * -1) 0 calc(var(--s2) * -1);
   background: linear-gradient(transparent, var(--panel) var(--s4)) }
@@ -66,7 +66,7 @@ select.input { appearance: none; padding-right: 2rem; background-repeat: no-repe
 fieldset.choices.line { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4) }
 fieldset { display: grid; align-content: start; gap: var(--s2); min-width: 0; margin: 0; padding: 0; border: 0 }
 legend { margin-bottom: var(--s2) }
-/* Fields that one choice of the same form is about. */
+/* Fields that depend on a choice in the same form. */
 form:has([name='type'][value='a2a']:not(:checked)) .when-remote,
 form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed,
 form:has([name='into']) .when-new { display: none }

@@ -1,4 +1,4 @@
-/** Where things stand: the header, the navigation, the content; and the pages without an account around them. */
+/** Page layout: header, navigation and content; pages without an account. */
 export const frame = `
 .app { display: grid; grid-template: 'head head' auto 'side main' 1fr / var(--side) minmax(0, 1fr) }
 .head { grid-area: head; position: sticky; top: 0; z-index: 10; display: flex; align-items: center; gap: var(--s2);

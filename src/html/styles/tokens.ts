@@ -1,6 +1,6 @@
 /**
- * The design's values, each for light and dark. Everything else in the style sheet refers to them.
- * `test/html/contrast.test.ts` computes the contrast of the pairs that are used.
+ * The design tokens, each for light and dark. The rest of the style sheet refers to them.
+ * `test/html/contrast.test.ts` checks the contrast of the pairs in use.
  */
 export const tokens = `
 :root {

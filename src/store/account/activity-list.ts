@@ -1,30 +1,31 @@
-/** The account activity log as people look through it. */
+/** Browsing the account activity log. */
 import { and, asc, desc, eq, gt, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { activity, agents, credentials, oauthGrants, users } from '../../../db/schema.ts'
 import { minute } from '../../lib/time.ts'
-import type { Db } from '../account.ts'
-import { own, p, type Scope } from '../driver/binding.ts'
-import type { Activity } from './activity.ts'
+import { type AccountBinding, p } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount } from '../in-account.ts'
+import { type Activity, activityFields } from './activity-chain.ts'
 
-/** A row with who is behind it, as far as they are still known. */
+/** A row with the names of the user, key, agent and client behind it, as far as they still exist. */
 export interface ListedActivity extends Activity {
   userName: string | null
   userEmail: string | null
   /** Of an admin key. */
   keyName: string | null
   keyLast4: string | null
-  /** The agent whose key it was, or that a program was let in as. */
+  /** Of an agent key, or of a grant to act as an agent. */
   agentAlias: string | null
-  /** What the program calls itself that a person let in by OAuth. */
-  programName: string | null
+  /** The name of the OAuth client. */
+  clientName: string | null
 }
 
-/** What to list; everything is optional. `before` is the `n` of the last row of the page before. */
+/** What to list. `before` is the `n` of the last row of the previous page. */
 export interface ActivityFilter {
   tool?: string
-  /** `ok` or the code of an error. */
+  /** `ok` or an error code. */
   outcome?: string
-  /** Only what was not `ok`. */
+  /** Only rows whose outcome is not `ok`. */
   isRefused?: boolean
   credentialId?: string
   userId?: string
@@ -37,27 +38,14 @@ export interface ActivityFilter {
 }
 
 const maxPage = 200
-/** How far the clocks of two processes, or of one before and after a correction, may differ: `n` is the order, not the time. */
-const clockSlackMs = 5 * minute
-export const activityFields = {
-  n: activity.n,
-  id: activity.id,
-  createdAt: activity.createdAt,
-  actorType: activity.actorType,
-  userId: activity.userId,
-  credentialId: activity.credentialId,
-  credentialKind: activity.credentialKind,
-  tool: activity.tool,
-  arguments: activity.arguments,
-  outcome: activity.outcome,
-  requestId: activity.requestId,
-  previousHash: activity.previousHash,
-  hash: activity.hash,
-}
+/**
+ * How far the clocks of two processes may differ, or one clock before and after a correction. Rows are ordered by `n`,
+ * not by time.
+ */
+const maxClockSkewMs = 5 * minute
 
-/** Makes the reads of one account. */
 export function prepareActivityList(db: Db) {
-  const unless = (name: string, condition: SQL) => sql`(${p(name)} IS NULL OR ${condition})`
+  const ifGiven = (name: string, condition: SQL) => sql`(${p(name)} IS NULL OR ${condition})`
   const conditions = {
     credentialId: eq(activity.credentialId, p('credentialId')),
     userId: eq(activity.userId, p('userId')),
@@ -65,8 +53,8 @@ export function prepareActivityList(db: Db) {
     isRefused: ne(activity.outcome, sql`'ok'`),
     tool: eq(activity.tool, p('tool')),
   }
-  // An index serves a condition that always stands there, so each filter can lead a query of its own.
-  const listed = (lead?: SQL) =>
+  // An index serves only a condition that is not optional, so there is one query for each filter that can lead.
+  const listed = (leading?: SQL) =>
     db.select({
       ...activityFields,
       userName: users.name,
@@ -74,7 +62,7 @@ export function prepareActivityList(db: Db) {
       keyName: credentials.name,
       keyLast4: credentials.last4,
       agentAlias: agents.alias,
-      programName: oauthGrants.clientName,
+      clientName: oauthGrants.clientName,
     }).from(activity)
       .leftJoin(users, eq(users.id, activity.userId))
       .leftJoin(
@@ -92,13 +80,13 @@ export function prepareActivityList(db: Db) {
           eq(agents.id, sql`coalesce(${credentials.agentId}, ${oauthGrants.agentId})`),
         ),
       )
-      .where(own(
+      .where(inAccount(
         activity,
-        lead,
-        ...Object.entries(conditions).map(([name, condition]) => unless(name, condition)),
-        unless('outcome', eq(activity.outcome, p('outcome'))),
-        unless('since', gte(activity.createdAt, p('since'))),
-        unless('until', lt(activity.createdAt, p('until'))),
+        leading,
+        ...Object.entries(conditions).map(([name, condition]) => ifGiven(name, condition)),
+        ifGiven('outcome', eq(activity.outcome, p('outcome'))),
+        ifGiven('since', gte(activity.createdAt, p('since'))),
+        ifGiven('until', lt(activity.createdAt, p('until'))),
         gt(activity.n, p('after')),
         lt(activity.n, p('before')),
       )).orderBy(desc(activity.n)).limit(p('limit')).prepare()
@@ -109,44 +97,48 @@ export function prepareActivityList(db: Db) {
     tool: listed(conditions.tool),
     all: listed(),
   }
-  const beforeTime = db.select({ n: activity.n }).from(activity).where(own(activity, lt(activity.createdAt, p('at'))))
+  const beforeTime = db.select({ n: activity.n }).from(activity).where(
+    inAccount(activity, lt(activity.createdAt, p('at'))),
+  )
     .orderBy(desc(activity.createdAt), desc(activity.n)).limit(1).prepare()
-  const fromTime = db.select({ n: activity.n }).from(activity).where(own(activity, gte(activity.createdAt, p('at'))))
+  const fromTime = db.select({ n: activity.n }).from(activity).where(
+    inAccount(activity, gte(activity.createdAt, p('at'))),
+  )
     .orderBy(asc(activity.createdAt), asc(activity.n)).limit(1).prepare()
 
-  // From one value to the next by the index, however many rows each has.
-  const values = (column: typeof activity.tool | typeof activity.userId) => {
-    const least = (behind: SQL) =>
-      sql`(SELECT min(${column}) FROM ${activity} WHERE ${activity.accountId} = ${
-        p('account')
-      } AND ${column} ${behind})`
+  // Steps through the index from one value to the next, however many rows each has.
+  const distinctValues = (column: typeof activity.tool | typeof activity.userId) => {
+    const least = (bound: SQL) =>
+      sql`(SELECT min(${column}) FROM ${activity} WHERE ${activity.accountId} = ${p('account')} AND ${column} ${bound})`
     return sql`(WITH RECURSIVE steps(value) AS (
       SELECT ${least(sql`IS NOT NULL`)}
       UNION ALL SELECT ${least(sql`> steps.value`)} FROM steps WHERE steps.value IS NOT NULL
     ) SELECT value FROM steps WHERE value IS NOT NULL) AS found`
   }
-  const tools = db.select({ tool: sql<string>`found.value` }).from(values(activity.tool)).prepare()
-  const people = db.select({ id: users.id, name: users.name, email: users.email }).from(values(activity.userId))
+  const tools = db.select({ tool: sql<string>`found.value` }).from(distinctValues(activity.tool)).prepare()
+  const usersInLog = db.select({ id: users.id, name: users.name, email: users.email }).from(
+    distinctValues(activity.userId),
+  )
     .innerJoin(users, eq(users.id, sql`found.value`)).orderBy(users.name, users.email).prepare()
 
-  return (scope: Scope) => ({
+  return (account: AccountBinding) => ({
     /** Newest first. */
     async list(filter: ActivityFilter = {}): Promise<ListedActivity[]> {
       const { since, until, isRefused } = filter
-      const place = async (query: typeof beforeTime, at: number | undefined) =>
-        at === undefined ? undefined : (await scope.one(query, { at }))?.n
-      const after = await place(beforeTime, since && since - clockSlackMs)
-      const end = await place(fromTime, until && until + clockSlackMs)
+      const position = async (query: typeof beforeTime, at: number | undefined) =>
+        at === undefined ? undefined : (await account.one(query, { at }))?.n
+      const after = await position(beforeTime, since && since - maxClockSkewMs)
+      const end = await position(fromTime, until && until + maxClockSkewMs)
       const values = {
         tool: filter.tool ?? null,
         outcome: filter.outcome ?? null,
-        // Every code but `ok` is a refusal, and those have an index.
+        // Every other outcome than `ok` is an error, and errors have an index.
         isRefused: isRefused || (filter.outcome ?? 'ok') !== 'ok' ? 1 : null,
         credentialId: filter.credentialId ?? null,
         userId: filter.userId ?? null,
       }
-      const lead = (['credentialId', 'userId', 'isRefused', 'tool'] as const).find((name) => values[name] !== null)
-      return await scope.all(lists[lead ?? 'all'], {
+      const leading = (['credentialId', 'userId', 'isRefused', 'tool'] as const).find((name) => values[name] !== null)
+      return await account.all(lists[leading ?? 'all'], {
         ...values,
         since: since ?? null,
         until: until ?? null,
@@ -155,9 +147,9 @@ export function prepareActivityList(db: Db) {
         limit: Math.min(filter.limit ?? maxPage, maxPage),
       })
     },
-    /** Every tool that has a row. */
-    tools: async () => (await scope.all(tools)).map(({ tool }) => tool),
-    /** Everybody who has a row and is still known. */
-    people: () => scope.all(people),
+    /** Every tool that occurs in the log. */
+    tools: async () => (await account.all(tools)).map(({ tool }) => tool),
+    /** Every user in the log that still exists. */
+    users: () => account.all(usersInLog),
   })
 }

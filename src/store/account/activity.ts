@@ -1,59 +1,21 @@
-/** The account activity log: an append-only chain of rows. */
+/** The account activity log: an append-only chain of rows. See docs/security.md, "Activity log". */
 import { asc, desc, eq, gt } from 'drizzle-orm'
-import { createHash } from 'node:crypto'
 import { activity } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { mine, own, p, type Scope } from '../driver/binding.ts'
-import { activityFields, prepareActivityList } from './activity-list.ts'
-
-/** One row of the log. `arguments` is JSON without secrets, `createdAt` milliseconds since the epoch. */
-export type Activity = Omit<typeof activity.$inferSelect, 'accountId'>
-
-/** A row before it has its place in the chain. */
-export type NewActivity = Omit<Activity, 'n' | 'previousHash' | 'hash'>
-
-/** The hash before the first row. */
-const genesis = ''
-
-/** The row in its place behind `head`. */
-export function chained(
-  accountId: string,
-  entry: NewActivity,
-  head: Pick<Activity, 'n' | 'hash'> | undefined,
-): Activity {
-  const row = { ...entry, n: (head?.n ?? 0) + 1, previousHash: head?.hash ?? genesis }
-  return { ...row, hash: rowHash(accountId, row) }
-}
-
-/** SHA-256 over everything the row says and the hash of the row before it. */
-function rowHash(accountId: string, row: Omit<Activity, 'hash'>): string {
-  const covered = [
-    row.previousHash,
-    accountId,
-    row.n,
-    row.id,
-    row.createdAt,
-    row.actorType,
-    row.userId,
-    row.credentialId,
-    row.credentialKind,
-    row.tool,
-    row.arguments,
-    row.outcome,
-    row.requestId,
-  ]
-  return createHash('sha256').update(JSON.stringify(covered)).digest('hex')
-}
+import { type AccountBinding, p } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount, withAccount } from '../in-account.ts'
+import { type Activity, activityFields, chained } from './activity-chain.ts'
+import { prepareActivityList } from './activity-list.ts'
 
 export function prepareActivity(db: Db) {
-  const head = db.select(activityFields).from(activity).where(own(activity)).orderBy(desc(activity.n)).limit(1)
+  const head = db.select(activityFields).from(activity).where(inAccount(activity)).orderBy(desc(activity.n)).limit(1)
     .prepare()
-  const after = db.select(activityFields).from(activity).where(own(activity, gt(activity.n, p('n'))))
+  const after = db.select(activityFields).from(activity).where(inAccount(activity, gt(activity.n, p('n'))))
     .orderBy(asc(activity.n)).limit(1_000).prepare()
   const has = db.select({ n: activity.n }).from(activity)
-    .where(own(activity, gt(activity.n, p('n')), eq(activity.id, p('id')))).prepare()
+    .where(inAccount(activity, gt(activity.n, p('n')), eq(activity.id, p('id')))).prepare()
   const listed = prepareActivityList(db)
-  const add = db.insert(activity).values(mine({
+  const add = db.insert(activity).values(withAccount({
     n: p('n'),
     id: p('id'),
     createdAt: p('createdAt'),
@@ -70,22 +32,22 @@ export function prepareActivity(db: Db) {
   })).toSQL()
 
   return {
-    reads: (scope: Scope) => ({
-      head: (): Promise<Activity | undefined> => scope.one(head),
-      /** Whether the row with this id stands behind the place `n`. */
-      has: async (id: string, n: number) => (await scope.one(has, { id, n })) !== undefined,
-      ...listed(scope),
+    reads: (account: AccountBinding) => ({
+      head: (): Promise<Activity | undefined> => account.one(head),
+      /** Whether the row with this id comes after position `n`. */
+      has: async (id: string, n: number) => (await account.one(has, { id, n })) !== undefined,
+      ...listed(account),
       /**
-       * The place of the first row that was changed, moved, slipped in or is missing; undefined when the chain
-       * holds. Rows cut off at its end are seen only by who knows an earlier head.
+       * The position of the first row that was changed, moved, inserted or removed; undefined if the chain is intact.
+       * Rows missing at its end can only be noticed with an earlier head.
        */
       async firstBroken(): Promise<number | undefined> {
         let last: Activity | undefined
         for (;;) {
-          const rows: Activity[] = await scope.all(after, { n: last?.n ?? Number.MIN_SAFE_INTEGER })
+          const rows: Activity[] = await account.all(after, { n: last?.n ?? Number.MIN_SAFE_INTEGER })
           if (rows.length === 0) return undefined
           for (const row of rows) {
-            const expected = chained(scope.accountId, row, last)
+            const expected = chained(account.accountId, row, last)
             if (row.n !== expected.n || row.previousHash !== expected.previousHash || row.hash !== expected.hash) {
               return expected.n
             }
@@ -94,9 +56,9 @@ export function prepareActivity(db: Db) {
         }
       },
     }),
-    changes: (scope: Scope) => ({
-      /** A constraint error when another row took the place. */
-      add: (row: Activity) => scope.bind(add, { ...row }),
+    changes: (account: AccountBinding) => ({
+      /** A constraint error if the position is taken. */
+      add: (row: Activity) => account.bind(add, { ...row }),
     }),
   }
 }

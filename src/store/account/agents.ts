@@ -1,7 +1,8 @@
 import { and, count, eq, exists, gt, inArray, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { demand, mine, own, p, type Scope, value } from '../driver/binding.ts'
+import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount, withAccount } from '../in-account.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
 export type Visibility = typeof agents.$inferSelect.visibility
@@ -21,12 +22,12 @@ export interface Agent {
   lastSeenAt: number | null
 }
 
-/** An agent about to be stored: what everybody may see, and what nobody is answered. */
+/** An agent about to be stored, with the fields that no response contains. */
 export interface NewAgentRow extends Omit<Agent, 'createdAt' | 'lastSeenAt'>, SealedToken {
   signupId: string | null
 }
 
-/** A token of a remote service as stored: AES-256-GCM in base64, with the id of the key it was sealed with. */
+/** A sealed token of a remote service: AES-256-GCM in base64, with the id of the key. */
 export interface SealedToken {
   encryptedToken: string | null
   tokenIv: string | null
@@ -36,7 +37,7 @@ export interface SealedToken {
 
 export const noToken: SealedToken = { encryptedToken: null, tokenIv: null, tokenAuthTag: null, tokenKeyId: null }
 
-/** How many agents one search answers at most. */
+/** How many agents a search returns at most. */
 export const searchLimit = 200
 
 export const agentFields = {
@@ -51,7 +52,7 @@ export const agentFields = {
   lastSeenAt: agents.lastSeenAt,
 }
 
-/** 1 when a trial counts what the agent of the row sends, otherwise 0; also where a join found no agent. */
+/** 1 if the agent of the row is on trial, otherwise 0; also 0 if a join found no agent. */
 export function isOnTrial(db: Db): SQL<number> {
   const trial = db.select({ one: sql`1` }).from(trials)
     .where(and(eq(trials.accountId, agents.accountId), eq(trials.agentId, agents.id)))
@@ -61,8 +62,8 @@ export function isOnTrial(db: Db): SQL<number> {
 const contains = (text: unknown) => sql`instr(lower(${text}), lower(${p('search')})) > 0`
 
 /**
- * Part of an alias, description or skill name, without regard to the case of A to Z; the empty text matches all.
- * `hasSkill` says of an agent whether a skill of its matches.
+ * Whether `search` is part of the alias, the description or a skill name. The case of A to Z is ignored, and the empty
+ * text matches every agent. `hasSkill` is the condition on the skills.
  */
 export function matchesSearch(hasSkill: SQL) {
   return or(sql`${p('search')} = ''`, contains(agents.alias), contains(agents.description), hasSkill)
@@ -83,17 +84,17 @@ export function hasMatchingSkill(db: Db) {
   )
 }
 
-/** The same for agents of the account. Names are looked through once, not once for each agent: skills are shared. */
+/** The same for agents of the account. The skills are searched once, not for each agent. */
 function hasOwnMatchingSkill(db: Db) {
-  const matching = db.select({ id: skills.id }).from(skills).where(own(skills, contains(skills.name)))
+  const matching = db.select({ id: skills.id }).from(skills).where(inAccount(skills, contains(skills.name)))
   const skilled = db.select({ agentId: agentSkills.agentId }).from(agentSkills)
-    .where(own(agentSkills, inArray(agentSkills.skillId, matching)))
+    .where(inAccount(agentSkills, inArray(agentSkills.skillId, matching)))
   return inArray(agents.id, skilled)
 }
 
 /**
- * The names and descriptions of an agent's skills, as a JSON array. A query of its own inside the field:
- * in a select without joins drizzle drops the table names of a field's own columns.
+ * The names and descriptions of an agent's skills, as a JSON array. It is a subquery, because in a select without joins
+ * drizzle drops the table names of a field's own columns.
  */
 export function skillsAsJson(db: Db) {
   const json = sql<string>`json_group_array(json_object('name', ${skills.name}, 'description', ${skills.description}))`
@@ -105,15 +106,16 @@ export function skillsAsJson(db: Db) {
 
 export function prepareAgents(db: Db) {
   const live = isNull(agents.deletedAt)
-  const byAlias = db.select(agentFields).from(agents).where(own(agents, eq(agents.alias, p('alias')), live)).limit(1)
+  const byAlias = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.alias, p('alias')), live))
+    .limit(1)
     .prepare()
-  const mailbox = db.select({ id: agents.id, lastSeenAt: agents.lastSeenAt }).from(agents)
-    .where(own(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
-  const byId = db.select(agentFields).from(agents).where(own(agents, eq(agents.id, p('id')), live)).prepare()
+  const recipient = db.select({ id: agents.id, lastSeenAt: agents.lastSeenAt }).from(agents)
+    .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
+  const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
   const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
-    .where(own(agents, live, ne(agents.id, p('except')), matchesSearch(hasOwnMatchingSkill(db))))
+    .where(inAccount(agents, live, ne(agents.id, p('except')), matchesSearch(hasOwnMatchingSkill(db))))
     .orderBy(agents.alias).limit(searchLimit + 1).prepare()
-  const byRefs = db.select(agentFields).from(agents).where(own(
+  const byRefs = db.select(agentFields).from(agents).where(inAccount(
     agents,
     live,
     or(
@@ -121,13 +123,13 @@ export function prepareAgents(db: Db) {
       sql`${agents.alias} IN (SELECT value FROM json_each(${p('aliases')}))`,
     ),
   )).prepare()
-  const page = db.select(agentFields).from(agents).where(own(agents, live, gt(agents.alias, p('after'))))
+  const page = db.select(agentFields).from(agents).where(inAccount(agents, live, gt(agents.alias, p('after'))))
     .orderBy(agents.alias).limit(p('limit')).prepare()
-  const total = db.select({ n: count() }).from(agents).where(own(agents, live)).prepare()
+  const total = db.select({ n: count() }).from(agents).where(inAccount(agents, live)).prepare()
   const trial = db.select({ used: trials.used, max: trials.max, expiresAt: trials.expiresAt }).from(trials)
-    .where(own(trials, eq(trials.agentId, p('agent')))).prepare()
+    .where(inAccount(trials, eq(trials.agentId, p('agent')))).prepare()
 
-  // A taken alias is refused by the unique index while its agent lives, and here after it was deleted elsewhere.
+  // The unique index refuses the alias of a live agent; this refuses the alias of a deleted agent of another account.
   const takenElsewhere = db.select({ one: sql`1` }).from(agents)
     .where(and(eq(agents.alias, p('alias')), ne(agents.accountId, p('account'))))
   const add = db.insert(agents).select(
@@ -151,49 +153,55 @@ export function prepareAgents(db: Db) {
     }).from(sql`(SELECT 1)`).where(notExists(takenElsewhere)),
   ).returning({ id: agents.id }).toSQL()
   const addTrial = db.insert(trials)
-    .values(mine({ agentId: p('agent'), used: 0, max: p('max'), expiresAt: p('expiresAt') })).toSQL()
+    .values(withAccount({ agentId: p('agent'), used: 0, max: p('max'), expiresAt: p('expiresAt') })).toSQL()
   const addAccess = db.insert(agentAccess).select(
     db.select({ accountId: agents.accountId, agentId: agents.id, alias: sql<string>`value`.as('alias') })
       .from(agents).innerJoin(sql`json_each(${p('aliases')})`, sql`true`)
-      .where(own(agents, eq(agents.id, p('id')))),
+      .where(inAccount(agents, eq(agents.id, p('id')))),
   ).onConflictDoNothing().toSQL()
   const softDelete = db.update(agents).set({ deletedAt: sql`${p('at')}` })
-    .where(own(agents, eq(agents.id, p('id')), live)).toSQL()
+    .where(inAccount(agents, eq(agents.id, p('id')), live)).toSQL()
   const liveIds = db.select({ n: count() }).from(agents)
-    .where(own(agents, live, sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`))
-  const requireLive = demand(db, sql`(${liveIds}) = json_array_length(${p('ids')})`)
-  const seen = db.update(agents).set({ lastSeenAt: sql`${p('at')}` }).where(own(agents, eq(agents.id, p('id')))).toSQL()
+    .where(inAccount(agents, live, sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`))
+  const requireLive = precondition(db, sql`(${liveIds}) = json_array_length(${p('ids')})`)
+  const markSeen = db.update(agents).set({ lastSeenAt: sql`${p('at')}` }).where(
+    inAccount(agents, eq(agents.id, p('id'))),
+  )
+    .toSQL()
 
   return {
-    reads: (scope: Scope) => ({
+    reads: (account: AccountBinding) => ({
       /** A live agent of the account. */
-      byAlias: (alias: string): Promise<Agent | undefined> => scope.one(byAlias, { alias }),
-      /** What a sender needs to know of a live agent. */
-      mailbox: (alias: string) => scope.one(mailbox, { alias }),
-      byId: (id: string): Promise<Agent | undefined> => scope.one(byId, { id }),
-      /** Live agents that have one of these ids, or one of these aliases. */
+      byAlias: (alias: string): Promise<Agent | undefined> => account.one(byAlias, { alias }),
+      /** A live agent as the recipient of a send. */
+      recipient: (alias: string) => account.one(recipient, { alias }),
+      byId: (id: string): Promise<Agent | undefined> => account.one(byId, { id }),
+      /** Live agents with one of these ids or aliases. */
       byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
-        scope.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),
-      /** Live agents by alias, from behind the alias `after`. */
-      page: (after: string, limit: number): Promise<Agent[]> => scope.all(page, { after, limit }),
-      total: async () => (await scope.one(total))!.n,
-      /** Live agents but one, by alias; `skills` is JSON. One more than `searchLimit` when there are more. */
-      search: (search: string, except: string) => scope.all(bySearch, { search, except }),
-      trial: (agent: string) => scope.one(trial, { agent }),
+        account.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),
+      /** Live agents by alias, after the alias `after`. */
+      page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
+      total: async () => (await account.one(total))!.n,
+      /** Live agents except one, by alias; `skills` is JSON. Returns `searchLimit` + 1 rows if there are more. */
+      search: (search: string, except: string) => account.all(bySearch, { search, except }),
+      trial: (agent: string) => account.one(trial, { agent }),
     }),
-    changes: (scope: Scope) => ({
-      /** No row when the alias belongs to another account; a constraint error when a live agent has it, or the signup is missing. */
-      add: (agent: NewAgentRow, at: number) => scope.bind(add, { ...agent, at }),
-      /** Put aliases on the allow or block list of an agent. */
+    changes: (account: AccountBinding) => ({
+      /**
+       * Returns no row if the alias belongs to another account. A constraint error if a live agent has it, or the
+       * signup is missing.
+       */
+      add: (agent: NewAgentRow, at: number) => account.bind(add, { ...agent, at }),
+      /** Add aliases to the allow or block list of an agent. */
       addAccess: (id: string, aliases: string[]) => ({
-        ...scope.bind(addAccess, { id, aliases: JSON.stringify(aliases) }),
+        ...account.bind(addAccess, { id, aliases: JSON.stringify(aliases) }),
         rows: aliases.length,
       }),
-      softDelete: (id: string, at: number) => scope.bind(softDelete, { id, at }),
-      /** Fails the unit unless all these agents (distinct ids) live when it runs. */
-      requireLive: (ids: string[]) => scope.bind(requireLive, { ids: JSON.stringify(ids) }),
-      addTrial: (agent: string, max: number, expiresAt: number) => scope.bind(addTrial, { agent, max, expiresAt }),
-      seen: (id: string, at: number) => scope.bind(seen, { id, at }),
+      softDelete: (id: string, at: number) => account.bind(softDelete, { id, at }),
+      /** Fails the unit unless all these agents (distinct ids) are live when it runs. */
+      requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
+      addTrial: (agent: string, max: number, expiresAt: number) => account.bind(addTrial, { agent, max, expiresAt }),
+      markSeen: (id: string, at: number) => account.bind(markSeen, { id, at }),
     }),
   }
 }

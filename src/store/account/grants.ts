@@ -1,15 +1,15 @@
 import { and, desc, eq, exists, gt, isNull, sql } from 'drizzle-orm'
 import { agents, credentials, oauthGrants, oauthTokens, users } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { demand, own, p, type Scope, type Statement } from '../driver/binding.ts'
+import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import type { OAuthScope } from '../global/oauth-grants.ts'
+import { inAccount } from '../in-account.ts'
 
 /** How many grants one list shows. */
 const maxListed = 200
 
-type OAuthScope = typeof oauthGrants.$inferSelect.scope
-
 export function prepareGrants(db: Db) {
-  const liveToken = db.select({ one: sql`1` }).from(oauthTokens).where(own(
+  const liveToken = db.select({ one: sql`1` }).from(oauthTokens).where(inAccount(
     oauthTokens,
     eq(oauthTokens.grantId, oauthGrants.id),
     isNull(oauthTokens.revokedAt),
@@ -27,49 +27,58 @@ export function prepareGrants(db: Db) {
   }).from(oauthGrants)
     .innerJoin(users, eq(users.id, oauthGrants.userId))
     .leftJoin(agents, and(eq(agents.accountId, oauthGrants.accountId), eq(agents.id, oauthGrants.agentId)))
-    .where(own(oauthGrants, isNull(oauthGrants.revokedAt), exists(liveToken)))
+    .where(inAccount(oauthGrants, isNull(oauthGrants.revokedAt), exists(liveToken)))
     .orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
-  const live = own(oauthGrants, eq(oauthGrants.id, p('id')), isNull(oauthGrants.revokedAt))
+  const live = inAccount(oauthGrants, eq(oauthGrants.id, p('id')), isNull(oauthGrants.revokedAt))
   const oneLive = db.select({ id: oauthGrants.id }).from(oauthGrants).where(live)
   const isLive = oneLive.prepare()
-  const requireLive = demand(db, exists(oneLive))
+  const requireLive = precondition(db, exists(oneLive))
   const revoke = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` }).where(live).toSQL()
-  const fetchedKeys = db.select({ one: sql`1` }).from(oauthGrants).where(own(
+  const fetchedKeys = db.select({ one: sql`1` }).from(oauthGrants).where(inAccount(
     oauthGrants,
     eq(oauthGrants.id, p('id')),
     eq(oauthGrants.agentId, credentials.agentId),
     eq(oauthGrants.userId, credentials.userId),
   ))
   const revokeKeys = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
-    .where(own(credentials, eq(credentials.kind, sql`'agent_key'`), isNull(credentials.revokedAt), exists(fetchedKeys)))
+    .where(
+      inAccount(
+        credentials,
+        eq(credentials.kind, sql`'agent_key'`),
+        isNull(credentials.revokedAt),
+        exists(fetchedKeys),
+      ),
+    )
     .toSQL()
-  const revokeOfUser = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` }).where(own(
+  const revokeOfUser = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` }).where(inAccount(
     oauthGrants,
     eq(oauthGrants.userId, p('user')),
     isNull(oauthGrants.revokedAt),
     sql`${oauthGrants.scope} NOT IN (SELECT value FROM json_each(${p('kept')}))`,
   )).toSQL()
-  const used = db.update(oauthGrants).set({ lastUsedAt: sql`${p('at')}` })
-    .where(own(oauthGrants, eq(oauthGrants.id, p('id')))).toSQL()
+  const markUsed = db.update(oauthGrants).set({ lastUsedAt: sql`${p('at')}` })
+    .where(inAccount(oauthGrants, eq(oauthGrants.id, p('id')))).toSQL()
 
   return {
-    reads: (scope: Scope) => ({
-      /** Grants of the account that have a token at `at`, newest first. `alias` is null for its admin. */
-      list: (at: number) => scope.all(list, { at }),
-      isLive: async (id: string) => (await scope.one(isLive, { id })) !== undefined,
+    reads: (account: AccountBinding) => ({
+      /**
+       * Grants of the account with a live token at `at`, newest first. `alias` is null for a grant to administer it.
+       */
+      list: (at: number) => account.all(list, { at }),
+      isLive: async (id: string) => (await account.one(isLive, { id })) !== undefined,
     }),
-    changes: (scope: Scope) => ({
+    changes: (account: AccountBinding) => ({
       /** Fails the unit unless the grant is live when it runs. */
-      requireLive: (id: string) => scope.bind(requireLive, { id }),
-      /** End a grant: all its tokens with it, and the key that its person's clients fetched for the agent. */
+      requireLive: (id: string) => account.bind(requireLive, { id }),
+      /** Revoke a grant with its tokens, and the keys that clients of its user fetched for the agent. */
       revoke: (
         id: string,
         at: number,
-      ): Statement[] => [scope.bind(revoke, { id, at }), scope.bind(revokeKeys, { id, at })],
-      /** End what a person granted, but for the scopes they may still grant. */
+      ): Statement[] => [account.bind(revoke, { id, at }), account.bind(revokeKeys, { id, at })],
+      /** Revoke the grants of a user, except those of the scopes `kept`. */
       revokeOfUser: (user: string, kept: readonly OAuthScope[], at: number) =>
-        scope.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),
-      used: (id: string, at: number) => scope.bind(used, { id, at }),
+        account.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),
+      markUsed: (id: string, at: number) => account.bind(markUsed, { id, at }),
     }),
   }
 }

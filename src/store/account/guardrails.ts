@@ -1,15 +1,16 @@
 import { and, count, desc, eq, exists, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
 import { agentGuardrails, agents, guardrails } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { demand, mine, own, p, type Scope } from '../driver/binding.ts'
+import { type AccountBinding, p, precondition } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount, withAccount } from '../in-account.ts'
 import type { SealedToken } from './agents.ts'
-import { hasText } from './has-text.ts'
+import { matchesSearchText } from './has-text.ts'
 
 export type GuardrailAction = typeof guardrails.$inferSelect.action
 export type GuardrailDirection = typeof agentGuardrails.$inferSelect.direction
 export type OnFailure = typeof guardrails.$inferSelect.onFailure
 
-/** A guardrail as it is answered: never with its token. */
+/** A guardrail, without its token. */
 export interface Guardrail {
   id: string
   name: string
@@ -22,8 +23,8 @@ export interface Guardrail {
   createdAt: number
 }
 
-/** A guardrail attached to an agent. `action` overrides the guardrail's own. */
-export interface Attachment {
+/** A guardrail attached to an agent. `action`, if set, overrides the one of the guardrail. */
+export interface GuardrailAttachment {
   guardrailId: string
   direction: GuardrailDirection
   action: GuardrailAction | null
@@ -53,45 +54,47 @@ export function prepareGuardrails(db: Db) {
         isNull(agents.deletedAt),
       ),
     )
-    .where(own(guardrails)).groupBy(guardrails.id).orderBy(guardrails.name).prepare()
+    .where(inAccount(guardrails)).groupBy(guardrails.id).orderBy(guardrails.name).prepare()
   const byRef = db.select(fields).from(guardrails)
-    .where(own(guardrails, or(eq(guardrails.id, p('ref')), eq(guardrails.name, p('ref')))))
-    // A name may look like another one's id; the id comes first.
+    .where(inAccount(guardrails, or(eq(guardrails.id, p('ref')), eq(guardrails.name, p('ref')))))
+    // The name of one guardrail may be the id of another; the id wins.
     .orderBy(desc(eq(guardrails.id, p('ref')))).limit(1).prepare()
   const ofAgent = db.select({
     guardrailId: agentGuardrails.guardrailId,
     direction: agentGuardrails.direction,
     action: agentGuardrails.action,
-  }).from(agentGuardrails).where(own(agentGuardrails, eq(agentGuardrails.agentId, p('agent')))).prepare()
+  }).from(agentGuardrails).where(inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent')))).prepare()
 
-  const isIt = own(guardrails, eq(guardrails.id, p('id')))
+  const isGuardrail = inAccount(guardrails, eq(guardrails.id, p('id')))
   const hasToken = sql<number>`${guardrails.encryptedToken} IS NOT NULL`
-  const byId = db.select({ ...fields, hasToken }).from(guardrails).where(isIt).prepare()
-  const guarded = and(
+  const byId = db.select({ ...fields, hasToken }).from(guardrails).where(isGuardrail).prepare()
+  const attachedAgent = and(
     eq(agents.accountId, agentGuardrails.accountId),
     eq(agents.id, agentGuardrails.agentId),
     isNull(agents.deletedAt),
   )
-  // Counted for the rows of one page alone.
+  // A subquery, so that only the rows of the page are counted.
   const agentCount = sql<number>`(${
-    db.select({ n: count() }).from(agentGuardrails).innerJoin(agents, guarded).where(
+    db.select({ n: count() }).from(agentGuardrails).innerJoin(agents, attachedAgent).where(
       and(eq(agentGuardrails.accountId, guardrails.accountId), eq(agentGuardrails.guardrailId, guardrails.id)),
     )
   })`.as('agent_count')
-  const isFound = own(guardrails, hasText(guardrails.name, guardrails.provider))
-  const found = db.select({ ...fields, agentCount }).from(guardrails).where(isFound).orderBy(guardrails.name)
+  const isFound = inAccount(guardrails, matchesSearchText(guardrails.name, guardrails.provider))
+  const searchQuery = db.select({ ...fields, agentCount }).from(guardrails).where(isFound).orderBy(guardrails.name)
     .limit(p('limit')).offset(p('offset')).prepare()
-  const foundTotal = db.select({ n: count() }).from(guardrails).where(isFound).prepare()
-  const isAttached = own(agentGuardrails, eq(agentGuardrails.guardrailId, p('id')))
+  const searchTotal = db.select({ n: count() }).from(guardrails).where(isFound).prepare()
+  const isAttached = inAccount(agentGuardrails, eq(agentGuardrails.guardrailId, p('id')))
   const agentsOf = db.select({
     id: agents.id,
     alias: agents.alias,
     description: agents.description,
     direction: agentGuardrails.direction,
     action: agentGuardrails.action,
-  }).from(agentGuardrails).innerJoin(agents, guarded).where(isAttached).orderBy(agents.alias)
+  }).from(agentGuardrails).innerJoin(agents, attachedAgent).where(isAttached).orderBy(agents.alias)
     .limit(p('limit')).offset(p('offset')).prepare()
-  const agentsOfTotal = db.select({ n: count() }).from(agentGuardrails).innerJoin(agents, guarded).where(isAttached)
+  const agentsOfTotal = db.select({ n: count() }).from(agentGuardrails).innerJoin(agents, attachedAgent).where(
+    isAttached,
+  )
     .prepare()
 
   const update = db.update(guardrails).set({
@@ -100,31 +103,33 @@ export function prepareGuardrails(db: Db) {
     action: sql`${p('action')}`,
     onFailure: sql`${p('onFailure')}`,
     enabled: sql`${p('enabled')}`,
-  }).where(isIt).toSQL()
+  }).where(isGuardrail).toSQL()
   const setToken = db.update(guardrails).set({
     encryptedToken: sql`${p('encryptedToken')}`,
     tokenIv: sql`${p('tokenIv')}`,
     tokenAuthTag: sql`${p('tokenAuthTag')}`,
     tokenKeyId: sql`${p('tokenKeyId')}`,
-  }).where(isIt).toSQL()
-  const detach = db.delete(agentGuardrails).where(own(agentGuardrails, eq(agentGuardrails.guardrailId, p('id'))))
+  }).where(isGuardrail).toSQL()
+  const detach = db.delete(agentGuardrails).where(inAccount(agentGuardrails, eq(agentGuardrails.guardrailId, p('id'))))
     .toSQL()
-  const remove = db.delete(guardrails).where(isIt).toSQL()
-  const requireIt = (...conditions: SQL[]) =>
-    demand(
+  const remove = db.delete(guardrails).where(isGuardrail).toSQL()
+  const requireMatching = (...conditions: SQL[]) =>
+    precondition(
       db,
       exists(
-        db.select({ one: sql`1` }).from(guardrails).where(own(guardrails, eq(guardrails.id, p('id')), ...conditions)),
+        db.select({ one: sql`1` }).from(guardrails).where(
+          inAccount(guardrails, eq(guardrails.id, p('id')), ...conditions),
+        ),
       ),
     )
-  const requireThere = requireIt()
-  const requireToken = requireIt(isNotNull(guardrails.encryptedToken))
+  const requireExists = requireMatching()
+  const requireToken = requireMatching(isNotNull(guardrails.encryptedToken))
 
-  const add = db.insert(guardrails).values(mine({
+  const add = db.insert(guardrails).values(withAccount({
     id: p('id'),
     name: p('name'),
     provider: p('provider'),
-    // As SQL: a placeholder of a JSON column would be encoded, and it is text already.
+    // SQL, because a placeholder of a JSON column would be encoded again.
     config: sql`${p('config')}`,
     action: p('action'),
     onFailure: p('onFailure'),
@@ -135,9 +140,11 @@ export function prepareGuardrails(db: Db) {
     tokenKeyId: p('tokenKeyId'),
     createdAt: p('createdAt'),
   })).toSQL()
-  const detachAll = db.delete(agentGuardrails).where(own(agentGuardrails, eq(agentGuardrails.agentId, p('agent'))))
+  const detachAll = db.delete(agentGuardrails).where(
+    inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent'))),
+  )
     .toSQL()
-  const attach = db.insert(agentGuardrails).values(mine({
+  const attach = db.insert(agentGuardrails).values(withAccount({
     agentId: p('agent'),
     guardrailId: p('guardrailId'),
     direction: p('direction'),
@@ -145,46 +152,46 @@ export function prepareGuardrails(db: Db) {
   })).toSQL()
 
   return {
-    reads: (scope: Scope) => ({
-      /** With the number of live agents each is attached to. */
-      list: () => scope.all(list),
+    reads: (account: AccountBinding) => ({
+      /** With the number of live agents that each is attached to. */
+      list: () => account.all(list),
       /** By id or by name. */
-      byRef: (ref: string): Promise<Guardrail | undefined> => scope.one(byRef, { ref }),
-      /** With the fact that a token is kept, and nothing of it. */
+      byRef: (ref: string): Promise<Guardrail | undefined> => account.one(byRef, { ref }),
+      /** `hasToken` says whether a token is stored. */
       async byId(id: string): Promise<(Guardrail & { hasToken: boolean }) | undefined> {
-        const guardrail = await scope.one(byId, { id })
+        const guardrail = await account.one(byId, { id })
         return guardrail && { ...guardrail, hasToken: Boolean(guardrail.hasToken) }
       },
-      /** With `search` in the name or the provider's id, by name; with the number of live agents each is attached to. */
-      found: (search: string, limit: number, offset: number) => scope.all(found, { search, limit, offset }),
-      foundTotal: async (search: string) => (await scope.one(foundTotal, { search }))!.n,
+      /** With `search` in name or provider id, by name; with the number of live agents that each is attached to. */
+      search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
+      searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
       /** The live agents it is attached to, by alias. */
-      agentsOf: (id: string, limit: number, offset: number) => scope.all(agentsOf, { id, limit, offset }),
-      agentsOfTotal: async (id: string) => (await scope.one(agentsOfTotal, { id }))!.n,
-      /** What is attached to an agent. */
-      ofAgent: (agent: string): Promise<Attachment[]> => scope.all(ofAgent, { agent }),
+      agentsOf: (id: string, limit: number, offset: number) => account.all(agentsOf, { id, limit, offset }),
+      agentsOfTotal: async (id: string) => (await account.one(agentsOfTotal, { id }))!.n,
+      /** The attachments of an agent. */
+      ofAgent: (agent: string): Promise<GuardrailAttachment[]> => account.all(ofAgent, { agent }),
     }),
-    changes: (scope: Scope) => ({
-      /** `config` is JSON text. A constraint error when the account has a guardrail of that name. */
+    changes: (account: AccountBinding) => ({
+      /** `config` is JSON text. A constraint error if the account has a guardrail of that name. */
       add: (guardrail: Omit<Guardrail, 'config'> & SealedToken & { config: string }) =>
-        scope.bind(add, { ...guardrail, enabled: Number(guardrail.enabled) }),
-      /** The same; the provider and the token stay. */
+        account.bind(add, { ...guardrail, enabled: Number(guardrail.enabled) }),
+      /** `config` is JSON text; the provider and the token stay. A constraint error if the name is taken. */
       update: (guardrail: Omit<Guardrail, 'config'> & { config: string }) =>
-        scope.bind(update, { ...guardrail, enabled: Number(guardrail.enabled) }),
-      /** Keep another token, or none. */
-      setToken: (id: string, token: SealedToken) => scope.bind(setToken, { id, ...token }),
-      /** Take it from every agent. */
-      detach: (id: string) => scope.bind(detach, { id }),
+        account.bind(update, { ...guardrail, enabled: Number(guardrail.enabled) }),
+      /** Replace the token, or remove it. */
+      setToken: (id: string, token: SealedToken) => account.bind(setToken, { id, ...token }),
+      /** Detach it from every agent. */
+      detach: (id: string) => account.bind(detach, { id }),
       /** A constraint error while it is attached to an agent. */
-      remove: (id: string) => scope.bind(remove, { id }),
+      remove: (id: string) => account.bind(remove, { id }),
       /** Fails the unit unless the account has the guardrail when it runs. */
-      requireThere: (id: string) => scope.bind(requireThere, { id }),
-      /** Fails the unit unless the guardrail has a token after it. */
-      requireToken: (id: string) => scope.bind(requireToken, { id }),
-      /** Take all guardrails from an agent. */
-      detachAll: (agent: string) => scope.bind(detachAll, { agent }),
-      /** The keys refuse an agent or a guardrail that is not the account's. */
-      attach: (agent: string, attachment: Attachment) => scope.bind(attach, { agent, ...attachment }),
+      requireExists: (id: string) => account.bind(requireExists, { id }),
+      /** Fails the unit unless the guardrail has a token when it runs. */
+      requireToken: (id: string) => account.bind(requireToken, { id }),
+      /** Detach all guardrails from an agent. */
+      detachAll: (agent: string) => account.bind(detachAll, { agent }),
+      /** A constraint error if the account does not have the agent or the guardrail. */
+      attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),
     }),
   }
 }

@@ -1,17 +1,19 @@
-/** A message in a mailbox, as every look and every hand-out selects it. */
+/** A message in an inbox, as every read selects it. */
 import type { Row } from '@libsql/client'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { accounts, agents, deliveries, messages } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { own, p } from '../driver/binding.ts'
+import { p } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount } from '../in-account.ts'
 import { skillsAsJson } from './agents.ts'
 
 /** Times are milliseconds since the epoch; `senderSkills` and `a2a` are JSON text, which may be damaged. */
-export interface Mail {
+export interface InboxMessage {
   seq: number
   state: 'unread' | 'read' | 'parked'
   chars: number
-  returned: number
+  /** How many leases of it were released. */
+  releaseCount: number
   id: string
   recipient: string
   fromAlias: string
@@ -28,12 +30,12 @@ export interface Mail {
   senderState: 'provisional' | 'claimed' | 'merged' | 'removed'
 }
 
-/** Nothing is decoded: one damaged row must not hide the others, and a unit of the write queue gives raw rows. */
+/** Nothing is decoded: one damaged row must not hide the others, and a unit of the write queue returns raw rows. */
 const fields = (db: Db) => ({
   seq: deliveries.seq,
   state: deliveries.state,
   chars: deliveries.chars,
-  returned: deliveries.returned,
+  releaseCount: deliveries.releaseCount,
   id: messages.id,
   recipient: messages.recipient,
   fromAlias: messages.fromAlias,
@@ -49,25 +51,25 @@ const fields = (db: Db) => ({
   senderState: accounts.state,
 })
 
-/** Mail of an agent, oldest first; `further` fields stand behind those of `Mail`. */
-export function selectMail<Further extends Record<string, SQL.Aliased>>(
+/** Messages of an agent, oldest first. The `extra` fields come after the fields of `InboxMessage`. */
+export function selectInboxMessages<Extra extends Record<string, SQL.Aliased>>(
   db: Db,
   condition: SQL,
-  further = {} as Further,
+  extra = {} as Extra,
 ) {
-  return db.select({ ...fields(db), ...further }).from(deliveries)
+  return db.select({ ...fields(db), ...extra }).from(deliveries)
     .innerJoin(
       messages,
       and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId)),
     )
     .innerJoin(agents, and(eq(agents.accountId, messages.accountId), eq(agents.id, messages.fromAgentId)))
     .innerJoin(accounts, eq(accounts.id, messages.accountId))
-    .where(own(deliveries, eq(deliveries.agentId, p('agent')), condition))
+    .where(inAccount(deliveries, eq(deliveries.agentId, p('agent')), condition))
     .orderBy(deliveries.seq)
 }
 
-/** Reads the raw rows of `selectMail`. */
-export function mailReader(db: Db): (row: Row) => Mail {
+/** Reads the raw rows of `selectInboxMessages`. */
+export function inboxMessageReader(db: Db): (row: Row) => InboxMessage {
   const names = Object.keys(fields(db))
-  return (row) => Object.fromEntries(names.map((name, i) => [name, row[i]])) as unknown as Mail
+  return (row) => Object.fromEntries(names.map((name, i) => [name, row[i]])) as unknown as InboxMessage
 }

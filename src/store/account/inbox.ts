@@ -1,109 +1,118 @@
-/** An agent's own mailbox: what waits, and looking at it again. Handing out is `hand-outs.ts`. */
+/** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
 import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { own, p, type Scope } from '../driver/binding.ts'
-import { selectMail } from './inbox-message.ts'
+import { type AccountBinding, p } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount } from '../in-account.ts'
+import { selectInboxMessages } from './inbox-message.ts'
 
-/** How many messages back the last hand-out is looked for. */
-const lastBatchDepth = 1_000
+/** How many of the newest read messages `lastLease` searches. */
+const lastLeaseDepth = 1_000
 
-export function prepareMailbox(db: Db) {
-  const mine = eq(deliveries.agentId, p('agent'))
+export function prepareInbox(db: Db) {
+  const ofAgent = eq(deliveries.agentId, p('agent'))
   // Written out, not bound: only then may the planner use the partial indexes.
   const isUnread = sql`${deliveries.state} = 'unread'`
   const isRead = sql`${deliveries.state} = 'read'`
 
-  const unread = db.select({ unread: count() }).from(deliveries).where(own(deliveries, mine, isUnread)).limit(1)
+  const unread = db.select({ unread: count() }).from(deliveries).where(inAccount(deliveries, ofAgent, isUnread)).limit(
+    1,
+  )
     .prepare()
   const oldest = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
-    .where(own(deliveries, mine, isUnread)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
+    .where(inAccount(deliveries, ofAgent, isUnread)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
   // One value, because the local driver takes longer for rows than the database for finding them.
   const oldestUnread = db.select({ list: sql<string>`json_group_array(json_array(${oldest.seq}, ${oldest.chars}))` })
     .from(oldest).limit(1).prepare()
   const newestUnread = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
-    .where(own(deliveries, mine, isUnread)).prepare()
+    .where(inAccount(deliveries, ofAgent, isUnread)).prepare()
   const lastRead = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
-    .where(own(deliveries, mine, isRead)).prepare()
+    .where(inAccount(deliveries, ofAgent, isRead)).prepare()
 
-  const batch = selectMail(db, and(eq(deliveries.batchId, p('batch')), isNotNull(deliveries.batchId))!).prepare()
+  const ofLease = selectInboxMessages(db, and(eq(deliveries.leaseId, p('lease')), isNotNull(deliveries.leaseId))!)
+    .prepare()
 
-  // Each half of a mailbox has its own index, so both are asked, in one statement: what is handed out or given back
-  // meanwhile would otherwise be in neither.
+  // Each half of an inbox has its own index. One statement reads both halves: a message that is leased or released
+  // between two statements would be in neither.
   const half = (isHalf: SQL, after: string) =>
     db.select({ seq: deliveries.seq }).from(deliveries)
-      .where(own(deliveries, mine, isHalf, gt(deliveries.seq, p(after)), gte(deliveries.createdAt, p('from'))))
+      .where(inAccount(deliveries, ofAgent, isHalf, gt(deliveries.seq, p(after)), gte(deliveries.createdAt, p('from'))))
       .orderBy(deliveries.seq).limit(p('limit'))
   const halves = unionAll(
     db.select().from(half(isUnread, 'afterUnread').as('unread_half')),
     db.select().from(half(isRead, 'afterRead').as('read_half')),
   )
-  const page = selectMail(db, inArray(deliveries.seq, halves)).limit(p('limit')).prepare()
-  const waiting = selectMail(db, isUnread).limit(p('limit')).prepare()
+  const page = selectInboxMessages(db, inArray(deliveries.seq, halves)).limit(p('limit')).prepare()
+  const nextUnread = selectInboxMessages(db, isUnread).limit(p('limit')).prepare()
   const before = (isHalf: SQL) =>
     db.select({ seq: deliveries.seq }).from(deliveries)
-      .where(own(deliveries, mine, isHalf, lt(deliveries.createdAt, p('at')))).orderBy(desc(deliveries.seq)).limit(1)
+      .where(inAccount(deliveries, ofAgent, isHalf, lt(deliveries.createdAt, p('at')))).orderBy(desc(deliveries.seq))
+      .limit(1)
       .prepare()
   const [unreadBefore, readBefore] = [before(isUnread), before(isRead)]
 
-  // Mail is handed out in its order, so the newest mail was in the newest batch. But what was given back is handed out
-  // again behind later mail: its batch may be newer, by its id (UUIDv7). Ids alone would trust the clocks of processes.
-  const newestRead = db.select({ batchId: deliveries.batchId }).from(deliveries).where(own(deliveries, mine, isRead))
+  // Messages are leased in their order, so the newest message was in the newest lease. But a released message is leased
+  // again after later ones, and that lease may be newer, by its id (UUIDv7). Ids alone would trust the clocks of
+  // processes.
+  const newestRead = db.select({ leaseId: deliveries.leaseId }).from(deliveries).where(
+    inAccount(deliveries, ofAgent, isRead),
+  )
     .orderBy(desc(deliveries.seq)).limit(1)
-  const deepest = db.select({ seq: deliveries.seq }).from(deliveries).where(own(deliveries, mine, isRead))
-    .orderBy(desc(deliveries.seq)).limit(1).offset(lastBatchDepth - 1)
-  // Looking at 1,000 messages may fetch as many pages, but in most mailboxes nothing was given back, and the index of
-  // that says so. `+` keeps the depth from being a bound in that index: it is sought only where there is a row.
+  const deepest = db.select({ seq: deliveries.seq }).from(deliveries).where(inAccount(deliveries, ofAgent, isRead))
+    .orderBy(desc(deliveries.seq)).limit(1).offset(lastLeaseDepth - 1)
+  // Looking at 1,000 messages may fetch as many pages, but most inboxes have no redelivered message, and their index
+  // says so. `+` keeps the depth from being a bound in that index: the depth is computed only if there is a row.
   const isNear = sql`+${deliveries.seq} >= coalesce(${deepest}, 0)`
-  const handedOutAgain = db.select({ batchId: deliveries.batchId }).from(deliveries)
-    .where(own(deliveries, mine, isRead, sql`${deliveries.returned} > 0`, isNear))
-    .orderBy(desc(deliveries.seq)).limit(lastBatchDepth)
+  const redelivered = db.select({ leaseId: deliveries.leaseId }).from(deliveries)
+    .where(inAccount(deliveries, ofAgent, isRead, sql`${deliveries.releaseCount} > 0`, isNear))
+    .orderBy(desc(deliveries.seq)).limit(lastLeaseDepth)
   const newest = unionAll(
     db.select().from(newestRead.as('newest')),
-    db.select().from(handedOutAgain.as('handed_out_again')),
+    db.select().from(redelivered.as('redelivered')),
   ).as('either')
-  const lastBatch = db.select({ id: sql<string | null>`max(${newest.batchId})` }).from(newest).prepare()
+  const lastLease = db.select({ id: sql<string | null>`max(${newest.leaseId})` }).from(newest).prepare()
 
   const received = db.select({ id: messages.id, conversationId: messages.conversationId }).from(deliveries)
     .innerJoin(
       messages,
       and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId)),
     )
-    .where(own(deliveries, mine, eq(deliveries.messageId, p('id')))).prepare()
+    .where(inAccount(deliveries, ofAgent, eq(deliveries.messageId, p('id')))).prepare()
 
   return {
-    reads: (scope: Scope) => ({
+    reads: (account: AccountBinding) => ({
       /** A message that was sent to the agent, whether read or not. */
-      received: (agent: string, id: string) => scope.one(received, { agent, id }),
-      /** How many messages wait for an agent. */
-      unread: async (agent: string) => (await scope.one(unread, { agent }))!.unread,
-      /** The places and lengths of what waits, oldest first. */
+      received: (agent: string, id: string) => account.one(received, { agent, id }),
+      /** How many messages of an agent are unread. */
+      unread: async (agent: string) => (await account.one(unread, { agent }))!.unread,
+      /** The positions and lengths of the unread messages, oldest first. */
       async oldestUnread(agent: string, limit: number): Promise<{ seq: number; chars: number }[]> {
-        const found = await scope.one(oldestUnread, { agent, limit })
+        const found = await account.one(oldestUnread, { agent, limit })
         return (JSON.parse(found!.list) as [number, number][]).map(([seq, chars]) => ({ seq, chars }))
       },
-      /** The `seq` of the newest message that waits; 0 when none does. */
-      newestUnread: async (agent: string) => (await scope.one(newestUnread, { agent }))?.seq ?? 0,
-      /** The `seq` of the newest message handed out; 0 before the first. */
-      lastRead: async (agent: string) => (await scope.one(lastRead, { agent }))?.seq ?? 0,
-      /** The messages of one hand-out, oldest first. */
-      batch: (agent: string, id: string) => scope.all(batch, { agent, batch: id }),
-      /** The newest hand-out; null before the first. */
-      lastBatch: async (agent: string) => (await scope.one(lastBatch, { agent }))?.id ?? null,
-      /** What waits, oldest first. */
-      waiting: (agent: string, limit: number) => scope.all(waiting, { agent, limit }),
-      /** What waits and what was read, behind a place of the mailbox, oldest first. */
-      behind: (agent: string, after: number, limit: number) =>
-        scope.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit }),
+      /** The `seq` of the newest unread message; 0 without one. */
+      newestUnread: async (agent: string) => (await account.one(newestUnread, { agent }))?.seq ?? 0,
+      /** The `seq` of the newest message that was read; 0 before the first. */
+      lastRead: async (agent: string) => (await account.one(lastRead, { agent }))?.seq ?? 0,
+      /** The messages of one lease, oldest first. */
+      ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
+      /** The id of the newest lease; null before the first. */
+      lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
+      /** Unread messages, oldest first. */
+      nextUnread: (agent: string, limit: number) => account.all(nextUnread, { agent, limit }),
+      /** Unread and read messages after a position, oldest first. */
+      after: (agent: string, after: number, limit: number) =>
+        account.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit }),
       /**
-       * What waits and what was read and was stored at `from` or later, oldest first. Looks no further back
-       * than the newest message of before `surely`, which is earlier than `from` by more than clocks differ.
+       * Unread and read messages that were stored at `from` or later, oldest first. Positions follow the commits and
+       * times follow the clocks. So the search begins after the newest message stored before `searchFrom`, which is
+       * earlier than `from` by the largest clock skew.
        */
-      async storedSince(agent: string, from: number, surely: number, limit: number) {
-        const afterUnread = (await scope.one(unreadBefore, { agent, at: surely }))?.seq ?? 0
-        const afterRead = (await scope.one(readBefore, { agent, at: surely }))?.seq ?? 0
-        return await scope.all(page, { agent, afterUnread, afterRead, from, limit })
+      async storedSince(agent: string, from: number, searchFrom: number, limit: number) {
+        const afterUnread = (await account.one(unreadBefore, { agent, at: searchFrom }))?.seq ?? 0
+        const afterRead = (await account.one(readBefore, { agent, at: searchFrom }))?.seq ?? 0
+        return await account.all(page, { agent, afterUnread, afterRead, from, limit })
       },
     }),
     changes: () => ({}),

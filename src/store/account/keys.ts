@@ -1,9 +1,10 @@
 import { desc, eq, exists, isNull, ne, sql } from 'drizzle-orm'
 import { credentials } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { demand, mine, own, p, type Scope } from '../driver/binding.ts'
+import { type AccountBinding, p, precondition } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount, withAccount } from '../in-account.ts'
 
-/** What is stored of an agent key or admin key. */
+/** A new agent key or admin key. `hash` is the SHA-256 of the secret. */
 export interface NewKey {
   id: string
   kind: 'agent_key' | 'admin_key'
@@ -15,7 +16,7 @@ export interface NewKey {
 }
 
 export function prepareKeys(db: Db) {
-  const add = db.insert(credentials).values(mine({
+  const add = db.insert(credentials).values(withAccount({
     id: p('id'),
     kind: p('kind'),
     agentId: p('agentId'),
@@ -33,9 +34,9 @@ export function prepareKeys(db: Db) {
     createdAt: credentials.createdAt,
     lastUsedAt: credentials.lastUsedAt,
   }).from(credentials)
-    .where(own(credentials, eq(credentials.kind, 'admin_key'), isNull(credentials.revokedAt)))
+    .where(inAccount(credentials, eq(credentials.kind, 'admin_key'), isNull(credentials.revokedAt)))
     .orderBy(desc(credentials.createdAt), desc(credentials.id)).prepare()
-  const liveAdminKey = own(
+  const liveAdminKey = inAccount(
     credentials,
     eq(credentials.id, p('id')),
     eq(credentials.kind, 'admin_key'),
@@ -43,24 +44,24 @@ export function prepareKeys(db: Db) {
   )
   const oneAdminKey = db.select({ id: credentials.id }).from(credentials).where(liveAdminKey)
   const adminKey = oneAdminKey.prepare()
-  const requireLiveAdminKey = demand(db, exists(oneAdminKey))
+  const requireLiveAdminKey = precondition(db, exists(oneAdminKey))
   const revokeAdminKey = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(liveAdminKey).toSQL()
   const revokeOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
-    .where(own(credentials, eq(credentials.agentId, p('agent')), isNull(credentials.revokedAt))).toSQL()
-  const revokeOthersOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(own(
+    .where(inAccount(credentials, eq(credentials.agentId, p('agent')), isNull(credentials.revokedAt))).toSQL()
+  const revokeOthersOfAgent = db.update(credentials).set({ revokedAt: sql`${p('at')}` }).where(inAccount(
     credentials,
     eq(credentials.agentId, p('agent')),
     ne(credentials.id, p('id')),
     isNull(credentials.revokedAt),
   )).toSQL()
   const revokeOfUser = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
-    .where(own(
+    .where(inAccount(
       credentials,
       eq(credentials.userId, p('user')),
       isNull(credentials.revokedAt),
       sql`${credentials.kind} IN (SELECT value FROM json_each(${p('kinds')}))`,
     )).toSQL()
-  const liveKeysOfAgent = own(
+  const liveKeysOfAgent = inAccount(
     credentials,
     eq(credentials.agentId, p('agent')),
     eq(credentials.kind, 'agent_key'),
@@ -71,37 +72,37 @@ export function prepareKeys(db: Db) {
     createdAt: credentials.createdAt,
     lastUsedAt: credentials.lastUsedAt,
   }).from(credentials).where(liveKeysOfAgent).orderBy(desc(credentials.createdAt)).prepare()
-  const everAdminKey = db.select({ id: credentials.id, name: credentials.name, last4: credentials.last4 })
-    .from(credentials).where(own(credentials, eq(credentials.kind, 'admin_key')))
+  const allAdminKeys = db.select({ id: credentials.id, name: credentials.name, last4: credentials.last4 })
+    .from(credentials).where(inAccount(credentials, eq(credentials.kind, 'admin_key')))
     .orderBy(desc(credentials.createdAt)).limit(200).prepare()
-  const used = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
-    .where(own(credentials, eq(credentials.id, p('id')))).toSQL()
+  const markUsed = db.update(credentials).set({ lastUsedAt: sql`${p('at')}` })
+    .where(inAccount(credentials, eq(credentials.id, p('id')))).toSQL()
 
   return {
-    reads: (scope: Scope) => ({
+    reads: (account: AccountBinding) => ({
       /** Live admin keys without their secret, newest first. */
-      adminKeys: () => scope.all(adminKeys),
-      /** The newest 200 admin keys there ever were. */
-      everAdminKey: () => scope.all(everAdminKey),
+      adminKeys: () => account.all(adminKeys),
+      /** The newest 200 admin keys, also revoked ones. */
+      allAdminKeys: () => account.all(allAdminKeys),
       /** Live keys of an agent without their secret, newest first. */
-      ofAgent: (agent: string) => scope.all(ofAgent, { agent }),
-      isLiveAdminKey: async (id: string) => (await scope.one(adminKey, { id })) !== undefined,
+      ofAgent: (agent: string) => account.all(ofAgent, { agent }),
+      isLiveAdminKey: async (id: string) => (await account.one(adminKey, { id })) !== undefined,
     }),
-    changes: (scope: Scope) => ({
-      /** Repeated, it does nothing. A constraint error when its agent is missing. */
-      add: (key: NewKey, at: number) => scope.bind(add, { ...key, at }),
+    changes: (account: AccountBinding) => ({
+      /** Does nothing when it is repeated. A constraint error if its agent is missing. */
+      add: (key: NewKey, at: number) => account.bind(add, { ...key, at }),
       /** Fails the unit unless the admin key is live when it runs. */
-      requireLiveAdminKey: (id: string) => scope.bind(requireLiveAdminKey, { id }),
-      revokeAdminKey: (id: string, at: number) => scope.bind(revokeAdminKey, { id, at }),
-      /** End every key of an agent. */
-      revokeOfAgent: (agent: string, at: number) => scope.bind(revokeOfAgent, { agent, at }),
-      /** End every key of an agent but one. */
+      requireLiveAdminKey: (id: string) => account.bind(requireLiveAdminKey, { id }),
+      revokeAdminKey: (id: string, at: number) => account.bind(revokeAdminKey, { id, at }),
+      /** Revoke every key of an agent. */
+      revokeOfAgent: (agent: string, at: number) => account.bind(revokeOfAgent, { agent, at }),
+      /** Revoke every key of an agent except one. */
       revokeOthersOfAgent: (agent: string, id: string, at: number) =>
-        scope.bind(revokeOthersOfAgent, { agent, id, at }),
-      /** End every key of these kinds that a person is behind. */
+        account.bind(revokeOthersOfAgent, { agent, id, at }),
+      /** Revoke every key of these kinds that belongs to a user. */
       revokeOfUser: (user: string, kinds: NewKey['kind'][], at: number) =>
-        scope.bind(revokeOfUser, { user, kinds: JSON.stringify(kinds), at }),
-      used: (id: string, at: number) => scope.bind(used, { id, at }),
+        account.bind(revokeOfUser, { user, kinds: JSON.stringify(kinds), at }),
+      markUsed: (id: string, at: number) => account.bind(markUsed, { id, at }),
     }),
   }
 }

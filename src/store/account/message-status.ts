@@ -1,12 +1,15 @@
-/** What became of messages that agents of the account sent. A delivery has two ends; here the account is the sender's. */
-import { and, asc, desc, eq, sql } from 'drizzle-orm'
-import { agents, deliveries, givenBack, messages } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { own, p, type Scope } from '../driver/binding.ts'
+/** What happened to the messages that agents of the account sent, read from the sender's end of each delivery. */
+import { and, desc, eq, sql } from 'drizzle-orm'
+import { agents, deliveries, leaseReleases, messages } from '../../../db/schema.ts'
+import { type AccountBinding, p } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount } from '../in-account.ts'
 
-export type Receipt = Awaited<ReturnType<ReturnType<ReturnType<typeof prepareReceipts>['reads']>['of']>>[number]
+export type RecipientStatus = Awaited<
+  ReturnType<ReturnType<ReturnType<typeof prepareMessageStatus>['reads']>['of']>
+>[number]
 
-export function prepareReceipts(db: Db) {
+export function prepareMessageStatus(db: Db) {
   const of = db.select({
     alias: agents.alias,
     type: agents.type,
@@ -20,34 +23,40 @@ export function prepareReceipts(db: Db) {
     .where(and(eq(deliveries.senderAccountId, p('account')), eq(deliveries.messageId, p('id'))))
     .orderBy(deliveries.readAt, agents.alias).prepare()
 
-  // Of recipients of the own account alone: how others read is theirs.
-  const returned = db.select({ alias: agents.alias, readAt: givenBack.readAt, returnedAt: givenBack.returnedAt })
-    .from(givenBack)
-    .innerJoin(agents, and(eq(agents.accountId, givenBack.accountId), eq(agents.id, givenBack.agentId)))
-    .where(own(givenBack, eq(givenBack.senderAccountId, p('account')), eq(givenBack.messageId, p('id'))))
-    .orderBy(desc(givenBack.returnedAt)).limit(p('limit')).prepare()
+  // Only of recipients in the same account. Other accounts do not show how their agents read.
+  const released = db.select({
+    alias: agents.alias,
+    leasedAt: leaseReleases.leasedAt,
+    releasedAt: leaseReleases.releasedAt,
+  })
+    .from(leaseReleases)
+    .innerJoin(agents, and(eq(agents.accountId, leaseReleases.accountId), eq(agents.id, leaseReleases.agentId)))
+    .where(
+      inAccount(leaseReleases, eq(leaseReleases.senderAccountId, p('account')), eq(leaseReleases.messageId, p('id'))),
+    )
+    .orderBy(desc(leaseReleases.releasedAt)).limit(p('limit')).prepare()
 
-  // Only what the agent itself was sent: an answer to somebody else is not its affair.
+  // Only replies to the agent itself: a reply to another agent is not shown.
   const replies = db.select({ alias: messages.fromAlias, createdAt: messages.createdAt }).from(messages)
     .innerJoin(
       deliveries,
       and(
         eq(deliveries.messageId, messages.id),
         eq(deliveries.senderAccountId, messages.accountId),
-        own(deliveries, eq(deliveries.agentId, p('agent'))),
+        inAccount(deliveries, eq(deliveries.agentId, p('agent'))),
       ),
     )
     .where(eq(messages.replyToMessageId, p('id')))
-    .orderBy(asc(deliveries.seq)).limit(p('limit')).prepare()
+    .orderBy(desc(deliveries.seq)).limit(p('limit')).prepare()
 
   return {
-    reads: (scope: Scope) => ({
-      /** Where a message of this account went, and who read it. */
-      of: (id: string) => scope.all(of, { id }),
-      /** Hand-outs of it that reached nobody, the newest first. */
-      returned: (id: string, limit: number) => scope.all(returned, { id, limit }),
-      /** Answers to it that were sent to an agent, oldest first. */
-      replies: (id: string, agent: string, limit: number) => scope.all(replies, { id, agent, limit }),
+    reads: (account: AccountBinding) => ({
+      /** The recipients of a message of this account, and when each of them read it. */
+      of: (id: string) => account.all(of, { id }),
+      /** Its released leases, newest first. */
+      released: (id: string, limit: number) => account.all(released, { id, limit }),
+      /** Replies to it that were sent to an agent, newest first. */
+      replies: (id: string, agent: string, limit: number) => account.all(replies, { id, agent, limit }),
     }),
     changes: () => ({}),
   }

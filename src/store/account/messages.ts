@@ -1,31 +1,20 @@
-/** What agents of the account sent: the message, one delivery per recipient, and the counts that go with them. */
-import { and, eq, exists, gt, isNull, lte, ne, notExists, or, sql } from 'drizzle-orm'
+/** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
+import { and, eq, exists, gt, isNull, lte, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import {
-  accounts,
-  agentAccess,
-  agents,
-  channelMembers,
-  channels,
-  deliveries,
-  idempotencyKeys,
-  messages,
-  trials,
-} from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { own, p, type Scope, value } from '../driver/binding.ts'
+import { agents, channelMembers, channels, deliveries, idempotencyKeys, messages, trials } from '../../../db/schema.ts'
+import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount } from '../in-account.ts'
+import { acceptsOtherAccounts } from './access.ts'
 
-/** The mailbox of a direct message: an agent of the own account, or at `home` a public one of another. */
-export interface Mailbox {
-  id: string
-  home?: string
-}
+export type MessageType = typeof messages.$inferSelect.type
 
 /** A message about to be stored. `a2a` is JSON text or null; `at` is milliseconds since the epoch. */
 export interface NewMessage {
   id: string
+  /** The id of the sending agent. */
   from: string
-  type: 'agent' | 'human' | 'system'
+  type: MessageType
   /** As addressed: `@alias` or `#name`. */
   recipient: string
   body: string
@@ -35,7 +24,38 @@ export interface NewMessage {
   flagged: boolean
   /** The idempotency key of the send, or null. */
   key: string | null
+  /** Keys that were used at this time or before are free again. */
+  keysSince: number
   at: number
+}
+
+/** The inbox of an agent of this account, or of the account `home`. */
+export interface InboxAddress {
+  agentId: string
+  /** The account of the agent; undefined for this account. */
+  home?: string
+}
+
+/**
+ * The parts of a send. `message` stores the row if every condition holds; the other parts do something only if that
+ * row is there, and change nothing when the unit is repeated.
+ */
+export interface SendParts {
+  message: Statement
+  /** Counts the message on the trial of its sender. */
+  trial?: Statement
+  deliveries: Statement
+  /** Remembers the idempotency key. */
+  key?: Statement
+  /** Fails the whole unit unless the message is stored. For a unit that also writes a row of the activity log. */
+  required?: Statement
+  /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
+  receipt: Statement
+}
+
+/** The parts of a send in the order in which they must run. */
+export function inOrder({ message, required, trial, deliveries, key, receipt }: SendParts): SendParts {
+  return { message, required, trial, deliveries, key, receipt }
 }
 
 export function prepareMessages(db: Db) {
@@ -43,27 +63,22 @@ export function prepareMessages(db: Db) {
   const recipient = alias(agents, 'recipient')
   const one = { one: sql`1` }
 
-  const trialOpen = notExists(
+  const trialIsOpen = notExists(
     db.select(one).from(trials).where(
-      own(
+      inAccount(
         trials,
         eq(trials.agentId, p('from')),
         or(sql`${trials.used} >= ${trials.max}`, sql`${trials.expiresAt} <= ${p('at')}`),
       ),
     ),
   )
-  const keyUnused = notExists(
-    db.select(one).from(idempotencyKeys)
-      .where(own(idempotencyKeys, eq(idempotencyKeys.agentId, p('from')), eq(idempotencyKeys.key, p('key')))),
-  )
-  const claimed = (id: unknown) =>
-    sql`EXISTS (SELECT 1 FROM ${accounts} WHERE ${accounts.id} = ${id} AND ${accounts.state} = 'claimed')`
-  const listed = exists(
-    db.select(one).from(agentAccess).where(
-      and(
-        eq(agentAccess.accountId, recipient.accountId),
-        eq(agentAccess.agentId, recipient.id),
-        eq(agentAccess.alias, sender.alias),
+  const keyIsUnused = notExists(
+    db.select(one).from(idempotencyKeys).where(
+      inAccount(
+        idempotencyKeys,
+        eq(idempotencyKeys.agentId, p('from')),
+        eq(idempotencyKeys.key, p('key')),
+        gt(idempotencyKeys.createdAt, p('keysSince')),
       ),
     ),
   )
@@ -72,15 +87,7 @@ export function prepareMessages(db: Db) {
       eq(recipient.accountId, p('toAccount')),
       eq(recipient.id, p('to')),
       isNull(recipient.deletedAt),
-      or(
-        eq(recipient.accountId, p('account')),
-        and(
-          eq(recipient.visibility, sql`'public'`),
-          claimed(p('account')),
-          claimed(p('toAccount')),
-          sql`CASE ${recipient.accessPolicy} WHEN 'auto_approve' THEN 1 WHEN 'allow_list' THEN ${listed} ELSE NOT ${listed} END`,
-        ),
-      ),
+      or(eq(recipient.accountId, p('account')), acceptsOtherAccounts(recipient, sender.alias)),
     )),
   )
   const senderIsMember = exists(
@@ -90,7 +97,7 @@ export function prepareMessages(db: Db) {
         and(eq(channels.accountId, channelMembers.accountId), eq(channels.id, channelMembers.channelId)),
       )
       .where(
-        own(
+        inAccount(
           channelMembers,
           eq(channelMembers.channelId, p('channel')),
           eq(channelMembers.agentId, p('from')),
@@ -98,16 +105,18 @@ export function prepareMessages(db: Db) {
         ),
       ),
   )
+  const trialNumber = db.select({ n: sql`${trials.used} + 1` }).from(trials)
+    .where(inAccount(trials, eq(trials.agentId, p('from'))))
 
-  /** The message row, if everything still holds at this moment: the other statements lean on it. */
-  const add = (channel: typeof messages.channelId | null, condition: typeof recipientAccepts) =>
+  /** The row of the message, if every condition holds at the moment of the commit. */
+  const add = (channel: typeof messages.channelId | null, condition: SQL) =>
     db.insert(messages).select(
       db.select({
         accountId: sender.accountId,
         id: value('id'),
         fromAgentId: sender.id,
         fromAlias: sender.alias,
-        type: value<NewMessage['type']>('type'),
+        type: value<MessageType>('type'),
         recipient: value('recipient'),
         channelId: channel ? value('channel') : sql<string>`NULL`.as('channel_id'),
         body: value('body'),
@@ -116,15 +125,21 @@ export function prepareMessages(db: Db) {
         a2a: value<string | null>('a2a'),
         flagged: value<boolean>('flagged'),
         createdAt: value<number>('at'),
+        trialNumber: sql<number | null>`(${trialNumber})`.as('trial_number'),
       }).from(sender)
-        .where(own(sender, eq(sender.id, p('from')), isNull(sender.deletedAt), trialOpen, keyUnused, condition)),
+        .where(
+          inAccount(sender, eq(sender.id, p('from')), isNull(sender.deletedAt), trialIsOpen, keyIsUnused, condition),
+        ),
     ).onConflictDoNothing().toSQL()
   const addDirect = add(null, recipientAccepts)
   const addPost = add(messages.channelId, senderIsMember)
 
-  // Only what the insert directly before counted: a repeated or refused send counts nothing.
-  const countTrial = db.update(trials).set({ used: sql`${trials.used} + 1` })
-    .where(own(trials, eq(trials.agentId, p('from')), sql`changes() = 1`)).toSQL()
+  const isStored = inAccount(messages, eq(messages.id, p('id')))
+  const requireStored = precondition(db, exists(db.select(one).from(messages).where(isStored)))
+  const numberOfMessage = db.select({ n: messages.trialNumber }).from(messages).where(isStored)
+  // The message knows its number, so counting it twice changes nothing, and a refused send has no number to count.
+  const countTrial = db.update(trials).set({ used: sql`max(${trials.used}, (${numberOfMessage}))` })
+    .where(inAccount(trials, eq(trials.agentId, p('from')), exists(numberOfMessage))).toSQL()
 
   const unreadDelivery = {
     senderAccountId: value('account'),
@@ -133,27 +148,26 @@ export function prepareMessages(db: Db) {
     chars: value<number>('chars'),
     createdAt: value<number>('at'),
     readAt: sql<null>`NULL`.as('read_at'),
-    batchId: sql<null>`NULL`.as('batch_id'),
-    returned: sql<number>`0`.as('returned'),
+    leaseId: sql<null>`NULL`.as('lease_id'),
+    releaseCount: sql<number>`0`.as('release_count'),
     wokenAt: sql<null>`NULL`.as('woken_at'),
   }
   const seq = sql<number>`NULL`.as('seq')
-  const stored = own(messages, eq(messages.id, p('id')))
   const deliver = db.insert(deliveries).select(
     db.select({ seq, accountId: value('toAccount'), agentId: value('to'), ...unreadDelivery }).from(messages)
-      .where(stored),
+      .where(isStored),
   ).onConflictDoNothing().toSQL()
   const fanOut = db.insert(deliveries).select(
     db.select({ seq, accountId: channelMembers.accountId, agentId: channelMembers.agentId, ...unreadDelivery })
       .from(channelMembers)
       .innerJoin(agents, and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId)))
       .where(
-        own(
+        inAccount(
           channelMembers,
           eq(channelMembers.channelId, p('channel')),
           ne(channelMembers.agentId, p('from')),
           isNull(agents.deletedAt),
-          exists(db.select(one).from(messages).where(stored)),
+          exists(db.select(one).from(messages).where(isStored)),
         ),
       ),
   ).onConflictDoNothing().returning({ agentId: deliveries.agentId }).toSQL()
@@ -166,9 +180,18 @@ export function prepareMessages(db: Db) {
       requestHash: value('requestHash'),
       messageId: messages.id,
       createdAt: value<number>('at'),
-      answer: sql<null>`NULL`.as('answer'),
-    }).from(messages).where(stored),
-  ).onConflictDoNothing().toSQL()
+      receipt: sql<null>`NULL`.as('receipt'),
+    }).from(messages).where(isStored),
+  ).onConflictDoUpdate({
+    target: [idempotencyKeys.accountId, idempotencyKeys.agentId, idempotencyKeys.key],
+    set: {
+      requestHash: sql`excluded.request_hash`,
+      messageId: sql`excluded.message_id`,
+      createdAt: sql`excluded.created_at`,
+      receipt: null,
+    },
+    setWhere: lte(idempotencyKeys.createdAt, p('keysSince')),
+  }).toSQL()
 
   const sentFields = {
     id: messages.id,
@@ -177,65 +200,70 @@ export function prepareMessages(db: Db) {
     createdAt: messages.createdAt,
   }
   const sent = db.select(sentFields).from(messages)
-    .where(own(messages, eq(messages.id, p('id')), eq(messages.fromAgentId, p('from')))).prepare()
+    .where(inAccount(messages, eq(messages.id, p('id')), eq(messages.fromAgentId, p('from')))).prepare()
   const byKey = db.select({
     ...sentFields,
     requestHash: idempotencyKeys.requestHash,
-    answer: idempotencyKeys.answer,
+    receipt: idempotencyKeys.receipt,
   }).from(idempotencyKeys)
     .innerJoin(
       messages,
       and(eq(messages.accountId, idempotencyKeys.accountId), eq(messages.id, idempotencyKeys.messageId)),
     )
     .where(
-      own(
+      inAccount(
         idempotencyKeys,
         eq(idempotencyKeys.agentId, p('from')),
         eq(idempotencyKeys.key, p('key')),
         gt(idempotencyKeys.createdAt, p('since')),
       ),
     ).prepare()
-  const forgetKey = db.delete(idempotencyKeys).where(
-    own(
-      idempotencyKeys,
-      eq(idempotencyKeys.agentId, p('from')),
-      eq(idempotencyKeys.key, p('key')),
-      lte(idempotencyKeys.createdAt, p('until')),
-    ),
-  ).toSQL()
 
   return {
-    reads: (scope: Scope) => ({
+    reads: (account: AccountBinding) => ({
       /** A message that the agent itself sent. */
-      sent: (id: string, from: string) => scope.one(sent, { id, from }),
-      /** The send that an agent already made with this idempotency key, not older than `since`. */
-      byKey: (from: string, key: string, since: number) => scope.one(byKey, { from, key, since }),
+      sent: (id: string, from: string) => account.one(sent, { id, from }),
+      /** The send that an agent already made with this idempotency key after `since`. */
+      byKey: (from: string, key: string, since: number) => account.one(byKey, { from, key, since }),
     }),
-    changes: (scope: Scope) => ({
-      /** A message to one agent; not stored where a condition does not hold. */
-      addDirect: (message: NewMessage, to: Mailbox) =>
-        scope.bind(addDirect, { ...message, toAccount: to.home ?? scope.accountId, to: to.id }),
-      /** A post to a channel the sender is in. */
-      addPost: (message: NewMessage, channel: string) => scope.bind(addPost, { ...message, channel }),
-      /** Must stand directly behind the insert it counts. */
-      countTrial: (from: string) => scope.bind(countTrial, { from }),
-      deliver: (message: NewMessage, to: Mailbox, chars: number) =>
-        scope.bind(deliver, {
+    changes: (account: AccountBinding) => ({
+      /** Store a direct message. */
+      addDirect: (message: NewMessage, to: InboxAddress) =>
+        account.bind(addDirect, { ...message, toAccount: to.home ?? account.accountId, to: to.agentId }),
+      /** Store a post to a channel that the sender is a member of. */
+      addPost: (message: NewMessage, channel: string) => account.bind(addPost, { ...message, channel }),
+      requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
+      countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
+      /** One delivery, to the inbox of a direct message. */
+      deliver: (message: NewMessage, to: InboxAddress) =>
+        account.bind(deliver, {
           id: message.id,
           at: message.at,
-          toAccount: to.home ?? scope.accountId,
-          to: to.id,
-          chars,
+          toAccount: to.home ?? account.accountId,
+          to: to.agentId,
+          chars: lengthOf(message),
         }),
-      /** One delivery for each other live member; they come back as `agent_id`. `members` only sizes the group of the write queue. */
-      fanOut: (message: NewMessage, channel: string, chars: number, members: number) => ({
-        ...scope.bind(fanOut, { id: message.id, at: message.at, from: message.from, channel, chars }),
+      /**
+       * One delivery for each live member except the sender. Returns a row with `agent_id` for each. `members` is about
+       * how many there are, for the write queue.
+       */
+      fanOut: (message: NewMessage, channel: string, members: number) => ({
+        ...account.bind(fanOut, {
+          id: message.id,
+          at: message.at,
+          from: message.from,
+          channel,
+          chars: lengthOf(message),
+        }),
         rows: members,
       }),
-      addKey: (message: NewMessage & { key: string }, requestHash: string) =>
-        scope.bind(addKey, { id: message.id, from: message.from, key: message.key, requestHash, at: message.at }),
-      /** Frees a key that `byKey` no longer finds since the same time. */
-      forgetKey: (from: string, key: string, until: number) => scope.bind(forgetKey, { from, key, until }),
+      addKey: ({ id, from, key, keysSince, at }: NewMessage, requestHash: string) =>
+        account.bind(addKey, { id, from, key, keysSince, requestHash, at }),
     }),
   }
+}
+
+/** The length of the text and A2A details of a message, in UTF-16 units. */
+function lengthOf({ body, a2a }: NewMessage): number {
+  return body.length + (a2a?.length ?? 0)
 }

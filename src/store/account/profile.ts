@@ -1,16 +1,16 @@
-/** The account's own row. */
+/** The row of the account itself. */
 import { eq, sql } from 'drizzle-orm'
 import { accounts } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { p, type Scope, type Statement } from '../driver/binding.ts'
+import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
 
 export function prepareProfile(db: Db) {
   const rename = db.update(accounts).set({ name: sql`${p('name')}` }).where(eq(accounts.id, p('account'))).toSQL()
 
   return {
-    reads: (_: Scope) => ({}),
-    changes: (scope: Scope) => ({
-      rename: (name: string): Statement => scope.bind(rename, { name }),
+    reads: (_: AccountBinding) => ({}),
+    changes: (account: AccountBinding) => ({
+      rename: (name: string): Statement => account.bind(rename, { name }),
     }),
   }
 }

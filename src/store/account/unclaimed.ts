@@ -1,4 +1,4 @@
-/** The end of a provisional account that nobody claimed in time. Security: section 4, rule 8. */
+/** Removing a provisional account that was not claimed in time. See docs/security.md, "Unclaimed accounts". */
 import { and, eq, exists, gt, lte, notExists, sql } from 'drizzle-orm'
 import {
   accounts,
@@ -7,21 +7,22 @@ import {
   agentSkills,
   credentials,
   deliveries,
-  givenBack,
   idempotencyKeys,
+  leaseReleases,
+  leases,
   messages,
-  openReads,
   signups,
   skills,
   trials,
 } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { demand, own, p, type Scope, type Statement } from '../driver/binding.ts'
+import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount } from '../in-account.ts'
 
 export function prepareUnclaimed(db: Db) {
   const one = { one: sql`1` }
-  const onTrial = db.select(one).from(trials).where(own(trials, gt(trials.expiresAt, p('at'))))
-  const requireUnclaimed = demand(
+  const onTrial = db.select(one).from(trials).where(inAccount(trials, gt(trials.expiresAt, p('at'))))
+  const requireUnclaimed = precondition(
     db,
     exists(
       db.select(one).from(accounts).where(and(
@@ -32,46 +33,46 @@ export function prepareUnclaimed(db: Db) {
       )),
     ),
   )
-  const sent = db.select({ id: messages.id }).from(messages).where(own(messages))
-  // From the leaves to the root, as the foreign keys ask.
+  const sent = db.select({ id: messages.id }).from(messages).where(inAccount(messages))
+  // Referencing rows first, because of the foreign keys.
   const removals = [
-    db.delete(givenBack)
-      .where(and(eq(givenBack.senderAccountId, p('account')), sql`${givenBack.messageId} IN ${sent}`)),
+    db.delete(leaseReleases)
+      .where(and(eq(leaseReleases.senderAccountId, p('account')), sql`${leaseReleases.messageId} IN ${sent}`)),
     db.delete(deliveries)
       .where(and(eq(deliveries.senderAccountId, p('account')), sql`${deliveries.messageId} IN ${sent}`)),
-    db.delete(idempotencyKeys).where(own(idempotencyKeys)),
-    db.delete(messages).where(own(messages)),
-    db.delete(openReads).where(own(openReads)),
-    db.delete(credentials).where(own(credentials)),
-    db.delete(trials).where(own(trials)),
-    db.delete(agentAccess).where(own(agentAccess)),
-    db.delete(agentSkills).where(own(agentSkills)),
-    db.delete(skills).where(own(skills)),
-    // The row itself stays, without a name: to remove it SQLite would look through all deliveries for some of its own.
+    db.delete(idempotencyKeys).where(inAccount(idempotencyKeys)),
+    db.delete(messages).where(inAccount(messages)),
+    db.delete(leases).where(inAccount(leases)),
+    db.delete(credentials).where(inAccount(credentials)),
+    db.delete(trials).where(inAccount(trials)),
+    db.delete(agentAccess).where(inAccount(agentAccess)),
+    db.delete(agentSkills).where(inAccount(agentSkills)),
+    db.delete(skills).where(inAccount(skills)),
+    // The row of an agent stays, without its alias: deleting it would make SQLite scan all deliveries for references.
     db.update(agents).set({
       alias: sql`${agents.id}`,
       description: '',
       signupId: null,
       deletedAt: sql`coalesce(${agents.deletedAt}, ${p('at')})`,
-    }).where(own(agents)),
-    db.delete(signups).where(own(signups)),
+    }).where(inAccount(agents)),
+    db.delete(signups).where(inAccount(signups)),
     db.update(accounts).set({ state: 'removed', name: '', joinEmail: null }).where(eq(accounts.id, p('account'))),
   ].map((statement) => statement.toSQL())
 
   return {
     reads: () => ({}),
-    changes: (scope: Scope) => ({
+    changes: (account: AccountBinding) => ({
       /**
-       * Remove what the account holds, and free its aliases: of the account and its agents only the ids are left.
-       * Fails the unit unless it was opened until then, nobody has claimed it, and no trial lasts any more.
+       * Remove everything in the account and free its aliases; only the ids of the account and its agents stay. Fails
+       * the unit unless the account was opened by `until`, is not claimed, and all its trials have ended at `at`.
        */
       remove: (until: number, at: number): Statement[] => [
-        scope.bind(requireUnclaimed, { until, at }),
-        ...removals.map((statement) => ({ ...scope.bind(statement, { at }), rows: removedRows })),
+        account.bind(requireUnclaimed, { until, at }),
+        ...removals.map((statement) => ({ ...account.bind(statement, { at }), rows: removedRows })),
       ],
     }),
   }
 }
 
-/** What one statement of a removal writes at most, about: 20 agents on trial sent 10 messages each. */
+/** About how many rows a statement of a removal writes at most: 20 agents on trial sent 10 messages each. */
 const removedRows = 200

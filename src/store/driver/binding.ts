@@ -1,13 +1,8 @@
-/**
- * The two words of account scoping. Every statement on an account table is
- * built once with the placeholder `account`, and a `Scope` is the only thing
- * that can run or bind it, with its own account filled in.
- */
+/** Statements with named placeholders: filling them with values, and running the queries that drizzle prepared. */
+import type { Client, InValue, Row } from '@libsql/client'
 import {
-  and,
   Column,
   type DriverValueDecoder,
-  eq,
   getTableName,
   is,
   Param,
@@ -17,143 +12,135 @@ import {
   sql,
   Subquery,
 } from 'drizzle-orm'
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import type { Client, InValue, Row } from '@libsql/client'
 import { storeFacts } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
+import type { Db } from './db.ts'
 
-/** A named value that a statement gets when it is run. */
+/** A named placeholder, which gets its value when the statement is bound. */
 export function p(name: string): Placeholder {
   return sql.placeholder(name)
 }
 
-/** A named value for places where drizzle wants SQL: the columns of an `INSERT … SELECT`. Nothing is encoded there. */
+/** A placeholder where drizzle wants SQL: a column of an `INSERT … SELECT`. Its value is not encoded. */
 export function value<T = string>(name: string): SQL.Aliased<T> {
   return sql<T>`${p(name)}`.as(name)
 }
 
-/** Rows of the caller's own account; replaces `and(…)`. An `OR` inside a condition cannot lead out of the account. */
-export function own(table: { accountId: SQLiteColumn }, ...conditions: (SQL | undefined)[]): SQL {
-  return and(eq(table.accountId, p('account')), ...conditions.map((condition) => condition && sql`(${condition})`))!
-}
-
-/** The rows of a new record, stamped with the caller's own account. */
-export function mine<T extends Record<string, unknown>>(row: T): T & { accountId: Placeholder } {
-  return { ...row, accountId: p('account') }
-}
-
 /**
- * A statement that changes nothing, and fails its whole unit unless `condition` holds when it runs:
- * it would store a fact without a value.
+ * A statement that changes nothing, and fails its whole unit unless `condition` holds when it runs: it would insert
+ * NULL into a column that is not nullable.
  */
-export function demand(db: Db, condition: SQL): Query {
+export function precondition(db: Db, condition: SQL): Query {
   return db.insert(storeFacts).select(
-    db.select({ key: sql<string>`'demand'`.as('key'), value: sql<string>`NULL`.as('value') }).from(sql`(SELECT 1)`)
-      .where(sql`NOT (${condition})`),
+    db.select({ key: sql<string>`'precondition'`.as('key'), value: sql<string>`NULL`.as('value') })
+      .from(sql`(SELECT 1)`).where(sql`NOT (${condition})`),
   ).toSQL()
 }
 
-/** A statement of a write, ready for the queue. `rows` says how many rows it may write (default 1). */
+/**
+ * A bound statement, ready for the write queue. `rows` is about how many rows it writes (default 1). Where the comment
+ * of a statement says "a constraint error", its whole unit fails with `write_conflict`.
+ */
 export interface Statement {
   sql: string
   args: InValue[]
   rows?: number
 }
 
-/** The values of a statement's placeholders. `null` is a value; `undefined` throws, and so do objects in the end. */
-export type Values = Record<string, InValue>
+/** Values by placeholder name. `null` is a value; `undefined` and objects throw a `TypeError` when they are bound. */
+export type PlaceholderValues = Record<string, InValue>
 
-/** What stands at one place of a statement: a constant, or what becomes of a named value. */
-type Slot = { constant: InValue } | { name: string; encode?: (value: InValue) => unknown }
+/** A parameter of a statement: a constant, or a placeholder with the encoder of its column. */
+type Parameter = { constant: InValue } | { name: string; encode?: (value: InValue) => unknown }
 
-const slotsOf = new WeakMap<Query, Slot[]>()
+const parametersOf = new WeakMap<Query, Parameter[]>()
 
-/** Fill a prepared statement. `account` goes before a value of that name. */
-export function bind(query: Query, values: Values, account?: string): Statement {
-  let slots = slotsOf.get(query)
-  if (!slots) slotsOf.set(query, slots = query.params.map(slotOf))
-  const args = slots.map((slot) => {
-    if ('constant' in slot) return slot.constant
-    const value = slot.name === 'account' && account !== undefined ? account : values[slot.name]
-    if (value === undefined) throw new TypeError(`The statement was given no value for ${slot.name}`)
-    return checked(slot.encode ? slot.encode(value) as InValue : value)
+/** Fill the placeholders of a statement. `account`, if given, wins over a value of that name. */
+export function bind(query: Query, values: PlaceholderValues, account?: string): Statement {
+  let parameters = parametersOf.get(query)
+  if (!parameters) parametersOf.set(query, parameters = query.params.map(parameterOf))
+  const args = parameters.map((parameter) => {
+    if ('constant' in parameter) return parameter.constant
+    const value = parameter.name === 'account' && account !== undefined ? account : values[parameter.name]
+    if (value === undefined) throw new TypeError(`The statement was given no value for ${parameter.name}`)
+    return checkedValue(parameter.encode ? parameter.encode(value) as InValue : value)
   })
   return { sql: query.sql, args }
 }
 
-function slotOf(param: unknown): Slot {
+function parameterOf(param: unknown): Parameter {
   if (is(param, Placeholder)) return { name: param.name }
   if (is(param, Param) && is(param.value, Placeholder)) {
     const { encoder, value } = param
     return { name: value.name, encode: (given) => encoder.mapToDriverValue(given) }
   }
-  return { constant: checked(param as InValue) }
+  return { constant: checkedValue(param as InValue) }
 }
 
-/** A read that drizzle prepared. */
-export interface Prepared<Answered> {
+/** A query that drizzle prepared. */
+export interface PreparedQuery<Result> {
   getQuery(): Query
-  all(values: Record<string, unknown>): Promise<Answered[]>
+  all(values: Record<string, unknown>): Promise<Result[]>
 }
 
-/** What drizzle keeps in a prepared read besides what its types show. */
-interface Inside {
+/** What drizzle keeps in a prepared query beside what its types show. */
+interface DrizzleInternals {
   client: Pick<Client, 'execute'>
   logger: { logQuery(sql: string, params: unknown[]): void }
   fields: { path: string[]; field: unknown }[]
-  /** False for a table whose join may find nothing. */
+  /** False for a table whose join may find no row. */
   joinsNotNullableMap?: Record<string, boolean>
 }
 
-interface Question extends Pick<Inside, 'client' | 'logger'> {
+interface RunnableQuery extends Pick<DrizzleInternals, 'client' | 'logger'> {
   query: Query
   read: (row: Row) => unknown
 }
 
-const questions = new WeakMap<Prepared<unknown>, Question>()
+const runnableQueries = new WeakMap<PreparedQuery<unknown>, RunnableQuery>()
 
 /**
- * Run a prepared read. Fails with `unavailable` when a remote database does not answer.
+ * Run a prepared query. Fails with `unavailable` when a remote database does not answer.
  *
- * Drizzle made its text and knows its columns. We run it: drizzle would take as long for that as a short query.
+ * Drizzle made its SQL and knows its columns, but we execute it ourselves: drizzle takes as long for that as SQLite
+ * takes for a short query.
  */
-export async function ask<Answered>(
-  prepared: Prepared<Answered>,
-  values: Values = {},
+export async function runQuery<Result>(
+  prepared: PreparedQuery<Result>,
+  values: PlaceholderValues = {},
   account?: string,
-): Promise<Answered[]> {
-  let question = questions.get(prepared)
-  if (!question) questions.set(prepared, question = questionOf(prepared))
-  const { client, logger, query, read } = question
+): Promise<Result[]> {
+  let runnable = runnableQueries.get(prepared)
+  if (!runnable) runnableQueries.set(prepared, runnable = runnableQueryOf(prepared))
+  const { client, logger, query, read } = runnable
   logger.logQuery(query.sql, [])
   const { rows } = await client.execute(bind(query, values, account))
-  return rows.map(read) as Answered[]
+  return rows.map(read) as Result[]
 }
 
-function questionOf(prepared: Prepared<unknown>): Question {
-  const inside = prepared as unknown as Inside
-  const { client, logger } = inside
-  return { client, logger, query: prepared.getQuery(), read: reader(inside) }
+function runnableQueryOf(prepared: PreparedQuery<unknown>): RunnableQuery {
+  const internals = prepared as unknown as DrizzleInternals
+  const { client, logger } = internals
+  return { client, logger, query: prepared.getQuery(), read: rowReader(internals) }
 }
 
-/** Makes the object of a row. A field may stand in an object of its own, but not if that object may be missing. */
-function reader({ fields, joinsNotNullableMap: joins = {} }: Inside): (row: Row) => unknown {
+/** Decodes a row into an object. A field may be nested one level deep, but not in an object that may be missing. */
+function rowReader({ fields, joinsNotNullableMap: joins = {} }: DrizzleInternals): (row: Row) => unknown {
   const columns = fields.map(({ path, field }) => {
     const [name, inner] = path
     if (path.length > 2 || (inner && is(field, Column) && joins[getTableName(field.table)] === false)) {
-      throw new TypeError(`A read cannot answer ${path.join('.')}: name the field by itself`)
+      throw new TypeError(`A query cannot return ${path.join('.')}: select it as a field of its own`)
     }
     return { name, inner, decoder: decoderOf(field) }
   })
   return (row) => {
-    const answered: Record<string, unknown> = {}
+    const result: Record<string, unknown> = {}
     for (let i = 0; i < columns.length; i++) {
       const { name, inner, decoder } = columns[i]
       const value = row[i] === null ? null : decoder.mapFromDriverValue(row[i])
-      if (inner === undefined) answered[name] = value
-      else answered[name] = { ...answered[name] as object, [inner]: value }
+      if (inner === undefined) result[name] = value
+      else result[name] = { ...result[name] as object, [inner]: value }
     }
-    return answered
+    return result
   }
 }
 
@@ -163,31 +150,32 @@ function decoderOf(field: unknown): DriverValueDecoder<unknown, unknown> {
   return (expression as { decoder: DriverValueDecoder<unknown, unknown> }).decoder
 }
 
-/** The native driver ends the process on an object, and one `undefined` would fail a whole group of the queue. */
-function checked(value: InValue): InValue {
+/** The native driver ends the process when it gets an object, and one `undefined` would fail a whole group. */
+function checkedValue(value: InValue): InValue {
   if (value === undefined || (typeof value === 'object' && value !== null)) {
     throw new TypeError(`The database takes no ${typeof value} as a value`)
   }
   return value
 }
 
-/** One account's way to run prepared reads and to bind prepared changes. */
-export class Scope {
+/** Runs prepared queries and binds prepared statements for one account. */
+export class AccountBinding {
   readonly accountId: string
 
   constructor(accountId: string) {
     this.accountId = accountId
   }
 
-  all<Row>(prepared: Prepared<Row>, values: Values = {}): Promise<Row[]> {
-    return ask(prepared, values, this.accountId)
+  all<Result>(query: PreparedQuery<Result>, values: PlaceholderValues = {}): Promise<Result[]> {
+    return runQuery(query, values, this.accountId)
   }
 
-  async one<Row>(prepared: Prepared<Row>, values: Values = {}): Promise<Row | undefined> {
-    return (await this.all(prepared, values))[0]
+  /** The first row. */
+  async one<Result>(query: PreparedQuery<Result>, values: PlaceholderValues = {}): Promise<Result | undefined> {
+    return (await this.all(query, values))[0]
   }
 
-  bind(query: Query, values: Values = {}): Statement {
+  bind(query: Query, values: PlaceholderValues = {}): Statement {
     return bind(query, values, this.accountId)
   }
 }

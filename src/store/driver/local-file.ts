@@ -1,6 +1,6 @@
 /**
- * The local database file: one process, one connection. The operating system's
- * lock decides; the side file `<db>.owner` only says who holds it.
+ * The local database file: one process, one connection. The lock of the operating system decides; the file `<db>.owner`
+ * only says which process holds it. See docs/delivery.md, "Local file lock".
  */
 import { type Client } from '@libsql/client'
 import {
@@ -22,8 +22,8 @@ import { GridError } from '../../errors.ts'
 import { newKeyRing } from '../../lib/key-ring.ts'
 import { isBusy } from './database-errors.ts'
 
-/** Who holds a local file, and where it takes commands (see `cli/control.ts`). */
-export interface Owner {
+/** The process that holds a local file, and where it takes commands (`cli/command-server.ts`). */
+export interface FileOwner {
   pid: number
   host: string
   since: string
@@ -37,25 +37,25 @@ export function localPath(databaseUrl: string): string | undefined {
 }
 
 /**
- * Make the database file and its folder, readable by their owner alone. SQLite makes
- * the log beside it with the same mode, so this comes before the first connection.
+ * Create the database file and its folder, readable only by their owner. SQLite creates the log with the same mode, so
+ * call this before the first connection.
  */
-export function makeFile(path: string): void {
+export function createFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch (error) {
-    // A file that exists is not opened: closing it would drop the lock of a connection in this process.
+    // An existing file is not opened: closing it would drop the lock of another connection of this process.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     chmodSync(path, 0o600)
   }
 }
 
 /**
- * Take the lock for the life of the process and set the pragmas.
- * Fails with `database_in_use` when another process holds the file.
+ * Lock the file for the life of the process and set the pragmas.
+ * Fails with `database_in_use` if another process holds the file.
  */
-export async function takeLocalFile(
+export async function lockLocalFile(
   client: Client,
   path: string,
   options: { durability: 'full' | 'relaxed'; waitSeconds: number; now: () => number },
@@ -64,25 +64,25 @@ export async function takeLocalFile(
   for (;;) {
     try {
       await setPragmas(client, options.durability)
-      // Taking the write lock once keeps it: the locking mode is exclusive.
+      // In the exclusive locking mode, the write lock is kept once it was taken.
       await client.batch(['SELECT 1'], 'write')
       break
     } catch (error) {
       if (!isBusy(error)) throw error
-      // The failed statement stays open on the connection and would swallow later writes.
+      // The failed statement stays open on the connection, and later writes would never be committed.
       await client.reconnect()
-      if (options.now() >= until) throw inUse(path)
+      if (options.now() >= until) throw databaseInUse(path)
       await sleep(250)
     }
   }
 }
 
 /**
- * Fold the log into the file and let go of the lock. Closing alone does not: the driver
- * frees its statements when the collector comes by, and they keep the connection alive.
+ * Checkpoint the log and release the lock. Closing the client is not enough: the driver frees its statements when they
+ * are garbage collected, and until then they keep the connection open.
  */
 export async function releaseLocalFile(client: Client): Promise<void> {
-  // The lock cannot be given up while there is a log, and is given up at the next access.
+  // The lock cannot be released while there is a log. After these pragmas, the next access releases it.
   await client.execute('PRAGMA journal_mode = DELETE')
   await client.execute('PRAGMA locking_mode = NORMAL')
   await client.execute('SELECT count(*) FROM sqlite_master')
@@ -94,15 +94,15 @@ export async function holdsLock(client: Client): Promise<boolean> {
   return rows[0].locking_mode === 'exclusive'
 }
 
-/** Say who holds the file. */
-export function writeOwner(path: string, owner: Owner): void {
+/** Write the owner file. */
+export function writeOwner(path: string, owner: FileOwner): void {
   writeFileSync(`${path}.owner`, JSON.stringify(owner), { mode: 0o600 })
 }
 
-/** Who says to hold the file; undefined when nobody does. */
-export function readOwner(path: string): Owner | undefined {
+/** Read the owner file; undefined if there is none or it is damaged. */
+export function readOwner(path: string): FileOwner | undefined {
   try {
-    return JSON.parse(readFileSync(`${path}.owner`, 'utf8')) as Owner
+    return JSON.parse(readFileSync(`${path}.owner`, 'utf8')) as FileOwner
   } catch {
     return undefined
   }
@@ -112,11 +112,11 @@ export function removeOwner(path: string): void {
   rmSync(`${path}.owner`, { force: true })
 }
 
-/** The key ring beside the database, made when it is first asked for. It is no part of a backup. */
-export function readKeys(path: string): string {
+/** The key ring beside the database, created at the first use. It is not part of a backup. */
+export function readKeyRing(path: string): string {
   const file = `${path}.keys`
   if (!existsSync(file)) {
-    // What it seals is promised to last, so the key must be on disk first.
+    // The key must be on disk before anything is sealed with it.
     const opened = openSync(file, 'wx', 0o600)
     writeSync(opened, newKeyRing())
     fsyncSync(opened)
@@ -125,28 +125,30 @@ export function readKeys(path: string): string {
   return readFileSync(file, 'utf8').trim()
 }
 
-/** This process, as an owner. */
-export function thisProcess(now: number): Owner {
+/** This process as the owner of a file. */
+export function thisProcess(now: number): FileOwner {
   return { pid: process.pid, host: hostname(), since: new Date(now).toISOString() }
 }
 
 /**
- * Memory for pages of the file, 16 MB at most and taken as they are read. With SQLite's 2 MB the ends of the indexes of
- * some thousand mailboxes do not stay: a send and a read fetch pages again, and the more the larger the file is.
+ * The page cache, at most 16 MB and filled as pages are read. The 2 MB of SQLite cannot hold the ends of the indexes of
+ * some thousand inboxes: sends and reads would fetch pages again, and more of them the larger the file is.
  */
 const cacheKb = 16_000
 /**
- * After so many pages (16 MB) the log is folded into the file, and whoever commits then waits for it: one send in 450
- * or so. With SQLite's 1,000 it is one in 112, which is just the slowest percent. One table of SQLite's, with places
- * for 4,062 pages, says where in the log a page is; with more pages there would be a second to search.
+ * After this many pages (16 MB) the log is checkpointed, and the commit that triggers it waits: about one send in 450.
+ * With SQLite's 1,000 pages it is one in 112, which is the slowest percent. One block of the WAL index of SQLite covers
+ * 4,062 pages of the log; with more pages there would be a second block to search.
  */
 const checkpointPages = 4_000
-/** A log that a large commit made longer than this is cut when it begins anew. Reliability 5.1. */
+/**
+ * A log that a large commit made longer than this is truncated when it restarts. See docs/delivery.md, "Durability".
+ */
 const maxLogBytes = 32 * 2 ** 20
 
 async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<void> {
   const synchronous = durability === 'full' ? 2 : 1
-  const wanted: [string, string, string | number][] = [
+  const pragmas: [string, string, string | number][] = [
     ['locking_mode', 'EXCLUSIVE', 'exclusive'],
     ['journal_mode', 'WAL', 'wal'],
     ['synchronous', String(synchronous), synchronous],
@@ -156,18 +158,18 @@ async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promi
     ['wal_autocheckpoint', String(checkpointPages), checkpointPages],
     ['journal_size_limit', String(maxLogBytes), maxLogBytes],
   ]
-  for (const [name, set] of wanted) await client.execute(`PRAGMA ${name} = ${set}`)
-  for (const [name, , expected] of wanted) {
+  for (const [name, set] of pragmas) await client.execute(`PRAGMA ${name} = ${set}`)
+  for (const [name, , expected] of pragmas) {
     const { rows } = await client.execute(`PRAGMA ${name}`)
     if (rows[0][name] !== expected) throw new Error(`The database refused PRAGMA ${name} = ${expected}`)
   }
 }
 
-function inUse(path: string): GridError {
+function databaseInUse(path: string): GridError {
   const owner = readOwner(path)
-  const who = owner ? ` (process ${owner.pid} on ${owner.host} since ${owner.since})` : ''
+  const holder = owner ? ` (process ${owner.pid} on ${owner.host} since ${owner.since})` : ''
   return new GridError(
     'database_in_use',
-    `The database ${path} is in use by another process${who}. A local file takes one process; for several use libsql-server or Turso.`,
+    `The database ${path} is in use by another process${holder}. A local file takes one process; for several use libsql-server or Turso.`,
   )
 }

@@ -1,63 +1,65 @@
 /**
- * The line of questions to a remote database. A request costs both sides far more than a question, so all that
- * wait while one request is under way go together as the next, each as a step that fails alone. One request is
- * under way at a time, and who asked first is answered first.
+ * Batches queries to a remote database. A request costs both sides far more than a query, so all queries that wait
+ * while one request is in flight are sent together as the next request. Each query is a step that fails alone. One
+ * request is in flight at a time, and results arrive in the order of the calls.
  *
- * No transaction is around them: each sees all that was acknowledged before it was asked.
+ * A batch is not a transaction: each query sees every commit that was acknowledged before its call.
  */
 import type { Client, Config, InStatement, ResultSet } from '@libsql/client'
 import { type HttpClient, openHttp, parseLibsqlUrl } from '@libsql/hrana-client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../../errors.ts'
-import { isRemoteLoss } from './database-errors.ts'
-import { askTogether, asLibsqlError, KeptStream } from './remote-stream.ts'
+import { isConnectionLoss } from './database-errors.ts'
+import { queryBatch, ReusableStream, toLibsqlError } from './remote-stream.ts'
 
-export interface Questions {
-  /** The answer to one SELECT. Fails with `unavailable` when the database does not answer, else as the driver does. */
+export interface QueryBatcher {
+  /**
+   * Run one SELECT. Fails with `unavailable` if the database does not answer, otherwise with the error of the driver.
+   */
   execute(statement: InStatement): Promise<ResultSet>
-  /** Nothing is asked any more. */
+  /** Later queries fail. */
   close(): void
 }
 
-/** The answers to one request are one text, of which the server gives 10 MB. */
-const maxTogether = 64
+/** The results of one request are one response, which the server limits to 10 MB. */
+const maxBatchSize = 64
 
-interface Question {
+interface PendingQuery {
   statement: InStatement
-  resolve(answer: ResultSet): void
+  resolve(result: ResultSet): void
   reject(error: unknown): void
-  isOver?: true
+  isSettled?: true
 }
 
-/** Over a web socket, which `ws://` asks for, the driver asks: there a question is a message and costs little. */
-export function openQuestions(settings: Pick<Config, 'url' | 'authToken' | 'fetch'>, driver: Client): Questions {
+/** Over a WebSocket (`ws://`) the driver runs the queries itself: there a query is one message and costs little. */
+export function openQueryBatcher(settings: Pick<Config, 'url' | 'authToken' | 'fetch'>, driver: Client): QueryBatcher {
   const { hranaHttpUrl, authToken = settings.authToken } = parseLibsqlUrl(settings.url)
   if (hranaHttpUrl === undefined) {
     return { execute: (statement) => driver.execute(statement).catch(orUnavailable), close() {} }
   }
   const client = openHttp(hranaHttpUrl, authToken, settings.fetch)
   client.intMode = 'number'
-  const line = new Line(client)
-  return { execute: (statement) => line.ask(statement).catch(orUnavailable), close: () => line.close() }
+  const queue = new QueryQueue(client)
+  return { execute: (statement) => queue.execute(statement).catch(orUnavailable), close: () => queue.close() }
 }
 
-class Line {
+class QueryQueue {
   readonly #client: HttpClient
-  readonly #stream: KeptStream
-  #waiting: Question[] = []
-  #isAsking = false
+  readonly #stream: ReusableStream
+  #pending: PendingQuery[] = []
+  #isRunning = false
 
   constructor(client: HttpClient) {
     this.#client = client
-    this.#stream = new KeptStream(client)
+    this.#stream = new ReusableStream(client)
   }
 
-  /** Ask one SELECT. Fails with the error that the driver would give. */
-  ask(statement: InStatement): Promise<ResultSet> {
+  /** Run one SELECT. Fails with the error that the driver would throw. */
+  execute(statement: InStatement): Promise<ResultSet> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ statement, resolve, reject })
-      if (this.#isAsking) return
-      this.#isAsking = true
+      this.#pending.push({ statement, resolve, reject })
+      if (this.#isRunning) return
+      this.#isRunning = true
       setImmediate(() => void this.#run())
     })
   }
@@ -68,46 +70,46 @@ class Line {
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      await this.#answer(this.#waiting.splice(0, maxTogether))
-      // A turn of the event loop, not a delay: who was just answered and asks on shares the next request.
+    while (this.#pending.length > 0) {
+      await this.#runBatch(this.#pending.splice(0, maxBatchSize))
+      // A turn of the event loop, not a delay: callers that continue with another query share the next request.
       await new Promise((resolve) => setImmediate(resolve))
     }
-    this.#isAsking = false
+    this.#isRunning = false
   }
 
-  async #answer(group: Question[]): Promise<void> {
+  async #runBatch(batch: PendingQuery[]): Promise<void> {
     try {
-      await this.#send(group)
+      await this.#send(batch)
     } catch (error) {
-      const rest = group.filter(({ isOver }) => !isOver)
-      // A fault of one of them, or more than one answer can hold.
-      if (group.length > 1 && this.#stream.isOpen) {
-        for (const question of rest) await this.#answer([question])
+      const rest = batch.filter(({ isSettled }) => !isSettled)
+      // One query is at fault, or the results are too large for one response.
+      if (batch.length > 1 && this.#stream.isOpen) {
+        for (const query of rest) await this.#runBatch([query])
       } else {
-        for (const { reject } of rest) reject(asLibsqlError(error as Error))
+        for (const { reject } of rest) reject(toLibsqlError(error as Error))
       }
     }
   }
 
-  #send(group: Question[]): Promise<void> {
-    const statements = group.map(({ statement }) => statement)
+  #send(batch: PendingQuery[]): Promise<void> {
+    const statements = batch.map(({ statement }) => statement)
     return this.#stream.use((stream) =>
-      askTogether(stream, statements, (i, answer) => {
-        const question = group[i]
-        question.isOver = true
-        if (answer instanceof Error) question.reject(answer)
-        else question.resolve(answer)
+      queryBatch(stream, statements, (i, result) => {
+        const query = batch[i]
+        query.isSettled = true
+        if (result instanceof Error) query.reject(result)
+        else query.resolve(result)
       })
     )
   }
 }
 
-/** What was not answered changed nothing and may be asked again. */
+/** A query that was not answered changed nothing and may be repeated. */
 function orUnavailable(error: unknown): never {
-  if (!isRemoteLoss(error)) throw error
+  if (!isConnectionLoss(error)) throw error
   throw new GridError('unavailable', 'The database does not answer. Repeat the call.', {
     retryAfterSeconds: 1,
-    nothingDone: true,
+    notExecuted: true,
   })
 }

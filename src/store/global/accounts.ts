@@ -1,7 +1,7 @@
 import { and, count, eq, sql } from 'drizzle-orm'
 import { accounts, agents } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../driver/binding.ts'
+import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
 
 export function prepareAccounts(db: Db) {
   const byId = db.select({ id: accounts.id, name: accounts.name, state: accounts.state }).from(accounts)
@@ -21,17 +21,17 @@ export function prepareAccounts(db: Db) {
     .where(and(eq(accounts.id, p('id')), sql`(${agentCount}) >= ${p('max')}`)).toSQL()
 
   return {
-    byId: async (id: string) => (await ask(byId, { id }))[0],
+    byId: async (id: string) => (await runQuery(byId, { id }))[0],
     /** Whether there is any account at all. */
     any: async () => (await first.all()).length > 0,
-    /** The provisional account that further signups of this address join. */
-    byJoinEmail: async (email: string) => (await ask(byJoinEmail, { email }))[0],
-    /** A constraint error when another account already takes the signups of `joinEmail`. */
+    /** The provisional account that further signups for this email address join. */
+    byJoinEmail: async (email: string) => (await runQuery(byJoinEmail, { email }))[0],
+    /** A constraint error if further signups for `joinEmail` join another account already. */
     add: (
       account: { id: string; name: string; state: 'provisional' | 'claimed'; joinEmail: string | null },
       at: number,
     ): Statement => bind(add, { ...account, at, claimedAt: account.state === 'claimed' ? at : null }),
-    /** Take no more signups once an account has `max` agents. */
+    /** Close the account to further signups if it has `max` agents. */
     closeToJoins: (id: string, max: number): Statement => bind(closeToJoins, { id, max }),
   }
 }

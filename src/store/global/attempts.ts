@@ -1,17 +1,20 @@
 import { and, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import { attempts } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
+import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
 
-/** Something that is counted, of one subject. */
+/** One counted event, such as a sign-in. `subject` is the hash of what is counted, such as an address. */
 export interface Attempt {
   id: string
   kind: string
   subject: string
 }
 
-/** Fewer than `max` attempts of a subject since a time. */
-export interface Limit {
+/**
+ * Allows at most `max` attempts of a kind and subject after `since`, which is in milliseconds since the epoch. The
+ * limit is reached when there are `max`.
+ */
+export interface AttemptLimit {
   kind: string
   subject: string
   max: number
@@ -25,7 +28,7 @@ export function prepareAttempts(db: Db) {
     .offset(p('skip')).prepare()
   const byId = db.select({ id: attempts.id }).from(attempts).where(eq(attempts.id, p('id'))).prepare()
 
-  // Lists of any length in one statement: each attempt and each limit is an object of a JSON array.
+  // JSON arrays, so that one statement takes lists of any length.
   const reached = sql`SELECT 1 FROM json_each(${p('limits')}) AS allowed WHERE (
     SELECT count(*) FROM attempts AS seen WHERE seen.kind = allowed.value ->> 'kind'
       AND seen.subject = allowed.value ->> 'subject' AND seen.created_at > allowed.value ->> 'since'
@@ -40,23 +43,23 @@ export function prepareAttempts(db: Db) {
   ).onConflictDoNothing().returning({ id: attempts.id }).toSQL()
 
   const remove = db.delete(attempts).where(eq(attempts.id, p('id'))).toSQL()
-  const removeOf = db.delete(attempts).where(ofSubject).toSQL()
+  const removeAll = db.delete(attempts).where(ofSubject).toSQL()
   const old = db.select({ id: attempts.id }).from(attempts).where(lt(attempts.createdAt, p('before'))).limit(p('max'))
   const removeOld = db.delete(attempts).where(inArray(attempts.id, old)).returning({ id: attempts.id }).toSQL()
 
   return {
-    /** All of them, or none when a limit is reached. The rows say which. */
-    add: (list: Attempt[], limits: Limit[], at: number): Statement => ({
+    /** Adds all of them, or none if a limit is reached. Returns a row for each one added. */
+    add: (list: Attempt[], limits: AttemptLimit[], at: number): Statement => ({
       ...bind(add, { attempts: JSON.stringify(list), limits: JSON.stringify(limits), at }),
       rows: list.length,
     }),
-    has: async (id: string) => (await ask(byId, { id })).length > 0,
-    /** When a limit is reached: the time of the attempt that has to grow old first. */
-    blockedSince: async ({ kind, subject, max, since }: Limit): Promise<number | undefined> =>
-      (await ask(last, { kind, subject, since, skip: max - 1 }))[0]?.at,
+    has: async (id: string) => (await runQuery(byId, { id })).length > 0,
+    /** If the limit is reached: the time of the attempt that must expire before the next is allowed. */
+    blockedSince: async ({ kind, subject, max, since }: AttemptLimit): Promise<number | undefined> =>
+      (await runQuery(last, { kind, subject, since, skip: max - 1 }))[0]?.at,
     remove: (id: string): Statement => bind(remove, { id }),
-    removeOf: (kind: string, subject: string): Statement => bind(removeOf, { kind, subject }),
-    /** At most `max` of those before a time; a row for each comes back. */
+    removeAll: (kind: string, subject: string): Statement => bind(removeAll, { kind, subject }),
+    /** Deletes at most `max` attempts from before a time. Returns a row for each one deleted. */
     removeOld: (before: number, max: number): Statement => ({ ...bind(removeOld, { before, max }), rows: max }),
   }
 }

@@ -1,4 +1,4 @@
-/** Taking over a provisional account: as an account of its own, or into another one of its owner. */
+/** Claiming a provisional account: as an account of its own, or merged into another account of the owner. */
 import { and, asc, count, eq, exists, getTableColumns, inArray, isNotNull, isNull, ne, sql } from 'drizzle-orm'
 import {
   accounts,
@@ -7,20 +7,23 @@ import {
   agentSkills,
   credentials,
   deliveries,
-  givenBack,
   idempotencyKeys,
+  leaseReleases,
+  leases,
   memberships,
   messages,
-  openReads,
   signups,
   skills,
   trials,
   users,
 } from '../../../db/schema.ts'
-import type { Crossings, Db } from '../account.ts'
-import { ask, bind, demand, p, type Statement, value } from '../driver/binding.ts'
+import { bind, p, precondition, runQuery, type Statement, value } from '../driver/binding.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
-/** Who claims what, as every statement of one claim sees it. Ids; `email` is the mailbox that must be proved. */
+/**
+ * A claim by a user. `keep` and `discard` are agent ids; `email` is the owner address, which the user must have
+ * verified.
+ */
 export interface Claim {
   /** The provisional account. */
   from: string
@@ -31,10 +34,10 @@ export interface Claim {
   at: number
 }
 
-/** An agent that signed up, as its owner sees it before claiming. Times are milliseconds since the epoch. */
-export type Claimable = Awaited<ReturnType<ReturnType<typeof prepareClaims>['agents']>>[number]
+/** An agent that signed up, as shown to its owner before the claim. Times are milliseconds since the epoch. */
+export type ClaimableAgent = Awaited<ReturnType<ReturnType<typeof prepareClaims>['agents']>>[number]
 
-export function prepareClaims(db: Db, crossings: Crossings) {
+export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) {
   const byToken = db.select({
     home: accounts.id,
     name: accounts.name,
@@ -42,7 +45,7 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     ownerEmail: signups.ownerEmail,
   }).from(signups).innerJoin(accounts, eq(accounts.id, signups.accountId))
     .where(eq(signups.claimTokenHash, p('hash'))).prepare()
-  crossings.set(byToken.getQuery().sql, 'signup by claim link')
+  crossAccountQueries.set(byToken.getQuery().sql, 'signup by claim link')
 
   const isKept = sql`${agents.id} IN (SELECT value FROM json_each(${p('keep')}))`
   const ofFrom = eq(agents.accountId, p('from'))
@@ -58,18 +61,18 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     .where(and(ofFrom, isNull(agents.deletedAt))).orderBy(asc(agents.createdAt), asc(agents.id)).prepare()
 
   const one = { one: sql`1` }
-  const requireUnclaimed = demand(
+  const requireUnclaimed = precondition(
     db,
     exists(db.select(one).from(accounts).where(and(eq(accounts.id, p('from')), eq(accounts.state, 'provisional')))),
   )
-  const requireProof = demand(
+  const requireVerifiedEmail = precondition(
     db,
     exists(
       db.select(one).from(users)
         .where(and(eq(users.id, p('user')), eq(users.email, p('email')), isNotNull(users.emailVerifiedAt))),
     ),
   )
-  // Decided are all that live now: who signed up meanwhile was not looked at by anybody.
+  // The decision must cover every live agent. The owner has not seen an agent that signed up meanwhile.
   const undecided = db.select({ n: count() }).from(agents).where(and(
     ofFrom,
     isNull(agents.deletedAt),
@@ -80,11 +83,11 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     isNull(agents.deletedAt),
     sql`${agents.id} IN (SELECT value FROM json_each(${p('decided')}))`,
   ))
-  const requireDecided = demand(
+  const requireDecided = precondition(
     db,
     sql`(${undecided}) = 0 AND (${decidedLive}) = json_array_length(${p('decided')})`,
   )
-  const requireOwner = demand(
+  const requireOwner = precondition(
     db,
     exists(
       db.select(one).from(memberships).where(and(
@@ -99,7 +102,7 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     .set({ state: sql`${p('state')}`, name: sql`${p('name')}`, joinEmail: null, claimedAt: sql`${p('at')}` })
     .where(eq(accounts.id, p('from'))).toSQL()
 
-  // Rows that others point to are copied first, then those that point are moved, then the originals go.
+  // Referenced rows are copied first, then the referencing rows are moved, then the originals are removed.
   const copyAgents = db.insert(agents).select(
     db.select({
       ...getTableColumns(agents),
@@ -127,12 +130,12 @@ export function prepareClaims(db: Db, crossings: Crossings) {
       ),
     )),
   ).onConflictDoNothing().toSQL()
-  const theirs = db.select({ name: skills.name }).from(skills)
+  const skillName = db.select({ name: skills.name }).from(skills)
     .where(and(eq(skills.accountId, p('from')), eq(skills.id, agentSkills.skillId)))
-  // The account may have had a skill of that name, with an id of its own.
+  // The account may already have a skill of that name, under another id.
   const moveSkills = db.update(agentSkills).set({
     accountId: sql`${p('to')}`,
-    skillId: sql`(SELECT own.id FROM ${skills} AS own WHERE own.account_id = ${p('to')} AND own.name = (${theirs}))`,
+    skillId: sql`(SELECT own.id FROM ${skills} AS own WHERE own.account_id = ${p('to')} AND own.name = (${skillName}))`,
   }).where(and(eq(agentSkills.accountId, p('from')), keptAgent(agentSkills.agentId))).toSQL()
   const copyMessages = db.insert(messages).select(
     db.select({ ...getTableColumns(messages), accountId: value('to') }).from(messages)
@@ -140,20 +143,20 @@ export function prepareClaims(db: Db, crossings: Crossings) {
   ).toSQL()
   const sentByKept = db.select({ id: messages.id }).from(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId)))
-  // Whether a read in flight reaches anybody is not known here, and whoever made it looks for it in the account left.
-  // So it is given back: what it handed out comes again, flagged.
-  const inFlight = db.select({ batchId: openReads.batchId }).from(openReads)
-    .where(and(eq(openReads.accountId, p('from')), keptAgent(openReads.agentId)))
-  const giveBackReads = db.update(deliveries)
-    .set({ state: 'unread', batchId: null, readAt: null, returned: sql`${deliveries.returned} + 1` })
-    .where(and(eq(deliveries.accountId, p('from')), inArray(deliveries.batchId, inFlight))).toSQL()
-  const closeReads = db.delete(openReads)
-    .where(and(eq(openReads.accountId, p('from')), keptAgent(openReads.agentId))).toSQL()
-  // Traces of hand-outs stay behind: they lean on the very rows that move.
-  const forgetReceived = db.delete(givenBack)
-    .where(and(eq(givenBack.accountId, p('from')), keptAgent(givenBack.agentId))).toSQL()
-  const forgetSent = db.delete(givenBack)
-    .where(and(eq(givenBack.senderAccountId, p('from')), sql`${givenBack.messageId} IN ${sentByKept}`)).toSQL()
+  // The holder of a lease would ack it in the old account, so every lease in flight is released: its messages are
+  // redelivered.
+  const inFlight = db.select({ id: leases.id }).from(leases)
+    .where(and(eq(leases.accountId, p('from')), keptAgent(leases.agentId)))
+  const releaseLeases = db.update(deliveries)
+    .set({ state: 'unread', leaseId: null, readAt: null, releaseCount: sql`${deliveries.releaseCount} + 1` })
+    .where(and(eq(deliveries.accountId, p('from')), inArray(deliveries.leaseId, inFlight))).toSQL()
+  const removeLeases = db.delete(leases)
+    .where(and(eq(leases.accountId, p('from')), keptAgent(leases.agentId))).toSQL()
+  // Logged releases are removed, because they reference the rows that move.
+  const removeReceivedReleases = db.delete(leaseReleases)
+    .where(and(eq(leaseReleases.accountId, p('from')), keptAgent(leaseReleases.agentId))).toSQL()
+  const removeSentReleases = db.delete(leaseReleases)
+    .where(and(eq(leaseReleases.senderAccountId, p('from')), sql`${leaseReleases.messageId} IN ${sentByKept}`)).toSQL()
   const moveSent = db.update(deliveries).set({ senderAccountId: sql`${p('to')}` })
     .where(and(eq(deliveries.senderAccountId, p('from')), sql`${deliveries.messageId} IN ${sentByKept}`)).toSQL()
   const moveReceived = db.update(deliveries).set(moved)
@@ -162,7 +165,7 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     .where(and(eq(idempotencyKeys.accountId, p('from')), keptAgent(idempotencyKeys.agentId))).toSQL()
   const removeMessages = db.delete(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))).toSQL()
-  // A nameless row stays: to delete it, SQLite would look through all deliveries for one that points to it.
+  // The row of the agent stays, without its alias: deleting it would make SQLite scan all deliveries for references.
   const leaveBehind = db.update(agents).set({ alias: sql`${agents.id}`, deletedAt: sql`${p('at')}` })
     .where(and(ofFrom, isKept)).toSQL()
   const revive = db.update(agents).set({ deletedAt: null })
@@ -174,10 +177,10 @@ export function prepareClaims(db: Db, crossings: Crossings) {
     copySkills,
     moveSkills,
     copyMessages,
-    giveBackReads,
-    closeReads,
-    forgetReceived,
-    forgetSent,
+    releaseLeases,
+    removeLeases,
+    removeReceivedReleases,
+    removeSentReleases,
     moveSent,
     moveReceived,
     moveSendKeys,
@@ -188,28 +191,28 @@ export function prepareClaims(db: Db, crossings: Crossings) {
 
   const conditions = ({ from, user, email, keep, discard }: Claim): Statement[] => [
     bind(requireUnclaimed, { from }),
-    bind(requireProof, { user, email }),
+    bind(requireVerifiedEmail, { user, email }),
     bind(requireDecided, { from, decided: JSON.stringify([...keep, ...discard]) }),
     bind(endTrials, { from }),
   ]
 
   return {
-    /** The account behind a claim link, and whose mailbox it names. */
-    byToken: async (hash: string) => (await ask(byToken, { hash }))[0],
-    /** The live agents of a provisional account, the oldest first. */
-    agents: (from: string) => ask(live, { from }),
+    /** The account of a claim link, and the owner address that it was made for. */
+    byToken: async (hash: string) => (await runQuery(byToken, { hash }))[0],
+    /** The live agents of a provisional account, oldest first. */
+    agents: (from: string) => runQuery(live, { from }),
     /**
-     * Make the provisional account a claimed one. Fails the unit unless it is provisional, the mailbox is proved
-     * and every live agent is decided upon. Whose it is, and the end of those discarded, are statements of the caller.
+     * Make the provisional account a claimed one. Fails the unit unless it is provisional, the user has verified the
+     * email address and every live agent is kept or discarded. The caller adds the membership of the user and deletes
+     * the discarded agents.
      */
     claim: (claim: Claim, name: string): Statement[] => [
       ...conditions(claim),
       bind(close, { from: claim.from, state: 'claimed', name, at: claim.at }),
     ],
     /**
-     * Move the kept agents, with their keys, skills and mail, into the account `to`, and close the provisional one.
-     * Mail whose reading is under way is unread again.
-     * Fails the unit as `claim` does, and unless the person owns `to`.
+     * Move the kept agents, with their keys, skills and messages, into the account `to`, and close the provisional
+     * one. Leased messages become unread again. Fails the unit as `claim` does, and unless the user owns `to`.
      */
     merge: (claim: Claim, to: string): Statement[] => {
       const { from, user, keep, at } = claim
@@ -224,5 +227,5 @@ export function prepareClaims(db: Db, crossings: Crossings) {
   }
 }
 
-/** What one step of a merge writes at most, about: 20 agents on trial sent 10 messages each. */
+/** About how many rows a statement of a merge writes at most: 20 agents on trial sent 10 messages each. */
 const movedRows = 200

@@ -1,19 +1,20 @@
-import { and, eq, inArray, isNotNull, isNull, or } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
 import { agents, credentials, memberships } from '../../../db/schema.ts'
-import type { Role } from '../../auth/actor.ts'
-import type { Crossings, Db } from '../account.ts'
+import type { Permission } from '../../auth/actor.ts'
 import { isOnTrial } from '../account/agents.ts'
-import { ask, p } from '../driver/binding.ts'
-import { adminRoles, agentRoles } from './oauth-may-act.ts'
+import { p, runQuery } from '../driver/binding.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import { roleHas } from './oauth-access.ts'
 
-/** A live credential and whom it stands for. */
+/** A live credential and the agent or user behind it. */
 export type Credential = NonNullable<
   Awaited<ReturnType<ReturnType<typeof prepareCredentials>['byHash']>>
 >
 
-const whileRoleIs = (roles: readonly Role[]) => or(isNull(credentials.userId), inArray(memberships.role, [...roles]))
+/** Condition: the user behind the key has the permission. A key without a user depends on no role. */
+const whileUserMay = (permission: Permission) => or(isNull(credentials.userId), roleHas(permission))
 
-export function prepareCredentials(db: Db, crossings: Crossings) {
+export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQueries) {
   const byHash = db.select({
     accountId: credentials.accountId,
     id: credentials.id,
@@ -38,17 +39,16 @@ export function prepareCredentials(db: Db, crossings: Crossings) {
     .where(and(
       eq(credentials.hash, p('hash')),
       isNull(credentials.revokedAt),
-      // An agent key lives with its agent. A key with a person behind it lives with that person's
-      // role too; the others have nobody whose role could end.
+      // An agent key is live while its agent is. A key with a user behind it also needs that user's role.
       or(
-        and(eq(credentials.kind, 'agent_key'), isNotNull(agents.id), whileRoleIs(agentRoles)),
-        and(eq(credentials.kind, 'admin_key'), whileRoleIs(adminRoles)),
+        and(eq(credentials.kind, 'agent_key'), isNotNull(agents.id), whileUserMay('use')),
+        and(eq(credentials.kind, 'admin_key'), whileUserMay('manage')),
       ),
     )).limit(1).prepare()
-  crossings.set(byHash.getQuery().sql, 'credential by hash')
+  crossAccountQueries.set(byHash.getQuery().sql, 'credential by hash')
 
   return {
-    /** The credential with this SHA-256, unless it is revoked or what it stood for has gone. */
-    byHash: async (hash: string) => (await ask(byHash, { hash }))[0],
+    /** The credential with this SHA-256, unless it is revoked, its agent was deleted or its user lost the role. */
+    byHash: async (hash: string) => (await runQuery(byHash, { hash }))[0],
   }
 }

@@ -1,12 +1,12 @@
 import { and, eq, gt, isNull, lte, sql } from 'drizzle-orm'
 import { accounts, invitations, users } from '../../../db/schema.ts'
-import type { Crossings, Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../driver/binding.ts'
+import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
-/** What the holder of an invitation's link is asked into. */
+/** An invitation that can be accepted, as shown to the holder of its link. */
 export type OpenInvitation = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareInvitations>['byToken']>>>
 
-export function prepareInvitations(db: Db, crossings: Crossings) {
+export function prepareInvitations(db: Db, crossAccountQueries: CrossAccountQueries) {
   const byToken = db.select({
     id: invitations.id,
     account: { id: accounts.id, name: accounts.name },
@@ -26,13 +26,15 @@ export function prepareInvitations(db: Db, crossings: Crossings) {
   const expired = db.select({ row: sql`rowid` }).from(invitations).where(lte(invitations.expiresAt, p('until')))
     .limit(p('limit'))
   const removeExpired = db.delete(invitations).where(sql`rowid IN ${expired}`).returning({ id: invitations.id }).toSQL()
-  crossings.set(byToken.getQuery().sql, 'invitation by token')
-  crossings.set(removeExpired.sql, 'expired invitations')
+  crossAccountQueries.set(byToken.getQuery().sql, 'invitation by token')
+  crossAccountQueries.set(removeExpired.sql, 'expired invitations')
 
   return {
-    /** The invitation with this SHA-256, if it can still be accepted. Its account is not the caller's yet. */
-    byToken: async (hash: string, now: number) => (await ask(byToken, { hash, now }))[0],
-    /** At most `limit` of those that had expired by then, whatever came of them; a row for each comes back. */
+    /** The invitation with this SHA-256, if it can still be accepted. The caller does not belong to its account yet. */
+    byToken: async (hash: string, now: number) => (await runQuery(byToken, { hash, now }))[0],
+    /**
+     * Deletes at most `limit` invitations that expired by `until`, accepted or not. Returns a row for each one deleted.
+     */
     removeExpired: (until: number, limit: number): Statement => ({
       ...bind(removeExpired, { until, limit }),
       rows: limit,

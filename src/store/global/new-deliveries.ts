@@ -1,47 +1,53 @@
 import { gt, sql } from 'drizzle-orm'
-import { deliveries, wakeCalls } from '../../../db/schema.ts'
-import type { Crossings, Db } from '../account.ts'
-import { ask, p } from '../driver/binding.ts'
+import { deliveries, wakeSignals } from '../../../db/schema.ts'
+import { p, runQuery } from '../driver/binding.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
-/** Most rows of each kind in one look. */
-const most = 1_000
+/** How many rows of each table one poll returns. */
+const maxRows = 1_000
 
-export type Arrivals = ReturnType<typeof prepareArrivals>
+export type NewDeliveries = ReturnType<typeof prepareNewDeliveries>
 
-/** How far somebody has looked: the `seq` of the newest delivery and of the newest call that are known. */
-export interface Place {
-  mail: number
-  calls: number
+/** The `seq` of the newest known delivery and of the newest known wake signal; 0 before the first. */
+export interface FeedPosition {
+  delivery: number
+  signal: number
 }
 
-/** Whom to wake: who got mail, and who is called for another reason. Ids of agents and nothing else leaves this look-up. */
-export function prepareArrivals(db: Db, crossings: Crossings) {
+/** Agents to wake: those with a new delivery, and those with a wake signal. Only agent ids leave these queries. */
+export function prepareNewDeliveries(db: Db, crossAccountQueries: CrossAccountQueries) {
   const newest = db.select({
-    mail: sql<number>`coalesce((SELECT max(${deliveries.seq}) FROM ${deliveries}), 0)`,
-    calls: sql<number>`coalesce((SELECT max(${wakeCalls.seq}) FROM ${wakeCalls}), 0)`,
+    delivery: sql<number>`coalesce((SELECT max(${deliveries.seq}) FROM ${deliveries}), 0)`,
+    signal: sql<number>`coalesce((SELECT max(${wakeSignals.seq}) FROM ${wakeSignals}), 0)`,
   }).from(sql`(SELECT 1)`).prepare()
 
-  const mail = db.select({ isMail: sql<number>`1`.as('is_mail'), seq: deliveries.seq, agentId: deliveries.agentId })
-    .from(deliveries).where(gt(deliveries.seq, p('mail'))).orderBy(deliveries.seq).limit(most).as('mail')
-  const calls = db.select({ isMail: sql<number>`0`.as('is_mail'), seq: wakeCalls.seq, agentId: wakeCalls.agentId })
-    .from(wakeCalls).where(gt(wakeCalls.seq, p('calls'))).orderBy(wakeCalls.seq).limit(most).as('calls')
+  const newDeliveries = db
+    .select({ isDelivery: sql<number>`1`.as('is_delivery'), seq: deliveries.seq, agentId: deliveries.agentId })
+    .from(deliveries).where(gt(deliveries.seq, p('delivery'))).orderBy(deliveries.seq).limit(maxRows)
+    .as('new_deliveries')
+  const newSignals = db
+    .select({ isDelivery: sql<number>`0`.as('is_delivery'), seq: wakeSignals.seq, agentId: wakeSignals.agentId })
+    .from(wakeSignals).where(gt(wakeSignals.seq, p('signal'))).orderBy(wakeSignals.seq).limit(maxRows)
+    .as('new_signals')
   // One statement, because on a remote database each is a round trip.
-  const after = db.select().from(mail).unionAll(db.select().from(calls)).prepare()
+  const after = db.select().from(newDeliveries).unionAll(db.select().from(newSignals)).prepare()
 
-  crossings.set(newest.getQuery().sql, 'newest delivery')
-  crossings.set(after.getQuery().sql, 'new deliveries')
+  crossAccountQueries.set(newest.getQuery().sql, 'newest delivery')
+  crossAccountQueries.set(after.getQuery().sql, 'new deliveries')
 
   return {
-    /** Where everything is known; 0 where nothing ever came. */
-    newest: async (): Promise<Place> => (await ask(newest))[0],
-    /** Whom to wake for what was stored after a place; the rest is asked for again unless it `isAll`. */
-    async after(place: Place) {
-      const rows = await ask(after, { ...place })
-      const [mail, calls] = [1, 0].map((kind) => rows.filter(({ isMail }) => isMail === kind))
+    newest: async (): Promise<FeedPosition> => (await runQuery(newest))[0],
+    /** Agents to wake after a position, and the new position. There is more to fetch unless `isComplete`. */
+    async after(position: FeedPosition) {
+      const rows = await runQuery(after, { ...position })
+      const [deliveries, signals] = [1, 0].map((kind) => rows.filter(({ isDelivery }) => isDelivery === kind))
       return {
-        place: { mail: mail.at(-1)?.seq ?? place.mail, calls: calls.at(-1)?.seq ?? place.calls },
+        position: {
+          delivery: deliveries.at(-1)?.seq ?? position.delivery,
+          signal: signals.at(-1)?.seq ?? position.signal,
+        },
         agentIds: new Set(rows.map(({ agentId }) => agentId)),
-        isAll: mail.length < most && calls.length < most,
+        isComplete: deliveries.length < maxRows && signals.length < maxRows,
       }
     },
   }

@@ -1,14 +1,14 @@
 import { and, count, eq, exists, gt, isNull, lte, or, sql } from 'drizzle-orm'
 import { oauthClients } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
+import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
 
 export type AuthMethod = typeof oauthClients.$inferSelect.authMethod
 
 /** A client as stored. `redirectUris` is JSON; times are milliseconds since the epoch. */
 export type StoredClient = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareOAuthClients>['byId']>>>
 
-/** A client that registers itself. `address` is the unit of the limit. */
+/** A client that registers itself. `address` is the client address that the limit counts. */
 export interface NewClient {
   id: string
   name: string
@@ -20,9 +20,9 @@ export interface NewClient {
   expiresAt: number
 }
 
-/** The copy of a client's document. */
+/** A stored copy of a client ID metadata document. */
 export interface ClientDocument {
-  /** Its address. */
+  /** The URL of the document. */
   id: string
   name: string
   /** JSON array. */
@@ -31,7 +31,7 @@ export interface ClientDocument {
   expiresAt: number
 }
 
-/** What the registrations of one address may be, and those of all. */
+/** How many clients one address may register since a time, and how many registered clients there may be in all. */
 export interface RegistrationLimits {
   perAddress: number
   since: number
@@ -81,7 +81,7 @@ export function prepareOAuthClients(db: Db) {
     .limit(sql`max(0, (${ofKind}) - ${p('total')})` as unknown as number)
   const evict = db.delete(oauthClients).where(sql`${oauthClients.id} IN ${oldestUnused}`).toSQL()
 
-  const keepDocument = db.insert(oauthClients).values({
+  const saveDocument = db.insert(oauthClients).values({
     id: p('id'),
     kind: 'document',
     name: p('name'),
@@ -100,7 +100,7 @@ export function prepareOAuthClients(db: Db) {
     },
     setWhere: eq(oauthClients.kind, sql`'document'`),
   }).toSQL()
-  const used = db.update(oauthClients).set({ lastUsedAt: sql`${p('at')}`, expiresAt: sql`${p('expiresAt')}` })
+  const markUsed = db.update(oauthClients).set({ lastUsedAt: sql`${p('at')}`, expiresAt: sql`${p('expiresAt')}` })
     .where(eq(oauthClients.id, p('id'))).toSQL()
   const expired = db.select({ id: oauthClients.id }).from(oauthClients).where(lte(oauthClients.expiresAt, p('at')))
     .limit(p('limit'))
@@ -109,24 +109,24 @@ export function prepareOAuthClients(db: Db) {
 
   return {
     /** A client that has not expired. */
-    byId: async (id: string, at: number) => (await ask(byId, { id, at }))[0],
-    /** How many an address registered since a time, and when the oldest of them was. */
-    fromAddress: async (address: string, since: number) => (await ask(oldestFromAddress, { address, since }))[0],
+    byId: async (id: string, at: number) => (await runQuery(byId, { id, at }))[0],
+    /** How many clients an address registered since a time, and when it registered the oldest of them. */
+    fromAddress: async (address: string, since: number) => (await runQuery(oldestFromAddress, { address, since }))[0],
     /**
-     * Two statements: register a client, and let the oldest unused ones go that are too many then. No row comes
-     * back from the first when its address or the grid has its fill.
+     * Two statements: register a client, then delete the oldest unused clients beyond `total`. The first returns no
+     * row if the address or the grid has reached its limit.
      */
     add: (client: NewClient, { perAddress, since, total }: RegistrationLimits, at: number): Statement[] => [
       bind(add, { ...client, kind: 'registered', perAddress, since, total, at }),
       bind(evict, { kind: 'registered', total, except: client.id }),
     ],
-    /** Two statements: keep the copy of a document, and no more than `total` of those nobody has used. */
-    keepDocument: (document: ClientDocument, total: number, at: number): Statement[] => [
-      bind(keepDocument, { ...document, at }),
+    /** Two statements: store a document, then delete the oldest unused documents beyond `total`. */
+    saveDocument: (document: ClientDocument, total: number, at: number): Statement[] => [
+      bind(saveDocument, { ...document, at }),
       bind(evict, { kind: 'document', total, except: document.id }),
     ],
-    /** It got a token, which renews it. */
-    used: (id: string, expiresAt: number, at: number): Statement => bind(used, { id, expiresAt, at }),
+    /** Record that the client got a token, which extends its life. */
+    markUsed: (id: string, expiresAt: number, at: number): Statement => bind(markUsed, { id, expiresAt, at }),
     removeExpired: (at: number, limit: number): Statement => ({ ...bind(removeExpired, { at, limit }), rows: limit }),
   }
 }

@@ -1,23 +1,22 @@
-import { and, desc, eq, exists, gt, inArray, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
+import { and, desc, eq, exists, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
 import { accounts, agents, memberships, oauthGrants, oauthRequests, oauthTokens } from '../../../db/schema.ts'
-import type { Crossings, Db } from '../account.ts'
-import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
+import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import {
-  adminRoles,
-  agentRoles,
-  liveAgentOf,
-  membershipOf,
-  namedAgentOf,
-  ofLiveGrant,
-  stillMayAct,
-} from './oauth-may-act.ts'
+  belongsToLiveGrant,
+  grantedAgent,
+  grantedLiveAgent,
+  grantMembership,
+  roleAllowsGrant,
+  roleHas,
+} from './oauth-access.ts'
 
 /** How many grants one list shows. */
 const maxListed = 200
 
 export type OAuthScope = typeof oauthGrants.$inferSelect.scope
 
-/** What a person chose on a consent page. The rest of the grant is in the request. */
+/** What a user chose on a consent page. The rest of the grant is taken from the consent request. */
 export interface NewGrant {
   id: string
   accountId: string
@@ -29,8 +28,8 @@ export interface NewGrant {
   expiresAt: number
 }
 
-/** A code as its client brings it back. `refreshId` is the refresh token that it is exchanged for. */
-export interface BroughtCode {
+/** An authorization code and what its client must repeat. `refreshId` is the refresh token that it is exchanged for. */
+export interface CodeExchange {
   accountId: string
   codeHash: string
   clientId: string
@@ -39,7 +38,7 @@ export interface BroughtCode {
   refreshId: string
 }
 
-/** Joined to a request: whom the choice is about. */
+/** Joined to a consent request: the membership and the agent that the user chose. */
 const chosenMember = and(eq(memberships.accountId, p('account')), eq(memberships.userId, oauthRequests.userId))
 const chosenAgent = and(
   eq(agents.accountId, p('account')),
@@ -48,7 +47,7 @@ const chosenAgent = and(
   isNull(agents.deletedAt),
 )
 
-export function prepareOAuthGrants(db: Db, crossings: Crossings) {
+export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQueries) {
   const add = db.insert(oauthGrants).select(
     db.select({
       accountId: memberships.accountId,
@@ -74,8 +73,8 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
         eq(oauthRequests.handleHash, p('handleHash')),
         eq(oauthRequests.grantId, p('id')),
         or(
-          and(sql`${p('agentId')} IS NULL`, inArray(memberships.role, [...adminRoles])),
-          and(isNotNull(agents.id), inArray(memberships.role, [...agentRoles])),
+          and(sql`${p('agentId')} IS NULL`, roleHas('manage')),
+          and(isNotNull(agents.id), roleHas('use')),
         ),
       )),
   ).onConflictDoUpdate({ target: [oauthGrants.accountId, oauthGrants.id], set: { id: sql`excluded.id` } })
@@ -95,9 +94,9 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
     expiresAt: oauthGrants.expiresAt,
   }
   const byCode = db.select(fields).from(oauthGrants).where(eq(oauthGrants.codeHash, p('hash'))).prepare()
-  crossings.set(byCode.getQuery().sql, 'grant by code')
+  crossAccountQueries.set(byCode.getQuery().sql, 'grant by code')
 
-  const collect = db.update(oauthGrants).set({ codeUsedAt: sql`${p('at')}`, codeTakenBy: sql`${p('refreshId')}` })
+  const exchangeCode = db.update(oauthGrants).set({ codeUsedAt: sql`${p('at')}`, codeTakenBy: sql`${p('refreshId')}` })
     .where(and(
       eq(oauthGrants.accountId, p('account')),
       eq(oauthGrants.codeHash, p('codeHash')),
@@ -106,7 +105,7 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
       eq(oauthGrants.codeChallenge, p('codeChallenge')),
       gt(oauthGrants.codeExpiresAt, p('at')),
       or(isNull(oauthGrants.codeUsedAt), eq(oauthGrants.codeTakenBy, p('refreshId'))),
-      ofLiveGrant(db, { accountId: oauthGrants.accountId, grantId: oauthGrants.id }, p('at')),
+      belongsToLiveGrant(db, { accountId: oauthGrants.accountId, grantId: oauthGrants.id }, p('at')),
     )).returning({ id: oauthGrants.id }).toSQL()
 
   const revoke = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` })
@@ -131,13 +130,13 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
     lastUsedAt: oauthGrants.lastUsedAt,
   }).from(oauthGrants)
     .innerJoin(accounts, eq(accounts.id, oauthGrants.accountId))
-    .innerJoin(memberships, membershipOf(oauthGrants))
-    .leftJoin(agents, liveAgentOf(oauthGrants))
+    .innerJoin(memberships, grantMembership(oauthGrants))
+    .leftJoin(agents, grantedLiveAgent(oauthGrants))
     .where(and(
       eq(oauthGrants.userId, p('user')),
       isNull(oauthGrants.revokedAt),
       exists(liveToken),
-      stillMayAct(oauthGrants.agentId),
+      roleAllowsGrant(oauthGrants.agentId),
     )).orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
   const ofUserById = db.select({
     accountId: oauthGrants.accountId,
@@ -147,58 +146,60 @@ export function prepareOAuthGrants(db: Db, crossings: Crossings) {
     alias: agents.alias,
     role: memberships.role,
   }).from(oauthGrants)
-    .innerJoin(memberships, membershipOf(oauthGrants))
-    .leftJoin(agents, namedAgentOf(oauthGrants))
+    .innerJoin(memberships, grantMembership(oauthGrants))
+    .leftJoin(agents, grantedAgent(oauthGrants))
     .where(and(
       eq(oauthGrants.userId, p('user')),
       eq(oauthGrants.id, p('id')),
       isNull(oauthGrants.revokedAt),
     )).prepare()
-  crossings.set(ofUser.getQuery().sql, 'grants of a person')
-  crossings.set(ofUserById.getQuery().sql, 'grant of a person by id')
+  crossAccountQueries.set(ofUser.getQuery().sql, 'grants of a user')
+  crossAccountQueries.set(ofUserById.getQuery().sql, 'grant of a user by id')
 
-  const isDead = or(
+  const isEnded = or(
     lte(oauthGrants.expiresAt, p('at')),
     and(isNotNull(oauthGrants.revokedAt), lte(oauthGrants.revokedAt, p('at'))),
     and(isNull(oauthGrants.codeUsedAt), lte(oauthGrants.codeExpiresAt, p('at'))),
   )
-  const tokensOfDead = db.select({ row: sql`oauth_tokens.rowid` }).from(oauthTokens)
+  const tokensOfEnded = db.select({ row: sql`oauth_tokens.rowid` }).from(oauthTokens)
     .innerJoin(
       oauthGrants,
       and(eq(oauthGrants.accountId, oauthTokens.accountId), eq(oauthGrants.id, oauthTokens.grantId)),
     )
-    .where(isDead).limit(p('limit'))
-  const removeTokensOfDead = db.delete(oauthTokens).where(sql`rowid IN ${tokensOfDead}`).returning({
+    .where(isEnded).limit(p('limit'))
+  const removeTokensOfEnded = db.delete(oauthTokens).where(sql`rowid IN ${tokensOfEnded}`).returning({
     id: oauthTokens.id,
   })
     .toSQL()
-  const emptyDead = db.select({ row: sql`oauth_grants.rowid` }).from(oauthGrants)
+  const endedWithoutTokens = db.select({ row: sql`oauth_grants.rowid` }).from(oauthGrants)
     .leftJoin(
       oauthTokens,
       and(eq(oauthTokens.accountId, oauthGrants.accountId), eq(oauthTokens.grantId, oauthGrants.id)),
     )
-    .where(and(isDead, isNull(oauthTokens.id))).limit(p('limit'))
-  const removeDead = db.delete(oauthGrants).where(sql`rowid IN ${emptyDead}`).returning({ id: oauthGrants.id }).toSQL()
-  crossings.set(removeTokensOfDead.sql, 'tokens of ended grants')
-  crossings.set(removeDead.sql, 'ended grants')
+    .where(and(isEnded, isNull(oauthTokens.id))).limit(p('limit'))
+  const removeEnded = db.delete(oauthGrants).where(sql`rowid IN ${endedWithoutTokens}`).returning({
+    id: oauthGrants.id,
+  }).toSQL()
+  crossAccountQueries.set(removeTokensOfEnded.sql, 'tokens of ended grants')
+  crossAccountQueries.set(removeEnded.sql, 'ended grants')
 
   return {
-    /** No row when the request was not taken for this grant, or the person may not choose this any more. */
+    /** No row if the request was not completed with this grant, or the user may no longer choose this. */
     add: ({ accountId, ...grant }: NewGrant, handleHash: string, at: number): Statement =>
       bind(add, { ...grant, account: accountId, handleHash, at }),
-    /** The grant behind a code, whatever has become of it. */
-    byCode: async (hash: string) => (await ask(byCode, { hash }))[0],
-    /** Take the code, once: a row comes back only when all of it is right, and everything behind it still lives. */
-    collect: ({ accountId, ...code }: BroughtCode, at: number): Statement =>
-      bind(collect, { ...code, account: accountId, at }),
-    /** End a grant: all its tokens with it. No row when it had ended before. */
+    /** The grant of a code, also if it is revoked or expired. */
+    byCode: async (hash: string) => (await runQuery(byCode, { hash }))[0],
+    /** Use the code, once. Returns a row only if everything matches and the grant is live. */
+    exchangeCode: ({ accountId, ...code }: CodeExchange, at: number): Statement =>
+      bind(exchangeCode, { ...code, account: accountId, at }),
+    /** Revoke a grant, and its tokens with it. No row if it was revoked already. */
     revoke: (accountId: string, id: string, at: number): Statement => bind(revoke, { account: accountId, id, at }),
-    /** The live grants of a person, newest first. `alias` is null for the account's admin. */
-    ofUser: (user: string, at: number) => ask(ofUser, { user, at }),
-    /** A grant that has not ended, of somebody who still belongs to its account. */
-    ofUserById: async (user: string, id: string) => (await ask(ofUserById, { user, id }))[0],
-    /** Tokens first: a grant goes when it has none. */
+    /** The live grants of a user, newest first. `alias` is null for a grant to administer the account. */
+    ofUser: (user: string, at: number) => runQuery(ofUser, { user, at }),
+    /** A grant that is not revoked, if its user still belongs to its account. */
+    ofUserById: async (user: string, id: string) => (await runQuery(ofUserById, { user, id }))[0],
+    /** Tokens first: a grant is deleted when it has none left. */
     removeEnded: (at: number, limit: number): Statement[] =>
-      [removeTokensOfDead, removeDead].map((query) => ({ ...bind(query, { at, limit }), rows: limit })),
+      [removeTokensOfEnded, removeEnded].map((query) => ({ ...bind(query, { at, limit }), rows: limit })),
   }
 }

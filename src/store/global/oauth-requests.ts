@@ -1,13 +1,13 @@
 import { and, eq, gt, isNull, lte, notInArray, or, sql } from 'drizzle-orm'
 import { oauthRequests } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../driver/binding.ts'
+import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
 
-/** One person has no more consent pages open than this: the oldest end. */
+/** How many consent requests one user may have open. The oldest are deleted. */
 const maxOpen = 20
 
-/** A consent page that was shown. Hashes are SHA-256; `choices` is JSON. */
-export interface NewRequest {
+/** The request behind a consent page. Hashes are SHA-256; `choices` is JSON. */
+export interface NewConsentRequest {
   handleHash: string
   cookieHash: string
   sessionId: string
@@ -22,8 +22,8 @@ export interface NewRequest {
   expiresAt: number
 }
 
-/** What an answer must come with: the form's handle, the page's cookie, and the session of both. */
-export interface RequestProof {
+/** What a decision must come with: the handle in the form, the cookie of the page, and the session of both. */
+export interface ConsentProof {
   handleHash: string
   cookieHash: string
   sessionId: string
@@ -66,7 +66,7 @@ export function prepareOAuthRequests(db: Db) {
   const trim = db.delete(oauthRequests)
     .where(and(eq(oauthRequests.userId, p('userId')), notInArray(oauthRequests.handleHash, newest))).toSQL()
   const removeOfUser = db.delete(oauthRequests).where(eq(oauthRequests.userId, p('userId'))).toSQL()
-  const take = db.update(oauthRequests).set({ usedAt: sql`${p('at')}`, grantId: sql`${p('grantId')}` })
+  const complete = db.update(oauthRequests).set({ usedAt: sql`${p('at')}`, grantId: sql`${p('grantId')}` })
     .where(and(open, or(isNull(oauthRequests.usedAt), eq(oauthRequests.grantId, p('grantId')))))
     .returning({ handleHash: oauthRequests.handleHash }).toSQL()
   const expired = db.select({ handleHash: oauthRequests.handleHash }).from(oauthRequests)
@@ -75,15 +75,18 @@ export function prepareOAuthRequests(db: Db) {
     .returning({ handleHash: oauthRequests.handleHash }).toSQL()
 
   return {
-    /** The request behind a page that still waits for its answer. */
-    byProof: async (proof: RequestProof, at: number) => (await ask(byProof, { ...proof, at }))[0],
-    add: (request: NewRequest): Statement[] => [bind(add, { ...request }), bind(trim, { userId: request.userId })],
+    /** An open request. */
+    byProof: async (proof: ConsentProof, at: number) => (await runQuery(byProof, { ...proof, at }))[0],
+    add: (
+      request: NewConsentRequest,
+    ): Statement[] => [bind(add, { ...request }), bind(trim, { userId: request.userId })],
     /**
-     * Answer a request, once: a row comes back, or it was answered already, is too old or another's.
-     * `grantId` names what came of it; null after a refusal.
+     * Decide a request, once. No row if it is decided already, has expired or belongs to another session.
+     * `grantId` is null after a refusal.
      */
-    take: (proof: RequestProof, grantId: string | null, at: number): Statement => bind(take, { ...proof, grantId, at }),
-    /** The pages of a person that wait for an answer get none. */
+    complete: (proof: ConsentProof, grantId: string | null, at: number): Statement =>
+      bind(complete, { ...proof, grantId, at }),
+    /** Delete the requests of a user. */
     removeOfUser: (userId: string): Statement => ({ ...bind(removeOfUser, { userId }), rows: maxOpen }),
     removeExpired: (at: number, limit: number): Statement => ({ ...bind(removeExpired, { at, limit }), rows: limit }),
   }

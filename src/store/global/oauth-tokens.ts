@@ -1,30 +1,30 @@
 import { and, eq, gt, isNotNull, isNull, lte, notExists, or, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { agents, memberships, oauthGrants, oauthTokens } from '../../../db/schema.ts'
-import type { Crossings, Db } from '../account.ts'
 import { isOnTrial } from '../account/agents.ts'
-import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
-import { liveAgentOf, membershipOf, namedAgentOf, ofLiveGrant, stillMayAct } from './oauth-may-act.ts'
+import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import { belongsToLiveGrant, grantedAgent, grantedLiveAgent, grantMembership, roleAllowsGrant } from './oauth-access.ts'
 
-/** A live access token, and whom it stands for. `id` is the grant's: the credential of the activity log. */
+/** A live access token and its grant. `id` is the id of the grant: the credential in the activity log. */
 export type AccessToken = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareOAuthTokens>['byAccessHash']>>>
 
 /** A new token as stored. */
-export interface NewToken {
+export interface NewOAuthToken {
   id: string
   kind: 'access' | 'refresh'
   hash: string
   expiresAt: number
 }
 
-/** A refresh token as its client brings it back; `refreshId` is the one that replaces it. */
-export interface BroughtRefresh {
+/** A refresh token, or a code, as its client presents it. `refreshId` is the refresh token that it is exchanged for. */
+export interface RefreshExchange {
   accountId: string
   hash: string
   refreshId: string
 }
 
-export function prepareOAuthTokens(db: Db, crossings: Crossings) {
+export function prepareOAuthTokens(db: Db, crossAccountQueries: CrossAccountQueries) {
   const grantOf = and(eq(oauthGrants.accountId, oauthTokens.accountId), eq(oauthGrants.id, oauthTokens.grantId))
   const byAccessHash = db.select({
     accountId: oauthTokens.accountId,
@@ -37,15 +37,15 @@ export function prepareOAuthTokens(db: Db, crossings: Crossings) {
     lastUsedAt: oauthGrants.lastUsedAt,
   }).from(oauthTokens)
     .innerJoin(oauthGrants, grantOf)
-    .innerJoin(memberships, membershipOf(oauthGrants))
-    .leftJoin(agents, liveAgentOf(oauthGrants))
+    .innerJoin(memberships, grantMembership(oauthGrants))
+    .leftJoin(agents, grantedLiveAgent(oauthGrants))
     .where(and(
       eq(oauthTokens.hash, p('hash')),
       eq(oauthTokens.kind, sql`'access'`),
       gt(oauthTokens.expiresAt, p('at')),
       isNull(oauthTokens.revokedAt),
       isNull(oauthGrants.revokedAt),
-      stillMayAct(oauthGrants.agentId),
+      roleAllowsGrant(oauthGrants.agentId),
     )).prepare()
   const byHash = db.select({
     accountId: oauthTokens.accountId,
@@ -65,12 +65,12 @@ export function prepareOAuthTokens(db: Db, crossings: Crossings) {
     usedAt: oauthTokens.usedAt,
   }).from(oauthTokens)
     .innerJoin(oauthGrants, grantOf)
-    .leftJoin(agents, namedAgentOf(oauthGrants))
+    .leftJoin(agents, grantedAgent(oauthGrants))
     .where(eq(oauthTokens.hash, p('hash'))).prepare()
-  crossings.set(byAccessHash.getQuery().sql, 'access token by hash')
-  crossings.set(byHash.getQuery().sql, 'OAuth token by hash')
+  crossAccountQueries.set(byAccessHash.getQuery().sql, 'access token by hash')
+  crossAccountQueries.set(byHash.getQuery().sql, 'OAuth token by hash')
 
-  const mineByHash = and(eq(oauthTokens.accountId, p('account')), eq(oauthTokens.hash, p('hash')))
+  const ofAccountByHash = and(eq(oauthTokens.accountId, p('account')), eq(oauthTokens.hash, p('hash')))
   const child = alias(oauthTokens, 'child')
   const usedChild = db.select({ one: sql`1` }).from(child).where(and(
     eq(child.accountId, oauthTokens.accountId),
@@ -81,11 +81,11 @@ export function prepareOAuthTokens(db: Db, crossings: Crossings) {
   const rotate = db.update(oauthTokens)
     .set({ usedAt: sql`coalesce(${oauthTokens.usedAt}, ${p('at')})`, successorId: sql`${p('refreshId')}` })
     .where(and(
-      mineByHash,
+      ofAccountByHash,
       eq(oauthTokens.kind, sql`'refresh'`),
       gt(oauthTokens.expiresAt, p('at')),
       or(isNull(oauthTokens.usedAt), isInGrace, eq(oauthTokens.successorId, p('refreshId'))),
-      ofLiveGrant(db, oauthTokens, p('at')),
+      belongsToLiveGrant(db, oauthTokens, p('at')),
     )).returning({ id: oauthTokens.id }).toSQL()
 
   const newToken = {
@@ -122,38 +122,38 @@ export function prepareOAuthTokens(db: Db, crossings: Crossings) {
   ).onConflictDoNothing().toSQL()
 
   const revoke = db.update(oauthTokens).set({ revokedAt: sql`${p('at')}` })
-    .where(and(mineByHash, isNull(oauthTokens.revokedAt))).toSQL()
+    .where(and(ofAccountByHash, isNull(oauthTokens.revokedAt))).toSQL()
   const expired = db.select({ row: sql`rowid` }).from(oauthTokens).where(lte(oauthTokens.expiresAt, p('at')))
     .limit(p('limit'))
   const removeExpired = db.delete(oauthTokens).where(sql`rowid IN ${expired}`).returning({ id: oauthTokens.id }).toSQL()
-  crossings.set(removeExpired.sql, 'expired OAuth tokens')
+  crossAccountQueries.set(removeExpired.sql, 'expired OAuth tokens')
 
   return {
-    /** The access token with this SHA-256, unless it has ended or what it stood for has gone. */
-    byAccessHash: async (hash: string, at: number) => (await ask(byAccessHash, { hash, at }))[0],
-    /** A token of either kind with its grant, whatever has become of them. */
-    byHash: async (hash: string) => (await ask(byHash, { hash }))[0],
+    /** The access token with this SHA-256, if it and its grant are live. */
+    byAccessHash: async (hash: string, at: number) => (await runQuery(byAccessHash, { hash, at }))[0],
+    /** A token of either kind with its grant, also if they are revoked or expired. */
+    byHash: async (hash: string) => (await runQuery(byHash, { hash }))[0],
     /**
-     * Take a refresh token: a row comes back when it is used for the first time, or again after `graceSince`
-     * while no token made for it was used, and everything behind it still lives.
+     * Use a refresh token. Returns a row if its grant is live and this is its first use, or a repeat: the first use
+     * was after `graceSince` and no token issued for it was used.
      */
-    rotate: ({ accountId, ...token }: BroughtRefresh, graceSince: number, at: number): Statement =>
+    rotate: ({ accountId, ...token }: RefreshExchange, graceSince: number, at: number): Statement =>
       bind(rotate, { ...token, account: accountId, graceSince, at }),
-    /** Does nothing unless the code was taken for this refresh token just before, in the same unit. */
-    addForCode: (brought: BroughtRefresh, token: NewToken, at: number): Statement =>
-      added(addForCode, brought, token, at),
-    /** The same for the refresh token that was used. */
-    addForRefresh: (brought: BroughtRefresh, token: NewToken, at: number): Statement =>
-      added(addForRefresh, brought, token, at),
+    /** Does nothing unless the code was exchanged for this refresh token earlier in the same unit. */
+    addForCode: (exchange: RefreshExchange, token: NewOAuthToken, at: number): Statement =>
+      boundToken(addForCode, exchange, token, at),
+    /** Does nothing unless the refresh token was rotated to this one earlier in the same unit. */
+    addForRefresh: (exchange: RefreshExchange, token: NewOAuthToken, at: number): Statement =>
+      boundToken(addForRefresh, exchange, token, at),
     revoke: (accountId: string, hash: string, at: number): Statement => bind(revoke, { account: accountId, hash, at }),
     removeExpired: (at: number, limit: number): Statement => ({ ...bind(removeExpired, { at, limit }), rows: limit }),
   }
 }
 
-function added(
+function boundToken(
   query: Parameters<typeof bind>[0],
-  { accountId, hash, refreshId }: BroughtRefresh,
-  { hash: newHash, ...token }: NewToken,
+  { accountId, hash, refreshId }: RefreshExchange,
+  { hash: newHash, ...token }: NewOAuthToken,
   at: number,
 ): Statement {
   return bind(query, { ...token, newHash, hash, refreshId, account: accountId, at })

@@ -1,28 +1,31 @@
-/** OAuth: clients, consent pages, grants and their tokens. mcp.md, section 8. */
-import type { Crossings, Db } from '../account.ts'
+/** OAuth clients, consent requests, grants and tokens. See docs/protocol.md, "OAuth". */
 import type { Statement } from '../driver/binding.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { prepareOAuthClients } from './oauth-clients.ts'
-import { prepareOAuthEnds } from './oauth-ends.ts'
 import { prepareOAuthGrants } from './oauth-grants.ts'
-import { prepareOAuthPicks } from './oauth-picks.ts'
+import { prepareOAuthPicker } from './oauth-picker.ts'
 import { prepareOAuthRequests } from './oauth-requests.ts'
+import { prepareOAuthRevocations } from './oauth-revocations.ts'
 import { prepareOAuthTokens } from './oauth-tokens.ts'
 
-export function prepareOAuth(db: Db, crossings: Crossings) {
+export function prepareOAuth(db: Db, crossAccountQueries: CrossAccountQueries) {
   const clients = prepareOAuthClients(db)
-  const ends = prepareOAuthEnds(db, crossings)
-  const grants = prepareOAuthGrants(db, crossings)
-  const picks = prepareOAuthPicks(db, crossings)
+  const revocations = prepareOAuthRevocations(db, crossAccountQueries)
+  const grants = prepareOAuthGrants(db, crossAccountQueries)
+  const picker = prepareOAuthPicker(db, crossAccountQueries)
   const requests = prepareOAuthRequests(db)
-  const tokens = prepareOAuthTokens(db, crossings)
+  const tokens = prepareOAuthTokens(db, crossAccountQueries)
   return {
     clients,
-    ends,
+    revocations,
     grants,
-    picks,
+    picker,
     requests,
     tokens,
-    /** Forget what has ended by `now`, at most `limit` rows of each kind; a row for each comes back. Safe to repeat. */
+    /**
+     * Delete what has ended by `now`, at most `limit` rows of each kind. Returns a row for each one deleted. Safe to
+     * repeat.
+     */
     removeExpired: (now: number, limit: number): Statement[] => [
       requests.removeExpired(now, limit),
       tokens.removeExpired(now, limit),

@@ -1,21 +1,21 @@
 import { and, desc, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from 'drizzle-orm'
 import { sessions, users } from '../../../db/schema.ts'
-import type { Db } from '../account.ts'
-import { ask, bind, p, type Statement } from '../driver/binding.ts'
+import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
 
-/** A browser session as stored. Times are milliseconds since the epoch. */
+/** A new browser session. Times are milliseconds since the epoch. */
 export interface NewSession {
   id: string
   userId: string
   tokenHash: string
-  /** The absolute end. */
+  /** The absolute expiry. */
   expiresAt: number
   userAgent: string
   address: string
 }
 
 export function prepareSessions(db: Db) {
-  // Both ends: the absolute one is stored, the idle one depends on the last use.
+  // The absolute expiry is stored; the idle expiry follows from the last use.
   const isLive = and(
     isNull(sessions.endedAt),
     gt(sessions.expiresAt, p('now')),
@@ -51,29 +51,30 @@ export function prepareSessions(db: Db) {
     userAgent: p('userAgent'),
     address: p('address'),
   }).onConflictDoNothing().toSQL()
-  const seen = db.update(sessions).set({ lastSeenAt: sql`${p('at')}` }).where(eq(sessions.id, p('id'))).toSQL()
+  const markSeen = db.update(sessions).set({ lastSeenAt: sql`${p('at')}` }).where(eq(sessions.id, p('id'))).toSQL()
   const end = db.update(sessions).set({ endedAt: sql`${p('at')}` })
     .where(and(eq(sessions.id, p('id')), eq(sessions.userId, p('user')), isNull(sessions.endedAt)))
     .returning({ id: sessions.id }).toSQL()
   const endOthers = db.update(sessions).set({ endedAt: sql`${p('at')}` })
     .where(and(eq(sessions.userId, p('user')), ne(sessions.id, p('except')), isNull(sessions.endedAt))).toSQL()
-  const gone = db.select({ id: sessions.id }).from(sessions)
+  const ended = db.select({ id: sessions.id }).from(sessions)
     .where(or(lte(sessions.expiresAt, p('at')), and(isNotNull(sessions.endedAt), lte(sessions.endedAt, p('at')))))
     .limit(p('limit'))
-  const removeGone = db.delete(sessions).where(inArray(sessions.id, gone)).returning({ id: sessions.id }).toSQL()
+  const removeEnded = db.delete(sessions).where(inArray(sessions.id, ended)).returning({ id: sessions.id }).toSQL()
 
   return {
-    /** The live session with this SHA-256, and its person. */
-    byToken: async (hash: string, now: number, idleSince: number) => (await ask(byToken, { hash, now, idleSince }))[0],
-    /** Live sessions of a person, the last used first. */
-    ofUser: (user: string, now: number, idleSince: number) => ask(ofUser, { user, now, idleSince }),
+    /** The live session with this SHA-256, and its user. */
+    byToken: async (hash: string, now: number, idleSince: number) =>
+      (await runQuery(byToken, { hash, now, idleSince }))[0],
+    /** Live sessions of a user, last used first. */
+    ofUser: (user: string, now: number, idleSince: number) => runQuery(ofUser, { user, now, idleSince }),
     add: (session: NewSession, at: number): Statement => bind(add, { ...session, at }),
-    seen: (id: string, at: number): Statement => bind(seen, { id, at }),
-    /** No row when the person has no such session, or it had ended. */
+    markSeen: (id: string, at: number): Statement => bind(markSeen, { id, at }),
+    /** No row if the user has no such session, or it has ended. */
     end: (user: string, id: string, at: number): Statement => bind(end, { user, id, at }),
-    /** End every session of a person but one; `''` for all. */
+    /** End every session of a user except one; `''` for all. */
     endOthers: (user: string, except: string, at: number): Statement => bind(endOthers, { user, except, at }),
-    /** At most `limit` of those that have ended by themselves or were ended; a row for each comes back. */
-    removeGone: (at: number, limit: number): Statement => ({ ...bind(removeGone, { at, limit }), rows: limit }),
+    /** Deletes at most `limit` sessions that expired or were ended. Returns a row for each one deleted. */
+    removeEnded: (at: number, limit: number): Statement => ({ ...bind(removeEnded, { at, limit }), rows: limit }),
   }
 }

@@ -1,14 +1,17 @@
 import { and, count, eq, gt, sql } from 'drizzle-orm'
 import { accounts, signups } from '../../../db/schema.ts'
-import type { Crossings, Db } from '../account.ts'
-import { ask, bind, p, type Statement, value } from '../driver/binding.ts'
+import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
-/** One self-registration. `address` is the unit of the limits, `claimTokenHash` the SHA-256 of the claim link's token. */
+/**
+ * One self-registration. `address` is the client address that limits count, `claimTokenHash` the SHA-256 of the claim
+ * token.
+ */
 export interface NewSignup {
   id: string
-  /** The provisional account it opens or joins. */
+  /** The provisional account that it opens or joins. */
   home: string
-  /** The address the account must still be open for; null for an account of its own. */
+  /** The email address that the account must still be open for; null for an account of its own. */
   joinEmail: string | null
   ownerEmail: string
   address: string
@@ -16,7 +19,7 @@ export interface NewSignup {
   at: number
 }
 
-export function prepareSignups(db: Db, crossings: Crossings) {
+export function prepareSignups(db: Db, crossAccountQueries: CrossAccountQueries) {
   const fromAddress = db.select({ n: count(), oldest: sql<number | null>`min(${signups.createdAt})` }).from(signups)
     .where(and(eq(signups.address, p('address')), gt(signups.createdAt, p('since'))))
   const fromAddressNow = fromAddress.prepare()
@@ -39,13 +42,13 @@ export function prepareSignups(db: Db, crossings: Crossings) {
     )),
   ).returning({ id: signups.id }).toSQL()
 
-  crossings.set(fromAddressNow.getQuery().sql, 'signups from an address')
+  crossAccountQueries.set(fromAddressNow.getQuery().sql, 'signups from an address')
   return {
-    /** How many signups came from an address since a time, and when the oldest of them was. */
-    fromAddress: async (address: string, since: number) => (await ask(fromAddressNow, { address, since }))[0],
+    /** How many signups came from a client address since a time, and when the oldest of them came. */
+    fromAddress: async (address: string, since: number) => (await runQuery(fromAddressNow, { address, since }))[0],
     /**
-     * Record a signup if its account still takes it and its address made fewer than `max` since a time.
-     * Otherwise no row, and the agent that points to it fails the unit.
+     * Record a signup if its account is still open to it and its client address made fewer than `max` since a time.
+     * Otherwise it returns no row, and the foreign key of its agent fails the unit.
      */
     add: (signup: NewSignup, max: number, since: number): Statement => bind(add, { ...signup, max, since }),
   }

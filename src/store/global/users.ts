@@ -1,15 +1,15 @@
 import { and, count, eq, exists, isNotNull, isNull, sql } from 'drizzle-orm'
 import { accounts, memberships, users } from '../../../db/schema.ts'
-import type { Crossings, Db } from '../account.ts'
-import { ask, bind, demand, p, type Statement } from '../driver/binding.ts'
+import { bind, p, precondition, runQuery, type Statement } from '../driver/binding.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
-/** A person. Times are milliseconds since the epoch. */
+/** A user. Times are milliseconds since the epoch. */
 export type User = NonNullable<Awaited<ReturnType<ReturnType<typeof prepareUsers>['byId']>>>
 
-/** An account a person belongs to, with their role in it. */
+/** An account that a user belongs to, with the role in it. */
 export type Membership = Awaited<ReturnType<ReturnType<typeof prepareUsers>['memberships']>>[number]
 
-export function prepareUsers(db: Db, crossings: Crossings) {
+export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
   const user = {
     id: users.id,
     email: users.email,
@@ -28,7 +28,7 @@ export function prepareUsers(db: Db, crossings: Crossings) {
     since: memberships.createdAt,
   }).from(memberships).innerJoin(accounts, eq(accounts.id, memberships.accountId))
     .where(eq(memberships.userId, p('user'))).orderBy(memberships.createdAt, accounts.id).prepare()
-  crossings.set(ofUser.getQuery().sql, 'memberships of a user')
+  crossAccountQueries.set(ofUser.getQuery().sql, 'memberships of a user')
 
   const add = db.insert(users).values({
     id: p('id'),
@@ -42,30 +42,30 @@ export function prepareUsers(db: Db, crossings: Crossings) {
     .values({ accountId: p('account'), userId: p('user'), role: p('role'), createdAt: p('at') }).toSQL()
   const setName = db.update(users).set({ name: sql`${p('name')}` }).where(eq(users.id, p('id'))).toSQL()
   const setPassword = db.update(users).set({ passwordHash: sql`${p('hash')}` }).where(eq(users.id, p('id'))).toSQL()
-  const proveEmail = db.update(users).set({ emailVerifiedAt: sql`${p('at')}` })
+  const verifyEmail = db.update(users).set({ emailVerifiedAt: sql`${p('at')}` })
     .where(and(eq(users.id, p('id')), eq(users.email, p('email')), isNull(users.emailVerifiedAt))).toSQL()
 
   const setEmail = db.update(users).set({ email: sql`${p('email')}`, emailVerifiedAt: sql`${p('at')}` })
     .where(eq(users.id, p('id'))).toSQL()
-  const proved = db.select({ id: users.id }).from(users)
+  const verified = db.select({ id: users.id }).from(users)
     .where(and(eq(users.id, p('id')), eq(users.email, p('email')), isNotNull(users.emailVerifiedAt)))
-  const requireProved = demand(db, exists(proved))
+  const requireVerifiedEmail = precondition(db, exists(verified))
   const owned = db.select({ n: count() }).from(memberships)
     .where(and(eq(memberships.userId, p('id')), eq(memberships.role, sql`'owner'`)))
-  const requireOwnsFewer = demand(db, sql`(${owned}) < ${p('max')}`)
-  crossings.set(requireOwnsFewer.sql, 'accounts a person owns')
+  const requireOwnsFewerThan = precondition(db, sql`(${owned}) < ${p('max')}`)
+  crossAccountQueries.set(requireOwnsFewerThan.sql, 'accounts owned by a user')
   const unchanged = db.select({ id: users.id }).from(users)
     .where(and(eq(users.id, p('id')), eq(users.passwordHash, p('hash'))))
-  const requirePassword = demand(db, exists(unchanged))
+  const requirePassword = precondition(db, exists(unchanged))
 
   return {
-    byEmail: async (email: string) => (await ask(byEmail, { email }))[0],
-    byId: async (id: string) => (await ask(byId, { id }))[0],
-    /** Whether there is any person at all. */
+    byEmail: async (email: string) => (await runQuery(byEmail, { email }))[0],
+    byId: async (id: string) => (await runQuery(byId, { id }))[0],
+    /** Whether there is any user at all. */
     any: async () => (await first.all()).length > 0,
-    /** The accounts a person belongs to now, in the order of joining. */
-    memberships: (user: string) => ask(ofUser, { user }),
-    /** A constraint error when the address has a user. `verifiedAt`: the mailbox is proved already. */
+    /** The accounts of a user, in the order of joining. */
+    memberships: (user: string) => runQuery(ofUser, { user }),
+    /** A constraint error if another user has the email address. `verifiedAt` if the address is verified already. */
     add: (
       user: { id: string; email: string; name?: string; passwordHash: string | null; verifiedAt?: number },
       at: number,
@@ -78,15 +78,15 @@ export function prepareUsers(db: Db, crossings: Crossings) {
     ): Statement => bind(addMembership, { account, user, role, at }),
     setName: (id: string, name: string): Statement => bind(setName, { id, name }),
     setPassword: (id: string, hash: string): Statement => bind(setPassword, { id, hash }),
-    /** The person showed that the mailbox is theirs, unless their address has changed since. */
-    proveEmail: (id: string, email: string, at: number): Statement => bind(proveEmail, { id, email, at }),
-    /** Another address, which the person proved. A constraint error when it has a user. */
+    /** Mark the email address as verified, unless it has changed since. */
+    verifyEmail: (id: string, email: string, at: number): Statement => bind(verifyEmail, { id, email, at }),
+    /** Set another, verified email address. A constraint error if another user has it. */
     setEmail: (id: string, email: string, at: number): Statement => bind(setEmail, { id, email, at }),
-    /** Fails the unit unless this is the person's address, and proved, when it runs. */
-    requireProved: (id: string, email: string): Statement => bind(requireProved, { id, email }),
-    /** Fails the unit unless the person owns fewer accounts than `max` when it runs. */
-    requireOwnsFewer: (id: string, max: number): Statement => bind(requireOwnsFewer, { id, max }),
-    /** Fails the unit unless this is still what the person's password is checked against. */
+    /** Fails the unit unless this is the user's email address, and verified, when it runs. */
+    requireVerifiedEmail: (id: string, email: string): Statement => bind(requireVerifiedEmail, { id, email }),
+    /** Fails the unit unless the user owns fewer accounts than `max` when it runs. */
+    requireOwnsFewerThan: (id: string, max: number): Statement => bind(requireOwnsFewerThan, { id, max }),
+    /** Fails the unit unless this is still the user's password hash when it runs. */
     requirePassword: (id: string, hash: string): Statement => bind(requirePassword, { id, hash }),
   }
 }

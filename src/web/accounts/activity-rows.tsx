@@ -1,96 +1,100 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** How a row of the activity log is told. */
+/** Rows of the activity log as text: the sentence, its links, and the details of the call. */
 import type { Child } from 'hono/jsx'
-import { Badge, Facts, Fold } from '../../html/bits.tsx'
+import { Badge, Disclosure, Facts } from '../../html/components.tsx'
 import type { AccountStore } from '../../store/account.ts'
 import type { ListedActivity } from '../../store/account/activity-list.ts'
-import type { Named } from '../../store/account/names.ts'
-import { type Place, places, reasonOf, sentenceOf } from './activity-words.ts'
+import type { NamedEntity } from '../../store/account/names.ts'
 import type { Visit } from '../visit.ts'
+import { placeholders, reasonOf, sentenceOf, type SentencePlaceholder } from './activity-sentences.ts'
 
-/** Of a list in a sentence. */
+/** How many items of a list a sentence names. */
 const maxListed = 3
 const maxRefLength = 80
 
-/** Who did it, and what proved them. */
-export function whoDid(row: ListedActivity): { who: string; by: string } {
-  const { actorType, userName, userEmail, credentialKind, keyName, keyLast4, agentAlias, programName } = row
-  const person = userName || userEmail
+/** Who made the call, and with which kind of credential. */
+export function actorOf(row: ListedActivity): { name: string; credential: string } {
+  const { actorType, userName, userEmail, credentialKind, keyName, keyLast4, agentAlias, clientName } = row
+  const user = userName || userEmail
   const key = keyName ? `admin key “${keyName}” …${keyLast4}` : keyLast4 ? `admin key …${keyLast4}` : 'admin key'
-  const program = programName ? `program “${programName}”, by OAuth` : 'OAuth'
+  const program = clientName ? `program “${clientName}”, OAuth` : 'OAuth'
   switch (actorType) {
     case 'user':
-      return { who: person ?? 'Somebody', by: 'browser session' }
+      return { name: user ?? 'A user', credential: 'browser session' }
     case 'admin':
-      return { who: person ?? 'A program', by: credentialKind === 'oauth' ? program : key }
+      return { name: user ?? 'A program', credential: credentialKind === 'oauth' ? program : key }
     case 'agent':
       return {
-        who: agentAlias ? `@${agentAlias}` : 'An agent',
-        by: credentialKind === 'oauth' ? program : keyLast4 ? `agent key …${keyLast4}` : 'agent key',
+        name: agentAlias ? `@${agentAlias}` : 'An agent',
+        credential: credentialKind === 'oauth' ? program : keyLast4 ? `agent key …${keyLast4}` : 'agent key',
       }
     default:
-      return { who: 'Whoever runs the grid', by: 'command line' }
+      return { name: 'The operator', credential: 'command line' }
   }
 }
 
-/** What happened, in one sentence; why not, when it was refused. */
-export function Happened({ row, see }: { row: ListedActivity; see: See }) {
+/** The call in one sentence, with the reason if it failed. */
+export function ActivitySentence({ row, names }: { row: ListedActivity; names: NameLookup }) {
   const sentence = sentenceOf(row.tool, row.outcome)
   return (
     <span class='happened'>
-      {toldOf(sentence, fieldsOf(row.arguments), see)}
+      {renderSentence(sentence, argumentsOf(row.arguments), names)}
       {row.outcome !== 'ok' && <Badge kind='bad'>{reasonOf(row.outcome)}</Badge>}
     </span>
   )
 }
 
-/** The call as it was logged, behind a word. */
-export function Logged({ row }: { row: ListedActivity }) {
-  const fields = Object.entries(fieldsOf(row.arguments))
+/** The logged call with all its arguments, collapsed. */
+export function CallDetails({ row }: { row: ListedActivity }) {
+  const args = Object.entries(argumentsOf(row.arguments))
   return (
-    <Fold title='Details'>
+    <Disclosure title='Details'>
       <Facts
         items={[
           ['Call', <code>{row.tool}</code>],
           ['Outcome', row.outcome],
-          ...fields.map(([name, value]): [string, Child] => [name, words(value)]),
+          ...args.map(([name, value]): [string, Child] => [name, valueText(value)]),
           ['Entry', `${row.n}`],
           ...(row.requestId ? [['Request', <code>{row.requestId}</code>] as [string, Child]] : []),
         ]}
       />
-    </Fold>
+    </Disclosure>
   )
 }
 
-/** What the things that calls name are called now, and where they are. */
-export interface See {
-  named(kind: Named['kind'], ref: string): Named | undefined
+/** Resolves references in logged arguments to current names and pages. */
+export interface NameLookup {
+  find(kind: NamedEntity['kind'], ref: string): NamedEntity | undefined
   path: Visit['path']
 }
 
-/** Looks up what a page of the log names. */
-export async function seeing(account: AccountStore, rows: ListedActivity[], path: Visit['path']): Promise<See> {
-  const refs = new Set(rows.flatMap(({ arguments: json }) => refsOf(fieldsOf(json))))
+/** Load the names for all references in these rows. */
+export async function loadNames(
+  account: AccountStore,
+  rows: ListedActivity[],
+  path: Visit['path'],
+): Promise<NameLookup> {
+  const refs = new Set(rows.flatMap(({ arguments: json }) => refsOf(argumentsOf(json))))
   const ids = [...refs].filter(isId)
-  const found = await account.read.names.of(ids, [...refs].filter((ref) => !isId(ref)))
-  const index = new Map<string, Named>()
+  const found = await account.read.names.resolve(ids, [...refs].filter((ref) => !isId(ref)))
+  const index = new Map<string, NamedEntity>()
   for (const named of found) {
     index.set(`${named.kind} ${named.id}`, named)
-    // An alias may have come back after its agent was deleted.
+    // An alias may be in use again after its agent was deleted; prefer the live agent.
     const byName = `${named.kind} ${named.name}`
     if (!named.isDeleted || !index.has(byName)) index.set(byName, named)
   }
-  return { named: (kind, ref) => index.get(`${kind} ${ref}`), path }
+  return { find: (kind, ref) => index.get(`${kind} ${ref}`), path }
 }
 
-/** A sentence with its places filled. */
-function toldOf(sentence: string, fields: Record<string, unknown>, see: See): Child[] {
+/** A sentence with its placeholders filled. */
+function renderSentence(sentence: string, args: Record<string, unknown>, names: NameLookup): Child[] {
   const filled = (text: string): Child[] | undefined => {
     const parts: Child[] = []
     for (const part of text.split(/(\{\w+\})/)) {
-      const place = places[part.slice(1, -1)]
-      const shown = part.startsWith('{') ? shownAt(place, fields, see) ?? place.otherwise : part
+      const placeholder = placeholders[part.slice(1, -1)]
+      const shown = part.startsWith('{') ? renderPlaceholder(placeholder, args, names) ?? placeholder.fallback : part
       if (shown === undefined) return undefined
       parts.push(shown)
     }
@@ -99,25 +103,29 @@ function toldOf(sentence: string, fields: Record<string, unknown>, see: See): Ch
   return sentence.split(/(\[.*?\])/).flatMap((part) => filled(part.replace(/^\[|\]$/g, '')) ?? [])
 }
 
-function shownAt(place: Place, fields: Record<string, unknown>, see: See): Child | undefined {
-  const { from, kind, noun, isMany, whenNone } = place
-  const values = from.flatMap((name) => name in fields ? [fields[name]] : [])
-  if (isMany) return Array.isArray(values[0]) ? severalOf(kind!, values[0], see) ?? whenNone : undefined
+function renderPlaceholder(
+  placeholder: SentencePlaceholder,
+  args: Record<string, unknown>,
+  names: NameLookup,
+): Child | undefined {
+  const { argumentNames, kind, noun, isList, emptyText } = placeholder
+  const values = argumentNames.flatMap((name) => name in args ? [args[name]] : [])
+  if (isList) return Array.isArray(values[0]) ? renderList(kind!, values[0], names) ?? emptyText : undefined
   const refs = values.flatMap((value) => refOf(value) ?? [])
   if (kind === undefined) return refs[0] && <strong>{refs[0]}</strong>
-  const ref = refs.find((ref) => see.named(kind, ref)) ?? refs.find((ref) => !isId(ref))
+  const ref = refs.find((ref) => names.find(kind, ref)) ?? refs.find((ref) => !isId(ref))
   if (ref === undefined) return undefined
   return noun
     ? (
       <>
-        {noun} <Thing kind={kind} called={ref} see={see} />
+        {noun} <EntityLink kind={kind} reference={ref} names={names} />
       </>
     )
-    : <Thing kind={kind} called={ref} see={see} />
+    : <EntityLink kind={kind} reference={ref} names={names} />
 }
 
-function severalOf(kind: Named['kind'], values: unknown[], see: See): Child | undefined {
-  const refs = values.flatMap((value) => refOf(value) ?? []).filter((ref) => !isId(ref) || see.named(kind, ref))
+function renderList(kind: NamedEntity['kind'], values: unknown[], names: NameLookup): Child | undefined {
+  const refs = values.flatMap((value) => refOf(value) ?? []).filter((ref) => !isId(ref) || names.find(kind, ref))
   if (refs.length === 0) return values.length === 0 ? undefined : `${values.length}`
   const more = values.length - Math.min(refs.length, maxListed)
   return (
@@ -125,7 +133,7 @@ function severalOf(kind: Named['kind'], values: unknown[], see: See): Child | un
       {refs.slice(0, maxListed).map((ref, n) => (
         <>
           {n > 0 && ', '}
-          <Thing kind={kind} called={ref} see={see} />
+          <EntityLink kind={kind} reference={ref} names={names} />
         </>
       ))}
       {more > 0 && ` and ${more} more`}
@@ -133,13 +141,13 @@ function severalOf(kind: Named['kind'], values: unknown[], see: See): Child | un
   )
 }
 
-const signs: Partial<Record<Named['kind'], string>> = { agent: '@', channel: '#' }
+const signs: Partial<Record<NamedEntity['kind'], string>> = { agent: '@', channel: '#' }
 
-/** A thing by its name, leading to its page while it has one. */
-function Thing({ kind, called, see }: { kind: Named['kind']; called: string; see: See }) {
-  const named = see.named(kind, called)
-  const name = `${signs[kind] ?? ''}${named?.name ?? called}`
-  const href = named && !named.isDeleted ? placeOf(named, see.path) : undefined
+/** The current name of an entity, as a link if it has a page. */
+function EntityLink({ kind, reference, names }: { kind: NamedEntity['kind']; reference: string; names: NameLookup }) {
+  const named = names.find(kind, reference)
+  const name = `${signs[kind] ?? ''}${named?.name ?? reference}`
+  const href = named && !named.isDeleted ? pageOf(named, names.path) : undefined
   if (href) return <a href={href}>{name}</a>
   return named?.isDeleted
     ? (
@@ -150,7 +158,7 @@ function Thing({ kind, called, see }: { kind: Named['kind']; called: string; see
     : <strong>{name}</strong>
 }
 
-function placeOf({ kind, id, name }: Named, path: Visit['path']): string | undefined {
+function pageOf({ kind, id, name }: NamedEntity, path: Visit['path']): string | undefined {
   switch (kind) {
     case 'agent':
       return path('agents', name)
@@ -163,17 +171,17 @@ function placeOf({ kind, id, name }: Named, path: Visit['path']): string | undef
   }
 }
 
-/** What could be looked up: as much of it as a sentence may show. */
-function refsOf(fields: Record<string, unknown>): string[] {
-  return Object.values(places).flatMap(({ from, kind }) =>
-    kind === undefined ? [] : from.flatMap((name) => {
-      const value = fields[name]
+/** The references in arguments that a sentence may show. */
+function refsOf(args: Record<string, unknown>): string[] {
+  return Object.values(placeholders).flatMap(({ argumentNames, kind }) =>
+    kind === undefined ? [] : argumentNames.flatMap((name) => {
+      const value = args[name]
       return (Array.isArray(value) ? value.slice(0, maxListed) : [value]).flatMap((one) => refOf(one) ?? [])
     })
   )
 }
 
-/** An id, or a name without its sign; lists hold them by themselves or as `{ name }`, `{ ref }` or `{ id }`. */
+/** An id, or a name without `@` or `#`. List items are strings or objects with `name`, `ref` or `id`. */
 function refOf(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null) {
     const { name, ref, id } = value as Record<string, unknown>
@@ -187,15 +195,15 @@ function isId(ref: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(ref)
 }
 
-/** The arguments as they were logged. */
-function fieldsOf(json: string): Record<string, unknown> {
+/** The logged arguments by name. */
+function argumentsOf(json: string): Record<string, unknown> {
   const value: unknown = JSON.parse(json)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   return value === null ? {} : { value }
 }
 
-/** A text as it is, a list of plain values by commas, and anything else as JSON. */
-function words(value: unknown): string {
+/** An argument as text: strings as they are, lists of strings with commas, anything else as JSON. */
+function valueText(value: unknown): string {
   if (typeof value === 'string') return value === '' ? '“”' : value
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ') || 'none'
   return JSON.stringify(value)

@@ -1,20 +1,20 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { Card, EmptyState, Time } from '../../html/bits.tsx'
-import { ButtonLink, type Option, QueryForm, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { Card, EmptyState, Time } from '../../html/components.tsx'
+import { ButtonLink, type FieldOption, QueryForm, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import { day } from '../../lib/time.ts'
 import type { ActivityFilter } from '../../store/account/activity-list.ts'
-import { Happened, Logged, seeing, whoDid } from './activity-rows.tsx'
-import { reasonOf, titleOf } from './activity-words.ts'
 import type { Pages, Visit } from '../visit.ts'
+import { ActivitySentence, actorOf, CallDetails, loadNames } from './activity-rows.tsx'
+import { reasonOf, titleOf } from './activity-sentences.ts'
 
 const pageSize = 50
-/** The choice of `outcome` that means every error. */
-const refused = 'refused'
+/** The value of the filter `outcome` that selects all failed calls. */
+const anyFailure = 'refused'
 
-/** The account's activity log. Spec: "Admin tools", rule 2. */
+/** The account's activity log. See docs/protocol.md, "Recording of admin calls". */
 export function activityPages({ get }: Pages<Visit>): void {
   get('/activity', show)
 }
@@ -24,30 +24,30 @@ async function show({ account, frame, path, query }: Visit) {
   const [found, tools, people, adminKeys] = await Promise.all([
     activity.list({ ...filterOf(query), limit: pageSize + 1 }),
     activity.tools(),
-    activity.people(),
-    keys.everAdminKey(),
+    activity.users(),
+    keys.allAdminKeys(),
   ])
   const now = account.deps.now()
   const rows = found.slice(0, pageSize)
-  const see = await seeing(account, rows, path)
-  const asked = (name: string) => query.get(name) ?? ''
-  const isFiltered = filterNames.some((name) => asked(name) !== '')
-  const place = (changes: Record<string, string>) => addressOf(path('activity'), query, changes)
+  const names = await loadNames(account, rows, path)
+  const current = (name: string) => query.get(name) ?? ''
+  const isFiltered = filterNames.some((name) => current(name) !== '')
+  const href = (changes: Record<string, string>) => filterHref(path('activity'), query, changes)
 
   return appPage(
     frame('activity'),
     {
       title: 'Activity',
-      lead: 'What people and programs did here, and what was refused. Nobody can edit it.',
+      lead: 'What users and programs did in this account, including failed calls. The log cannot be edited.',
     },
     <Card isFlush>
       <QueryForm action={path('activity')}>
         <Select
           name='who'
           label='Who'
-          value={asked('who')}
-          options={withAsked(asked('who'), [
-            { value: '', title: 'Anybody' },
+          value={current('who')}
+          options={withCurrent(current('who'), [
+            { value: '', title: 'Anyone' },
             ...people.map(({ id, name, email }) => ({ value: `user:${id}`, title: name || email })),
             ...adminKeys.map(({ id, name, last4 }) => ({ value: `key:${id}`, title: `Key ${name} …${last4}` })),
           ])}
@@ -55,8 +55,8 @@ async function show({ account, frame, path, query }: Visit) {
         <Select
           name='tool'
           label='What'
-          value={asked('tool')}
-          options={withAsked(asked('tool'), [
+          value={current('tool')}
+          options={withCurrent(current('tool'), [
             { value: '', title: 'Anything' },
             ...tools.map((tool) => ({ value: tool, title: titleOf(tool) })),
           ])}
@@ -64,15 +64,15 @@ async function show({ account, frame, path, query }: Visit) {
         <Select
           name='outcome'
           label='Outcome'
-          value={asked('outcome')}
-          options={withAsked(asked('outcome'), [
+          value={current('outcome')}
+          options={withCurrent(current('outcome'), [
             { value: '', title: 'Any' },
             { value: 'ok', title: 'Done' },
-            { value: refused, title: 'Refused or failed' },
+            { value: anyFailure, title: 'Failed' },
           ], reasonOf)}
         />
-        <TextInput name='from' label='From (UTC)' type='date' value={asked('from')} />
-        <TextInput name='to' label='To (UTC)' type='date' value={asked('to')} />
+        <TextInput name='from' label='From (UTC)' type='date' value={current('from')} />
+        <TextInput name='to' label='To (UTC)' type='date' value={current('to')} />
         <div class='row'>
           <SubmitButton kind='plain'>Filter</SubmitButton>
           {isFiltered && <ButtonLink href={path('activity')} kind='quiet'>Clear</ButtonLink>}
@@ -80,10 +80,10 @@ async function show({ account, frame, path, query }: Visit) {
       </QueryForm>
       {rows.length === 0
         ? (
-          <EmptyState icon='activity' title={isFiltered ? 'Nothing matches' : 'Nothing happened yet'}>
+          <EmptyState icon='activity' title={isFiltered ? 'No matching activity' : 'No activity yet'}>
             {isFiltered
-              ? 'No call of this account is like that.'
-              : 'What people and programs do in this account is listed here.'}
+              ? 'No activity of this account matches the filter.'
+              : 'What users and programs do in this account is listed here.'}
           </EmptyState>
         )
         : (
@@ -96,19 +96,19 @@ async function show({ account, frame, path, query }: Visit) {
                 title: 'What',
                 cell: (row) => (
                   <>
-                    <Happened row={row} see={see} />
-                    <Logged row={row} />
+                    <ActivitySentence row={row} names={names} />
+                    <CallDetails row={row} />
                   </>
                 ),
               },
               {
                 title: 'Who',
                 cell: (row) => {
-                  const { who, by } = whoDid(row)
+                  const { name, credential } = actorOf(row)
                   return (
                     <span class='roomy' title={row.userEmail ?? undefined}>
-                      {who}
-                      <span class='soft small'>{by}</span>
+                      {name}
+                      <span class='soft small'>{credential}</span>
                     </span>
                   )
                 },
@@ -117,13 +117,13 @@ async function show({ account, frame, path, query }: Visit) {
             ]}
           />
         )}
-      {(rows.length > 0 || asked('before') !== '') && (
+      {(rows.length > 0 || current('before') !== '') && (
         <Pagination
           label='Pages of the log'
           titles={['Newest', 'Older']}
           where={rows.length > 0 && `Entries ${rows.at(-1)!.n} to ${rows[0].n}`}
-          previous={asked('before') ? place({ before: '' }) : undefined}
-          next={found.length > pageSize ? place({ before: String(rows.at(-1)!.n) }) : undefined}
+          previous={current('before') ? href({ before: '' }) : undefined}
+          next={found.length > pageSize ? href({ before: String(rows.at(-1)!.n) }) : undefined}
         />
       )}
     </Card>,
@@ -132,40 +132,40 @@ async function show({ account, frame, path, query }: Visit) {
 
 const filterNames = ['who', 'tool', 'outcome', 'from', 'to']
 
-/** The options, and what an address asks for beside them. */
-function withAsked(value: string, options: Option[], titleOf = (value: string) => value): Option[] {
+/** The options, with the current value added if it is not one of them. */
+function withCurrent(value: string, options: FieldOption[], titleOf = (value: string) => value): FieldOption[] {
   return options.some((option) => option.value === value) ? options : [...options, { value, title: titleOf(value) }]
 }
 
-/** What an address asks for. What makes no sense counts as not said. */
+/** The filter in a query. Invalid values are ignored. */
 function filterOf(query: URLSearchParams): ActivityFilter {
-  const asked = (name: string) => query.get(name) || undefined
-  const [, kind, id] = asked('who')?.match(/^(user|key):(.+)$/) ?? []
-  const outcome = asked('outcome')
-  const to = dayOf(asked('to'))
-  const before = Number(asked('before') ?? NaN)
+  const filter = (name: string) => query.get(name) || undefined
+  const [, kind, id] = filter('who')?.match(/^(user|key):(.+)$/) ?? []
+  const outcome = filter('outcome')
+  const to = startOfDay(filter('to'))
+  const before = Number(filter('before') ?? NaN)
   return {
-    tool: asked('tool'),
-    ...(outcome === refused ? { isRefused: true } : { outcome }),
+    tool: filter('tool'),
+    ...(outcome === anyFailure ? { isRefused: true } : { outcome }),
     ...(kind === 'user' && { userId: id }),
     ...(kind === 'key' && { credentialId: id }),
-    since: dayOf(asked('from')),
+    since: startOfDay(filter('from')),
     until: to === undefined ? undefined : to + day,
     before: Number.isSafeInteger(before) ? before : undefined,
   }
 }
 
 /** The first millisecond of a day in UTC: `2026-11-21`. */
-function dayOf(text: string | undefined): number | undefined {
+function startOfDay(text: string | undefined): number | undefined {
   const at = /^\d{4}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(`${text}T00:00:00.000Z`) : NaN
   return Number.isNaN(at) ? undefined : at
 }
 
-/** The same page with some of its choices changed; the empty one goes. */
-function addressOf(path: string, query: URLSearchParams, changes: Record<string, string>): string {
-  const asked = [...filterNames, 'before'].map((
+/** The address of the page with some parameters changed. Empty ones are omitted. */
+function filterHref(path: string, query: URLSearchParams, changes: Record<string, string>): string {
+  const parameters = [...filterNames, 'before'].map((
     name,
   ): [string, string] => [name, changes[name] ?? query.get(name) ?? ''])
-  const search = new URLSearchParams(asked.filter(([, value]) => value !== '')).toString()
+  const search = new URLSearchParams(parameters.filter(([, value]) => value !== '')).toString()
   return search === '' ? path : `${path}?${search}`
 }

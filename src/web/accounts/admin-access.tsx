@@ -1,94 +1,97 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { Card, EmptyState, Notice, Time } from '../../html/bits.tsx'
+import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
-import { ConfirmDelete, CopyBlock, Secret } from '../../html/secrets.tsx'
+import { ConfirmDelete, CopyBlock, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
-import { formFault } from '../faults.ts'
+import { formErrors } from '../form-errors.ts'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 
 type AdminKey = Awaited<ReturnType<Visit['account']['read']['keys']['adminKeys']>>[number]
-type Member = Awaited<ReturnType<Visit['account']['read']['team']['members']>>[number]
+type AccountMember = Awaited<ReturnType<Visit['account']['read']['team']['members']>>[number]
 
-export interface Access {
+export interface AdminKeys {
   keys: AdminKey[]
-  /** Who may have made them. */
-  members: Member[]
+  /** The members of the account, to name the creator of each key. */
+  members: AccountMember[]
 }
 
-/** The card of the admin keys. A key just made is shown in a dialog, once. Spec: "Authentication" 5. */
+/** The card of the admin keys. A new key is shown once, in a dialog. See docs/protocol.md, "Admin keys". */
 export function AdminAccess(
-  { visit, access, madeKey, url, now }: {
+  { visit, adminKeys, createdKey, url, now }: {
     visit: Visit
-    access: Access
-    madeKey: { name: string; key: string } | undefined
-    /** Of the MCP endpoint. */
+    adminKeys: AdminKeys
+    createdKey: { name: string; key: string } | undefined
+    /** The URL of the MCP endpoint. */
     url: string
     now: number
   },
 ) {
   const lead =
-    'Admin keys are for programs that manage agents, channels, skills and guardrails of this account over MCP.'
+    'With an admin key, a program can manage the agents, channels, skills and guardrails of this account over MCP.'
   if (!visit.may('manage')) {
     return (
       <Card title='Admin Access' lead={lead}>
-        <Notice>Only owners and admins of the account can make or see admin keys. You are {visit.actor.role}.</Notice>
+        <Notice>
+          Only owners and admins of the account can create or see admin keys. Your role is {visit.actor.role}.
+        </Notice>
       </Card>
     )
   }
   return (
     <>
-      {madeKey && (
-        <Secret title={`Admin key “${madeKey.name}”`} label='Admin key' secret={madeKey.key}>
-          <Usage id='made' url={url} adminKey={madeKey.key} />
-        </Secret>
+      {createdKey && (
+        <SecretDialog title={`Admin key “${createdKey.name}”`} label='Admin key' secret={createdKey.key}>
+          <Usage id='created' url={url} adminKey={createdKey.key} />
+        </SecretDialog>
       )}
       <Card title='Admin Access' lead={lead} id='admin-access'>
-        <SigningIn url={url} accountName={visit.membership.name} />
-        <Generate visit={visit} hasMade={madeKey !== undefined} />
-        {access.keys.length === 0
+        <OAuthHint url={url} accountName={visit.membership.name} />
+        <GenerateForm visit={visit} hasCreated={createdKey !== undefined} />
+        {adminKeys.keys.length === 0
           ? (
             <EmptyState icon='key' title='No admin keys'>
-              Nothing manages this account over MCP with a key.
+              No program can manage this account over MCP with a key.
             </EmptyState>
           )
-          : <Keys visit={visit} access={access} now={now} />}
+          : <KeyTable visit={visit} adminKeys={adminKeys} now={now} />}
       </Card>
-      <Card title='Use an admin key' lead='Put the key in the place of ADMIN_API_KEY.'>
+      <Card title='Use an admin key' lead='Replace ADMIN_API_KEY with the key.'>
         <Usage id='usage' url={url} adminKey='ADMIN_API_KEY' />
         <p class='small soft'>
-          To rotate a key, make a new one, switch the client to it, check that it works, and delete the old one. A key
-          works as long as whoever made it is owner or admin here.
+          To rotate a key, generate a new one, switch the client to it, check that it works, and delete the old one. A
+          key works as long as its creator is an owner or admin of this account.
         </p>
       </Card>
     </>
   )
 }
 
-/** The recommended way. Spec: "Authentication" 4. */
-function SigningIn({ url, accountName }: { url: string; accountName: string }) {
+/** Recommends OAuth instead of a key. See docs/protocol.md, "Account picker". */
+function OAuthHint({ url, accountName }: { url: string; accountName: string }) {
   return (
-    <Notice title='Better than a key: sign in'>
-      Give an MCP client <code>{url}</code> without any key. It opens this grid in your browser, where you choose{' '}
-      <strong>@admin ({accountName})</strong>. Use keys for programs that nobody watches.
+    <Notice title='We recommend OAuth instead of a key'>
+      Configure the MCP client with <code>{url}</code> and no key. It opens this grid in your browser, where you choose
+      {' '}
+      <strong>@admin ({accountName})</strong>. Use keys for programs that run unattended.
     </Notice>
   )
 }
 
-function Generate({ visit, hasMade }: { visit: Visit; hasMade: boolean }) {
+function GenerateForm({ visit, hasCreated }: { visit: Visit; hasCreated: boolean }) {
   const action = settingsPath(visit, 'account', 'keys')
-  const fault = formFault(visit, action, ['name'])
+  const errors = formErrors(visit, action, ['name'])
   return (
     <>
-      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <Form action={action} csrf={visit.csrf} isLine>
         <TextInput
           name='keyName'
           label='Name of the key'
           hint='What it is for, for example “deployment”.'
-          value={hasMade ? '' : visit.form.get('keyName') ?? ''}
-          error={fault.name}
+          value={hasCreated ? '' : visit.form.get('keyName') ?? ''}
+          error={errors.name}
           maxLength={80}
           isRequired
         />
@@ -98,11 +101,11 @@ function Generate({ visit, hasMade }: { visit: Visit; hasMade: boolean }) {
   )
 }
 
-function Keys({ visit, access: { keys, members }, now }: { visit: Visit; access: Access; now: number }) {
-  const makerOf = ({ userId }: AdminKey) => {
+function KeyTable({ visit, adminKeys: { keys, members }, now }: { visit: Visit; adminKeys: AdminKeys; now: number }) {
+  const creatorOf = ({ userId }: AdminKey) => {
     if (userId === null) return 'the command line'
-    const maker = members.find((member) => member.userId === userId)
-    return maker ? maker.name || maker.email : 'somebody who left'
+    const creator = members.find((member) => member.userId === userId)
+    return creator ? creator.name || creator.email : 'a former member'
   }
   return (
     <Table
@@ -113,7 +116,7 @@ function Keys({ visit, access: { keys, members }, now }: { visit: Visit; access:
         { title: 'Name', cell: ({ name }) => name },
         { title: 'Key', cell: ({ last4 }) => <code>…{last4}</code> },
         { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-        { title: 'By', cell: makerOf },
+        { title: 'By', cell: creatorOf },
         {
           title: 'Last used',
           cell: ({ lastUsedAt }) => lastUsedAt === null ? 'never' : <Time at={lastUsedAt} now={now} />,

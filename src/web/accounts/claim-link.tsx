@@ -1,54 +1,54 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import { findClaimEmailLink, redeemClaimEmailLink, sendClaimEmail } from '../../grid/accounts/claim-email.ts'
 import { openClaim } from '../../grid/accounts/claim.ts'
-import { mailClaim, openProof, useProof } from '../../grid/accounts/claim-link.ts'
-import { Notice } from '../../html/bits.tsx'
+import { Notice } from '../../html/components.tsx'
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { formFault } from '../faults.ts'
+import { formErrors } from '../form-errors.ts'
+import type { PageDeps } from '../page-deps.ts'
 import { NameField, NewPasswordField } from '../people/person-fields.tsx'
-import type { OpenVisit, Pages } from '../visit.ts'
-import type { Web } from '../web.ts'
+import type { Pages, PublicVisit } from '../visit.ts'
 
-/** Proving the mailbox that a claim names: a mailed link, which also makes the person when there is none yet. */
-export function claimProofPages({ get, post }: Pages<OpenVisit>, { store, sessions }: Web): void {
-  const { config, mail } = store.deps
+/** The email link that verifies the address of a claim. It also registers the user if the address has none yet. */
+export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+  const { config, email: mailer } = store.deps
 
   post('/claim/:token/proof', async ({ param, address }) => {
     const { ownerEmail } = await openClaim(store, param('token'))
-    await mailClaim(store, param('token'), address)
-    return sent(ownerEmail, mail.isConfigured)
+    await sendClaimEmail(store, param('token'), address)
+    return sentPage(ownerEmail, mailer.isConfigured)
   })
   get('/claim/:token/:proof', show)
-  // A scanner of mails opens links; it does not press buttons (security O15).
+  // Email scanners open links but do not submit forms. See docs/security.md, "Email links".
   post('/claim/:token/:proof', async ({ request, address, form, param }) => {
     const input = { name: form.get('name') ?? '', password: form.get('password') ?? '' }
-    const userId = await useProof(store, param('proof'), input)
+    const userId = await redeemClaimEmailLink(store, param('proof'), input)
     return {
-      goTo: `/claim/${encodeURIComponent(param('token'))}`,
+      redirectTo: `/claim/${encodeURIComponent(param('token'))}`,
       cookie: await sessions.begin(request, userId, address),
     }
   }, show)
 
-  async function show(visit: OpenVisit): Promise<Response> {
+  async function show(visit: PublicVisit): Promise<Response> {
     const { csrf, form, param } = visit
-    const { email, isKnown } = await openProof(store, param('proof'))
+    const { email, isKnown } = await findClaimEmailLink(store, param('proof'))
     const action = `/claim/${encodeURIComponent(param('token'))}/${encodeURIComponent(param('proof'))}`
-    const fault = formFault(visit, action, ['name', 'password'])
+    const errors = formErrors(visit, action, ['name', 'password'])
     return await barePage(
-      { title: 'Your mailbox' },
+      { title: 'Verify your email address' },
       <>
-        <h1>This mailbox is yours</h1>
+        <h1>Verify your email address</h1>
         <p class='soft'>
-          {isKnown ? <>Go on as</> : <>You are new on {new URL(config.appUrl).host}. You sign in with</>}{' '}
+          {isKnown ? <>Continue as</> : <>You are new on {new URL(config.appUrl).host}. You will sign in with</>}{' '}
           <strong>{email}</strong>.
         </p>
-        {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+        {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
         <Form action={action} csrf={csrf}>
           {!isKnown && (
             <>
-              <NameField value={form.get('name') ?? ''} error={fault.name} />
-              <NewPasswordField error={fault.password} isOptional />
+              <NameField value={form.get('name') ?? ''} error={errors.name} />
+              <NewPasswordField error={errors.password} isOptional />
             </>
           )}
           <SubmitButton isWhole>Continue</SubmitButton>
@@ -58,23 +58,23 @@ export function claimProofPages({ get, post }: Pages<OpenVisit>, { store, sessio
   }
 }
 
-function sent(email: string, isMailed: boolean) {
+function sentPage(email: string, hasMailServer: boolean) {
   return barePage(
-    { title: 'Look into your mailbox' },
+    { title: hasMailServer ? 'Check your email' : 'Ask the operator' },
     <>
-      <h1>{isMailed ? 'Look into your mailbox' : 'Ask whoever runs this grid'}</h1>
+      <h1>{hasMailServer ? 'Check your email' : 'Ask the operator of this grid'}</h1>
       <p>
-        {isMailed
+        {hasMailServer
           ? (
             <>
-              A link is on its way to <strong>{email}</strong>, unless one was sent in the last minutes.
+              A link is on its way to <strong>{email}</strong>, unless we sent one a few minutes ago.
             </>
           )
           : (
             <>
-              This grid sends no mail. The link for <strong>{email}</strong> stands in the server’s log.
+              This grid does not send email. The link for <strong>{email}</strong> is in the server’s log.
             </>
-          )} It works for 24 hours, once.
+          )} The link works once, for 24 hours.
       </p>
     </>,
   )

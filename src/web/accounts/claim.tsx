@@ -1,47 +1,49 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import type { SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import {
   checkClaimant,
   claimAccount,
-  type Claimant,
-  type Decision,
+  type ClaimDecision,
   mergeClaim,
   type OpenClaim,
   openClaim,
 } from '../../grid/accounts/claim.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
-import { Card, EmptyState, Notice, Time } from '../../html/bits.tsx'
+import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
-import type { OpenVisit, Pages } from '../visit.ts'
-import type { Web } from '../web.ts'
+import type { PageDeps } from '../page-deps.ts'
+import type { Pages, PublicVisit } from '../visit.ts'
 
-/** Where the agents go: an account of their own, or one the person owns. */
+/** The value of `into` for a new account; otherwise it is the id of an account that the user owns. */
 const newAccount = 'new'
 
-/** The link of a signup: its owner takes the agents, all or some of them. */
-export function claimPages({ get, post }: Pages<OpenVisit>, { store, sessions }: Web): void {
+/** The claim link of a signup: the owner of the address claims all or some of the agents. */
+export function claimPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   const { now } = store.deps
 
-  async function show(visit: OpenVisit): Promise<Response> {
+  async function show(visit: PublicVisit): Promise<Response> {
     const claim = await openClaim(store, visit.param('token'))
-    if (!visit.visitor) return askForProof(visit, claim)
+    if (!visit.visitor) return verifyAddressPage(visit, claim)
     try {
       checkClaimant(visit.visitor, claim)
     } catch (error) {
       if (!(error instanceof GridError)) throw error
-      return visit.visitor.user.email === claim.ownerEmail ? askForProof(visit, claim) : wrongPerson(visit, claim)
+      return visit.visitor.user.email === claim.ownerEmail
+        ? verifyAddressPage(visit, claim)
+        : wrongUserPage(visit, claim)
     }
-    return await decide(visit, claim, now())
+    return await decisionPage(visit, claim, now())
   }
 
   get('/claim/:token', show)
   post('/claim/:token', async (visit) => {
     const { visitor, form, param, requestId } = visit
     if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
-    const claimant: Claimant = visitor
+    const claimant: SignedInUser = visitor
     const decision = decisionOf(form)
     const into = form.get('into') ?? newAccount
     const id = into === newAccount
@@ -50,23 +52,23 @@ export function claimPages({ get, post }: Pages<OpenVisit>, { store, sessions }:
         store,
         param('token'),
         claimant,
-        { id: into, account: sessions.enter(visitor, into) },
+        { id: into, account: sessions.openAccount(visitor, into) },
         decision,
         requestId,
       )
-    return { goTo: `/accounts/${id}/agents?done=claimed` }
+    return { redirectTo: `/accounts/${id}/agents?done=claimed` }
   }, show)
 }
 
-/** `agent-ID=keep` or `discard`, one field for each agent. */
-function decisionOf(form: URLSearchParams): Decision {
+/** The form has one field per agent: `agent-ID=keep` or `agent-ID=discard`. */
+function decisionOf(form: URLSearchParams): ClaimDecision {
   const chosen = [...form].filter(([name]) => name.startsWith('agent-'))
-  const those = (choice: string) => chosen.filter(([, value]) => value === choice).map(([name]) => name.slice(6))
-  return { keep: those('keep'), discard: those('discard') }
+  const idsOf = (choice: string) => chosen.filter(([, value]) => value === choice).map(([name]) => name.slice(6))
+  return { keep: idsOf('keep'), discard: idsOf('discard') }
 }
 
-/** For strangers, and for the person of the mailbox as long as nobody proved it. */
-function askForProof({ visitor, csrf, param, fault }: OpenVisit, { ownerEmail, agents }: OpenClaim) {
+/** Shown before sign-in, and to the user of the address while it is not verified. */
+function verifyAddressPage({ visitor, csrf, param, inputError }: PublicVisit, { ownerEmail, agents }: OpenClaim) {
   const here = `/claim/${encodeURIComponent(param('token'))}`
   return barePage(
     { title: 'Claim your agents', status: visitor ? 403 : 200 },
@@ -74,30 +76,30 @@ function askForProof({ visitor, csrf, param, fault }: OpenVisit, { ownerEmail, a
       <h1>Claim your agents</h1>
       <p class='soft'>
         {agents.length === 1 ? 'An agent' : `${agents.length} agents`} signed up for{' '}
-        <strong>{ownerEmail}</strong>. To take {agents.length === 1 ? 'it' : 'them'}{' '}
-        over, show that this mailbox is yours.
+        <strong>{ownerEmail}</strong>. To claim {agents.length === 1 ? 'it' : 'them'},{' '}
+        verify that this email address is yours.
       </p>
-      {fault && <Notice kind='bad'>{fault.message}</Notice>}
+      {inputError && <Notice kind='bad'>{inputError.message}</Notice>}
       <Form action={`${here}/proof`} csrf={csrf}>
-        <SubmitButton isWhole>Mail me a link</SubmitButton>
+        <SubmitButton isWhole>Email me a link</SubmitButton>
       </Form>
       {!visitor && (
         <p class='small soft'>
-          You have an account with this address? <a href={`/sign-in?next=${encodeURIComponent(here)}`}>Sign in</a>
+          Already have a user with this address? <a href={`/sign-in?next=${encodeURIComponent(here)}`}>Sign in</a>
         </p>
       )}
     </>,
   )
 }
 
-function wrongPerson({ visitor, csrf }: OpenVisit, { ownerEmail }: OpenClaim) {
+function wrongUserPage({ visitor, csrf }: PublicVisit, { ownerEmail }: OpenClaim) {
   return barePage(
     { title: 'Claim your agents', status: 403 },
     <>
-      <h1>These agents are somebody else’s</h1>
+      <h1>These agents belong to another user</h1>
       <p>
         They signed up for <strong>{ownerEmail}</strong>, and you are signed in as{' '}
-        <strong>{visitor!.user.email}</strong>. Sign out, and open the link again to prove that mailbox.
+        <strong>{visitor!.user.email}</strong>. Sign out and open the link again to verify that address.
       </p>
       <Form action='/sign-out' csrf={csrf}>
         <SubmitButton kind='plain'>Sign out</SubmitButton>
@@ -106,14 +108,18 @@ function wrongPerson({ visitor, csrf }: OpenVisit, { ownerEmail }: OpenClaim) {
   )
 }
 
-function decide({ visitor, csrf, form, fault, param }: OpenVisit, { agents, ownerEmail }: OpenClaim, now: number) {
+function decisionPage(
+  { visitor, csrf, form, inputError, param }: PublicVisit,
+  { agents, ownerEmail }: OpenClaim,
+  now: number,
+) {
   const owned = visitor!.accounts.filter(({ role }) => role === 'owner')
-  const faultOf = (field: string) => fault?.details.field === field ? fault.message : undefined
+  const errorOf = (field: string) => inputError?.details.field === field ? inputError.message : undefined
   if (agents.length === 0) {
     return barePage(
       { title: 'Claim your agents', isWide: true },
-      <EmptyState icon='agents' title='No agents are left' action={<ButtonLink href='/'>To the start</ButtonLink>}>
-        All that signed up for {ownerEmail} here were deleted.
+      <EmptyState icon='agents' title='No agents are left' action={<ButtonLink href='/'>Home</ButtonLink>}>
+        All agents that signed up for {ownerEmail} have been deleted.
       </EmptyState>,
     )
   }
@@ -123,11 +129,11 @@ function decide({ visitor, csrf, form, fault, param }: OpenVisit, { agents, owne
       <div class='stack tight'>
         <h1>Claim your agents</h1>
         <p class='soft'>
-          Anybody can sign an agent up for an address. Keep those you know; a discarded one loses its key at once.
-          Claiming ends the trial of all you keep.
+          Anyone can sign up an agent for an email address. Keep the agents you know. The key of a discarded agent stops
+          working at once. Claiming ends the trial of the agents you keep.
         </p>
       </div>
-      {fault && !fault.details.field && <Notice kind='bad'>{fault.message}</Notice>}
+      {inputError && !inputError.details.field && <Notice kind='bad'>{inputError.message}</Notice>}
       <Form action={`/claim/${encodeURIComponent(param('token'))}`} csrf={csrf}>
         <Card isFlush>
           <Table
@@ -157,7 +163,7 @@ function decide({ visitor, csrf, form, fault, param }: OpenVisit, { agents, owne
                 title: 'Decision',
                 cell: ({ id, alias }) => (
                   <fieldset class='choices line'>
-                    <legend class='unseen'>What becomes of @{alias}</legend>
+                    <legend class='unseen'>Decision about @{alias}</legend>
                     {(['keep', 'discard'] as const).map((choice) => (
                       <label class='choice'>
                         <input
@@ -178,7 +184,7 @@ function decide({ visitor, csrf, form, fault, param }: OpenVisit, { agents, owne
         {owned.length > 0 && (
           <Select
             name='into'
-            label='Into which account'
+            label='Account for the agents'
             value={form.get('into') ?? owned[0].id}
             options={[
               ...owned.map(({ id, name }) => ({ value: id, title: name })),
@@ -194,7 +200,7 @@ function decide({ visitor, csrf, form, fault, param }: OpenVisit, { agents, owne
             isRequired={owned.length === 0}
             maxLength={80}
             value={form.get('name') ?? ''}
-            error={faultOf('name')}
+            error={errorOf('name')}
           />
         </div>
         <div class='row'>

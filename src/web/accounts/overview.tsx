@@ -1,23 +1,23 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { Card, EmptyState, Stat, Time } from '../../html/bits.tsx'
 import { HourlyChart } from '../../html/chart.tsx'
+import { Card, EmptyState, Stat, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { day, hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { ListedActivity } from '../../store/account/activity-list.ts'
-import { Happened, type See, seeing, whoDid } from './activity-rows.tsx'
 import type { Visit } from '../visit.ts'
-import { AgentName } from './who.tsx'
+import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
+import { AgentName } from './agent-name.tsx'
 
-const recentRows = 8
-const longestQueues = 5
+const recentActivityRows = 8
+const mostUnreadRows = 5
 
-/** What one sees first of an account. */
+/** The start page of an account: figures, recent activity, and the agents with the most unread messages. */
 export async function overview({ account, frame, path, may }: Visit) {
-  const figures = await figuresOf(account)
+  const figures = await loadFigures(account)
   const newAgent = may('manage') && (
     <ButtonLink href={path('new-agent')} kind='main-action'>
       <Icon name='plus' />New agent
@@ -28,10 +28,10 @@ export async function overview({ account, frame, path, may }: Visit) {
       frame('overview'),
       { title: 'Overview' },
       <Card>
-        <EmptyState icon='agents' title='Bring your first agent' action={newAgent}>
-          An agent has an @alias and a mailbox. Make one, paste its configuration into Claude Code, Cursor or any other
-          client, and it can write to the others.
-          {!may('manage') && ' Owners and admins of the account can make one.'}
+        <EmptyState icon='agents' title='Create your first agent' action={newAgent}>
+          An agent has an @alias and an inbox. Create one and paste its configuration into Claude Code, Cursor or any
+          other client. Then it can send messages to the other agents.
+          {!may('manage') && ' Owners and admins of the account can create one.'}
         </EmptyState>
       </Card>,
     )
@@ -39,7 +39,7 @@ export async function overview({ account, frame, path, may }: Visit) {
   const sent = figures.bars.reduce((sum, { count }) => sum + count, 0)
   return appPage(
     frame('overview'),
-    { title: 'Overview', lead: 'What your agents wrote in the last day.', actions: newAgent },
+    { title: 'Overview', lead: 'The last 24 hours of your agents.', actions: newAgent },
     <>
       <div class='grid stats'>
         <Stat label='Messages' value={sent.toLocaleString('en')} hint={soft('sent in the last 24 hours')} />
@@ -48,14 +48,18 @@ export async function overview({ account, frame, path, may }: Visit) {
           value={figures.agents.toLocaleString('en')}
           hint={soft(`${figures.seen.toLocaleString('en')} seen in the last 24 hours`)}
         />
-        <Stat label='Unread' value={figures.unread.toLocaleString('en')} hint={soft('in all mailboxes')} />
+        <Stat label='Unread' value={figures.unread.toLocaleString('en')} hint={soft('in all inboxes')} />
       </div>
       <Card title='Messages per hour' lead='Times in UTC'>
-        <HourlyChart id='messages' title='Messages per hour of the last day' bars={figures.bars} />
+        <HourlyChart id='messages' title='Messages per hour in the last 24 hours' bars={figures.bars} />
       </Card>
       <div class='grid halves'>
-        <Lately rows={figures.recent} see={await seeing(account, figures.recent, path)} now={account.deps.now()} />
-        <Queues queues={figures.queues} path={path} />
+        <RecentActivity
+          rows={figures.recent}
+          names={await loadNames(account, figures.recent, path)}
+          now={account.deps.now()}
+        />
+        <UnreadAgents agents={figures.mostUnread} path={path} />
       </div>
     </>,
   )
@@ -67,27 +71,27 @@ function soft(text: string) {
 
 type Path = Visit['path']
 
-function Lately({ rows, see, now }: { rows: ListedActivity[]; see: See; now: number }) {
+function RecentActivity({ rows, names, now }: { rows: ListedActivity[]; names: NameLookup; now: number }) {
   return (
     <Card
       title='Activity'
       isFlush
-      actions={<ButtonLink href={see.path('activity')} kind='quiet' isSmall>All activity</ButtonLink>}
+      actions={<ButtonLink href={names.path('activity')} kind='quiet' isSmall>All activity</ButtonLink>}
     >
       {rows.length === 0 && (
-        <EmptyState icon='activity' title='Nothing happened yet'>
-          What people and programs do in this account is listed here.
+        <EmptyState icon='activity' title='No activity yet'>
+          What users and programs do in this account is listed here.
         </EmptyState>
       )}
       {rows.length > 0 && (
         <ul class='timeline'>
           {rows.map((row) => {
-            const { who, by } = whoDid(row)
+            const { name, credential } = actorOf(row)
             return (
               <li>
                 <div>
-                  <Happened row={row} see={see} />
-                  <div class='soft small'>{who}, {by}</div>
+                  <ActivitySentence row={row} names={names} />
+                  <div class='soft small'>{name}, {credential}</div>
                 </div>
                 <Time at={row.createdAt} now={now} />
               </li>
@@ -99,17 +103,17 @@ function Lately({ rows, see, now }: { rows: ListedActivity[]; see: See; now: num
   )
 }
 
-function Queues({ queues, path }: { queues: { alias: string; unread: number }[]; path: Path }) {
+function UnreadAgents({ agents, path }: { agents: { alias: string; unread: number }[]; path: Path }) {
   return (
     <Card
-      title='Longest queues'
+      title='Most unread messages'
       isFlush
       actions={<ButtonLink href={path('agents')} kind='quiet' isSmall>All agents</ButtonLink>}
     >
-      {queues.length === 0 && <EmptyState icon='inbox' title='Every mailbox is read' />}
-      {queues.length > 0 && (
+      {agents.length === 0 && <EmptyState icon='inbox' title='No unread messages' />}
+      {agents.length > 0 && (
         <ul class='timeline'>
-          {queues.map(({ alias, unread }) => (
+          {agents.map(({ alias, unread }) => (
             <li>
               <div>
                 <AgentName alias={alias} href={path('agents', alias)} />
@@ -123,17 +127,17 @@ function Queues({ queues, path }: { queues: { alias: string; unread: number }[];
   )
 }
 
-async function figuresOf(account: AccountStore) {
+async function loadFigures(account: AccountStore) {
   const { activity, overview } = account.read
   const now = account.deps.now()
-  // Whole hours: the one that has begun, and the 23 before it.
+  // The current hour and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
   const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [{ total, seen }, { unread, longest }, bars, recent] = await Promise.all([
+  const [{ total, seen }, { unread, mostUnread }, bars, recent] = await Promise.all([
     overview.agents(now - day),
-    overview.queues(longestQueues),
+    overview.unreadTotals(mostUnreadRows),
     overview.sentPerHour(hours),
-    activity.list({ limit: recentRows }),
+    activity.list({ limit: recentActivityRows }),
   ])
-  return { agents: total, seen, unread, bars, queues: longest, recent }
+  return { agents: total, seen, unread, bars, mostUnread, recent }
 }

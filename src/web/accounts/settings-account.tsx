@@ -2,23 +2,23 @@
 /** @jsxImportSource hono/jsx */
 import { createAdminKey, deleteAdminKey, renameAccount } from '../../grid/accounts/accounts.ts'
 import { listGrants, revokeGrant } from '../../grid/oauth/grants.ts'
-import { Card, Facts, Notice } from '../../html/bits.tsx'
+import { Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'
-import { AdminAccess } from './admin-access.tsx'
-import { formFault } from '../faults.ts'
-import { saying } from '../notices.ts'
+import { formErrors } from '../form-errors.ts'
+import { withNotice } from '../notices.ts'
 import { AccountPrograms } from '../oauth/programs.tsx'
+import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import type { Web } from '../web.ts'
+import { AdminAccess } from './admin-access.tsx'
 
-/** The account itself, and the keys and programs that administer it. Spec: "Authentication" 5. */
-export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Web): void {
+/** The account itself, and the admin keys and programs with access to it. See docs/protocol.md, "Admin keys" and "Grants". */
+export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
   const { config, now } = store.deps
-  const show = async (visit: Visit, madeKey?: { name: string; key: string }) => {
+  const show = async (visit: Visit, createdKey?: { name: string; key: string }) => {
     const { keys, team } = visit.account.read
-    const access = visit.may('manage')
+    const adminKeys = visit.may('manage')
       ? { keys: await keys.adminKeys(), members: await team.members() }
       : { keys: [], members: [] }
     const grants = visit.may('manage') ? await listGrants(visit.account) : undefined
@@ -27,7 +27,13 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Web
       'account',
       <>
         <NameCard visit={visit} />
-        <AdminAccess visit={visit} access={access} madeKey={madeKey} url={`${config.appUrl}/mcp/v1/grid`} now={now()} />
+        <AdminAccess
+          visit={visit}
+          adminKeys={adminKeys}
+          createdKey={createdKey}
+          url={`${config.appUrl}/mcp/v1/grid`}
+          now={now()}
+        />
         {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
       </>,
     )
@@ -37,43 +43,43 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Web
   post('/settings/account/name', async (visit) => {
     const name = visit.form.get('name') ?? ''
     await visit.record('rename_account', { name }, (account) => renameAccount(account, { name }))
-    return { goTo: saying(settingsPath(visit, 'account'), 'account-renamed') }
+    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'account-renamed') }
   }, (visit) => show(visit))
 
-  // The key stands in this answer and nowhere else: not in an address, and not on the page when it is loaded again.
+  // The key is only in this response: not in a URL, and not on the page after a reload.
   post('/settings/account/keys', async (visit) => {
     const name = visit.form.get('keyName') ?? ''
     const { adminKey } = await visit.record('create_admin_key', { name }, (account) => createAdminKey(account, name))
     return await show(visit, { name: name.trim(), key: adminKey })
   }, (visit) => show(visit))
-  get('/settings/account/keys', (visit) => ({ goTo: settingsPath(visit, 'account') }))
+  get('/settings/account/keys', (visit) => ({ redirectTo: settingsPath(visit, 'account') }))
   post('/settings/account/keys/:key/delete', async (visit) => {
     const id = visit.param('key')
     await visit.record('delete_admin_key', { id }, (account) => deleteAdminKey(account, id))
-    return { goTo: saying(settingsPath(visit, 'account'), 'key-deleted') }
+    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'key-deleted') }
   })
   post('/settings/account/programs/:grant/end', async (visit) => {
     const id = visit.param('grant')
     await visit.record('revoke_grant', { id }, (account) => revokeGrant(account, id))
-    return { goTo: saying(settingsPath(visit, 'account'), 'grant-ended') }
+    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'grant-ended') }
   })
 }
 
 function NameCard({ visit }: { visit: Visit }) {
   const { membership, csrf, form } = visit
   const action = settingsPath(visit, 'account', 'name')
-  const fault = formFault(visit, action, ['name'])
+  const errors = formErrors(visit, action, ['name'])
   return (
     <Card title='Account'>
-      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       {visit.may('own')
         ? (
           <Form action={action} csrf={csrf}>
             <TextInput
               name='name'
               label='Name'
-              value={fault.name ? form.get('name') ?? '' : membership.name}
-              error={fault.name}
+              value={errors.name ? form.get('name') ?? '' : membership.name}
+              error={errors.name}
               maxLength={80}
               isRequired
             />

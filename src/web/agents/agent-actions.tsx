@@ -1,20 +1,20 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What one does with an agent that is there. Each form of its page posts to an address of its own. */
+/** Actions on an existing agent. Each form of its page posts to its own path. */
 import { reissueKey } from '../../grid/agents/agent-keys.ts'
 import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../grid/agents/agents.ts'
-import { type GuardrailChoice, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
+import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
+import { readChoice } from '../choice.ts'
+import type { Pages, Visit } from '../visit.ts'
 import { linesOf, textOf, wordsOf } from './agent-fields.tsx'
 import { showAgent } from './agent.tsx'
-import { chosen } from '../choice.ts'
 import { showKey } from './new-agent.tsx'
-import type { Pages, Visit } from '../visit.ts'
 
 /** The page of one agent and its forms. */
 export function agentActions({ get, post }: Pages<Visit>): void {
-  const saved = (visit: Visit) => ({ goTo: `${visit.path('agents', visit.param('alias'))}?done=saved` })
+  const saved = (visit: Visit) => ({ redirectTo: `${visit.path('agents', visit.param('alias'))}?done=saved` })
 
   get('/agents/:alias', (visit) => showAgent(visit))
   post('/agents/:alias', async (visit) => {
@@ -45,18 +45,18 @@ export function agentActions({ get, post }: Pages<Visit>): void {
   post('/agents/:alias/delete', async (visit) => {
     const alias = visit.param('alias')
     await visit.record('admin_delete_agent', { alias }, (account) => deleteAgent(account, alias))
-    return { goTo: `${visit.path('agents')}?done=deleted` }
+    return { redirectTo: `${visit.path('agents')}?done=deleted` }
   }, (visit) => showAgent(visit))
 }
 
-/** What the form has no field for stays as it is. */
+/** The changes that the form contains. Fields that it does not have stay unchanged. */
 function updateOf({ form, param }: Visit): AgentUpdate {
-  const accessPolicy = chosen(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
+  const accessPolicy = readChoice(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
   const isListed = accessPolicy !== 'auto_approve' && form.has('accessList')
   const remoteToken = form.has('forgetToken') ? null : form.get('remoteToken') || undefined
   return {
     agent: param('alias'),
-    visibility: chosen(form, 'visibility', ['private', 'public']),
+    visibility: readChoice(form, 'visibility', ['private', 'public']),
     accessPolicy,
     accessList: isListed ? wordsOf(form.get('accessList')!) : undefined,
     description: form.has('description') ? textOf(form, 'description') : undefined,
@@ -65,13 +65,13 @@ function updateOf({ form, param }: Visit): AgentUpdate {
   }
 }
 
-/** `direction-ID` says how a guardrail is attached, or nothing; `action-ID` what it does instead of its own action. */
-function guardrailsOf(form: URLSearchParams): GuardrailChoice[] {
+/** Reads `direction-ID`, empty when the guardrail is not attached, and `action-ID`, which overrides its default action. */
+function guardrailsOf(form: URLSearchParams): AgentGuardrailInput[] {
   const ids = [...form].filter(([name, value]) => name.startsWith('direction-') && value !== '')
     .map(([name]) => name.slice('direction-'.length))
   return ids.map((ref) => ({
     ref,
-    direction: chosen(form, `direction-${ref}`, ['both', 'inbound', 'outbound']),
-    action: chosen(form, `action-${ref}`, ['', 'block', 'redact', 'flag']) || undefined,
+    direction: readChoice(form, `direction-${ref}`, ['both', 'inbound', 'outbound']),
+    action: readChoice(form, `action-${ref}`, ['', 'block', 'redact', 'flag']) || undefined,
   }))
 }

@@ -1,32 +1,33 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The forms on the page of one agent. Who may not change it sees what they hold. */
+/** The forms on the page of one agent. Users who may not change it see the values instead. */
 import type { GridError } from '../../errors.ts'
 import { listedProviders } from '../../guardrails/providers.ts'
-import { Badge, Card, EmptyState, Facts } from '../../html/bits.tsx'
-import { ButtonLink, Checkbox, described, Form, SubmitButton } from '../../html/form.tsx'
+import { Badge, Card, EmptyState, Facts } from '../../html/components.tsx'
+import { ButtonLink, Checkbox, fieldAttributes, Form, SubmitButton } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import type { Agent } from '../../store/account/agents.ts'
-import type { Attachment, Guardrail } from '../../store/account/guardrails.ts'
+import type { Guardrail, GuardrailAttachment } from '../../store/account/guardrails.ts'
 import { AccessFields, DescriptionField, policyName, RemoteFields, SkillsField } from './agent-fields.tsx'
 
 interface CardProps {
   action: string
   csrf: string
   mayChange: boolean
-  /** What was typed and refused, and why. */
+  /** The rejected form, shown again. */
   form?: URLSearchParams
-  fault?: GridError
+  inputError?: GridError
 }
 
-/** What was typed, or else what is stored. */
-function fieldsOf({ form, fault }: CardProps, stored: Record<string, string>) {
+/** Field values from the rejected form if there is one, otherwise from the stored agent. */
+function fieldsOf({ form, inputError }: CardProps, stored: Record<string, string>) {
   return {
     value: (name: string) => form ? form.get(name) ?? '' : stored[name] ?? '',
-    error: (name: string) => fault?.details.field === name ? fault.message : undefined,
+    error: (name: string) => inputError?.details.field === name ? inputError.message : undefined,
   }
 }
 
+/** Description, access and, for A2A agents, the remote endpoint. */
 export function SettingsCard(
   props: CardProps & { agent: Agent & { accessList: string[]; hasRemoteToken: boolean } },
 ) {
@@ -39,10 +40,10 @@ export function SettingsCard(
         <Facts
           items={[
             ['Description', agent.description || 'none'],
-            ['Once public, open to', policyName(agent.accessPolicy)],
+            ['Access from other accounts', policyName(agent.accessPolicy)],
             ...(agent.accessPolicy === 'auto_approve'
               ? []
-              : [['Listed', accessList.map((alias) => `@${alias}`).join(', ') || 'nobody'] as [string, string]]),
+              : [['Access list', accessList.map((alias) => `@${alias}`).join(', ') || 'empty'] as [string, string]]),
             ...(isRemote ? [['Remote URL', agent.remoteUrl ?? ''] as [string, string]] : []),
           ]}
         />
@@ -60,8 +61,8 @@ export function SettingsCard(
     <Card title='Settings' lead='The alias and the type cannot be changed.'>
       <Form action={action} csrf={csrf}>
         <DescriptionField {...fields} />
-        {isRemote && <RemoteFields {...fields} kept={hasRemoteToken} />}
-        {isRemote && hasRemoteToken && <Checkbox name='forgetToken' label='Forget the token that is kept' />}
+        {isRemote && <RemoteFields {...fields} hasToken={hasRemoteToken} />}
+        {isRemote && hasRemoteToken && <Checkbox name='forgetToken' label='Remove the stored token' />}
         <AccessFields {...fields} />
         <div class='row'>
           <SubmitButton>Save settings</SubmitButton>
@@ -71,11 +72,12 @@ export function SettingsCard(
   )
 }
 
+/** The skills of an agent. */
 export function SkillsCard(props: CardProps & { skills: { name: string; description: string }[] }) {
   const { skills, action, csrf, mayChange } = props
   const stored = { skills: skills.map(({ name }) => name).join('\n') }
   return (
-    <Card title='Skills' lead='What it says it can do. Others find it by them.'>
+    <Card title='Skills' lead='What the agent can do. Other agents can search by skill.'>
       {mayChange
         ? (
           <Form action={action} csrf={csrf}>
@@ -100,13 +102,14 @@ function providerName(id: string): string {
 
 const directions = [
   { value: '', title: 'not attached' },
-  { value: 'both', title: 'both ways' },
-  { value: 'inbound', title: 'messages to it' },
-  { value: 'outbound', title: 'messages from it' },
+  { value: 'both', title: 'both directions' },
+  { value: 'inbound', title: 'messages it receives' },
+  { value: 'outbound', title: 'messages it sends' },
 ]
 
+/** Which guardrails of the account check the agent's messages, in which direction and with which action. */
 export function GuardrailsCard(
-  props: CardProps & { guardrails: Guardrail[]; attached: Attachment[]; guardrailsPath: string },
+  props: CardProps & { guardrails: Guardrail[]; attached: GuardrailAttachment[]; guardrailsPath: string },
 ) {
   const { guardrails, attached, guardrailsPath, action, csrf, mayChange } = props
   const attachment = (id: string) => attached.find(({ guardrailId }) => guardrailId === id)
@@ -118,7 +121,7 @@ export function GuardrailsCard(
   const table = (
     <Table
       id='guardrails'
-      caption='Guardrails of the agent'
+      caption='Guardrails of this agent'
       rows={guardrails}
       columns={[
         {
@@ -131,29 +134,29 @@ export function GuardrailsCard(
           ),
         },
         {
-          title: 'Looks at',
+          title: 'Checks',
           cell: ({ id, name }) => (
-            <Choice
+            <CellSelect
               name={`direction-${id}`}
-              label={`What ${name} looks at`}
+              label={`Messages that ${name} checks`}
               options={directions}
               value={value(`direction-${id}`)}
-              isFixed={!mayChange}
+              isReadOnly={!mayChange}
             />
           ),
         },
         {
-          title: 'Then',
+          title: 'Action',
           cell: ({ id, name, action }) => (
-            <Choice
+            <CellSelect
               name={`action-${id}`}
-              label={`What ${name} does`}
+              label={`Action of ${name}`}
               options={[
-                { value: '', title: `as it says: ${action}` },
+                { value: '', title: `default (${action})` },
                 ...['block', 'redact', 'flag'].map((value) => ({ value, title: value })),
               ]}
               value={value(`action-${id}`)}
-              isFixed={!mayChange}
+              isReadOnly={!mayChange}
             />
           ),
         },
@@ -163,13 +166,13 @@ export function GuardrailsCard(
   return (
     <Card
       title='Guardrails'
-      lead='What looks at its messages before they are stored.'
+      lead='Checks of its messages before they are stored.'
       actions={<ButtonLink href={guardrailsPath} kind='quiet' isSmall>All guardrails</ButtonLink>}
     >
       {guardrails.length === 0
         ? (
           <EmptyState icon='guardrails' title='The account has no guardrails'>
-            Make one first; then attach it here.
+            Create one first, then attach it here.
           </EmptyState>
         )
         : mayChange
@@ -186,19 +189,19 @@ export function GuardrailsCard(
   )
 }
 
-/** A choice in a cell of a table, whose heads are its label to the eye. */
-function Choice(
-  { name, label, options, value, isFixed }: {
+/** A select in a table cell. The column title is its visible label. */
+function CellSelect(
+  { name, label, options, value, isReadOnly }: {
     name: string
     label: string
     options: { value: string; title: string }[]
     value: string
-    isFixed: boolean
+    isReadOnly: boolean
   },
 ) {
-  if (isFixed) return <>{options.find((option) => option.value === value)?.title}</>
+  if (isReadOnly) return <>{options.find((option) => option.value === value)?.title}</>
   return (
-    <select {...described({ name, label })} class='input' aria-label={label}>
+    <select {...fieldAttributes({ name, label })} class='input' aria-label={label}>
       {options.map((option) => <option value={option.value} selected={option.value === value}>{option.title}</option>)}
     </select>
   )

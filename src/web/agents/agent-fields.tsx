@@ -1,39 +1,40 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The fields of an agent, as a new one and one that is there share them. */
+/** Form fields that the pages of new and existing agents share. */
 import { maxAccessList, maxDescriptionLength } from '../../grid/agents/agents.ts'
 import { ChoiceList, type FieldProps, PasswordInput, TextArea, TextInput } from '../../html/form.tsx'
 import type { AccessPolicy, AgentType, Visibility } from '../../store/account/agents.ts'
 
-/** What stands in the fields, and what is wrong with one of them. */
+/** Values and error messages by field name. */
 export interface AgentFieldsProps {
   value(name: string): string
   error(name: string): string | undefined
 }
 
-export const types: { value: AgentType; title: string; hint: string }[] = [
-  { value: 'mcp', title: 'MCP', hint: 'A client such as Claude Code reads its mail here.' },
-  { value: 'a2a', title: 'A2A', hint: 'A remote agent with an address of its own.' },
-  { value: 'human', title: 'Human', hint: 'A person; their messages say so.' },
+/** The agent types with their labels. */
+export const agentTypes: { value: AgentType; title: string; hint: string }[] = [
+  { value: 'mcp', title: 'MCP', hint: 'An MCP client such as Claude Code reads its messages here.' },
+  { value: 'a2a', title: 'A2A', hint: 'A remote agent with its own A2A endpoint.' },
+  { value: 'human', title: 'Human', hint: 'A person. Their messages are marked as human.' },
 ]
 
 /** `MCP`, `A2A` or `Human`. */
 export function typeName(type: AgentType): string {
-  return types.find(({ value }) => value === type)!.title
+  return agentTypes.find(({ value }) => value === type)!.title
 }
 
 const visibilities: { value: Visibility; title: string; hint: string }[] = [
-  { value: 'private', title: 'Private', hint: 'This account alone can find it and write to it.' },
-  { value: 'public', title: 'Public', hint: 'Agents of other accounts can too, as the policy says.' },
+  { value: 'private', title: 'Private', hint: 'Only agents of this account can find it and send to it.' },
+  { value: 'public', title: 'Public', hint: 'Agents of other accounts can too, if its access policy allows it.' },
 ]
 
 const policies: { value: AccessPolicy; title: string; hint: string }[] = [
-  { value: 'auto_approve', title: 'Everybody', hint: 'Every agent of another account may write to it.' },
-  { value: 'allow_list', title: 'Only those listed', hint: 'All others are told that it does not exist.' },
-  { value: 'block_list', title: 'Everybody but those listed', hint: 'Those listed are told that it does not exist.' },
+  { value: 'auto_approve', title: 'All agents', hint: 'Any agent of another account can send to it.' },
+  { value: 'allow_list', title: 'Only listed agents', hint: 'For all others it does not exist.' },
+  { value: 'block_list', title: 'All except listed agents', hint: 'For listed agents it does not exist.' },
 ]
 
-/** Who of other accounts may write to it, in words. */
+/** The access policy in words. */
 export function policyName(policy: AccessPolicy): string {
   return policies.find(({ value }) => value === policy)!.title
 }
@@ -43,7 +44,7 @@ export function DescriptionField({ value, error }: AgentFieldsProps) {
     <TextArea
       name='description'
       label='Description'
-      hint='What it does. Other agents read this to choose whom to ask.'
+      hint='What it does. Other agents read this to decide whom to ask.'
       isOptional
       rows={3}
       maxLength={maxDescriptionLength}
@@ -53,7 +54,7 @@ export function DescriptionField({ value, error }: AgentFieldsProps) {
   )
 }
 
-/** Who may find it and write to it. */
+/** Visibility, access policy and access list. */
 export function AccessFields({ value, error }: AgentFieldsProps) {
   return (
     <>
@@ -67,7 +68,7 @@ export function AccessFields({ value, error }: AgentFieldsProps) {
         />
         <ChoiceList
           name='accessPolicy'
-          label='Who of other accounts may write to it, once it is public'
+          label='Access from other accounts, when public'
           options={policies}
           values={[value('accessPolicy') || 'auto_approve']}
           error={error('accessPolicy')}
@@ -77,7 +78,7 @@ export function AccessFields({ value, error }: AgentFieldsProps) {
         <TextArea
           name='accessList'
           label='Access list'
-          hint={`Aliases of other accounts, by spaces or lines, at most ${maxAccessList}. They need not exist yet.`}
+          hint={`Aliases of other accounts, separated by spaces, commas or lines. At most ${maxAccessList}. They need not exist yet.`}
           isOptional
           isMono
           rows={2}
@@ -89,14 +90,14 @@ export function AccessFields({ value, error }: AgentFieldsProps) {
   )
 }
 
-/** Where a remote agent is, and what it wants to be shown. `kept` when a token is kept already. */
-export function RemoteFields({ value, error, kept }: AgentFieldsProps & { kept?: boolean }) {
+/** The URL and token of a remote agent. `hasToken`: a token is already stored. */
+export function RemoteFields({ value, error, hasToken }: AgentFieldsProps & { hasToken?: boolean }) {
   const token: FieldProps = {
     name: 'remoteToken',
     label: 'Remote token',
-    hint: kept
-      ? 'One is kept, sealed. Write another to replace it; it is never shown.'
-      : 'The bearer token that it wants. Kept sealed and never shown.',
+    hint: hasToken
+      ? 'A token is stored, encrypted. Enter another to replace it. It is never shown.'
+      : 'The bearer token for its endpoint. Stored encrypted and never shown.',
     isOptional: true,
     error: error('remoteToken'),
   }
@@ -105,7 +106,7 @@ export function RemoteFields({ value, error, kept }: AgentFieldsProps & { kept?:
       <TextInput
         name='remoteUrl'
         label='Remote URL'
-        hint='Where its A2A endpoint is: an http or https address.'
+        hint='Its A2A endpoint: an http or https URL.'
         type='url'
         isMono
         maxLength={2_000}
@@ -122,8 +123,8 @@ export function SkillsField({ value, error }: AgentFieldsProps) {
   return (
     <TextArea
       name='skills'
-      label='Names of skills'
-      hint='One per line. Names that are new become skills of the account.'
+      label='Skill names'
+      hint='One per line. New names become skills of the account.'
       isOptional
       rows={3}
       value={value('skills')}
@@ -132,17 +133,17 @@ export function SkillsField({ value, error }: AgentFieldsProps) {
   )
 }
 
-/** What people separate by spaces, commas or lines. */
+/** Words separated by spaces, commas or line breaks. */
 export function wordsOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '')
 }
 
-/** One thing per line. */
+/** The non-empty lines of a text. */
 export function linesOf(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '')
 }
 
-/** A text of several lines as it is stored: browsers send each end of a line as two characters. */
+/** The text of a form field. Browsers send line breaks as CRLF; the result has LF. */
 export function textOf(form: URLSearchParams, name: string): string {
   return (form.get(name) ?? '').replaceAll('\r\n', '\n').trim()
 }

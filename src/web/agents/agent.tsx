@@ -2,30 +2,33 @@
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
-import { Badge, Card, Facts, Notice, Time } from '../../html/bits.tsx'
+import { Badge, Card, Facts, Notice, Time } from '../../html/components.tsx'
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { ConfirmDelete, CopyText } from '../../html/secrets.tsx'
+import { DeleteCard } from '../delete-card.tsx'
+import type { Visit } from '../visit.ts'
 import { GuardrailsCard, SettingsCard, SkillsCard } from './agent-cards.tsx'
 import { typeName } from './agent-fields.tsx'
 import { Connect } from './connect.tsx'
-import { DeleteCard } from '../delete-card.tsx'
-import type { Visit } from '../visit.ts'
 
-/** The forms of the page; the one that was refused keeps what was typed. */
+/** The forms of the page. */
 export type AgentForm = 'settings' | 'skills' | 'guardrails'
 
-/** One agent: what it is, how to connect it, and what can be changed. Fails with `agent_not_found`. */
-export async function showAgent(visit: Visit, refused?: AgentForm) {
-  const { account, frame, path, param, may, fault, csrf } = visit
-  const { agents, agentSettings, guardrails, keys, mailbox, skills } = account.read
+/**
+ * The page of one agent: facts, connection instructions and forms. The form `rejected` shows the posted values again.
+ * Fails with `agent_not_found`.
+ */
+export async function showAgent(visit: Visit, rejected?: AgentForm) {
+  const { account, frame, path, param, may, inputError, csrf } = visit
+  const { agents, agentSettings, guardrails, keys, inbox, skills } = account.read
   const agent = await agents.byAlias(param('alias'))
   if (!agent) throw new GridError('agent_not_found', 'The account has no such agent.')
   const [settings, accessList, ofAgent, unread, liveKeys, trial, guards, attached] = await Promise.all([
     agentSettings.byId(agent.id),
     agentSettings.accessList(agent.id),
     skills.ofAgent(agent.id),
-    mailbox.unread(agent.id),
+    inbox.unread(agent.id),
     keys.ofAgent(agent.id),
     agents.trial(agent.id),
     guardrails.list(),
@@ -34,7 +37,7 @@ export async function showAgent(visit: Visit, refused?: AgentForm) {
   const now = account.deps.now()
   const [key] = liveKeys
   const here = path('agents', agent.alias)
-  const formOf = (name: AgentForm) => refused === name ? { form: visit.form, fault } : {}
+  const formOf = (name: AgentForm) => rejected === name ? { form: visit.form, inputError } : {}
   const cards = { csrf, mayChange: may('manage') }
   const time = (at: number | null) => at === null ? <span class='soft'>never</span> : <Time at={at} now={now} />
 
@@ -42,14 +45,14 @@ export async function showAgent(visit: Visit, refused?: AgentForm) {
     frame('agents'),
     { title: `@${agent.alias}`, lead: agent.description, back: { title: 'Agents', href: path('agents') } },
     <>
-      {fault && !fault.details.field && <Notice kind='bad'>{fault.message}</Notice>}
+      {inputError && !inputError.details.field && <Notice kind='bad'>{inputError.message}</Notice>}
       {!may('manage') && (
         <Notice>
-          You can look at this agent. Owners and admins of the account can change it.
+          You can view this agent. Owners and admins of the account can change it.
         </Notice>
       )}
       <div class='grid halves'>
-        <Card title='At a glance' actions={<AgentIcon alias={agent.alias} size={36} />}>
+        <Card title='Overview' actions={<AgentIcon alias={agent.alias} size={36} />}>
           <Facts
             items={[
               ['Type', typeName(agent.type)],
@@ -57,49 +60,49 @@ export async function showAgent(visit: Visit, refused?: AgentForm) {
                 'Visibility',
                 agent.visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>,
               ],
-              ['Mailbox', `${unread.toLocaleString('en')} unread`],
+              ['Inbox', `${unread.toLocaleString('en')} unread`],
               ['Last seen', time(agent.lastSeenAt)],
               ['Created', time(agent.createdAt)],
               ...(settings.signupAddress === null ? [] : [
                 ['Signed up from', <code>{settings.signupAddress}</code>],
-                ['Signed up for', settings.signupEmail],
+                ['Owner email', settings.signupEmail],
               ] as [string, string][]),
               ...(trial ? [['Trial', `${trial.used} of ${trial.max} messages used`] as [string, string]] : []),
               ['Id', <CopyText id='agent-id' label='the id of the agent' text={agent.id} />],
             ]}
           />
         </Card>
-        <Card title='Key' lead='What its client shows. Only its last characters are known here.'>
+        <Card title='Key' lead='The credential of its client. Only its last characters are shown.'>
           <Facts
             items={key
               ? [
                 ['Key', <code>grid_agt_…{key.last4}</code>],
-                ['Made', time(key.createdAt)],
+                ['Created', time(key.createdAt)],
                 ['Last used', time(key.lastUsedAt)],
-                ...(liveKeys.length > 1 ? [['Others', `${liveKeys.length - 1} more`] as [string, string]] : []),
+                ...(liveKeys.length > 1 ? [['Other keys', `${liveKeys.length - 1} more`] as [string, string]] : []),
               ]
-              : [['Key', 'none that works']]}
+              : [['Key', 'no active key']]}
           />
           {may('manage') && (key
             ? (
               <ConfirmDelete
                 action={`${here}/key`}
                 csrf={csrf}
-                label='Replace the key'
+                label='Replace key'
                 icon='again'
-                question='The old key ends at once. The new one is shown once, to be given to its client.'
+                question='The old key stops working at once. The new one is shown only once; give it to the client.'
               />
             )
             : (
               <Form action={`${here}/key`} csrf={csrf}>
                 <div class='row'>
-                  <SubmitButton kind='plain'>Make a key</SubmitButton>
+                  <SubmitButton kind='plain'>Create key</SubmitButton>
                 </div>
               </Form>
             ))}
         </Card>
       </div>
-      <Card title='Connect it' lead='Put its key where it says YOUR_AGENT_KEY.'>
+      <Card title='Connect a client' lead='Replace YOUR_AGENT_KEY with its key.'>
         <Connect baseUrl={account.deps.config.baseUrl} />
       </Card>
       <SettingsCard
@@ -122,7 +125,7 @@ export async function showAgent(visit: Visit, refused?: AgentForm) {
       {may('manage') && (
         <DeleteCard
           noun='agent'
-          lead='Its keys end at once, it leaves its channels, and mail that waits for it is put aside. What it sent stays readable, and its alias stays reserved for this account.'
+          lead='Its keys stop working at once, it leaves its channels, and its unread messages are parked. Messages that it sent can still be read, and its alias stays reserved for this account.'
           action={`${here}/delete`}
           csrf={csrf}
           label={`Delete @${agent.alias}`}

@@ -1,21 +1,21 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { Badge, Card, EmptyState, Time } from '../../html/bits.tsx'
+import { Badge, Card, EmptyState, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import type { AccountStore } from '../../store/account.ts'
+import { AgentName } from '../accounts/agent-name.tsx'
+import { listPosition, NoResults, PageLinks, pageSize, SearchBar } from '../listing.tsx'
+import type { Pages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
-import { NothingFound, PageLinks, pageSize, placeOf, SearchBar } from '../listing.tsx'
 import { newAgentPages } from './new-agent.tsx'
-import type { Pages, Visit } from '../visit.ts'
-import { AgentName } from '../accounts/who.tsx'
 
 const shownSkills = 3
 
-/** The agents of an account: all of them, one of them, and a new one. */
+/** Registers the list of agents, the page of each, and the form for a new one. */
 export function agentPages(pages: Pages<Visit>): void {
   pages.get('/agents', list)
   newAgentPages(pages)
@@ -24,7 +24,7 @@ export function agentPages(pages: Pages<Visit>): void {
 
 async function list({ account, frame, path, query, may }: Visit) {
   const now = account.deps.now()
-  const at = { ...placeOf(query), path: path('agents') }
+  const at = { ...listPosition(query), path: path('agents') }
   const { search } = at
   const { rows, found } = await findAgents(account, search, at.offset)
   const newAgent = may('manage') && (
@@ -38,18 +38,18 @@ async function list({ account, frame, path, query, may }: Visit) {
     frame('agents'),
     {
       title: 'Agents',
-      lead: 'Everybody who has an alias and a mailbox in this account.',
+      lead: 'All agents of this account. Each has an alias and an inbox.',
       actions: !isEmpty && newAgent,
     },
     <Card isFlush>
-      {!isEmpty && <SearchBar path={path('agents')} label='Find an alias, description or skill' search={search} />}
+      {!isEmpty && <SearchBar path={path('agents')} label='Search aliases, descriptions and skills' search={search} />}
       {isEmpty && (
-        <EmptyState icon='agents' title='Bring your first agent' action={newAgent}>
-          Give it an alias, and paste the configuration you get into its client.
-          {!may('manage') && ' Owners and admins of the account can make one.'}
+        <EmptyState icon='agents' title='Add your first agent' action={newAgent}>
+          Choose an alias, then paste the configuration into its client.
+          {!may('manage') && ' Owners and admins of the account can create one.'}
         </EmptyState>
       )}
-      {rows.length === 0 && search !== '' && <NothingFound {...at} where='alias, description or skills' />}
+      {rows.length === 0 && search !== '' && <NoResults {...at} where='alias, description or skill' />}
       {rows.length > 0 && (
         <Table
           id='agents'
@@ -84,12 +84,12 @@ async function list({ account, frame, path, query, may }: Visit) {
           ]}
         />
       )}
-      <PageLinks label='Pages of the list' at={at} total={found} />
+      <PageLinks label='Pages of agents' at={at} total={found} />
     </Card>,
   )
 }
 
-/** A page of the list from its place `first`, and how many there are on all pages. */
+/** One page of the list, from offset `first`, and the number of agents on all pages. */
 async function findAgents(account: AccountStore, search: string, first: number) {
   const { agents, agentSettings } = account.read
   if (search === '') {

@@ -1,23 +1,23 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What to paste where, so that a client becomes an agent of the grid. */
-import { Fold } from '../../html/bits.tsx'
+/** Configuration snippets that connect a client to the grid. */
+import { Disclosure } from '../../html/components.tsx'
 import { CopyBlock } from '../../html/secrets.tsx'
 import { newId } from '../../lib/id.ts'
 
-/** Stands for the key, which is shown once alone. */
+/** Placeholder for the key, which is shown only once. */
 export const keyPlaceholder = 'YOUR_AGENT_KEY'
 const server = 'agent-grid'
 
 interface Snippet {
   id: string
   title: string
-  /** Where it goes. */
+  /** Where to paste it. */
   where: string
   text: string
 }
 
-/** Ready to paste for each client. `baseUrl` is the grid's; `key` is a key or what stands for it. */
+/** The snippets of all clients. `baseUrl` is the URL of the grid; `key` is an agent key or a placeholder. */
 export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Snippet[] {
   const url = `${baseUrl}/mcp/v1/grid`
   const headers = { Authorization: `Bearer ${key}` }
@@ -58,26 +58,26 @@ export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Sn
     {
       id: 'mcp',
       title: 'Any other MCP client',
-      where: 'As most clients read it; some call the type streamable-http',
+      where: 'The format of most clients; some call the type streamable-http',
       text: json({ mcpServers: { [server]: { type: 'http', url, headers } } }),
     },
     {
       id: 'a2a',
       title: 'A2A',
-      where: 'Sends a message in a terminal; each message has a messageId of its own',
+      where: 'In a terminal, to send a message; use a new messageId for each message',
       text: a2aCall(`${baseUrl}/a2a/v1/grid`, key),
     },
   ]
 }
 
-/** The snippets of all clients, one open at a time. */
+/** The snippets of all clients, one open at a time. Without a `secret` they contain a placeholder. */
 export function Connect({ baseUrl, secret }: { baseUrl: string; secret?: string }) {
   return (
     <div class='folds'>
       {snippets({ baseUrl, key: secret ?? keyPlaceholder }).map(({ id, title, where, text }, index) => (
-        <Fold title={title} group='connect' isOpen={index === 0}>
+        <Disclosure title={title} group='connect' isOpen={index === 0}>
           <CopyBlock id={`connect-${id}`} label={where} text={text} />
-        </Fold>
+        </Disclosure>
       ))}
     </div>
   )

@@ -2,29 +2,29 @@
 /** @jsxImportSource hono/jsx */
 import { requireAdmin } from '../../auth/actor.ts'
 import { createAgent, type NewAgent } from '../../grid/agents/agents.ts'
-import { Card, Notice } from '../../html/bits.tsx'
+import { Card, Notice } from '../../html/components.tsx'
 import { ButtonLink, ChoiceList, Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { Secret } from '../../html/secrets.tsx'
+import { SecretDialog } from '../../html/secrets.tsx'
+import { readChoice } from '../choice.ts'
+import type { Pages, Visit } from '../visit.ts'
 import {
   AccessFields,
+  agentTypes,
   DescriptionField,
   linesOf,
   RemoteFields,
   SkillsField,
   textOf,
-  types,
   wordsOf,
 } from './agent-fields.tsx'
-import { chosen } from '../choice.ts'
 import { Connect } from './connect.tsx'
-import type { Pages, Visit } from '../visit.ts'
 
-/** A new agent. Its alias may be `new`, so this is no page below the agents. */
+/** The form for a new agent. Its path is not `/agents/new`, because `new` is a valid alias. */
 export function newAgentPages({ get, post }: Pages<Visit>): void {
   get('/new-agent', (visit) => {
     requireAdmin(visit.actor)
-    return show(visit)
+    return showForm(visit)
   })
   post('/new-agent', async (visit) => {
     const input = inputOf(visit.form)
@@ -34,10 +34,10 @@ export function newAgentPages({ get, post }: Pages<Visit>): void {
       (account) => createAgent(account, input),
     )
     return showKey(visit, { alias: agent.alias, apiKey, isNew: true })
-  }, show)
+  }, showForm)
 }
 
-/** The one page that shows a key: the answer to what made it. */
+/** The page that shows a new key. It is the response to the request that created the key, so it appears only once. */
 export function showKey(
   { account, frame, path }: Visit,
   { alias, apiKey, isNew }: { alias: string; apiKey: string; isNew: boolean },
@@ -46,15 +46,15 @@ export function showKey(
   return appPage(
     frame('agents'),
     {
-      title: isNew ? `@${alias} is ready` : `A new key for @${alias}`,
-      lead: isNew ? 'Its key works at once.' : 'The keys it had have ended. Give its client the new one.',
+      title: isNew ? `@${alias} is ready` : `New key for @${alias}`,
+      lead: isNew ? 'Its key is active.' : 'The old keys no longer work. Give the new key to its client.',
       back: { title: `@${alias}`, href: path('agents', alias) },
     },
     <>
-      <Secret title={`Key of @${alias}`} label='Agent key' secret={apiKey}>
-        <p class='soft small'>The configurations on this page have it filled in.</p>
-      </Secret>
-      <Card title='Connect it' lead='The key is filled in. It is gone from here once you leave this page.'>
+      <SecretDialog title={`Key of @${alias}`} label='Agent key' secret={apiKey}>
+        <p class='soft small'>The configurations on this page already contain it.</p>
+      </SecretDialog>
+      <Card title='Connect a client' lead='The key is filled in. It disappears when you leave this page.'>
         <Connect baseUrl={baseUrl} secret={apiKey} />
       </Card>
       <div class='row'>
@@ -65,17 +65,17 @@ export function showKey(
 }
 
 function inputOf(form: URLSearchParams): NewAgent {
-  const accessPolicy = chosen(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
-  const type = chosen(form, 'type', ['mcp', 'a2a', 'human'])
+  const accessPolicy = readChoice(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
+  const type = readChoice(form, 'type', ['mcp', 'a2a', 'human'])
   const isRemote = type === 'a2a'
   const isListed = accessPolicy === 'allow_list' || accessPolicy === 'block_list'
   return {
-    // The sign stands in front of the field already.
+    // The field already shows an `@`; users may type another.
     alias: (form.get('alias') ?? '').trim().replace(/^@/, ''),
     type,
-    visibility: chosen(form, 'visibility', ['private', 'public']),
+    visibility: readChoice(form, 'visibility', ['private', 'public']),
     accessPolicy,
-    // Without a policy that reads it, what stands in the field is not meant.
+    // Ignore the field when the policy does not use it.
     accessList: isListed ? wordsOf(form.get('accessList') ?? '') : [],
     description: textOf(form, 'description'),
     ...(isRemote && {
@@ -86,24 +86,24 @@ function inputOf(form: URLSearchParams): NewAgent {
   }
 }
 
-function show({ csrf, frame, path, form, fault }: Visit) {
+function showForm({ csrf, frame, path, form, inputError }: Visit) {
   const value = (name: string) => form.get(name) ?? ''
-  const error = (name: string) => fault?.details.field === name ? fault.message : undefined
+  const error = (name: string) => inputError?.details.field === name ? inputError.message : undefined
   const fields = { value, error }
   return appPage(
     frame('agents'),
     {
       title: 'New agent',
-      lead: 'An address and a mailbox on the grid. You get its key in the next step.',
+      lead: 'An agent has an alias and an inbox on the grid. You get its key in the next step.',
       back: { title: 'Agents', href: path('agents') },
     },
     <Card>
-      {fault && !fault.details.field && <Notice kind='bad'>{fault.message}</Notice>}
+      {inputError && !inputError.details.field && <Notice kind='bad'>{inputError.message}</Notice>}
       <Form action={path('new-agent')} csrf={csrf}>
         <TextInput
           name='alias'
           label='Alias'
-          hint='3 to 32 of a-z, 0-9 and hyphens. Unique on the whole grid, and it cannot be changed later.'
+          hint='3 to 32 characters: a-z, 0-9 and hyphens. Unique on the whole grid; it cannot be changed later.'
           before='@'
           isMono
           isRequired
@@ -113,7 +113,13 @@ function show({ csrf, frame, path, form, fault }: Visit) {
           error={error('alias')}
         />
         <DescriptionField {...fields} />
-        <ChoiceList name='type' label='Type' options={types} values={[value('type') || 'mcp']} error={error('type')} />
+        <ChoiceList
+          name='type'
+          label='Type'
+          options={agentTypes}
+          values={[value('type') || 'mcp']}
+          error={error('type')}
+        />
         <div class='when-remote stack'>
           <RemoteFields {...fields} />
         </div>

@@ -1,30 +1,30 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { createSkill } from '../../grid/agents/skills.ts'
-import { Card, EmptyState, Notice } from '../../html/bits.tsx'
+import { Card, EmptyState, Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
-import { formFault } from '../faults.ts'
-import { NothingFound, OnlyManagers, PageLinks, pageSize, placeOf, SearchBar } from '../listing.tsx'
-import { oneSkillPages, SkillFields, skillOf } from './skill.tsx'
+import { formErrors } from '../form-errors.ts'
+import { listPosition, ManagersOnlyNote, NoResults, PageLinks, pageSize, SearchBar } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
+import { oneSkillPages, SkillFields, skillOf } from './skill.tsx'
 
-/** Skills: their list, a new one, and the page of each. */
+/** Registers the list of skills, the form for a new one, and the page of each. */
 export function skillPages(pages: Pages<Visit>): void {
   pages.get('/skills', list)
-  pages.get('/skills/new', fresh)
-  pages.post('/skills/new', create, fresh)
+  pages.get('/skills/new', showNew)
+  pages.post('/skills/new', create, showNew)
   oneSkillPages(pages)
 }
 
 async function list(visit: Visit) {
   const { account, query } = visit
-  const at = { ...placeOf(query), path: visit.path('skills') }
+  const at = { ...listPosition(query), path: visit.path('skills') }
   const [skills, total] = await Promise.all([
-    account.read.skills.found(at.search, pageSize, at.offset),
-    account.read.skills.foundTotal(at.search),
+    account.read.skills.search(at.search, pageSize, at.offset),
+    account.read.skills.searchTotal(at.search),
   ])
   const newSkill = visit.may('manage') && (
     <ButtonLink href={visit.path('skills', 'new')} kind='main-action'>
@@ -36,22 +36,22 @@ async function list(visit: Visit) {
     visit.frame('skills'),
     {
       title: 'Skills',
-      lead: 'What agents say they can do. Others find them by it.',
+      lead: 'What agents can do. Other agents can search by skill.',
       actions: !isEmpty && newSkill,
     },
     isEmpty
       ? (
         <Card>
           <EmptyState icon='skills' title='No skills yet' action={newSkill}>
-            Skills are shared by name in the account. An agent can also name its own, with the tool{' '}
+            Agents of the account share skills by name. An agent can also set its own with the tool{' '}
             <code>set_skills</code>.
           </EmptyState>
         </Card>
       )
       : (
         <Card isFlush>
-          <SearchBar path={at.path} label='Find a skill' search={at.search} />
-          {skills.length === 0 && at.search !== '' && <NothingFound {...at} where='name or description' />}
+          <SearchBar path={at.path} label='Search skills' search={at.search} />
+          {skills.length === 0 && at.search !== '' && <NoResults {...at} where='name or description' />}
           {skills.length > 0 && (
             <Table
               id='skills'
@@ -80,33 +80,33 @@ async function list(visit: Visit) {
 async function create(visit: Visit) {
   const input = skillOf(visit.form)
   const { id } = await visit.record('create_skill', input, (account) => createSkill(account, input))
-  return { goTo: `${visit.path('skills', id)}?done=skill-created` }
+  return { redirectTo: `${visit.path('skills', id)}?done=skill-created` }
 }
 
-function fresh(visit: Visit) {
+function showNew(visit: Visit) {
   const action = visit.path('skills', 'new')
-  const fault = formFault(visit, action, ['name', 'description'])
+  const errors = formErrors(visit, action, ['name', 'description'])
   return appPage(
     visit.frame('skills'),
     {
       title: 'New skill',
-      lead: 'A name that agents of the account can carry.',
+      lead: 'A skill can be assigned to any agent of the account.',
       back: { title: 'Skills', href: visit.path('skills') },
     },
     <>
-      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <Card>
         {visit.may('manage')
           ? (
             <Form action={action} csrf={visit.csrf}>
-              <SkillFields skill={skillOf(visit.form)} fault={fault} isFocused />
+              <SkillFields skill={skillOf(visit.form)} errors={errors} isFocused />
               <div class='row'>
                 <SubmitButton>Create skill</SubmitButton>
                 <ButtonLink href={visit.path('skills')} kind='quiet'>Cancel</ButtonLink>
               </div>
             </Form>
           )
-          : <OnlyManagers visit={visit} what='create skills' />}
+          : <ManagersOnlyNote visit={visit} what='create skills' />}
       </Card>
     </>,
   )

@@ -1,33 +1,33 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { maxMembers } from '../../grid/channels/channels.ts'
-import { Card } from '../../html/bits.tsx'
+import { Card } from '../../html/components.tsx'
 import { ChoiceList, Form, SubmitButton, TextInput } from '../../html/form.tsx'
-import { formFault } from '../faults.ts'
+import { formErrors } from '../form-errors.ts'
 import { SearchBar } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 
-/** How many agents a search for new members offers. */
-export const maxOffered = 20
+/** Maximum number of agents listed as possible members. */
+export const maxListed = 20
 
 /** An agent that is not in the channel. */
-interface Outside {
+interface NonMember {
   id: string
   alias: string
   description: string
 }
 
-/** Agents as people name them in one field or in many: ids, or aliases with or without `@`. */
-export function namedAgents(form: URLSearchParams): string[] {
+/** The agents named in the fields `members`: ids, or aliases with or without `@`, several per field. */
+export function parseAgentRefs(form: URLSearchParams): string[] {
   return form.getAll('members').flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
 }
 
-/** Who is not in a channel yet, to tick or to write. `path` is the channel's page. */
+/** A form that adds members, by checkbox or by alias. `path` is the page of the channel. */
 export function AddMembers(
-  { visit, outside, path, search, isFull }: {
+  { visit, nonMembers, path, search, isFull }: {
     visit: Visit
-    /** One more than `maxOffered` when there are more. */
-    outside: Outside[]
+    /** Agents that are not in the channel; `maxListed + 1` of them if there are more. */
+    nonMembers: NonMember[]
     path: string
     search: string
     isFull: boolean
@@ -35,49 +35,49 @@ export function AddMembers(
 ) {
   const lead = 'Agents of this account.'
   if (isFull) {
-    return <Card title='Add members' lead={`A channel has at most ${maxMembers} members, and this one has.`} />
+    return <Card title='Add members' lead={`This channel has ${maxMembers} members, which is the maximum.`} />
   }
   const action = `${path}/members`
-  const fault = formFault(visit, action, ['members'])
+  const errors = formErrors(visit, action, ['members'])
   const isPosted = new URL(visit.request.url).pathname === action
-  const chosen = isPosted ? visit.form.getAll('members') : []
-  const offered = outside.slice(0, maxOffered)
-  const written = chosen.filter((ref) => !offered.some(({ id }) => id === ref)).join(' ')
-  if (offered.length === 0 && search === '' && !isPosted) {
-    return <Card title='Add members' lead='Every agent of the account is in this channel.' />
+  const posted = isPosted ? visit.form.getAll('members') : []
+  const listed = nonMembers.slice(0, maxListed)
+  const typed = posted.filter((ref) => !listed.some(({ id }) => id === ref)).join(' ')
+  if (listed.length === 0 && search === '' && !isPosted) {
+    return <Card title='Add members' lead='All agents of the account are in this channel.' />
   }
-  const hint = offered.length === 0
+  const hint = listed.length === 0
     ? undefined
-    : outside.length > maxOffered
-    ? `The first ${maxOffered}${search && ` with “${search}”`}. Search to find others.`
-    : search && `With “${search}”.`
+    : nonMembers.length > maxListed
+    ? `The first ${maxListed}${search && ` that match “${search}”`}. Search to find others.`
+    : search && `Agents that match “${search}”.`
   return (
     <Card title='Add members' lead={lead} isFlush id='add'>
-      <SearchBar path={path} label='Find an agent' search={search} />
+      <SearchBar path={path} label='Search agents' search={search} />
       <div class='inside'>
         <Form action={action} csrf={visit.csrf}>
-          {offered.length > 0
+          {listed.length > 0
             ? (
               <ChoiceList
                 name='members'
-                id='offered'
+                id='listed'
                 label='Agents'
                 hint={hint}
-                options={offered.map(({ id, alias, description }) => ({
+                options={listed.map(({ id, alias, description }) => ({
                   value: id,
                   title: `@${alias}`,
                   hint: description,
                 }))}
-                values={chosen}
+                values={posted}
                 isMultiple
               />
             )
-            : search && <p class='soft'>No agent outside of this channel has “{search}” in alias or description.</p>}
+            : search && <p class='soft'>No agent outside this channel has “{search}” in its alias or description.</p>}
           <TextInput
             name='members'
-            label='Or write aliases'
-            value={written}
-            error={fault.members}
+            label='Or enter aliases'
+            value={typed}
+            error={errors.members}
             placeholder='@alice @bob'
             isMono
             isOptional

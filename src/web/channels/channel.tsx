@@ -2,73 +2,80 @@
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
-import { changeChannelMembers, type Channel, deleteChannel, maxMembers, updateChannel } from '../../grid/channels/channels.ts'
-import { Card, EmptyState, Facts, Notice, Time } from '../../html/bits.tsx'
+import {
+  changeChannelMembers,
+  type Channel,
+  deleteChannel,
+  maxMembers,
+  updateChannel,
+} from '../../grid/channels/channels.ts'
+import { Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
 import { Form, SubmitButton, TextArea } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
-import { AddMembers, maxOffered, namedAgents } from './add-members.tsx'
+import { AgentName } from '../accounts/agent-name.tsx'
 import { DeleteCard } from '../delete-card.tsx'
-import { formFault } from '../faults.ts'
-import { counted, OnlyManagers, PageLinks, pageSize, type Place, placeOf } from '../listing.tsx'
+import { formErrors } from '../form-errors.ts'
+import { type ListPosition, listPosition, ManagersOnlyNote, PageLinks, pageSize, pluralize } from '../listing.tsx'
+import type { NoticeCode } from '../notices.ts'
 import type { Pages, Visit } from '../visit.ts'
-import { AgentName } from '../accounts/who.tsx'
+import { AddMembers, maxListed, parseAgentRefs } from './add-members.tsx'
 
-/** The page of one channel, and what can be done there. */
+/** Registers the page of one channel and its actions. */
 export function oneChannelPages({ get, post }: Pages<Visit>): void {
-  const done = (visit: Visit, what: string) => ({
-    goTo: `${visit.path('channels', visit.param('channel'))}?done=${what}`,
+  const redirect = (visit: Visit, notice: NoticeCode) => ({
+    redirectTo: `${visit.path('channels', visit.param('channel'))}?done=${notice}`,
   })
 
   get('/channels/:channel', show)
   post('/channels/:channel', async (visit) => {
     const input = { channel: visit.param('channel'), description: visit.form.get('description') ?? '' }
     await visit.record('update_channel', input, (account) => updateChannel(account, input))
-    return done(visit, 'saved')
+    return redirect(visit, 'saved')
   }, show)
 
   get('/channels/:channel/members', show)
   post('/channels/:channel/members', async (visit) => {
-    const input = { channel: visit.param('channel'), add: namedAgents(visit.form) }
+    const input = { channel: visit.param('channel'), add: parseAgentRefs(visit.form) }
     await visit.record('change_channel_members', input, (account) => changeChannelMembers(account, input))
-    return done(visit, 'members-added')
+    return redirect(visit, 'members-added')
   }, show)
   post('/channels/:channel/members/remove', async (visit) => {
-    const input = { channel: visit.param('channel'), remove: namedAgents(visit.form) }
+    const input = { channel: visit.param('channel'), remove: parseAgentRefs(visit.form) }
     await visit.record('change_channel_members', input, (account) => changeChannelMembers(account, input))
-    return done(visit, 'member-removed-from-channel')
+    return redirect(visit, 'member-removed-from-channel')
   })
 
   post('/channels/:channel/delete', async (visit) => {
     const id = visit.param('channel')
     await visit.record('admin_delete_channel', { id }, (account) => deleteChannel(account, id))
-    return { goTo: `${visit.path('channels')}?done=channel-deleted` }
+    return { redirectTo: `${visit.path('channels')}?done=channel-deleted` }
   })
 }
 
-/** What the page shows beside the channel. */
-interface Around {
+/** What the page shows besides the channel itself. */
+interface ChannelPageData {
   members: Awaited<ReturnType<Visit['account']['read']['channels']['members']>>
-  at: Place & { path: string }
+  at: ListPosition & { path: string }
   now: number
 }
 
 async function show(visit: Visit) {
   const { account, query } = visit
   const { channels } = account.read
-  // By id alone: the name that fits no channel.
+  // Look up by id only; no channel has an empty name.
   const channel = await channels.byRef(visit.param('channel'), '')
-  if (!channel) throw new GridError('channel_not_found', 'There is no such channel, or it was deleted.')
-  const at = { ...placeOf(query), path: visit.path('channels', channel.id) }
+  if (!channel) throw new GridError('channel_not_found', 'This channel does not exist or was deleted.')
+  const at = { ...listPosition(query), path: visit.path('channels', channel.id) }
   const mayManage = visit.may('manage')
-  const [members, outside] = await Promise.all([
+  const [members, nonMembers] = await Promise.all([
     channels.members(channel.id, pageSize, at.offset),
-    mayManage ? channels.outside(channel.id, at.search, maxOffered + 1) : [],
+    mayManage ? channels.nonMembers(channel.id, at.search, maxListed + 1) : [],
   ])
-  const around = { members, at: { ...at, search: '' }, now: account.deps.now() }
+  const data = { members, at: { ...at, search: '' }, now: account.deps.now() }
   const { rest } = {
-    ...formFault(visit, at.path, ['description']),
-    ...formFault(visit, `${at.path}/members`, ['members']),
+    ...formErrors(visit, at.path, ['description']),
+    ...formErrors(visit, `${at.path}/members`, ['members']),
   } as { rest?: string }
 
   return await appPage(
@@ -82,29 +89,29 @@ async function show(visit: Visit) {
       {rest && <Notice kind='bad'>{rest}</Notice>}
       <div class='grid halves'>
         <div class='stack'>
-          <Members visit={visit} channel={channel} around={around} />
+          <Members visit={visit} channel={channel} data={data} />
         </div>
         <div class='stack'>
           {mayManage && (
             <AddMembers
               visit={visit}
-              outside={outside}
+              nonMembers={nonMembers}
               path={at.path}
               search={at.search}
               isFull={channel.memberCount >= maxMembers}
             />
           )}
-          <About visit={visit} channel={channel} around={around} />
+          <About visit={visit} channel={channel} data={data} />
           {mayManage && (
             <DeleteCard
               noun='channel'
-              lead='It takes no more posts. What was posted stays readable to those who got it.'
+              lead='Agents can no longer post to it. Its recipients can still read its messages.'
               action={visit.path('channels', channel.id, 'delete')}
               csrf={visit.csrf}
               question={
                 <>
                   Delete <strong>#{channel.name}</strong> with{' '}
-                  {counted(channel.memberCount, 'member')}? This cannot be undone.
+                  {pluralize(channel.memberCount, 'member')}? This cannot be undone.
                 </>
               }
             />
@@ -115,22 +122,22 @@ async function show(visit: Visit) {
   )
 }
 
-function Members({ visit, channel, around }: { visit: Visit; channel: Channel; around: Around }) {
-  const { members, at, now } = around
+function Members({ visit, channel, data }: { visit: Visit; channel: Channel; data: ChannelPageData }) {
+  const { members, at, now } = data
   const mayManage = visit.may('manage')
   if (channel.memberCount === 0) {
     return (
       <Card title='Members'>
-        <EmptyState icon='agents' title='Nobody is in this channel'>
+        <EmptyState icon='agents' title='No members yet'>
           {mayManage
-            ? 'Add agents of the account. They can post here at once, and get what the others post.'
+            ? 'Add agents of the account. Members can post at once and receive what other members post.'
             : 'Owners and admins of the account can add agents.'}
         </EmptyState>
       </Card>
     )
   }
   return (
-    <Card title='Members' lead={counted(channel.memberCount, 'agent')} isFlush>
+    <Card title='Members' lead={pluralize(channel.memberCount, 'agent')} isFlush>
       <Table
         id='members'
         caption={`Members of #${channel.name}`}
@@ -142,13 +149,13 @@ function Members({ visit, channel, around }: { visit: Visit; channel: Channel; a
               <AgentName alias={alias} href={visit.path('agents', alias)}>{description}</AgentName>
             ),
           },
-          { title: 'Since', cell: ({ joinedAt }) => <Time at={joinedAt} now={now} /> },
+          { title: 'Member since', cell: ({ joinedAt }) => <Time at={joinedAt} now={now} /> },
           ...(mayManage
             ? [{
               title: 'Remove',
               isUntitled: true,
               align: 'end' as const,
-              cell: ({ id, alias }: Around['members'][number]) => (
+              cell: ({ id, alias }: ChannelPageData['members'][number]) => (
                 <Form action={visit.path('channels', channel.id, 'members', 'remove')} csrf={visit.csrf}>
                   <input type='hidden' name='members' value={id} />
                   <SubmitButton kind='quiet' isSmall>
@@ -165,11 +172,11 @@ function Members({ visit, channel, around }: { visit: Visit; channel: Channel; a
   )
 }
 
-function About({ visit, channel, around: { at, now } }: { visit: Visit; channel: Channel; around: Around }) {
-  const fault = formFault(visit, at.path, ['description'])
+function About({ visit, channel, data: { at, now } }: { visit: Visit; channel: Channel; data: ChannelPageData }) {
+  const errors = formErrors(visit, at.path, ['description'])
   const isPosted = new URL(visit.request.url).pathname === at.path && visit.form.has('description')
   return (
-    <Card title='About it'>
+    <Card title='Details'>
       <Facts
         items={[['Name', <code>#{channel.name}</code>], ['Created', <Time at={channel.createdAt} now={now} />]]}
       />
@@ -179,9 +186,9 @@ function About({ visit, channel, around: { at, now } }: { visit: Visit; channel:
             <TextArea
               name='description'
               label='Description'
-              hint='What it is for; agents read it.'
+              hint='The purpose of the channel. Agents read it.'
               value={isPosted ? visit.form.get('description')! : channel.description}
-              error={fault.description}
+              error={errors.description}
               maxLength={maxDescriptionLength}
               rows={3}
               isOptional
@@ -191,7 +198,7 @@ function About({ visit, channel, around: { at, now } }: { visit: Visit; channel:
             </div>
           </Form>
         )
-        : <OnlyManagers visit={visit} what='change channels and their members' />}
+        : <ManagersOnlyNote visit={visit} what='change channels and their members' />}
       <p class='soft small'>
         A member posts here by sending to <code>#{channel.name}</code>.
       </p>

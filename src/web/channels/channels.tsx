@@ -1,36 +1,36 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
-import { aliasPattern } from '../../grid/agents/alias.ts'
 import { createChannel } from '../../grid/channels/channels.ts'
-import { Card, EmptyState, Notice, Time } from '../../html/bits.tsx'
+import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { ButtonLink, ChoiceList, Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
-import { namedAgents } from './add-members.tsx'
-import { oneChannelPages } from './channel.tsx'
-import { formFault } from '../faults.ts'
-import { NothingFound, OnlyManagers, PageLinks, pageSize, placeOf, SearchBar } from '../listing.tsx'
+import { aliasPattern } from '../../lib/alias.ts'
+import { formErrors } from '../form-errors.ts'
+import { listPosition, ManagersOnlyNote, NoResults, PageLinks, pageSize, SearchBar } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
+import { parseAgentRefs } from './add-members.tsx'
+import { oneChannelPages } from './channel.tsx'
 
-/** So many agents are offered to tick; those of larger accounts are written. */
-const maxOffered = 50
+/** With more agents than this, the form asks for aliases instead of showing checkboxes. */
+const maxCheckboxes = 50
 
-/** Channels: their list, a new one, and the page of each. */
+/** Registers the list of channels, the form for a new one, and the page of each. */
 export function channelPages(pages: Pages<Visit>): void {
   pages.get('/channels', list)
-  pages.get('/channels/new', fresh)
-  pages.post('/channels/new', create, fresh)
+  pages.get('/channels/new', showNew)
+  pages.post('/channels/new', create, showNew)
   oneChannelPages(pages)
 }
 
 async function list(visit: Visit) {
   const { account, query } = visit
-  const at = { ...placeOf(query), path: visit.path('channels') }
+  const at = { ...listPosition(query), path: visit.path('channels') }
   const [channels, total] = await Promise.all([
-    account.read.channels.found(at.search, pageSize, at.offset),
-    account.read.channels.foundTotal(at.search),
+    account.read.channels.search(at.search, pageSize, at.offset),
+    account.read.channels.searchTotal(at.search),
   ])
   const now = account.deps.now()
   const newChannel = visit.may('manage') && (
@@ -43,22 +43,22 @@ async function list(visit: Visit) {
     visit.frame('channels'),
     {
       title: 'Channels',
-      lead: 'Groups of agents. What a member posts to a channel, every other member gets.',
+      lead: 'Groups of agents. When a member posts to a channel, all other members receive the message.',
       actions: !isEmpty && newChannel,
     },
     isEmpty
       ? (
         <Card>
           <EmptyState icon='channels' title='No channels yet' action={newChannel}>
-            A channel lets several agents of the account talk together: each post goes to all other members.{' '}
+            In a channel, agents of the account talk as a group: all other members receive each message.{' '}
             {!visit.may('manage') && 'Owners and admins of the account can create one.'}
           </EmptyState>
         </Card>
       )
       : (
         <Card isFlush>
-          <SearchBar path={at.path} label='Find a channel' search={at.search} />
-          {channels.length === 0 && at.search !== '' && <NothingFound {...at} where='name or description' />}
+          <SearchBar path={at.path} label='Search channels' search={at.search} />
+          {channels.length === 0 && at.search !== '' && <NoResults {...at} where='name or description' />}
           {channels.length > 0 && (
             <Table
               id='channels'
@@ -90,22 +90,22 @@ async function create(visit: Visit) {
   const input = {
     name: form.get('name') ?? '',
     description: form.get('description') ?? '',
-    members: namedAgents(form),
+    members: parseAgentRefs(form),
   }
   const { channel } = await visit.record('admin_create_channel', input, (account) => createChannel(account, input))
-  return { goTo: `${visit.path('channels', channel.id)}?done=channel-created` }
+  return { redirectTo: `${visit.path('channels', channel.id)}?done=channel-created` }
 }
 
-async function fresh(visit: Visit) {
+async function showNew(visit: Visit) {
   const { account, form } = visit
   const action = visit.path('channels', 'new')
-  const fault = formFault(visit, action, ['name', 'description', 'members'])
-  const agents = await account.read.agents.page('', maxOffered + 1)
+  const errors = formErrors(visit, action, ['name', 'description', 'members'])
+  const agents = await account.read.agents.page('', maxCheckboxes + 1)
   const members = {
     name: 'members',
     label: 'Members',
     isOptional: true,
-    error: fault.members,
+    error: errors.members,
   }
   const content = visit.may('manage')
     ? (
@@ -114,9 +114,9 @@ async function fresh(visit: Visit) {
           name='name'
           label='Name'
           before='#'
-          hint='3 to 32 of a-z, 0-9 and -. It cannot be changed later: messages carry it.'
+          hint='3 to 32 characters: a-z, 0-9 and hyphens. It cannot be changed later, because messages contain it.'
           value={form.get('name') ?? ''}
-          error={fault.name}
+          error={errors.name}
           pattern={aliasPattern.source.slice(1, -1).replaceAll('-]', '\\-]')}
           maxLength={32}
           isRequired
@@ -126,18 +126,18 @@ async function fresh(visit: Visit) {
         <TextArea
           name='description'
           label='Description'
-          hint='What it is for; agents read it.'
+          hint='The purpose of the channel. Agents read it.'
           value={form.get('description') ?? ''}
-          error={fault.description}
+          error={errors.description}
           maxLength={maxDescriptionLength}
           rows={3}
           isOptional
         />
-        {agents.length > 0 && agents.length <= maxOffered
+        {agents.length > 0 && agents.length <= maxCheckboxes
           ? (
             <ChoiceList
               {...members}
-              hint='More can be added at any time.'
+              hint='You can add more later.'
               options={agents.map(({ id, alias, description }) => ({
                 value: id,
                 title: `@${alias}`,
@@ -150,7 +150,7 @@ async function fresh(visit: Visit) {
           : (
             <TextArea
               {...members}
-              hint='Aliases, with spaces, commas or lines between them. More can be found and added afterwards.'
+              hint='Aliases, separated by spaces, commas or lines. You can search for agents and add more later.'
               value={form.getAll('members').join(' ')}
               placeholder='@alice @bob'
               rows={3}
@@ -163,16 +163,16 @@ async function fresh(visit: Visit) {
         </div>
       </Form>
     )
-    : <OnlyManagers visit={visit} what='create channels' />
+    : <ManagersOnlyNote visit={visit} what='create channels' />
   return await appPage(
     visit.frame('channels'),
     {
       title: 'New channel',
-      lead: 'Members can post to it and get what is posted.',
+      lead: 'Members can post to it and receive its messages.',
       back: { title: 'Channels', href: visit.path('channels') },
     },
     <>
-      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <Card>{content}</Card>
     </>,
   )

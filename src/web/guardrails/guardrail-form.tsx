@@ -1,41 +1,46 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
-import { createGuardrail, type GuardrailSettings } from '../../grid/guardrails/guardrails.ts'
+import { createGuardrail, type GuardrailUpdate } from '../../grid/guardrails/guardrails.ts'
 import { type ListedProvider, listedProviders } from '../../guardrails/providers.ts'
-import { Card, Notice } from '../../html/bits.tsx'
+import { Card, Notice } from '../../html/components.tsx'
 import { ButtonLink, Checkbox, ChoiceList, Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { chosen } from '../choice.ts'
-import { formFault } from '../faults.ts'
-import { OnlyManagers } from '../listing.tsx'
-import { type Schema, SchemaFields, sent } from './schema-form.tsx'
+import { readChoice } from '../choice.ts'
+import { formErrors } from '../form-errors.ts'
+import { ManagersOnlyNote } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
+import { type JsonSchema, readSchemaValue, SchemaFields } from './schema-form.tsx'
 
-/** What a guardrail does with what it finds, and when its provider gives no answer. */
+/** What a guardrail does with a match. */
 export const actions = [
-  { value: 'block', title: 'Block', hint: 'The sender is told that the guardrail refused the message, not why.' },
-  { value: 'redact', title: 'Redact', hint: 'Delivered with the found text masked, and marked.' },
-  { value: 'flag', title: 'Flag', hint: 'Delivered as it is, and marked.' },
+  {
+    value: 'block',
+    title: 'Block',
+    hint: 'Not delivered. The sender learns which guardrail blocked the message, but not why.',
+  },
+  { value: 'redact', title: 'Redact', hint: 'Delivered with the matching text masked, and marked.' },
+  { value: 'flag', title: 'Flag', hint: 'Delivered unchanged, and marked.' },
 ] as const
+/** What happens to a message when the provider fails. */
 export const failures = [
-  { value: 'closed', title: 'Stop the message', hint: 'Nothing passes unseen.' },
-  { value: 'open', title: 'Let it pass', hint: 'Messages arrive even while the provider is down.' },
+  { value: 'closed', title: 'Block the message', hint: 'No message is delivered unchecked.' },
+  { value: 'open', title: 'Deliver the message', hint: 'Messages are delivered even while the provider is down.' },
 ] as const
 
-/** A new guardrail of a provider. */
+/** Registers the form for a new guardrail of a provider. */
 export function newGuardrailPages({ get, post }: Pages<Visit>): void {
-  get('/guardrails/new/:provider', fresh)
+  get('/guardrails/new/:provider', showNew)
   post('/guardrails/new/:provider', async (visit) => {
     const provider = providerOf(visit.param('provider'))
     const { token, ...settings } = settingsOf(provider, visit.form)
     const input = { ...settings, provider: provider.id, token: token ?? undefined }
     const { id } = await visit.record('create_guardrail', input, (account) => createGuardrail(account, input))
-    return { goTo: `${visit.path('guardrails', id)}?done=guardrail-created` }
-  }, fresh)
+    return { redirectTo: `${visit.path('guardrails', id)}?done=guardrail-created` }
+  }, showNew)
 }
 
-function fresh(visit: Visit) {
+function showNew(visit: Visit) {
   const provider = providerOf(visit.param('provider'))
   return appPage(
     visit.frame('guardrails'),
@@ -55,7 +60,7 @@ function fresh(visit: Visit) {
       )
       : (
         <Card>
-          <OnlyManagers visit={visit} what='create guardrails' />
+          <ManagersOnlyNote visit={visit} what='create guardrails' />
         </Card>
       ),
   )
@@ -64,71 +69,71 @@ function fresh(visit: Visit) {
 /** A provider by its id. Fails with `not_found`. */
 export function providerOf(id: string): ListedProvider {
   const provider = listedProviders.find((provider) => provider.id === id)
-  if (!provider) throw new GridError('not_found', 'There is no such provider of guardrails.')
+  if (!provider) throw new GridError('not_found', 'There is no such guardrail provider.')
   return provider
 }
 
-/** What was filled in. A choice that was not made, which browsers refuse, is left to the verb. */
-export function settingsOf(provider: ListedProvider, form: URLSearchParams): GuardrailSettings {
+/** Reads the posted settings. A missing choice is undefined, and the verb applies its default. */
+export function settingsOf(provider: ListedProvider, form: URLSearchParams): GuardrailUpdate {
   const token = form.get('token') ?? ''
   return {
     name: form.get('name') ?? '',
-    config: sent(provider.configSchema as Schema, form, 'config'),
-    action: chosen(form, 'action', actions.map(({ value }) => value)),
-    onFailure: chosen(form, 'onFailure', failures.map(({ value }) => value)),
+    config: readSchemaValue(provider.configSchema as JsonSchema, form, 'config'),
+    action: readChoice(form, 'action', actions.map(({ value }) => value)),
+    onFailure: readChoice(form, 'onFailure', failures.map(({ value }) => value)),
     enabled: form.has('enabled'),
-    // A new one takes the place of the old one, also when that is to go.
+    // A new token wins over the request to remove the old one.
     token: token !== '' ? token : form.has('removeToken') ? null : undefined,
   }
 }
 
-/** What the form starts from. */
-interface Stored extends Required<Omit<GuardrailSettings, 'token'>> {
+/** The stored settings that the form shows. */
+interface StoredGuardrail extends Required<Omit<GuardrailUpdate, 'token'>> {
   hasToken: boolean
 }
 
-/** Everything of a guardrail but its provider; `stored` is undefined for a new one. */
+/** The form of a guardrail. `stored` is undefined for a new one; the provider cannot be changed. */
 export function GuardrailForm(
   { visit, provider, stored, action, cancel }: {
     visit: Visit
     provider: ListedProvider
-    stored?: Stored
+    stored?: StoredGuardrail
     action: string
     cancel?: string
   },
 ) {
-  const { form, csrf, fault: refused } = visit
-  const fault = formFault(visit, action, provider.needsToken ? ['name', 'token'] : ['name'])
-  const schema = provider.configSchema as Schema
-  const field = refused?.details.field ?? ''
-  const configFault = field.startsWith('config.') ? { field, text: withoutPath(refused!.message) } : undefined
-  const shown = refused ? { posted: form } : {}
-  const value = (name: string, otherwise: string) => refused ? form.get(name) ?? '' : otherwise
+  const { form, csrf, inputError } = visit
+  const errors = formErrors(visit, action, provider.needsToken ? ['name', 'token'] : ['name'])
+  const schema = provider.configSchema as JsonSchema
+  const field = inputError?.details.field ?? ''
+  const configError = field.startsWith('config.') ? { field, text: withoutPath(inputError!.message) } : undefined
+  const shown = inputError ? { posted: form } : {}
+  const value = (name: string, otherwise: string) => inputError ? form.get(name) ?? '' : otherwise
   const hasFields = Object.keys(schema.properties ?? {}).length > 0
   return (
     <>
-      {fault.rest && !configFault && <Notice kind='bad'>{fault.rest}</Notice>}
-      {configFault && <Notice kind='bad'>Nothing was saved. Look at the marked field.</Notice>}
+      {errors.rest && !configError && <Notice kind='bad'>{errors.rest}</Notice>}
+      {configError && <Notice kind='bad'>Not saved. Check the marked field.</Notice>}
       <Card>
         <Form action={action} csrf={csrf}>
           <TextInput
             name='name'
             label='Name'
-            hint='A sender whose message is blocked is told this name.'
+            hint='Shown to a sender whose message is blocked.'
             value={value('name', stored?.name ?? '')}
-            error={fault.name}
+            error={errors.name}
             maxLength={64}
             isRequired
           />
           {hasFields
-            ? <SchemaFields {...shown} schema={schema} path='config' value={stored?.config} fault={configFault} />
-            : <p class='soft'>This provider has nothing to configure.</p>}
+            ? <SchemaFields {...shown} schema={schema} path='config' value={stored?.config} fieldError={configError} />
+            : <p class='soft'>This provider has no settings.</p>}
           {provider.needsToken && (
-            <TokenFields provider={provider} hasToken={stored?.hasToken ?? false} error={fault.token} />
+            <TokenFields provider={provider} hasToken={stored?.hasToken ?? false} error={errors.token} />
           )}
           <ChoiceList
             name='action'
-            label='When it finds something'
+            label='When it finds a match'
             options={[...actions]}
             values={[value('action', stored?.action ?? 'block')]}
             isCards
@@ -136,7 +141,7 @@ export function GuardrailForm(
           />
           <ChoiceList
             name='onFailure'
-            label='When the provider gives no answer'
+            label='When the provider fails'
             options={[...failures]}
             values={[value('onFailure', stored?.onFailure ?? 'closed')]}
             isCards
@@ -144,9 +149,9 @@ export function GuardrailForm(
           />
           <Checkbox
             name='enabled'
-            label='Switched on'
-            hint='A guardrail that is off stays attached and is passed over.'
-            isChecked={refused ? form.has('enabled') : stored?.enabled ?? true}
+            label='Enabled'
+            hint='A disabled guardrail stays attached but checks nothing.'
+            isChecked={inputError ? form.has('enabled') : stored?.enabled ?? true}
           />
           <div class='row'>
             <SubmitButton>{stored ? 'Save' : 'Create guardrail'}</SubmitButton>
@@ -159,17 +164,15 @@ export function GuardrailForm(
 }
 
 function TokenFields({ provider, hasToken, error }: { provider: ListedProvider; hasToken: boolean; error?: string }) {
-  const what = provider.id === 'webhook'
-    ? 'The secret that requests are signed with.'
-    : 'What the service wants as its key.'
+  const purpose = provider.id === 'webhook' ? 'The secret that signs the requests.' : 'The API key of the service.'
   return (
     <>
       <PasswordInput
         name='token'
         label={hasToken ? 'New token' : 'Token'}
         hint={hasToken
-          ? 'A token is kept. It is never shown; leave this empty to keep it.'
-          : `${what} It is stored encrypted and never shown again.`}
+          ? 'A token is stored. It is never shown; leave this empty to keep it.'
+          : `${purpose} It is stored encrypted and never shown again.`}
         error={error}
         isOptional={hasToken}
         autocomplete='new-password'
@@ -177,15 +180,15 @@ function TokenFields({ provider, hasToken, error }: { provider: ListedProvider; 
       {hasToken && (
         <Checkbox
           name='removeToken'
-          label='Remove the token that is kept'
-          hint='Only together with switching the guardrail off: this provider needs a token.'
+          label='Remove the stored token'
+          hint='Requires disabling the guardrail, because this provider needs a token.'
         />
       )}
     </>
   )
 }
 
-/** What stands beside a field does not name it again. */
+/** Removes the path of the field from a message, which is shown at the field. */
 function withoutPath(message: string): string {
   const text = message.replace(/^config\S*: /, '')
   return text === 'is required' ? 'This is required.' : text

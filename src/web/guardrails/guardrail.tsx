@@ -3,39 +3,39 @@
 import { GridError } from '../../errors.ts'
 import { deleteGuardrail, updateGuardrail } from '../../grid/guardrails/guardrails.ts'
 import type { ListedProvider } from '../../guardrails/providers.ts'
-import { Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/bits.tsx'
+import { Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
+import { AgentName } from '../accounts/agent-name.tsx'
 import { DeleteCard } from '../delete-card.tsx'
-import { actions, failures, GuardrailForm, providerOf, settingsOf } from './guardrail-form.tsx'
-import { counted, OnlyManagers, PageLinks, pageSize, placeOf } from '../listing.tsx'
-import { labelOf, type Schema } from './schema-form.tsx'
+import { listPosition, ManagersOnlyNote, PageLinks, pageSize, pluralize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import { AgentName } from '../accounts/who.tsx'
+import { actions, failures, GuardrailForm, providerOf, settingsOf } from './guardrail-form.tsx'
+import { type JsonSchema, labelOf } from './schema-form.tsx'
 
-type Guardrail = NonNullable<Awaited<ReturnType<Visit['account']['read']['guardrails']['byId']>>>
+type GuardrailDetails = NonNullable<Awaited<ReturnType<Visit['account']['read']['guardrails']['byId']>>>
 
-/** The page of one guardrail, and what can be done there. */
+/** Registers the page of one guardrail and its actions. */
 export function oneGuardrailPages({ get, post }: Pages<Visit>): void {
   get('/guardrails/:guardrail', show)
   post('/guardrails/:guardrail', async (visit) => {
     const { id, provider } = await guardrailOf(visit)
     const settings = settingsOf(providerOf(provider), visit.form)
     await visit.record('update_guardrail', { id, ...settings }, (account) => updateGuardrail(account, id, settings))
-    return { goTo: `${visit.path('guardrails', id)}?done=saved` }
+    return { redirectTo: `${visit.path('guardrails', id)}?done=saved` }
   }, show)
   post('/guardrails/:guardrail/delete', async (visit) => {
     const id = visit.param('guardrail')
-    // With its name: nobody can look it up afterwards.
+    // The log keeps the name, which cannot be looked up after the deletion.
     const name = (await visit.account.read.guardrails.byId(id))?.name
     await visit.record('delete_guardrail', { id, name }, (account) => deleteGuardrail(account, id))
-    return { goTo: `${visit.path('guardrails')}?done=guardrail-deleted` }
+    return { redirectTo: `${visit.path('guardrails')}?done=guardrail-deleted` }
   })
 }
 
-async function guardrailOf(visit: Visit): Promise<Guardrail> {
+async function guardrailOf(visit: Visit): Promise<GuardrailDetails> {
   const guardrail = await visit.account.read.guardrails.byId(visit.param('guardrail'))
-  if (!guardrail) throw new GridError('guardrail_not_found', 'There is no such guardrail, or it was deleted.')
+  if (!guardrail) throw new GridError('guardrail_not_found', 'This guardrail does not exist or was deleted.')
   return guardrail
 }
 
@@ -43,7 +43,7 @@ async function show(visit: Visit) {
   const guardrail = await guardrailOf(visit)
   const provider = providerOf(guardrail.provider)
   const { account } = visit
-  const at = { ...placeOf(visit.query), search: '', path: visit.path('guardrails', guardrail.id) }
+  const at = { ...listPosition(visit.query), search: '', path: visit.path('guardrails', guardrail.id) }
   const [agents, total] = await Promise.all([
     account.read.guardrails.agentsOf(guardrail.id, pageSize, at.offset),
     account.read.guardrails.agentsOfTotal(guardrail.id),
@@ -57,9 +57,7 @@ async function show(visit: Visit) {
       back: { title: 'Guardrails', href: visit.path('guardrails') },
     },
     <>
-      {guardrail.enabled && (
-        <Notice kind='warning'>Guardrails do not act yet: they do not look at messages so far.</Notice>
-      )}
+      {guardrail.enabled && <Notice kind='warning'>Guardrails are not active yet: they do not check messages.</Notice>}
       <div class='grid halves'>
         <div class='stack'>
           {mayManage
@@ -70,15 +68,15 @@ async function show(visit: Visit) {
           {total === 0
             ? (
               <Card title='Agents'>
-                <EmptyState icon='agents' title='Attached to no agent'>
+                <EmptyState icon='agents' title='Not attached to any agent'>
                   {mayManage
-                    ? 'Attach it on the page of an agent, to what it gets, what it sends, or both.'
-                    : 'Owners and admins of the account attach it to agents.'}
+                    ? 'Attach it on the page of an agent, to the messages it receives, sends, or both.'
+                    : 'Owners and admins of the account can attach it to agents.'}
                 </EmptyState>
               </Card>
             )
             : (
-              <Card title='Agents' lead={`Attached to ${counted(total, 'agent')}`} isFlush>
+              <Card title='Agents' lead={`Attached to ${pluralize(total, 'agent')}`} isFlush>
                 <Table
                   id='agents'
                   caption={`Agents that ${guardrail.name} is attached to`}
@@ -101,14 +99,14 @@ async function show(visit: Visit) {
           {mayManage && (
             <DeleteCard
               noun='guardrail'
-              lead='Its token goes with it.'
+              lead='Its token is deleted too.'
               action={visit.path('guardrails', guardrail.id, 'delete')}
               csrf={visit.csrf}
               question={
                 <>
-                  Delete <strong>{guardrail.name}</strong>?{' '}
-                  {total === 0 ? 'It guards no agent.' : `${counted(total, 'agent')} will be without it.`}{' '}
-                  This cannot be undone.
+                  Delete <strong>{guardrail.name}</strong>? {total === 0
+                    ? 'It is not attached to any agent.'
+                    : `It will be detached from ${pluralize(total, 'agent')}.`} This cannot be undone.
                 </>
               }
             />
@@ -119,14 +117,19 @@ async function show(visit: Visit) {
   )
 }
 
-const directions = { inbound: 'to it', outbound: 'from it', both: 'both ways' } as const
+const directions = { inbound: 'received', outbound: 'sent', both: 'both directions' } as const
 
-/** For those who may look and not change. */
+/** The settings, for users who may not change them. */
 function Settings(
-  { visit, guardrail, provider, now }: { visit: Visit; guardrail: Guardrail; provider: ListedProvider; now: number },
+  { visit, guardrail, provider, now }: {
+    visit: Visit
+    guardrail: GuardrailDetails
+    provider: ListedProvider
+    now: number
+  },
 ) {
   const config = guardrail.config as Record<string, unknown>
-  const properties = (provider.configSchema as Schema).properties ?? {}
+  const properties = (provider.configSchema as JsonSchema).properties ?? {}
   return (
     <Card title='Configuration'>
       <Facts
@@ -139,13 +142,13 @@ function Settings(
             properties[name]?.title ?? labelOf(name),
             inWords(value, properties[name]),
           ]),
-          ['When it finds something', titleOf(actions, guardrail.action)],
-          ['Without an answer', titleOf(failures, guardrail.onFailure)],
-          ['Token', !provider.needsToken ? 'none needed' : guardrail.hasToken ? 'a token is kept' : 'missing'],
+          ['When it finds a match', titleOf(actions, guardrail.action)],
+          ['When the provider fails', titleOf(failures, guardrail.onFailure)],
+          ['Token', !provider.needsToken ? 'none needed' : guardrail.hasToken ? 'stored' : 'missing'],
           ['Created', <Time at={guardrail.createdAt} now={now} />],
         ]}
       />
-      <OnlyManagers visit={visit} what='change guardrails' />
+      <ManagersOnlyNote visit={visit} what='change guardrails' />
     </Card>
   )
 }
@@ -154,7 +157,7 @@ function titleOf(options: readonly { value: string; title: string }[], value: st
   return options.find((option) => option.value === value)?.title ?? value
 }
 
-function inWords(value: unknown, schema?: Schema): string {
+function inWords(value: unknown, schema?: JsonSchema): string {
   if (Array.isArray(value)) {
     return value.length === 0 ? 'none' : value.map((item) => inWords(item, schema?.items)).join(', ')
   }

@@ -1,17 +1,17 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { listedProviders } from '../../guardrails/providers.ts'
-import { Badge, Card, EmptyState, Notice } from '../../html/bits.tsx'
+import { Badge, Card, EmptyState, Notice } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
-import { oneGuardrailPages } from './guardrail.tsx'
-import { newGuardrailPages } from './guardrail-form.tsx'
-import { NothingFound, OnlyManagers, PageLinks, pageSize, placeOf, SearchBar } from '../listing.tsx'
+import { listPosition, ManagersOnlyNote, NoResults, PageLinks, pageSize, SearchBar } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
+import { newGuardrailPages } from './guardrail-form.tsx'
+import { oneGuardrailPages } from './guardrail.tsx'
 
-/** Guardrails: their list, the choice of a provider, a new one, and the page of each. */
+/** Registers the list of guardrails, the choice of a provider, the form for a new one, and the page of each. */
 export function guardrailPages(pages: Pages<Visit>): void {
   pages.get('/guardrails', list)
   pages.get('/guardrails/new', choose)
@@ -21,10 +21,10 @@ export function guardrailPages(pages: Pages<Visit>): void {
 
 async function list(visit: Visit) {
   const { account, query } = visit
-  const at = { ...placeOf(query), path: visit.path('guardrails') }
+  const at = { ...listPosition(query), path: visit.path('guardrails') }
   const [guardrails, total] = await Promise.all([
-    account.read.guardrails.found(at.search, pageSize, at.offset),
-    account.read.guardrails.foundTotal(at.search),
+    account.read.guardrails.search(at.search, pageSize, at.offset),
+    account.read.guardrails.searchTotal(at.search),
   ])
   const newGuardrail = visit.may('manage') && (
     <ButtonLink href={visit.path('guardrails', 'new')} kind='main-action'>
@@ -36,26 +36,27 @@ async function list(visit: Visit) {
     visit.frame('guardrails'),
     {
       title: 'Guardrails',
-      lead: 'Rules for what agents write and get: each is a provider with its configuration, attached to agents.',
+      lead:
+        'Checks for the messages that agents send and receive. Each has a provider and its settings, and is attached to agents.',
       actions: !isEmpty && newGuardrail,
     },
     <>
-      <Notice kind='warning' title='Guardrails do not act yet'>
-        They are configured and attached to agents, and do not look at messages so far.
+      <Notice kind='warning' title='Guardrails are not active yet'>
+        You can configure them and attach them to agents, but they do not check messages yet.
       </Notice>
       {isEmpty
         ? (
           <Card>
             <EmptyState icon='guardrails' title='No guardrails yet' action={newGuardrail}>
-              Choose what to look for, such as personal data or prompt injection, and what happens then.{' '}
+              Choose what to check for, such as personal data or prompt injection, and what to do with a match.{' '}
               {!visit.may('manage') && 'Owners and admins of the account can create one.'}
             </EmptyState>
           </Card>
         )
         : (
           <Card isFlush>
-            <SearchBar path={at.path} label='Find a guardrail' search={at.search} />
-            {guardrails.length === 0 && at.search !== '' && <NothingFound {...at} where='name or provider' />}
+            <SearchBar path={at.path} label='Search guardrails' search={at.search} />
+            {guardrails.length === 0 && at.search !== '' && <NoResults {...at} where='name or provider' />}
             {guardrails.length > 0 && (
               <Table
                 id='guardrails'
@@ -87,14 +88,14 @@ async function list(visit: Visit) {
 
 function choose(visit: Visit) {
   const kinds = [
-    { kind: 'local', title: 'In this grid', lead: 'No message leaves the grid.' },
-    { kind: 'remote', title: 'By a service', lead: 'The service is sent the messages it is to judge.' },
+    { kind: 'local', title: 'On this grid', lead: 'Messages do not leave the grid.' },
+    { kind: 'remote', title: 'External services', lead: 'The service receives the messages that it checks.' },
   ] as const
   return appPage(
     visit.frame('guardrails'),
     {
       title: 'New guardrail',
-      lead: 'First: what is to look at the messages?',
+      lead: 'Choose the provider that checks the messages.',
       back: { title: 'Guardrails', href: visit.path('guardrails') },
     },
     visit.may('manage')
@@ -126,7 +127,7 @@ function choose(visit: Visit) {
       ))
       : (
         <Card>
-          <OnlyManagers visit={visit} what='create guardrails' />
+          <ManagersOnlyNote visit={visit} what='create guardrails' />
         </Card>
       ),
   )

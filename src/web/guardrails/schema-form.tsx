@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** A form made from a JSON schema: its fields, and what was filled in as a value to be checked. */
+/** Forms generated from a JSON schema: the fields, and the value of a posted form. */
 import { Checkbox, ChoiceList, Select, TextArea, TextInput } from '../../html/form.tsx'
 
-/** As much of a JSON schema as providers publish. */
-export interface Schema {
+/** The part of JSON Schema that the configuration schemas of providers use. */
+export interface JsonSchema {
   type?: string
   title?: string
   description?: string
@@ -14,28 +14,28 @@ export interface Schema {
   minimum?: number
   maximum?: number
   maxLength?: number
-  items?: Schema
-  properties?: Record<string, Schema>
+  items?: JsonSchema
+  properties?: Record<string, JsonSchema>
   required?: string[]
 }
 
-/** Longer text than this is written in an area of several lines. */
+/** From this maximum length on, a text gets a field of several lines. */
 const longText = 400
 
-/** What a form shows. */
-interface Shown {
-  /** The name of the object in the form; its fields are called `path.name`. */
+/** What the fields of an object show. */
+interface SchemaFormProps {
+  /** The name of the object in the form. Its fields are called `path.name`. */
   path: string
-  /** What is stored; `undefined` for a new one, which shows the defaults. */
+  /** The stored value. Undefined for a new one, which shows the defaults. */
   value: unknown
-  /** What was sent and refused; it is shown again instead. */
+  /** The rejected form, whose values are shown instead. */
   posted?: URLSearchParams
-  /** What is wrong, and with which field: the name of the field, or a place in it. */
-  fault?: { field: string; text: string }
+  /** The error and its field: the name of the field, or a path inside it. */
+  fieldError?: { field: string; text: string }
 }
 
 /** The fields of an object. */
-export function SchemaFields({ schema, ...shown }: Shown & { schema: Schema }) {
+export function SchemaFields({ schema, ...shown }: SchemaFormProps & { schema: JsonSchema }) {
   const values = (shown.value ?? {}) as Record<string, unknown>
   return (
     <>
@@ -54,20 +54,20 @@ export function SchemaFields({ schema, ...shown }: Shown & { schema: Schema }) {
 }
 
 function SchemaField(
-  { schema, name, isRequired, ...shown }: Shown & { schema: Schema; name: string; isRequired: boolean },
+  { schema, name, isRequired, ...shown }: SchemaFormProps & { schema: JsonSchema; name: string; isRequired: boolean },
 ) {
-  const { path, posted, fault } = shown
+  const { path, posted, fieldError } = shown
   const hasDefault = schema.default !== undefined
-  const isHere = fault && (fault.field === path || fault.field.startsWith(`${path}.`))
+  const hasError = fieldError && (fieldError.field === path || fieldError.field.startsWith(`${path}.`))
   const field = {
     name: path,
     label: schema.title ?? labelOf(name),
     hint: hintOf(schema),
-    error: isHere ? fault.text : undefined,
+    error: hasError ? fieldError.text : undefined,
     isRequired,
     isOptional: !isRequired && !hasDefault && schema.type !== 'boolean',
   }
-  const value = posted ? sent(schema, posted, path) : shown.value
+  const value = posted ? readSchemaValue(schema, posted, path) : shown.value
   const text = value === undefined || value === null ? '' : String(value)
 
   if (schema.type === 'object') {
@@ -121,13 +121,13 @@ function SchemaField(
 }
 
 /**
- * What was filled in, for whoever checks it against the schema: an empty field is left out, so that it is missing or
- * takes its default, and what is no number stays the text it is.
+ * The value of a posted form, to be validated against the schema. An empty field is left out, so that it is missing or
+ * gets its default. A number that does not parse stays text.
  */
-export function sent(schema: Schema, form: URLSearchParams, path: string): unknown {
+export function readSchemaValue(schema: JsonSchema, form: URLSearchParams, path: string): unknown {
   if (schema.type === 'object') {
     const values = Object.entries(schema.properties ?? {})
-      .map(([name, property]) => [name, sent(property, form, `${path}.${name}`)] as const)
+      .map(([name, property]) => [name, readSchemaValue(property, form, `${path}.${name}`)] as const)
     return Object.fromEntries(values.filter(([, value]) => value !== undefined))
   }
   if (schema.type === 'boolean') return form.has(path)
@@ -150,16 +150,16 @@ export function labelOf(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** What the schema says, and what it leaves to be guessed. */
-function hintOf(schema: Schema): string | undefined {
+/** The description of the schema, its range, its format and its default. */
+function hintOf(schema: JsonSchema): string | undefined {
   const { type, description, default: byDefault, minimum, maximum, items } = schema
   const isText = !schema.enum && (type === 'string' || type === 'number' || type === 'integer')
   const sentences = [
     description,
     isText && minimum !== undefined && maximum !== undefined &&
     `${minimum.toLocaleString('en')} to ${maximum.toLocaleString('en')}`,
-    type === 'array' && !items?.enum && 'One in each line',
-    isText && byDefault !== undefined && `Left empty: ${byDefault}`,
+    type === 'array' && !items?.enum && 'One per line',
+    isText && byDefault !== undefined && `Default: ${byDefault}`,
   ].filter((text) => typeof text === 'string')
   return sentences.length === 0 ? undefined : `${sentences.map((text) => text.replace(/\.$/, '')).join('. ')}.`
 }

@@ -1,13 +1,13 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { AccountGrant, ListedGrant, OwnGrant } from '../../grid/oauth/grants.ts'
-import { Badge, Card, EmptyState, Time } from '../../html/bits.tsx'
+import { Badge, Card, EmptyState, Time } from '../../html/components.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { type Column, Table } from '../../html/table.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 
-/** What the person let programs do, in all their accounts. mcp.md, section 8.4. */
+/** The programs that the user has authorized, in all accounts of the user. See docs/protocol.md, "Grants". */
 export function OwnPrograms({ visit, grants, now }: { visit: Visit; grants: OwnGrant[]; now: number }) {
   return (
     <Programs
@@ -15,13 +15,13 @@ export function OwnPrograms({ visit, grants, now }: { visit: Visit; grants: OwnG
       tab='sessions'
       grants={grants}
       now={now}
-      lead='What you let act for you by signing in. Disconnect what you do not use.'
-      whose={{ title: 'Account', cell: ({ accountName }) => accountName }}
+      lead='Programs that you authorized by signing in. Disconnect those you do not use.'
+      extraColumn={{ title: 'Account', cell: ({ accountName }) => accountName }}
     />
   )
 }
 
-/** What all people of the account let programs do with it; for its owners and admins. */
+/** The programs that members have authorized for the account; for its owners and admins. */
 export function AccountPrograms({ visit, grants, now }: { visit: Visit; grants: AccountGrant[]; now: number }) {
   return (
     <Programs
@@ -29,21 +29,21 @@ export function AccountPrograms({ visit, grants, now }: { visit: Visit; grants: 
       tab='account'
       grants={grants}
       now={now}
-      lead='What people of this account let act for it or for its agents, by signing in.'
-      whose={{ title: 'By', cell: ({ email }) => email }}
+      lead='Programs that members authorized for this account or its agents by signing in.'
+      extraColumn={{ title: 'By', cell: ({ email }) => email }}
     />
   )
 }
 
 function Programs<Grant extends ListedGrant>(
-  { visit, tab, grants, now, lead, whose }: {
+  { visit, tab, grants, now, lead, extraColumn }: {
     visit: Visit
     tab: 'sessions' | 'account'
     grants: Grant[]
     now: number
     lead: string
-    /** The column in which the two lists differ. */
-    whose: Column<Grant>
+    /** The column that only one of the two lists has. */
+    extraColumn: Column<Grant>
   },
 ) {
   return (
@@ -60,9 +60,9 @@ function Programs<Grant extends ListedGrant>(
             caption='Programs that have access'
             rows={grants}
             columns={[
-              { title: 'Program', cell: (grant) => <Program grant={grant} /> },
-              { title: 'Acts as', cell: (grant) => <Entry grant={grant} /> },
-              whose,
+              { title: 'Program', cell: (grant) => <ProgramName grant={grant} /> },
+              { title: 'Acts as', cell: (grant) => <ActsAs grant={grant} /> },
+              extraColumn,
               { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
               {
                 title: 'Last used',
@@ -72,7 +72,7 @@ function Programs<Grant extends ListedGrant>(
                 title: 'Disconnect',
                 isUntitled: true,
                 align: 'end',
-                cell: ({ id, clientName, entry }) => (
+                cell: ({ id, clientName, actsAs }) => (
                   <ConfirmDelete
                     action={settingsPath(visit, tab, 'programs', id, 'end')}
                     csrf={visit.csrf}
@@ -81,8 +81,7 @@ function Programs<Grant extends ListedGrant>(
                     label='Disconnect'
                     question={
                       <>
-                        Disconnect <strong>{clientName}</strong>? It can no longer act as{' '}
-                        {entry}, from its next call on.
+                        Disconnect <strong>{clientName}</strong>? It can no longer act as {actsAs}.
                       </>
                     }
                   />
@@ -95,8 +94,8 @@ function Programs<Grant extends ListedGrant>(
   )
 }
 
-/** A name that the program gave itself, with what is known of it. Security O9. */
-function Program({ grant: { clientName, clientDomain } }: { grant: ListedGrant }) {
+/** The name that the program gave itself, and the host of its document if it has one. See docs/security.md, "Client names". */
+function ProgramName({ grant: { clientName, clientDomain } }: { grant: ListedGrant }) {
   return (
     <span>
       {clientName} <span class='small soft'>{clientDomain ?? 'unverified'}</span>
@@ -104,6 +103,6 @@ function Program({ grant: { clientName, clientDomain } }: { grant: ListedGrant }
   )
 }
 
-function Entry({ grant: { entry } }: { grant: ListedGrant }) {
-  return <span>{entry} {entry === '@admin' && <Badge kind='warning'>Admin</Badge>}</span>
+function ActsAs({ grant: { actsAs } }: { grant: ListedGrant }) {
+  return <span>{actsAs} {actsAs === '@admin' && <Badge kind='warning'>Admin</Badge>}</span>
 }

@@ -1,4 +1,4 @@
-// In this order: most browsers also name those they descend from.
+// The order matters: most user agents also contain the names of older browsers.
 const browsers: [RegExp, string][] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -14,8 +14,8 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** What people recognise a browser by, from how it names itself: `Firefox on Linux`. */
-export function browserInWords(userAgent: string): string {
+/** A readable name for a `User-Agent` header: `Firefox on Linux`. */
+export function describeBrowser(userAgent: string): string {
   const nameIn = (known: [RegExp, string][]) => known.find(([pattern]) => pattern.test(userAgent))?.[1]
   const [browser, system] = [nameIn(browsers), nameIn(systems)]
   if (!browser) return userAgent.slice(0, 40) || 'Unknown browser'

@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { Notice } from '../../html/bits.tsx'
-import type { Web } from '../web.ts'
+import { Notice } from '../../html/components.tsx'
+import type { PageDeps } from '../page-deps.ts'
 
-/** Where links are found on a grid without a mail server. */
-export function MailNote({ web }: { web: Pick<Web, 'store'> }) {
-  if (web.store.deps.mail.isConfigured) return null
-  return <Notice>This grid sends no mail. Whoever runs it finds the link in the server's log.</Notice>
+/** Says where email links can be found on a grid without an SMTP server. */
+export function EmailNote({ deps }: { deps: Pick<PageDeps, 'store'> }) {
+  if (deps.store.deps.email.isConfigured) return null
+  return <Notice>This grid does not send email. The operator can find the link in the server's log.</Notice>
 }

@@ -1,36 +1,36 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { acceptInvitation, openInvitation, registerInvited } from '../../grid/people/invitations.ts'
-import { Notice } from '../../html/bits.tsx'
+import { acceptInvitation, openInvitation, registerInvitedUser } from '../../grid/people/invitations.ts'
+import { Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { formFault } from '../faults.ts'
-import { saying } from '../notices.ts'
+import { formErrors } from '../form-errors.ts'
+import { withNotice } from '../notices.ts'
+import type { PageDeps } from '../page-deps.ts'
+import { type Pages, type PublicVisit, signedIn, signInPath } from '../visit.ts'
 import { NameField, NewPasswordField } from './person-fields.tsx'
-import { type OpenVisit, type Pages, signedIn, signInPath } from '../visit.ts'
-import type { Web } from '../web.ts'
 
-/** Coming into an account by invitation: as somebody who is known, or as a new person. Security: T6. */
-export function invitationPages({ get, post }: Pages<OpenVisit>, { store, sessions }: Web): void {
-  const show = async (visit: OpenVisit) => {
-    return await ask(visit, await openInvitation(store, visit.param('token')))
+/** Joining an account by invitation, as an existing or a new user. See docs/security.md, "Invitations". */
+export function invitationPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+  const show = async (visit: PublicVisit) => {
+    return await invitationPage(visit, await openInvitation(store, visit.param('token')))
   }
   get('/invitations/:token', show)
   post('/invitations/:token', async (visit) => {
     const id = await acceptInvitation(store, visit.param('token'), signedIn(visit), visit.requestId)
-    return { goTo: saying(`/accounts/${id}`, 'joined') }
+    return { redirectTo: withNotice(`/accounts/${id}`, 'joined') }
   }, show)
   post('/invitations/:token/register', async ({ request, form, address, requestId, param }) => {
     const input = { name: form.get('name') ?? '', password: form.get('password') ?? '' }
-    const { userId, id } = await registerInvited(store, param('token'), input, requestId)
+    const { userId, id } = await registerInvitedUser(store, param('token'), input, requestId)
     return {
-      goTo: saying(`/accounts/${id}`, 'joined'),
+      redirectTo: withNotice(`/accounts/${id}`, 'joined'),
       cookie: await sessions.begin(request, userId, address),
     }
   }, show)
 }
 
-function ask(visit: OpenVisit, invitation: Awaited<ReturnType<typeof openInvitation>>) {
+function invitationPage(visit: PublicVisit, invitation: Awaited<ReturnType<typeof openInvitation>>) {
   const { account, email, role, invitedBy, hasUser } = invitation
   const { visitor, csrf, request, param } = visit
   const path = `/invitations/${encodeURIComponent(param('token'))}`
@@ -39,17 +39,17 @@ function ask(visit: OpenVisit, invitation: Awaited<ReturnType<typeof openInvitat
     <>
       <h1>{account.name}</h1>
       <p>
-        {invitedBy} invites <strong>{email}</strong> to this account, as {role}.
+        {invitedBy} invites <strong>{email}</strong> to this account as {role}.
       </p>
       {visitor?.user.email === email && (
         <Form action={path} csrf={csrf}>
-          <SubmitButton isWhole>Accept the invitation</SubmitButton>
+          <SubmitButton isWhole>Accept invitation</SubmitButton>
         </Form>
       )}
       {visitor && visitor.user.email !== email && (
         <>
           <Notice kind='warning' title='This invitation is for another address'>
-            You are signed in as {visitor.user.email}. Sign out, and open the link again.
+            You are signed in as {visitor.user.email}. Sign out and open the link again.
           </Notice>
           <Form action='/sign-out' csrf={csrf}>
             <SubmitButton kind='plain' isWhole>Sign out</SubmitButton>
@@ -58,7 +58,7 @@ function ask(visit: OpenVisit, invitation: Awaited<ReturnType<typeof openInvitat
       )}
       {!visitor && hasUser && (
         <>
-          <p>This address has a user already.</p>
+          <p>There is already a user with this address.</p>
           <ButtonLink kind='main-action' href={signInPath(new URL(path, request.url))}>Sign in to accept</ButtonLink>
         </>
       )}
@@ -67,15 +67,15 @@ function ask(visit: OpenVisit, invitation: Awaited<ReturnType<typeof openInvitat
   )
 }
 
-function Register({ visit, action, email }: { visit: OpenVisit; action: string; email: string }) {
-  const fault = formFault(visit, action, ['name', 'password'])
+function Register({ visit, action, email }: { visit: PublicVisit; action: string; email: string }) {
+  const errors = formErrors(visit, action, ['name', 'password'])
   return (
     <>
-      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <Form action={action} csrf={visit.csrf}>
-        <NameField value={visit.form.get('name') ?? ''} error={fault.name} isFocused />
-        <NewPasswordField email={email} error={fault.password} />
-        <SubmitButton isWhole>Join the account</SubmitButton>
+        <NameField value={visit.form.get('name') ?? ''} error={errors.name} isFocused />
+        <NewPasswordField email={email} error={errors.password} />
+        <SubmitButton isWhole>Join account</SubmitButton>
       </Form>
     </>
   )

@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** What a person says of themself wherever they come in. */
+/** Form fields for the data of a user. */
 import { PasswordInput, TextInput } from '../../html/form.tsx'
 
-/** How the others call them. */
+/** The name that other users see. */
 export function NameField(
   { label = 'Your name', value, error, isFocused }: {
     label?: string
@@ -27,8 +27,8 @@ export function NameField(
 }
 
 /**
- * A password that is chosen. `email` tells password managers whose it is, where no field says so. One that is
- * optional leaves mailed links to sign in by.
+ * A new password. On forms without an email field, `email` tells password managers which user it belongs to. Without
+ * a password, users sign in by email link.
  */
 export function NewPasswordField(
   { label = 'Password', email, error, isOptional }: {
@@ -45,7 +45,7 @@ export function NewPasswordField(
         name='password'
         label={label}
         hint={isOptional
-          ? 'At least 10 characters. Without one you sign in by mailed links.'
+          ? 'At least 10 characters. Without a password, you sign in by email link.'
           : 'At least 10 characters.'}
         error={error}
         autocomplete='new-password'
@@ -56,13 +56,13 @@ export function NewPasswordField(
   )
 }
 
-/** The address that they sign in with. */
+/** The email address for sign-in. */
 export function EmailField({ value, error, isFocused }: { value: string; error?: string; isFocused?: boolean }) {
   return (
     <TextInput
       name='email'
       type='email'
-      label='E-mail'
+      label='Email'
       value={value}
       error={error}
       autocomplete='username'

@@ -2,21 +2,21 @@
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
 import { isSetUpOpen, setUp } from '../../grid/people/people.ts'
-import { Notice } from '../../html/bits.tsx'
+import { Notice } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { formFault } from '../faults.ts'
+import { formErrors } from '../form-errors.ts'
+import type { PageDeps } from '../page-deps.ts'
+import type { Pages, PublicVisit } from '../visit.ts'
 import { EmailField, NameField, NewPasswordField } from './person-fields.tsx'
-import type { OpenVisit, Pages } from '../visit.ts'
-import type { Web } from '../web.ts'
 
-/** The first start: who holds the printed link makes the first account. */
-export function setUpPages({ get, post }: Pages<OpenVisit>, { store, sessions }: Web): void {
+/** Set-up at the first start: the link that the server prints creates the first user and account. */
+export function setUpPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   get('/set-up/:token', async (visit) => {
-    if (await isSetUpOpen(store, visit.param('token'))) return await show(visit)
+    if (await isSetUpOpen(store, visit.param('token'))) return await setUpPage(visit)
     throw new GridError(
       'link_expired',
-      'This link was used already or has expired. A restart of the grid prints a new one.',
+      'This link was already used or has expired. Restart the grid to get a new one.',
     )
   })
   post('/set-up/:token', async ({ request, form, address, param }) => {
@@ -28,35 +28,35 @@ export function setUpPages({ get, post }: Pages<OpenVisit>, { store, sessions }:
       password: field('password'),
     }
     const { userId, id } = await setUp(store, param('token'), input)
-    return { goTo: `/accounts/${id}`, cookie: await sessions.begin(request, userId, address) }
-  }, show)
+    return { redirectTo: `/accounts/${id}`, cookie: await sessions.begin(request, userId, address) }
+  }, setUpPage)
 }
 
-function show(visit: OpenVisit) {
+function setUpPage(visit: PublicVisit) {
   const { csrf, form, param } = visit
   const action = `/set-up/${encodeURIComponent(param('token'))}`
-  const fault = formFault(visit, action, ['accountName', 'name', 'email', 'password'])
+  const errors = formErrors(visit, action, ['accountName', 'name', 'email', 'password'])
   return barePage(
     { title: 'Set up the grid' },
     <>
       <h1>Set up the grid</h1>
-      <p>You are the first. This makes your user and the first account, which you own.</p>
-      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+      <p>This creates your user and the first account, which you will own.</p>
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <Form action={action} csrf={csrf}>
         <TextInput
           name='accountName'
           label='Name of the account'
           hint='A company, a team or a project. It can be changed later.'
           value={form.get('accountName') ?? ''}
-          error={fault.accountName}
+          error={errors.accountName}
           maxLength={80}
           isRequired
           isFocused
         />
-        <NameField value={form.get('name') ?? ''} error={fault.name} />
-        <EmailField value={form.get('email') ?? ''} error={fault.email} />
-        <NewPasswordField error={fault.password} />
-        <SubmitButton isWhole>Make the account</SubmitButton>
+        <NameField value={form.get('name') ?? ''} error={errors.name} />
+        <EmailField value={form.get('email') ?? ''} error={errors.email} />
+        <NewPasswordField error={errors.password} />
+        <SubmitButton isWhole>Create account</SubmitButton>
       </Form>
     </>,
   )

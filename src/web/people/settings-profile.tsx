@@ -1,59 +1,59 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { askForVerification } from '../../grid/people/email-links.ts'
-import { askForNewEmail, changePassword, setOwnName } from '../../grid/people/own-profile.ts'
-import { Badge, Card, Facts, Notice } from '../../html/bits.tsx'
+import { requestVerification } from '../../grid/people/email-links.ts'
+import { changePassword, requestEmailChange, setUserName } from '../../grid/people/profile.ts'
+import { Badge, Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
-import { formFault } from '../faults.ts'
-import { MailNote } from './email-note.tsx'
-import { saying } from '../notices.ts'
-import { NameField, NewPasswordField } from './person-fields.tsx'
+import { formErrors } from '../form-errors.ts'
+import { withNotice } from '../notices.ts'
+import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import type { Web } from '../web.ts'
+import { EmailNote } from './email-note.tsx'
+import { NameField, NewPasswordField } from './person-fields.tsx'
 
-/** What people change about themselves; it holds in all their accounts. */
-export function profilePages({ get, post }: Pages<Visit>, web: Web): void {
-  const { store, sessions } = web
+/** The user's own profile, which is the same in all accounts. */
+export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void {
+  const { store, sessions } = deps
   const show = async (visit: Visit) => {
     const user = await store.global.users.byId(visit.actor.userId)
-    return await page(visit, web, user?.passwordHash !== null)
+    return await page(visit, deps, user?.passwordHash !== null)
   }
   const path = (visit: Visit) => settingsPath(visit, 'profile')
 
   get('/settings/profile', show)
   post('/settings/profile/name', async (visit) => {
-    await setOwnName(store, visit.actor.userId, visit.form.get('name') ?? '')
-    return { goTo: saying(path(visit), 'name-changed') }
+    await setUserName(store, visit.actor.userId, visit.form.get('name') ?? '')
+    return { redirectTo: withNotice(path(visit), 'name-changed') }
   }, show)
   post('/settings/profile/verify', async (visit) => {
-    await askForVerification(store, visit.visitor.user, visit.address)
-    return { goTo: saying(path(visit), 'verification-sent') }
+    await requestVerification(store, visit.visitor.user, visit.address)
+    return { redirectTo: withNotice(path(visit), 'verification-sent') }
   }, show)
   post('/settings/profile/email', async (visit) => {
     const { form, actor, address } = visit
     const input = { email: form.get('email') ?? '', current: form.get('current') ?? '' }
-    await askForNewEmail(store, actor.userId, input, address)
-    return { goTo: saying(path(visit), 'new-address-sent') }
+    await requestEmailChange(store, actor.userId, input, address)
+    return { redirectTo: withNotice(path(visit), 'new-address-sent') }
   }, show)
   post('/settings/profile/password', async (visit) => {
     const { request, form, actor, address } = visit
     const input = { current: form.get('current') ?? '', password: form.get('password') ?? '' }
     await changePassword(store, actor.userId, input, address)
     return {
-      goTo: saying(path(visit), 'password-changed'),
+      redirectTo: withNotice(path(visit), 'password-changed'),
       cookie: await sessions.begin(request, actor.userId, address),
     }
   }, show)
 }
 
-function page(visit: Visit, web: Web, hasPassword: boolean) {
+function page(visit: Visit, deps: PageDeps, hasPassword: boolean) {
   return settingsPage(
     visit,
     'profile',
     <>
       <NameCard visit={visit} />
-      <AddressCard visit={visit} web={web} hasPassword={hasPassword} />
+      <AddressCard visit={visit} deps={deps} hasPassword={hasPassword} />
       <PasswordCard visit={visit} hasPassword={hasPassword} />
     </>,
   )
@@ -62,15 +62,15 @@ function page(visit: Visit, web: Web, hasPassword: boolean) {
 function NameCard({ visit }: { visit: Visit }) {
   const { visitor: { user }, csrf, form } = visit
   const action = settingsPath(visit, 'profile', 'name')
-  const fault = formFault(visit, action, ['name'])
+  const errors = formErrors(visit, action, ['name'])
   return (
-    <Card title='Your name' lead='The people of your accounts see it.'>
-      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+    <Card title='Your name' lead='The members of your accounts can see it.'>
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <Form action={action} csrf={csrf}>
         <NameField
           label='Name'
-          value={fault.name ? form.get('name') ?? '' : user.name}
-          error={fault.name}
+          value={errors.name ? form.get('name') ?? '' : user.name}
+          error={errors.name}
         />
         <div class='row'>
           <SubmitButton>Save name</SubmitButton>
@@ -80,15 +80,15 @@ function NameCard({ visit }: { visit: Visit }) {
   )
 }
 
-function AddressCard({ visit, web, hasPassword }: { visit: Visit; web: Web; hasPassword: boolean }) {
+function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDeps; hasPassword: boolean }) {
   const { visitor: { user }, csrf, form } = visit
   const action = settingsPath(visit, 'profile', 'email')
   const verify = settingsPath(visit, 'profile', 'verify')
-  const fault = formFault(visit, action, ['email', 'current'])
-  const refused = formFault(visit, verify, []).rest ?? fault.rest
+  const errors = formErrors(visit, action, ['email', 'current'])
+  const refused = formErrors(visit, verify, []).rest ?? errors.rest
   const isVerified = user.emailVerifiedAt !== null
   return (
-    <Card title='E-mail' lead='You sign in with it. Links and invitations are sent there.'>
+    <Card title='Email' lead='You sign in with this address. Links and invitations are sent to it.'>
       {refused && <Notice kind='bad'>{refused}</Notice>}
       <Facts
         items={[[
@@ -101,50 +101,52 @@ function AddressCard({ visit, web, hasPassword }: { visit: Visit; web: Web; hasP
       />
       {!isVerified && (
         <Form action={verify} csrf={csrf}>
-          <p>Invitations and claims are only for verified addresses.</p>
+          <p>To accept invitations and claim agents, you need a verified address.</p>
           <div class='row'>
-            <SubmitButton kind='plain'>Mail me a link to verify it</SubmitButton>
+            <SubmitButton kind='plain'>Email me a verification link</SubmitButton>
           </div>
         </Form>
       )}
-      <MailNote web={web} />
-      {!hasPassword ? <p class='soft'>To change it, choose a password first.</p> : (
-        <Form action={action} csrf={csrf}>
-          <TextInput
-            name='email'
-            type='email'
-            label='New address'
-            hint='We send a link there. Your address changes when you open it.'
-            value={fault.email || fault.current ? form.get('email') ?? '' : ''}
-            error={fault.email}
-            autocomplete='email'
-            isRequired
-          />
-          <PasswordInput
-            name='current'
-            id='email-current'
-            label='Your password'
-            error={fault.current}
-            autocomplete='current-password'
-            isRequired
-          />
-          <div class='row'>
-            <SubmitButton>Change address</SubmitButton>
-          </div>
-        </Form>
-      )}
+      <EmailNote deps={deps} />
+      {!hasPassword
+        ? <p class='soft'>To change the address, set a password first.</p>
+        : (
+          <Form action={action} csrf={csrf}>
+            <TextInput
+              name='email'
+              type='email'
+              label='New address'
+              hint='We will send a link to this address. Your address changes when you open the link.'
+              value={errors.email || errors.current ? form.get('email') ?? '' : ''}
+              error={errors.email}
+              autocomplete='email'
+              isRequired
+            />
+            <PasswordInput
+              name='current'
+              id='email-current'
+              label='Your password'
+              error={errors.current}
+              autocomplete='current-password'
+              isRequired
+            />
+            <div class='row'>
+              <SubmitButton>Change address</SubmitButton>
+            </div>
+          </Form>
+        )}
     </Card>
   )
 }
 
 function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boolean }) {
   const action = settingsPath(visit, 'profile', 'password')
-  const fault = formFault(visit, action, ['current', 'password'])
+  const errors = formErrors(visit, action, ['current', 'password'])
   if (!hasPassword) {
     return (
-      <Card title='Password' lead='You have none: you sign in by a mailed link.'>
+      <Card title='Password' lead='You have no password and sign in by email link.'>
         <p>
-          <a href='/reset'>Mail me a link to choose a password</a>
+          <a href='/reset'>Email me a link to set a password</a>
         </p>
       </Card>
     )
@@ -152,19 +154,19 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
   return (
     <Card title='Password' lead='Changing it signs you out everywhere else.'>
       <p class='soft'>
-        Programs that you let act for you stay signed in. They are listed, and ended, under{' '}
+        Programs that you authorized stay signed in. You can disconnect them under{' '}
         <a href={settingsPath(visit, 'sessions')}>Sessions</a>.
       </p>
-      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <Form action={action} csrf={visit.csrf}>
         <PasswordInput
           name='current'
           label='Current password'
-          error={fault.current}
+          error={errors.current}
           autocomplete='current-password'
           isRequired
         />
-        <NewPasswordField label='New password' error={fault.password} />
+        <NewPasswordField label='New password' error={errors.password} />
         <div class='row'>
           <SubmitButton>Change password</SubmitButton>
         </div>

@@ -1,20 +1,31 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { inviteMember, sendInvitationAgain, type SentInvitation, withdrawInvitation } from '../../grid/people/invitations.ts'
-import { mailInvitation } from '../../grid/people/send-email.ts'
-import { grantable, handOverAccount, leaveAccount, removeMember, setMemberRole } from '../../grid/people/team.ts'
-import { requireMailAttempt } from '../../grid/people/throttle.ts'
-import { Notice } from '../../html/bits.tsx'
+import {
+  inviteMember,
+  resendInvitation,
+  type SentInvitation,
+  withdrawInvitation,
+} from '../../grid/people/invitations.ts'
+import { sendInvitationEmail } from '../../grid/people/send-email.ts'
+import {
+  assignableRoles,
+  leaveAccount,
+  removeMember,
+  setMemberRole,
+  transferOwnership,
+} from '../../grid/people/team.ts'
+import { requireEmailAttempt } from '../../grid/people/throttle.ts'
+import { Notice } from '../../html/components.tsx'
 import type { AccountStore } from '../../store/account.ts'
-import { saying } from '../notices.ts'
-import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
+import { withNotice } from '../notices.ts'
+import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import type { Web } from '../web.ts'
+import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
 
-/** The people of the account, and those asked in. */
-export function teamPages({ get, post }: Pages<Visit>, web: Web): void {
-  const { store } = web
+/** The members of the account, and its invitations. */
+export function teamPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
+  const { store } = deps
   const show = async (visit: Visit) => {
     const { team } = visit.account.read
     const members = await team.members()
@@ -24,13 +35,13 @@ export function teamPages({ get, post }: Pages<Visit>, web: Web): void {
       visit,
       'team',
       <>
-        {visit.fault && isAboutMembers(visit) && <Notice kind='bad'>{visit.fault.message}</Notice>}
-        <MembersCard visit={visit} members={members} given={grantable(visit.actor.role)} now={now} />
+        {visit.inputError && isAboutMembers(visit) && <Notice kind='bad'>{visit.inputError.message}</Notice>}
+        <MembersCard visit={visit} members={members} assignableRoles={assignableRoles(visit.actor.role)} now={now} />
         <InvitationsCard
           visit={visit}
-          web={web}
+          deps={deps}
           invitations={invitations}
-          given={grantable(visit.actor.role)}
+          assignableRoles={assignableRoles(visit.actor.role)}
           now={now}
         />
         <LeaveCard visit={visit} members={members} />
@@ -38,54 +49,54 @@ export function teamPages({ get, post }: Pages<Visit>, web: Web): void {
     )
   }
   const path = (visit: Visit) => settingsPath(visit, 'team')
-  const mayMail = ({ address }: Visit) => (email: string) => requireMailAttempt(store, email, address)
-  const mail = (visit: Visit, invitation: SentInvitation) => {
+  const checkEmailLimit = ({ address }: Visit) => (email: string) => requireEmailAttempt(store, email, address)
+  const sendInvitation = (visit: Visit, invitation: SentInvitation) => {
     const from = { invitedBy: visit.visitor.user.email, accountName: visit.membership.name }
-    mailInvitation(store, invitation, from)
-    return { goTo: saying(path(visit), 'invited') }
+    sendInvitationEmail(store, invitation, from)
+    return { redirectTo: withNotice(path(visit), 'invited') }
   }
 
   get('/settings/team', show)
   post('/settings/team/invitations', async (visit) => {
     const input = { email: visit.form.get('email') ?? '', role: visit.form.get('role') ?? '' }
-    const invite = (account: AccountStore) => inviteMember(account, input, mayMail(visit))
-    return mail(visit, await visit.record('invite_member', input, invite))
+    const invite = (account: AccountStore) => inviteMember(account, input, checkEmailLimit(visit))
+    return sendInvitation(visit, await visit.record('invite_member', input, invite))
   }, show)
   post('/settings/team/invitations/:invitation/again', async (visit) => {
     const id = visit.param('invitation')
-    const again = (account: AccountStore) => sendInvitationAgain(account, id, mayMail(visit))
-    return mail(visit, await visit.record('invite_member', { id }, again))
+    const again = (account: AccountStore) => resendInvitation(account, id, checkEmailLimit(visit))
+    return sendInvitation(visit, await visit.record('invite_member', { id }, again))
   }, show)
   post('/settings/team/invitations/:invitation/withdraw', async (visit) => {
     const id = visit.param('invitation')
     await visit.record('withdraw_invitation', { id }, (account) => withdrawInvitation(account, id))
-    return { goTo: saying(path(visit), 'invitation-withdrawn') }
+    return { redirectTo: withNotice(path(visit), 'invitation-withdrawn') }
   }, show)
 
   post('/settings/team/members/:member/role', async (visit) => {
     const input = { userId: visit.param('member'), role: visit.form.get('role') ?? '' }
     await visit.record('set_member_role', input, (account) => setMemberRole(account, input))
-    return { goTo: saying(path(visit), 'role-changed') }
+    return { redirectTo: withNotice(path(visit), 'role-changed') }
   }, show)
   post('/settings/team/members/:member/remove', async (visit) => {
     const userId = visit.param('member')
-    // With their address: nobody can look it up afterwards.
+    // The log needs the address now: it cannot be looked up after the removal.
     const email = (await visit.account.read.team.member(userId))?.email
     await visit.record('remove_member', { userId, email }, (account) => removeMember(account, userId))
-    return { goTo: userId === visit.actor.userId ? '/' : saying(path(visit), 'member-removed') }
+    return { redirectTo: userId === visit.actor.userId ? '/' : withNotice(path(visit), 'member-removed') }
   }, show)
   post('/settings/team/leave', async (visit) => {
     await visit.record('leave_account', {}, leaveAccount)
-    return { goTo: '/' }
+    return { redirectTo: '/' }
   }, show)
   post('/settings/team/hand-over', async (visit) => {
     const userId = visit.form.get('member') ?? ''
-    await visit.record('hand_over_account', { userId }, (account) => handOverAccount(account, userId))
-    return { goTo: saying(path(visit), 'handed-over') }
+    await visit.record('hand_over_account', { userId }, (account) => transferOwnership(account, userId))
+    return { redirectTo: withNotice(path(visit), 'handed-over') }
   }, show)
 }
 
-/** What was refused in the table of members or below it; the invitation form says its own. */
+/** Whether a fault belongs to the member table or below. The invitation form shows its own faults. */
 function isAboutMembers(visit: Visit): boolean {
   return new URL(visit.request.url).pathname !== settingsPath(visit, 'team', 'invitations')
 }

@@ -1,26 +1,26 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { openMailedLink, signInByLink } from '../../grid/people/email-links.ts'
+import { findEmailLinkUser, signInByLink } from '../../grid/people/email-links.ts'
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { askPages } from './ask-for-link.tsx'
-import { type OpenVisit, ownPath, type Pages } from '../visit.ts'
-import type { Web } from '../web.ts'
+import type { PageDeps } from '../page-deps.ts'
+import { localPath, type Pages, type PublicVisit } from '../visit.ts'
+import { linkRequestPages } from './request-link.tsx'
 
-const words = {
-  title: 'Sign in by mail',
-  lead: 'We send you a link that signs you in. No password is needed.',
-  button: 'Mail me a link',
+const texts = {
+  title: 'Sign in by email',
+  lead: 'We will send you a link that signs you in without a password.',
+  button: 'Email me a link',
 }
 
-/** Signing in by a mailed link. Mail scanners open links, so only the button uses it up (security O15). */
-export function signInLinkPages(pages: Pages<OpenVisit>, web: Web): void {
-  const { store, sessions } = web
-  askPages(pages, web, { path: '/sign-in-link', kind: 'sign_in', words })
+/** Signing in by email link. Email scanners open links, so only the button redeems it. See docs/security.md, "Email links". */
+export function signInLinkPages(pages: Pages<PublicVisit>, deps: PageDeps): void {
+  const { store, sessions } = deps
+  linkRequestPages(pages, deps, { path: '/sign-in-link', kind: 'sign_in', texts })
 
   pages.get('/sign-in-link/:token', async ({ csrf, query, param }) => {
     const token = param('token')
-    const { email } = await openMailedLink(store, 'sign_in', token)
+    const { email } = await findEmailLinkUser(store, 'sign_in', token)
     return await barePage(
       { title: 'Sign in' },
       <>
@@ -29,7 +29,7 @@ export function signInLinkPages(pages: Pages<OpenVisit>, web: Web): void {
           As <strong>{email}</strong>, in this browser.
         </p>
         <Form action={`/sign-in-link/${encodeURIComponent(token)}`} csrf={csrf}>
-          <input type='hidden' name='next' value={ownPath(query.get('next'))} />
+          <input type='hidden' name='next' value={localPath(query.get('next'))} />
           <SubmitButton isWhole>Sign in</SubmitButton>
         </Form>
       </>,
@@ -37,6 +37,6 @@ export function signInLinkPages(pages: Pages<OpenVisit>, web: Web): void {
   })
   pages.post('/sign-in-link/:token', async ({ request, form, address, param }) => {
     const userId = await signInByLink(store, param('token'))
-    return { goTo: ownPath(form.get('next')), cookie: await sessions.begin(request, userId, address) }
+    return { redirectTo: localPath(form.get('next')), cookie: await sessions.begin(request, userId, address) }
   })
 }

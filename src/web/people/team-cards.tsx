@@ -1,34 +1,39 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Role } from '../../auth/actor.ts'
-import { Avatar, Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/bits.tsx'
+import { Avatar, Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
 import { Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
-import type { Invitation, Member } from '../../store/account/team.ts'
-import { formFault } from '../faults.ts'
-import { MailNote } from './email-note.tsx'
+import type { AccountMember, Invitation } from '../../store/account/team.ts'
+import { formErrors } from '../form-errors.ts'
+import type { PageDeps } from '../page-deps.ts'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
-import type { Web } from '../web.ts'
+import { EmailNote } from './email-note.tsx'
 
-const whatRolesMay: Record<Role, string> = {
-  owner: 'Everything, also the owners and the account itself.',
-  admin: 'Agents, channels, skills, guardrails, keys and the people below the owners.',
-  member: 'Act for the agents of the account.',
-  viewer: 'Look at everything.',
+const rolePermissions: Record<Role, string> = {
+  owner: 'Everything, including owners and the account itself.',
+  admin: 'Manages agents, channels, skills, guardrails, keys and all members except owners.',
+  member: 'Acts as the agents of the account.',
+  viewer: 'Can view everything.',
 }
 
-/** Everybody of the account. `given`: the roles that the visitor may give and take. */
+/** The members of the account. The user may assign and revoke the `assignableRoles`. */
 export function MembersCard(
-  { visit, members, given, now }: { visit: Visit; members: Member[]; given: readonly Role[]; now: number },
+  { visit, members, assignableRoles, now }: {
+    visit: Visit
+    members: AccountMember[]
+    assignableRoles: readonly Role[]
+    now: number
+  },
 ) {
   return (
-    <Card title='People'>
+    <Card title='Members'>
       <Table
         id='members'
-        caption='People of the account'
+        caption='Members of the account'
         rows={members}
         columns={[
           {
@@ -43,14 +48,17 @@ export function MembersCard(
               </div>
             ),
           },
-          { title: 'Role', cell: (member) => <RoleOf visit={visit} member={member} given={given} /> },
+          {
+            title: 'Role',
+            cell: (member) => <RoleCell visit={visit} member={member} assignableRoles={assignableRoles} />,
+          },
           { title: 'Since', cell: ({ since }) => <Time at={since} now={now} /> },
           {
             title: 'Remove',
             isUntitled: true,
             align: 'end',
             cell: ({ userId, name, email, role }) =>
-              userId !== visit.actor.userId && given.includes(role) && (
+              userId !== visit.actor.userId && assignableRoles.includes(role) && (
                 <ConfirmDelete
                   action={settingsPath(visit, 'team', 'members', userId, 'remove')}
                   csrf={visit.csrf}
@@ -59,7 +67,7 @@ export function MembersCard(
                   isSmall
                   question={
                     <>
-                      Remove <strong>{name || email}</strong>? The admin keys they made stop working at once.
+                      Remove <strong>{name || email}</strong>? The admin keys they created stop working at once.
                     </>
                   }
                 />
@@ -69,98 +77,103 @@ export function MembersCard(
       />
       <details class='more'>
         <summary>
-          <Icon name='info' size={16} />What each role may do
+          <Icon name='info' size={16} />What each role can do
         </summary>
-        <Facts items={Object.entries(whatRolesMay)} />
+        <Facts items={Object.entries(rolePermissions)} />
       </details>
     </Card>
   )
 }
 
-function RoleOf({ visit, member, given }: { visit: Visit; member: Member; given: readonly Role[] }) {
+function RoleCell(
+  { visit, member, assignableRoles }: { visit: Visit; member: AccountMember; assignableRoles: readonly Role[] },
+) {
   const { userId, name, email, role } = member
-  if (!given.includes(role)) return <Badge>{role}</Badge>
+  if (!assignableRoles.includes(role)) return <Badge>{role}</Badge>
   return (
     <Form action={settingsPath(visit, 'team', 'members', userId, 'role')} csrf={visit.csrf} isLine>
       <select class='input' name='role' aria-label={`Role of ${name || email}`}>
-        {given.map((one) => <option value={one} selected={one === role}>{one}</option>)}
+        {assignableRoles.map((one) => <option value={one} selected={one === role}>{one}</option>)}
       </select>
       <SubmitButton kind='plain' isSmall whenChanged>Save</SubmitButton>
     </Form>
   )
 }
 
-/** Who was asked in, and asking others. */
+/** The pending invitations, and the form for a new one. */
 export function InvitationsCard(
-  { visit, web, invitations, given, now }: {
+  { visit, deps, invitations, assignableRoles, now }: {
     visit: Visit
-    web: Web
+    deps: PageDeps
     invitations: Invitation[]
-    given: readonly Role[]
+    assignableRoles: readonly Role[]
     now: number
   },
 ) {
   if (!visit.may('manage')) {
     return (
       <Card title='Invitations'>
-        <Notice>Only owners and admins of the account can invite people. You are {visit.actor.role}.</Notice>
+        <Notice>Only owners and admins of the account can invite people. Your role is {visit.actor.role}.</Notice>
       </Card>
     )
   }
   const { csrf, form } = visit
   const action = settingsPath(visit, 'team', 'invitations')
-  const fault = formFault(visit, action, ['email', 'role'])
-  const isRefused = Object.keys(fault).length > 0
+  const errors = formErrors(visit, action, ['email', 'role'])
+  const isRefused = Object.keys(errors).length > 0
   return (
-    <Card title='Invitations' lead='A link is mailed to the address. Only the person of that address can accept it.'>
-      {fault.rest && <Notice kind='bad'>{fault.rest}</Notice>}
-      <MailNote web={web} />
+    <Card
+      title='Invitations'
+      lead='We send a link to the address. Only the user of this address can accept the invitation.'
+    >
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      <EmailNote deps={deps} />
       <Form action={action} csrf={csrf} isLine>
         <TextInput
           name='email'
           type='email'
-          label='E-mail'
+          label='Email'
           value={isRefused ? form.get('email') ?? '' : ''}
-          error={fault.email}
+          error={errors.email}
           isRequired
         />
         <Select
           name='role'
           label='Role'
           value={isRefused ? form.get('role') ?? '' : 'member'}
-          error={fault.role}
-          options={given.map((role) => ({ value: role, title: role }))}
+          error={errors.role}
+          options={assignableRoles.map((role) => ({ value: role, title: role }))}
         />
         <SubmitButton>Invite</SubmitButton>
       </Form>
       {invitations.length === 0
         ? (
-          <EmptyState icon='people' title='Nobody is invited'>
-            Whoever you invite is listed here until they come.
+          <EmptyState icon='people' title='No pending invitations'>
+            Invitations are listed here until they are accepted.
           </EmptyState>
         )
-        : <Invitations visit={visit} invitations={invitations} given={given} now={now} />}
+        : <InvitationTable visit={visit} invitations={invitations} assignableRoles={assignableRoles} now={now} />}
     </Card>
   )
 }
 
-function Invitations(
-  { visit, invitations, given, now }: {
+function InvitationTable(
+  { visit, invitations, assignableRoles, now }: {
     visit: Visit
     invitations: Invitation[]
-    given: readonly Role[]
+    assignableRoles: readonly Role[]
     now: number
   },
 ) {
   return (
     <Table
       id='invitations'
-      caption='Open invitations'
+      caption='Pending invitations'
       rows={invitations}
       columns={[
-        { title: 'E-mail', cell: ({ email }) => email },
+        { title: 'Email', cell: ({ email }) => email },
         { title: 'Role', cell: ({ role }) => <Badge>{role}</Badge> },
-        { title: 'By', cell: ({ invitedBy }) => invitedBy },
+        { title: 'Invited by', cell: ({ invitedBy }) => invitedBy },
         {
           title: 'Expires',
           cell: ({ expiresAt }) =>
@@ -171,7 +184,7 @@ function Invitations(
           isUntitled: true,
           align: 'end',
           cell: ({ id, role }) =>
-            given.includes(role) && (
+            assignableRoles.includes(role) && (
               <div class='row'>
                 <Form action={settingsPath(visit, 'team', 'invitations', id, 'again')} csrf={visit.csrf}>
                   <SubmitButton kind='quiet' isSmall>Send again</SubmitButton>
@@ -187,8 +200,8 @@ function Invitations(
   )
 }
 
-/** Going: handing the account over, which owners can, and leaving it. */
-export function LeaveCard({ visit, members }: { visit: Visit; members: Member[] }) {
+/** Transferring the ownership of the account, and leaving it. */
+export function LeaveCard({ visit, members }: { visit: Visit; members: AccountMember[] }) {
   const { actor, csrf } = visit
   const others = members.filter(({ userId, role }) => userId !== actor.userId && role !== 'owner')
   const isOnlyOwner = actor.role === 'owner' &&
@@ -199,18 +212,18 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: Member[] 
         <Form action={settingsPath(visit, 'team', 'hand-over')} csrf={csrf} isLine>
           <Select
             name='member'
-            label='Hand the account over to'
-            hint='They become owner, and you an admin.'
+            label='Transfer ownership to'
+            hint='This member becomes the owner, and you become an admin.'
             options={others.map(({ userId, name, email }) => ({
               value: userId,
               title: name ? `${name} (${email})` : email,
             }))}
           />
-          <SubmitButton kind='plain danger'>Hand over</SubmitButton>
+          <SubmitButton kind='plain danger'>Transfer</SubmitButton>
         </Form>
       )}
       {isOnlyOwner
-        ? <p>You are the only owner. An account always has one, so hand it over before you leave.</p>
+        ? <p>You are the only owner. Every account needs an owner, so transfer the ownership before you leave.</p>
         : (
           <ConfirmDelete
             action={settingsPath(visit, 'team', 'leave')}
@@ -218,7 +231,7 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: Member[] 
             id='leave'
             label='Leave account'
             icon='leave'
-            question='The admin keys that you made stop working at once. To come back you need an invitation.'
+            question='The admin keys that you created stop working at once. To come back, you need a new invitation.'
           />
         )}
     </Card>

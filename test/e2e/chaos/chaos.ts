@@ -1,42 +1,44 @@
-/** Several processes on one libsql-server under load, killed at random (reliability 12: I1 to I4, I6, I7, I9). */
+/** Several processes on one libsql-server under load, killed at random. See docs/delivery.md, "Chaos test". */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cluster, startCluster } from '../../../scripts/cluster/cluster.ts'
-import { command } from '../../support/cast.ts'
-import { type Runtime, temporaryPlace } from '../../support/process.ts'
+import { type Runtime, temporaryDatabase } from '../../support/process.ts'
+import { runJson } from '../../support/seed-agents.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { callTool, post } from '../client.ts'
-import type { LoadedAgent } from '../load.ts'
+import { type LoadedAgent, pause } from '../load.ts'
 import { drain, historyOf, type Load, read, send } from './clients.ts'
-import { type Demands, faultsOf, type Histories, Ledger, neverHandedOut } from './ledger.ts'
+import { type Expectations, faultsOf, type Histories, Ledger, neverLeased } from './ledger.ts'
 import { planOf } from './plan.ts'
 
 export interface ChaosOptions {
   seed: number
   seconds: number
   runtimes: readonly Runtime[]
-  /** libsql-server too is killed once, in the middle. */
+  /** Also kill the libsql-server once, in the middle. */
   killDatabase: boolean
   /**
-   * Demand that no hand-out dies with a process; the drain then waits this long for what siblings give back.
-   * Without it such messages are only found again with `since`.
+   * Expect every message to be leased to a reader, even after its process died: readers wait this long for what the
+   * other processes release. If undefined, such messages are only found with `since`.
    */
-  givenBackWithinMs?: number
+  releasedWithinMs?: number
 }
 
 const readers = ['reader-1', 'reader-2', 'reader-3']
-/** Read by two at a time. */
+/** The inbox with two readers at a time. */
 const shared = 'reader-3'
 const senders = ['mcp-1', 'mcp-2', 'mcp-3', 'mcp-bare', 'a2a-1', 'a2a-bare', 'poster']
-const triallists = ['trial-1', 'trial-2']
+const trialSenders = ['trial-1', 'trial-2']
 const trialReader = 'trial-reader'
 const trialMessages = 10
 
-/** Run it; every fault found, the figures, and what the database says of itself after the stop. */
-export async function chaos({ seed, seconds, runtimes, killDatabase, givenBackWithinMs }: ChaosOptions) {
-  const place = temporaryPlace()
+/** Run it. Resolves to the faults, the figures, and the checks of the database after the stop. */
+export async function chaos(
+  { seed, seconds, runtimes, killDatabase, releasedWithinMs }: ChaosOptions,
+) {
+  const files = temporaryDatabase()
   const cluster = await startCluster({
-    folder: place.folder,
+    folder: files.folder,
     runtimes,
     port: 0,
     env: { LOG_LEVEL: 'warn', SIGNUP_PER_HOUR: '1000' },
@@ -56,44 +58,44 @@ export async function chaos({ seed, seconds, runtimes, killDatabase, givenBackWi
       }),
     )
 
-    const mailboxes = [...readers, trialReader]
-    await Promise.all(mailboxes.map((alias) => drain(cluster.url, ledger, agents.get(alias)!, givenBackWithinMs)))
+    const inboxes = [...readers, trialReader]
+    await Promise.all(inboxes.map((alias) => drain(cluster.url, ledger, agents.get(alias)!, releasedWithinMs)))
     const histories: Histories = new Map()
-    for (const alias of mailboxes) {
+    for (const alias of inboxes) {
       histories.set(alias, await historyOf(cluster.url, ledger, agents.get(alias)!))
     }
     await cluster.stop()
 
-    const demands: Demands = {
-      everyHandOut: givenBackWithinMs !== undefined,
-      inOrder: mailboxes.filter((alias) => alias !== shared),
+    const expectations: Expectations = {
+      everyLease: releasedWithinMs !== undefined,
+      inOrder: inboxes.filter((alias) => alias !== shared),
     }
     return {
-      faults: faultsOf(ledger, histories, demands),
-      trials: triallists.map((alias) =>
+      faults: faultsOf(ledger, histories, expectations),
+      trials: trialSenders.map((alias) =>
         histories.get(trialReader)!.filter(({ message }) => message.startsWith(`${alias} `)).length
       ),
-      database: await inspect(join(place.folder, 'libsql-server/dbs/default/data')),
+      database: await inspect(join(files.folder, 'libsql-server/dbs/default/data')),
       figures: {
         seed,
         kills: killed,
         begun: ledger.sent.length,
         acknowledged: ledger.acknowledged().length,
         unknown: ledger.unknown,
-        handedOut: [...ledger.handedOut.values()].flat().length,
-        onlyWithSince: neverHandedOut(ledger, histories).length,
+        leased: [...ledger.leased.values()].flat().length,
+        onlyWithSince: neverLeased(ledger, histories).length,
         answered: [...cluster.proxy.answered.values()],
       },
     }
   } finally {
     await cluster.stop()
-    place.remove()
+    files.remove()
   }
 }
 
 /** The agents of the run by alias. */
 async function cast({ url, databaseUrl }: Cluster): Promise<Map<string, LoadedAgent>> {
-  const { admin_key: admin } = await command(
+  const { admin_key: admin } = await runJson(
     databaseUrl,
     ...['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example'],
   )
@@ -103,14 +105,14 @@ async function cast({ url, databaseUrl }: Cluster): Promise<Map<string, LoadedAg
     agents.set(alias, { alias, key })
   }
   await callTool(url, admin, 'admin_create_channel', { name: 'all', members: ['poster', ...readers] })
-  for (const alias of [trialReader, ...triallists]) {
+  for (const alias of [trialReader, ...trialSenders]) {
     const { body } = await post(url, '/api/v1/agentic-signup', { owner_email: 'tom@trial.example', alias })
     agents.set(alias, { alias, key: body.api_key })
   }
   return agents
 }
 
-/** Kill by the plan while everybody sends and reads; resolves when all are done and every instance is back. */
+/** Kill by the plan under load. Resolves to the number of kills when all clients are done and all instances run. */
 async function underLoad(
   cluster: Cluster,
   agents: Map<string, LoadedAgent>,
@@ -120,27 +122,27 @@ async function underLoad(
   const sending = new AbortController()
   const reading = new AbortController()
   const load: Load = { base: cluster.url, ledger, ended: sending.signal }
-  const direct = readers.map((alias) => ({ to: alias, mailboxes: [alias] }))
-  const post = [{ to: '#all', mailboxes: readers }]
+  const direct = readers.map((alias) => ({ to: alias, inboxes: [alias] }))
+  const post = [{ to: '#all', inboxes: readers }]
   const agent = (alias: string) => agents.get(alias)!
 
   const sent = [
-    ...['mcp-1', 'mcp-2', 'mcp-3'].map((alias) => send(load, agent(alias), direct, { door: 'mcp', hasKey: true })),
-    send(load, agent('mcp-bare'), direct, { door: 'mcp', hasKey: false }),
-    send(load, agent('a2a-1'), direct, { door: 'a2a', hasKey: true }),
-    send(load, agent('a2a-bare'), direct, { door: 'a2a', hasKey: false }),
-    send(load, agent('poster'), post, { door: 'mcp', hasKey: true }),
+    ...['mcp-1', 'mcp-2', 'mcp-3'].map((alias) => send(load, agent(alias), direct, { protocol: 'mcp', hasKey: true })),
+    send(load, agent('mcp-bare'), direct, { protocol: 'mcp', hasKey: false }),
+    send(load, agent('a2a-1'), direct, { protocol: 'a2a', hasKey: true }),
+    send(load, agent('a2a-bare'), direct, { protocol: 'a2a', hasKey: false }),
+    send(load, agent('poster'), post, { protocol: 'mcp', hasKey: true }),
   ]
-  const target = [{ to: trialReader, mailboxes: [trialReader] }]
-  // However slow the machine, they try more than a trial allows.
-  const untilDone = new AbortController().signal
-  const tried = triallists.map((alias) =>
-    send({ ...load, ended: untilDone }, agent(alias), target, { door: 'mcp', hasKey: true }, trialMessages + 5)
+  const target = [{ to: trialReader, inboxes: [trialReader] }]
+  // Never aborted, so that each tries more messages than a trial allows, even on a slow machine.
+  const never = new AbortController().signal
+  const tried = trialSenders.map((alias) =>
+    send({ ...load, ended: never }, agent(alias), target, { protocol: 'mcp', hasKey: true }, trialMessages + 5)
   )
   const reads = [...readers, shared, trialReader].map((alias) => read({ ...load, ended: reading.signal }, agent(alias)))
 
   const killed = await execute(plan, cluster)
-  while (await cluster.proxy.check() < cluster.instances.length) await sleep(50)
+  await waitFor('all instances', async () => await cluster.proxy.check() === cluster.instances.length)
   sending.abort()
   for (const { refusals } of await Promise.all(sent)) ledger.surprises.push(...refusals)
   for (const { refusals } of await Promise.all(tried)) {
@@ -151,12 +153,12 @@ async function underLoad(
   return killed
 }
 
-/** Counts the kills. One that is not ready is spared: on a slow machine nothing would ever be. */
+/** Kill by the plan, except instances that are not ready: on a slow machine none would ever be. Returns the number of kills. */
 async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promise<number> {
   const startedAt = performance.now()
   let killed = 0
   for (const { atMs, what, downMs } of plan) {
-    await sleep(Math.max(0, startedAt + atMs - performance.now()))
+    await pause(Math.max(0, startedAt + atMs - performance.now()))
     if (what === 'database') {
       cluster.killDatabase(downMs)
       killed++
@@ -168,7 +170,7 @@ async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promi
   return killed
 }
 
-/** The file of a stopped libsql-server: its own checks, and what is counted against what there is. */
+/** Check the database file of a stopped libsql-server, and the counts of the trials in it. */
 async function inspect(file: string) {
   const client = createClient({ url: `file:${file}` })
   const all = async (sql: string) => (await client.execute(sql)).rows.map((row) => ({ ...row }))
@@ -189,4 +191,4 @@ export const soundDatabase = {
   foreignKeys: [],
   trials: [],
 }
-export const fullTrials = triallists.map(() => trialMessages)
+export const fullTrials = trialSenders.map(() => trialMessages)

@@ -1,49 +1,48 @@
-/** Clients of a run: senders of every kind, and readers that wait for mail. */
+/** The clients of a run: senders of every kind, and readers that wait for messages. */
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { LoadedAgent } from '../load.ts'
-import { messageSend, type Outcome, pauseMs, settled, tool } from './call.ts'
-import type { Ledger, Shown } from './ledger.ts'
+import { type LoadedAgent, pause } from '../load.ts'
+import type { Ledger, ReadMessage } from './ledger.ts'
+import { messageSend, type Outcome, pauseMs, settled, tool } from './outcome.ts'
 
-/** How a sender sends. With a key it repeats what had no answer; without one it goes on to its next message. */
-export interface Manner {
-  door: 'mcp' | 'a2a'
+/** How a sender sends. With an idempotency key it repeats sends that got no answer; without one it does not. */
+export interface SendMode {
+  protocol: 'mcp' | 'a2a'
   hasKey: boolean
 }
 
 export interface Load {
   base: string
   ledger: Ledger
-  /** Aborted when no new message is to be begun. */
+  /** Aborted when no new message may be sent. */
   ended: AbortSignal
 }
 
-/** One acknowledged send in so many is repeated, which must change nothing. */
+/** Every tenth acknowledged send is repeated, which must change nothing. */
 const repeatEvery = 10
 
-/** Send to each target in turn, one message after the other, until the end or until `most` were tried. */
+/** Send to the targets in turn, one message after the other, until the end or until `maxMessages` were sent. */
 export async function send(
   { base, ledger, ended }: Load,
   sender: LoadedAgent,
-  targets: { to: string; mailboxes: string[] }[],
-  { door, hasKey }: Manner,
-  most = Infinity,
+  targets: { to: string; inboxes: string[] }[],
+  { protocol, hasKey }: SendMode,
+  maxMessages = Infinity,
 ): Promise<{ refusals: string[] }> {
   const refusals: string[] = []
-  for (let n = 0; n < most && !ended.aborted; n++) {
-    const { to, mailboxes } = targets[n % targets.length]
-    const sent = ledger.begin(sender.alias, mailboxes, n)
+  for (let n = 0; n < maxMessages && !ended.aborted; n++) {
+    const { to, inboxes } = targets[n % targets.length]
+    const sent = ledger.begin(sender.alias, inboxes, n)
     const key = hasKey ? randomUUID() : undefined
     const messageId = randomUUID()
     const attempt = (): Promise<Outcome> =>
-      door === 'a2a'
+      protocol === 'a2a'
         ? messageSend(base, sender.key, { messageId, to, text: sent.text }, key)
         : tool(base, sender.key, 'send_message', { to, message: sent.text, ...(key && { idempotency_key: key }) })
 
     const outcome = hasKey ? await settled(attempt, () => ledger.unknown++) : await attempt()
     if (outcome === 'unknown') {
       ledger.unknown++
-      await sleep(pauseMs)
+      await pause(pauseMs)
     } else if ('done' in outcome) {
       sent.id = outcome.done.message_id
     } else {
@@ -58,31 +57,31 @@ export async function send(
   return { refusals }
 }
 
-/** Read until the end, waiting for mail. An answer that got lost is not asked for again: `since` has it. */
+/** Wait for messages and read them until the end. Lost answers are not requested again; `since` finds them. */
 export async function read({ base, ledger, ended }: Load, reader: LoadedAgent): Promise<void> {
   while (!ended.aborted) {
     const outcome = await tool(base, reader.key, 'read_messages', { wait_seconds: 1 })
-    if (outcome === 'unknown') await sleep(pauseMs)
-    else if ('done' in outcome) ledger.handOut(reader.alias, outcome.done.messages)
+    if (outcome === 'unknown') await pause(pauseMs)
+    else if ('done' in outcome) ledger.read(reader.alias, outcome.done.messages)
     else ledger.surprises.push(`${reader.alias} reads: ${outcome.refused}`)
   }
 }
 
-/** Hand out what is left in a mailbox. With `untilMs` it goes on looking that long for what is given back late. */
+/** Read what is left in an inbox, and for `untilMs` what is released late. */
 export async function drain(base: string, ledger: Ledger, reader: LoadedAgent, untilMs = 0): Promise<void> {
   const until = performance.now() + untilMs
   for (;;) {
     const { messages } = await answered(() => tool(base, reader.key, 'read_messages', {}), ledger)
-    ledger.handOut(reader.alias, messages)
+    ledger.read(reader.alias, messages)
     if (messages.length > 0) continue
     if (performance.now() >= until) return
-    await sleep(500)
+    await pause(500)
   }
 }
 
-/** A whole mailbox in the order of storing. */
-export async function historyOf(base: string, ledger: Ledger, reader: LoadedAgent): Promise<Shown[]> {
-  const history: Shown[] = []
+/** All messages of an inbox, in the order of storing. */
+export async function historyOf(base: string, ledger: Ledger, reader: LoadedAgent): Promise<ReadMessage[]> {
+  const history: ReadMessage[] = []
   let since = '1h'
   for (;;) {
     const page = await answered(() => tool(base, reader.key, 'read_messages', { since }), ledger)

@@ -1,19 +1,19 @@
-/** What clients of a run were told, and what of it does not hold. It knows only answers of the public API. */
+/** Records what clients of a run sent and read, and checks it. It uses only answers of the public API. */
 
-/** One message that somebody tried to send, under one text. */
-export interface Sent {
+/** A message that a client tried to send. Its text is unique. */
+export interface SentMessage {
   sender: string
-  /** Aliases of the mailboxes it is for. */
-  mailboxes: string[]
+  /** Aliases of the recipients. */
+  inboxes: string[]
   text: string
-  /** Its place among what the sender sent: each was begun after the one before had its answer, or was given up. */
+  /** The number of the message at its sender, which sends one after the other. */
   n: number
   /** As acknowledged; undefined while the outcome is unknown. */
   id?: string
 }
 
 /** One message of an answer of `read_messages`. */
-export interface Shown {
+export interface ReadMessage {
   message_id: string
   message: string
   redelivered?: true
@@ -21,58 +21,56 @@ export interface Shown {
 }
 
 export class Ledger {
-  readonly sent: Sent[] = []
-  /** What was handed out, by mailbox, in the order of the answers. */
-  readonly handedOut = new Map<string, Shown[]>()
-  /** Answers that no promise allows: another id for a repeated key, an internal error, a refusal without a reason. */
+  readonly sent: SentMessage[] = []
+  /** The messages that readers got, by inbox, in the order of the answers. */
+  readonly leased = new Map<string, ReadMessage[]>()
+  /** Answers that must never occur: another id for a repeated key, or an unexpected error. */
   readonly surprises: string[] = []
   unknown = 0
 
-  begin(sender: string, mailboxes: string[], n: number): Sent {
-    const sent = { sender, mailboxes, n, text: `${sender} ${n}` }
+  begin(sender: string, inboxes: string[], n: number): SentMessage {
+    const sent = { sender, inboxes, n, text: `${sender} ${n}` }
     this.sent.push(sent)
     return sent
   }
 
-  handOut(mailbox: string, messages: Shown[]): void {
-    const list = this.handedOut.get(mailbox) ?? []
+  read(inbox: string, messages: ReadMessage[]): void {
+    const list = this.leased.get(inbox) ?? []
     list.push(...messages)
-    this.handedOut.set(mailbox, list)
+    this.leased.set(inbox, list)
   }
 
-  acknowledged(): Sent[] {
+  acknowledged(): SentMessage[] {
     return this.sent.filter(({ id }) => id !== undefined)
   }
 }
 
-export interface Demands {
-  /** Whether every message must have been handed out or given back: then each is in an answer to a reader. */
-  everyHandOut: boolean
-  /** Mailboxes read by one reader at a time, whose answers therefore have an order. */
+export interface Expectations {
+  /** Whether every stored message must be in an answer to a reader. */
+  everyLease: boolean
+  /** Inboxes with one reader at a time, whose answers therefore have an order. */
   inOrder: string[]
 }
 
-/** A mailbox in the order of storing, as reading again shows it. */
-export type Histories = Map<string, Shown[]>
+/** The messages of each inbox in the order of storing, as `since` shows them. */
+export type Histories = Map<string, ReadMessage[]>
 
-/** Every promise that does not hold; empty lists when all do. */
-export function faultsOf(ledger: Ledger, histories: Histories, demands: Demands) {
-  const inEach = (find: (mailbox: string, history: Shown[]) => string[]) =>
-    [...histories].flatMap(([mailbox, history]) => find(mailbox, history).map((fault) => `${mailbox}: ${fault}`))
-  const handedOut = (mailbox: string) => ledger.handedOut.get(mailbox) ?? []
+/** Every broken promise. All lists are empty when all promises hold. */
+export function faultsOf(ledger: Ledger, histories: Histories, expectations: Expectations) {
+  const inEach = (find: (inbox: string, history: ReadMessage[]) => string[]) =>
+    [...histories].flatMap(([inbox, history]) => find(inbox, history).map((fault) => `${inbox}: ${fault}`))
+  const leased = (inbox: string) => ledger.leased.get(inbox) ?? []
   const byText = new Map(ledger.sent.map((sent) => [sent.text, sent]))
 
   return {
-    lost: inEach((mailbox, history) => {
+    lost: inEach((inbox, history) => {
       const ids = new Map(history.map((shown) => [shown.message, shown.message_id]))
-      return ledger.acknowledged().filter(({ mailboxes, text, id }) =>
-        mailboxes.includes(mailbox) && ids.get(text) !== id
-      )
+      return ledger.acknowledged().filter(({ inboxes, text, id }) => inboxes.includes(inbox) && ids.get(text) !== id)
         .map(({ text }) => text)
     }),
     storedTwice: inEach((_, history) => repeated(history.map(({ message }) => message))),
-    invented: inEach((mailbox, history) =>
-      history.map(({ message }) => message).filter((text) => !byText.get(text)?.mailboxes.includes(mailbox))
+    invented: inEach((inbox, history) =>
+      history.map(({ message }) => message).filter((text) => !byText.get(text)?.inboxes.includes(inbox))
     ),
     outOfOrder: inEach((_, history) => {
       const newest = new Map<string, number>()
@@ -83,35 +81,37 @@ export function faultsOf(ledger: Ledger, histories: Histories, demands: Demands)
         return sent.n < before
       }).map((sent) => sent!.text)
     }),
-    handedOutTwice: inEach((mailbox) => {
+    leasedTwice: inEach((inbox) => {
       const seen = new Set<string>()
-      return handedOut(mailbox).filter(({ message_id, redelivered, replayed }) => {
+      return leased(inbox).filter(({ message_id, redelivered, replayed }) => {
         const isAgain = seen.has(message_id) && !redelivered && !replayed
         seen.add(message_id)
         return isAgain
       }).map(({ message }) => message)
     }),
-    handedOutUnstored: inEach((mailbox, history) => {
+    leasedUnstored: inEach((inbox, history) => {
       const ids = new Set(history.map(({ message_id }) => message_id))
-      return handedOut(mailbox).filter(({ message_id }) => !ids.has(message_id)).map(({ message }) => message)
+      return leased(inbox).filter(({ message_id }) => !ids.has(message_id)).map(({ message }) => message)
     }),
-    handedOutOutOfOrder: inEach((mailbox, history) => {
-      if (!demands.inOrder.includes(mailbox)) return []
-      const place = new Map(history.map(({ message_id }, i) => [message_id, i]))
-      const first = handedOut(mailbox).filter(({ redelivered, replayed }) => !redelivered && !replayed)
-      return first.filter(({ message_id }, i) => i > 0 && place.get(message_id)! < place.get(first[i - 1].message_id)!)
+    leasedOutOfOrder: inEach((inbox, history) => {
+      if (!expectations.inOrder.includes(inbox)) return []
+      const position = new Map(history.map(({ message_id }, i) => [message_id, i]))
+      const first = leased(inbox).filter(({ redelivered, replayed }) => !redelivered && !replayed)
+      return first.filter(({ message_id }, i) =>
+        i > 0 && position.get(message_id)! < position.get(first[i - 1].message_id)!
+      )
         .map(({ message }) => message)
     }),
-    neverHandedOut: demands.everyHandOut ? neverHandedOut(ledger, histories) : [],
+    neverLeased: expectations.everyLease ? neverLeased(ledger, histories) : [],
     surprises: ledger.surprises,
   }
 }
 
-/** What is in a mailbox and in no answer to its reader: a process died with the answer. */
-export function neverHandedOut(ledger: Ledger, histories: Histories): string[] {
-  return [...histories].flatMap(([mailbox, history]) => {
-    const ids = new Set(ledger.handedOut.get(mailbox)?.map(({ message_id }) => message_id))
-    return history.filter(({ message_id }) => !ids.has(message_id)).map(({ message }) => `${mailbox}: ${message}`)
+/** Messages that are in an inbox but in no answer to a reader, because a process died with the answer. */
+export function neverLeased(ledger: Ledger, histories: Histories): string[] {
+  return [...histories].flatMap(([inbox, history]) => {
+    const ids = new Set(ledger.leased.get(inbox)?.map(({ message_id }) => message_id))
+    return history.filter(({ message_id }) => !ids.has(message_id)).map(({ message }) => `${inbox}: ${message}`)
   })
 }
 
@@ -120,10 +120,10 @@ export const noFaults: ReturnType<typeof faultsOf> = {
   storedTwice: [],
   invented: [],
   outOfOrder: [],
-  handedOutTwice: [],
-  handedOutUnstored: [],
-  handedOutOutOfOrder: [],
-  neverHandedOut: [],
+  leasedTwice: [],
+  leasedUnstored: [],
+  leasedOutOfOrder: [],
+  neverLeased: [],
   surprises: [],
 }
 

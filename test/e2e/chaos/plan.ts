@@ -1,9 +1,9 @@
-/** When what is killed: all of it follows from the seed. */
+/** What is killed and when, derived from a seed. */
 
 export interface Kill {
-  /** After the start of the load. */
+  /** Milliseconds after the start of the load. */
   atMs: number
-  /** Index of an instance, or the database. */
+  /** Index of an instance, or the libsql-server. */
   what: number | 'database'
   downMs: number
 }
@@ -20,7 +20,7 @@ export function planOf(options: { seed: number; seconds: number; instances: numb
   return kills.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** Numbers from 0 to 1, the same for the same seed (a 32-bit mix of a counter). */
+/** Pseudo-random numbers from 0 to 1 (a 32-bit hash of a counter). */
 function generator(seed: number): () => number {
   let state = seed >>> 0
   return () => {

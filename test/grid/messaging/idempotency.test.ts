@@ -1,36 +1,52 @@
-/** Sends that are repeated under their key (reliability 1.2, 2.1, Q5, Q6), on every database. */
-import { setTimeout as sleep } from 'node:timers/promises'
+/** Sends that are repeated under their key, on every database. See docs/delivery.md, "Idempotency keys". */
+import type { InStatement } from '@libsql/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bearer } from '../../../src/auth/bearer.ts'
+import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { reissueKey } from '../../../src/grid/agents/agent-keys.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { type SendInput, sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { connect } from '../../../src/store/driver/local-client.ts'
 import { openStore, type Store } from '../../../src/store/store.ts'
 import { rows, updateTrial } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
 import { tripwire } from '../../support/tripwire.ts'
+import { turn, waitFor } from '../../support/wait-for.ts'
 
 const once: SendInput = { to: 'bob', text: 'once', idempotencyKey: 'k' }
 
 let grid: TestGrid
-/** Commits wait for it, and their answers for the second one. */
+/** Each commit of a send waits for this before it begins. */
 let before: Promise<void>
+/** Each commit of a send waits for this before it returns. */
 let after: Promise<void>
+/** How many sends wait for their commit or are in one, and how many commits of sends are on disk. */
+let queued: number
+let committed: number
+const isSend = (sql: string) => /^insert into "messages"/i.test(sql)
 
 onEachDatabase((open) => {
   beforeEach(async () => {
     before = after = Promise.resolve()
+    queued = committed = 0
     grid = await open({
+      inspect(sql, crossAccountQuery) {
+        tripwire(sql, crossAccountQuery)
+        if (isSend(sql)) queued++
+      },
       connect(config) {
         const client = connect(config)
         const batch = client.batch.bind(client)
-        client.batch = async (...group) => {
+        client.batch = async (statements, mode) => {
+          if (!statements.some((statement) => isSend((statement as InStatement & { sql: string }).sql))) {
+            return await batch(statements, mode)
+          }
           await before
-          const results = await batch(...group)
+          const results = await batch(statements, mode)
+          committed++
           await after
           return results
         }
@@ -40,21 +56,23 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test('Q5: 100 parallel sends under one key are one row and 100 equal answers, none before the commit', async () => {
-    const [openBefore, openAfter] = [gate((held) => before = held), gate((held) => after = held)]
+  test('100 parallel sends under one key are one row and 100 equal answers, none before the commit', async () => {
+    const [releaseBefore, releaseAfter] = [hold((held) => before = held), hold((held) => after = held)]
     let answered = 0
     const sends = Array.from({ length: 100 }, () =>
       send(once).then((sent) => {
         answered++
         return sent
       }))
-    await sleep(100)
+    await waitFor('the commit of all sends', () => queued === sends.length)
+    await turn()
     const beforeCommit = answered
-    openBefore()
-    await sleep(100)
+    releaseBefore()
+    await waitFor('the first commit', () => committed > 0)
+    await turn()
     // On disk, but the commit has not returned.
     const duringCommit = answered
-    openAfter()
+    releaseAfter()
     const answers = await Promise.all(sends)
 
     expect([beforeCommit, duringCommit]).toEqual([0, 0])
@@ -62,14 +80,14 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual([answers[0].id])
   })
 
-  test('Q5: after a restart, and with a new key of the agent, a repeat is answered as the send was', async () => {
+  test('after a restart, and with a new key of the agent, a repeat is answered as the send was', async () => {
     const sent = await send(once)
     await readMessages(await enter(grid.bob), {})
-    await send({ to: 'bob', text: 'changes what a new send would tell' })
+    await send({ to: 'bob', text: 'changes the receipt of a new send' })
     await grid.store.close()
     const restarted = await openStore(grid.deps, { inspect: tripwire })
     const { apiKey } = await reissueKey(restarted.account(grid.acme.id, { type: 'system', job: 'test' }), 'alice')
-    const again = await send(once, await bearer(restarted)(`Bearer ${apiKey}`))
+    const again = await send(once, await createAuthenticator(restarted)(`Bearer ${apiKey}`))
     await restarted.close()
 
     expect(again).toEqual(sent)
@@ -89,7 +107,7 @@ onEachDatabase((open) => {
     ['text', { text: 'other' }],
     ['recipient', { to: 'alice-two' }],
     ['conversation', { conversationId: 'c' }],
-  ])('Q6: another %s under the same key is a conflict, also of two sends at once', async (_, change) => {
+  ])('another %s under the same key is a conflict, also of two sends at once', async (_, change) => {
     await grid.acme.agent('alice-two')
     const outcomes = await Promise.all(
       [once, { ...once, ...change }].map((input) => send(input).then(() => 'stored', (error) => error.code)),
@@ -104,7 +122,7 @@ onEachDatabase((open) => {
   test.each<[string, SendInput, () => Promise<unknown>]>([
     ['recipient is missing', { ...once, to: 'carol' }, () => grid.acme.agent('carol')],
     ['trial has ended', once, () => trial(10)],
-  ])('Q6: a send that was refused because the %s is stored under the same key when it is allowed', async (...row) => {
+  ])('a send that was refused because the %s is stored under the same key when it is allowed', async (...row) => {
     const [reason, input, allow] = row
     if (reason === 'trial has ended') await trial(0)
     await expect(send(input)).rejects.toThrow()
@@ -116,7 +134,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual([sent.id])
   })
 
-  test('a key is of one agent: others use the same for messages of their own', async () => {
+  test('a key belongs to one agent: others can use the same key for their own messages', async () => {
     const [one, two] = [await send(once), await send({ ...once, to: 'alice' }, await enter(grid.bob))]
 
     expect(two.id).not.toBe(one.id)
@@ -129,10 +147,10 @@ async function send(input: SendInput, sender?: Awaited<ReturnType<typeof enter>>
 }
 
 function enter({ key }: TestAgent, store: Store = grid.store) {
-  return bearer(store)(`Bearer ${key}`)
+  return createAuthenticator(store)(`Bearer ${key}`)
 }
 
-/** The messages of the account, which all have their delivery. */
+/** The ids of the messages of the account. Checks that each has its delivery. */
 async function stored(): Promise<string[]> {
   const ids = async (column: string, table: string) =>
     (await rows(grid, `SELECT ${column} AS id FROM ${table} WHERE account_id = ?`, [grid.acme.id])).map(({ id }) =>
@@ -147,9 +165,9 @@ function trial(max: number) {
   return updateTrial(grid, grid.alice, { used: 0, max, expiresAt: grid.clock.now + minute })
 }
 
-/** Close a gate; the answer opens it. */
-function gate(close: (held: Promise<void>) => void): () => void {
-  let open = () => {}
-  close(new Promise((resolve) => open = resolve))
-  return () => open()
+/** Passes a pending promise to `assign`, and returns the function that resolves it. */
+function hold(assign: (held: Promise<void>) => void): () => void {
+  let release = () => {}
+  assign(new Promise((resolve) => release = resolve))
+  return release
 }

@@ -1,14 +1,17 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { giveBack } from '../../../src/grid/messaging/leases.ts'
+import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
+import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { type SendInput, sendMessage } from '../../../src/grid/messaging/send-message.ts'
-import { awaitMessages, listenForMail } from '../../../src/grid/messaging/waiting.ts'
+import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import { watchInbox } from '../../../src/grid/messaging/watch-inbox.ts'
 import { minute, second } from '../../../src/lib/time.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { followIdle } from '../../support/idle.ts'
+import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
 let startedAt: number
@@ -23,9 +26,9 @@ onEachDatabase((open) => {
   test('the timeline tells of each recipient what happened when, in the order of time', async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'question' })
     grid.clock.now += second
-    const { handOut } = await readMessages(as(grid.bob), {})
+    const { lease } = await readMessages(as(grid.bob), {})
     grid.clock.now += second
-    await giveBack(as(grid.bob), handOut!)
+    await leaseOf(as(grid.bob), lease!.id).release()
     grid.clock.now += second
     await readMessages(as(grid.bob), {})
     grid.clock.now += second
@@ -33,54 +36,56 @@ onEachDatabase((open) => {
 
     expect(await timeline(id)).toEqual([
       'bob stored 0',
-      'bob handed_out 1',
-      'bob given_back 2',
-      'bob handed_out 3',
+      'bob leased 1',
+      'bob released 2',
+      'bob leased 3',
       'bob replied 4',
     ])
   })
 
-  test('who waited for a message was woken, by a read and by a stream', async () => {
-    const reading = awaitMessages(as(grid.bob), {}, { seconds: 10 })
-    const departure = { signal: new AbortController().signal }
-    const stream = listenForMail(as(grid.alice), { heartbeatMs: minute, check: () => Promise.resolve(), departure })!
+  test('a recipient that waited with a read or a stream was woken', async () => {
+    const idle = followIdle(grid.store)
+    const reading = waitForMessages(as(grid.bob), {}, { seconds: 10 })
+    const connection = { signal: new AbortController().signal }
+    const stream = watchInbox(as(grid.alice), { heartbeatMs: minute, check: () => Promise.resolve(), connection })!
     await stream.next()
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await idle(1)
 
     const toBob = await send(grid.alice, { to: 'bob', text: 'hi' })
     await reading
     const toAlice = await send(grid.bob, { to: 'alice', text: 'hi' })
-    expect((await stream.next()).value).toBe('mail')
-    await send(grid.alice, { to: 'bob', text: 'the next commit of anybody' })
+    expect((await stream.next()).value).toBe('unread')
+    await send(grid.alice, { to: 'bob', text: 'another commit' })
 
-    expect(await timeline(toBob.id)).toEqual(['bob stored 0', 'bob woken 0', 'bob handed_out 0'])
+    expect(await timeline(toBob.id)).toEqual(['bob stored 0', 'bob woken 0', 'bob leased 0'])
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
     await stream.return(undefined)
   })
 
-  test('of another account it tells when it was handed out and answered, and nothing else', async () => {
+  test('of another account it tells when it was leased and answered, and nothing else', async () => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     await grid.acme.agent('open-alice', { visibility: 'public' })
-    const reading = awaitMessages(as(desk, grid.evil), {}, { seconds: 10 })
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    const idle = followIdle(grid.store)
+    const reading = waitForMessages(as(desk, grid.evil), {}, { seconds: 10 })
+    await idle(1)
     const { id } = await send(grid.alice, { to: 'desk', text: 'hi' })
-    const { handOut } = await reading
-    await giveBack(as(desk, grid.evil), handOut!)
+    const { lease } = await reading
+    await leaseOf(as(desk, grid.evil), lease!.id).release()
     await readMessages(as(desk, grid.evil), {})
-    // An answer that goes to somebody else is not the sender's affair.
+    // A reply to another agent is not shown to the sender.
     await sendMessage(as(desk, grid.evil), { to: 'eve', text: 'what is this?', replyToMessageId: id })
 
-    expect(await timeline(id)).toEqual(['desk stored 0', 'desk handed_out 0'])
+    expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])
     await deleteAgent(grid.evil.store, 'desk')
-    expect(await timeline(id)).toEqual(['desk stored 0', 'desk handed_out 0'])
+    expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])
   })
 
-  test('what comes back after its agent is deleted is parked too', async () => {
+  test('a message that is released after its agent is deleted is parked too', async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'hi' })
-    const { handOut } = await readMessages(as(grid.bob), {})
+    const { lease } = await readMessages(as(grid.bob), {})
     await deleteAgent(grid.acme.store, 'bob')
 
-    await giveBack(as(grid.bob), handOut!)
+    await leaseOf(as(grid.bob), lease!.id).release()
 
     expect((await timeline(id)).at(-1)).toMatch(/^bob parked/)
   })
@@ -105,12 +110,12 @@ onEachDatabase((open) => {
 
     expect(status.timeline).toHaveLength(200)
     expect(status.leftOut).toBe(2)
-    expect(status.timeline.at(-1)).toEqual({ alias: 'member-7', event: 'handed_out', at: startedAt + second })
+    expect(status.timeline.at(-1)).toEqual({ alias: 'member-7', event: 'leased', at: startedAt + second })
   }, 300_000)
 
   test('a send tells when its recipient was last seen and how much waits for it', async () => {
     const first = await send(grid.alice, { to: 'bob', text: 'one' })
-    await grid.acme.store.write([grid.acme.store.change.agents.seen(grid.bob.id, startedAt)])
+    await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, startedAt)])
     const second = await send(grid.alice, { to: 'bob', text: 'two' })
 
     expect(first).toMatchObject({ recipientUnread: 1, recipientSeenAt: null })
@@ -118,7 +123,7 @@ onEachDatabase((open) => {
     expect(second).not.toHaveProperty('recipients')
   })
 
-  test('100 stands for more that wait', async () => {
+  test('100 stands for 100 or more unread messages', async () => {
     await Promise.all(Array.from({ length: 105 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })))
 
     expect((await send(grid.alice, { to: 'bob', text: 'one more' })).recipientUnread).toBe(100)
@@ -128,7 +133,10 @@ onEachDatabase((open) => {
     const carol = await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
     const { agents } = grid.acme.store.change
-    await grid.acme.store.write([agents.seen(grid.bob.id, startedAt), agents.seen(carol.id, startedAt - 10 * minute)])
+    await grid.acme.store.write([
+      agents.markSeen(grid.bob.id, startedAt),
+      agents.markSeen(carol.id, startedAt - 10 * minute),
+    ])
 
     const post = await send(grid.alice, { to: '#general', text: 'hi' })
 
@@ -144,14 +152,14 @@ onEachDatabase((open) => {
     expect(Object.keys(sent).sort()).toEqual(['conversationId', 'createdAt', 'id', 'recipient', 'unread'])
   })
 
-  test('a repeat under the same key is told what the first was, whatever happened since', async () => {
+  test('a repeat under the same key gets the first receipt, whatever happened since', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     await grid.evil.agent('desk', { visibility: 'public' })
     for (const to of ['bob', '#general', 'desk']) {
       const first = await send(grid.alice, { to, text: 'hi', idempotencyKey: to })
       await send(grid.bob, { to: 'alice', text: 'ho' })
       await send(grid.alice, { to, text: 'more' })
-      await grid.acme.store.write([grid.acme.store.change.agents.seen(grid.bob.id, startedAt)])
+      await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, startedAt)])
 
       expect(await send(grid.alice, { to, text: 'hi', idempotencyKey: to })).toEqual(first)
     }

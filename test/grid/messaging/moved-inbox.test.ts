@@ -1,19 +1,20 @@
-/** A mailbox that a claim moves into another account while its agent uses it: nothing is lost, repeated or reordered. */
+/** A claim moves an inbox into another account while its agent uses it: nothing is lost, repeated or reordered. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bearer } from '../../../src/auth/bearer.ts'
-import { type Claimant, mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
-import { giveBack, handedOver } from '../../../src/grid/messaging/leases.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import type { SignedInUser } from '../../../src/auth/actor.ts'
+import { createAuthenticator } from '../../../src/auth/bearer.ts'
+import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
+import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
 import { person } from '../../support/people.ts'
 
 const email = 'zoe@new.example'
 
 let grid: TestGrid
-/** Keys of two agents that signed up for one mailbox, and their claim link. */
+/** Keys of two agents that signed up for one email address, and their claim link. */
 let zoe: string
 let mate: string
 let link: string
@@ -36,11 +37,11 @@ onEachDatabase((open) => {
     await send('one')
     await send('two')
     const before = await enter(zoe)
-    const { handOut } = await readMessages(before, { limit: 1 })
+    const { lease } = await readMessages(before, { limit: 1 })
     await merge()
-    // The answer is of the account that was, and neither end of it does anything any more.
-    await giveBack(before, handOut!)
-    handedOver(before, handOut!)
+    // The lease belongs to the old account, so neither call has an effect.
+    await leaseOf(before, lease!.id).release()
+    leaseOf(before, lease!.id).ack()
     await send('three')
 
     const { messages } = await readMessages(await enter(zoe), {})
@@ -52,10 +53,10 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages).toEqual([])
   })
 
-  test('what was handed over before does not come again, and is found with last_batch and the cursor', async () => {
+  test('messages read before the move do not come again, and are found with last_batch and the cursor', async () => {
     await send('one')
     const first = await readMessages(await enter(zoe), {})
-    handedOver(await enter(zoe), first.handOut!)
+    leaseOf(await enter(zoe), first.lease!.id).ack()
     await send('two')
     await merge()
 
@@ -68,7 +69,7 @@ onEachDatabase((open) => {
     expect(read.messages.map(({ message, redelivered }) => [message, redelivered])).toEqual([['two', undefined]])
   })
 
-  test('a read that began before it hands out nothing in the account that was, and the next one has it', async () => {
+  test('a read that began before the move leases nothing in the old account, and the next one gets the messages', async () => {
     await send('one')
     const before = await enter(zoe)
     await merge()
@@ -77,7 +78,7 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages).toMatchObject([{ message: 'one' }])
   })
 
-  test('a send that is repeated with its key is the send of before', async () => {
+  test('a repeat of an earlier send under its key gets the same receipt', async () => {
     const sent = await send('once', 'k')
     await merge()
     const again = await send('once', 'k')
@@ -88,7 +89,7 @@ onEachDatabase((open) => {
 })
 
 function enter(key: string) {
-  return bearer(grid.store)(`Bearer ${key}`)
+  return createAuthenticator(grid.store)(`Bearer ${key}`)
 }
 
 async function send(text: string, idempotencyKey?: string) {
@@ -97,7 +98,7 @@ async function send(text: string, idempotencyKey?: string) {
 
 async function merge(): Promise<void> {
   const { id, actor } = await person(grid, { email, role: 'owner', account: grid.evil, hasPassword: false })
-  const claimant: Claimant = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
+  const claimant: SignedInUser = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
   const into = { id: grid.evil.id, account: grid.store.account(grid.evil.id, actor('owner')) }
   const keep = (await openClaim(grid.store, link)).agents.map((agent) => agent.id)
   await mergeClaim(grid.store, link, claimant, into, { keep, discard: [] }, null)

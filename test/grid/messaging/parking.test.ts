@@ -1,14 +1,15 @@
-/** Messages that cannot be shown (reliability 2.1, poison): set aside, and nobody else suffers. */
+/** Messages that cannot be shown are parked, and all others are delivered. See docs/delivery.md, "Parked messages". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { giveBack } from '../../../src/grid/messaging/leases.ts'
+import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
-import { awaitMessages } from '../../../src/grid/messaging/waiting.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { dump } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { followIdle } from '../../support/idle.ts'
+import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
 
@@ -22,13 +23,13 @@ onEachDatabase((open) => {
     ['A2A details that are no JSON', 'a2a', '{broken'],
     ['a time that is none', 'created_at', 'soon'],
     ['a body that is no text', 'body', new Uint8Array([1]).buffer],
-  ])('%s park one message, and the rest is handed out', async (_, column, value) => {
+  ])('%s park one message, and the rest is leased', async (_, column, value) => {
     await send('one')
-    const broken = await send('two')
+    const damaged = await send('two')
     await send('three')
     await grid.store.write([{
       sql: `UPDATE messages SET ${column} = ? WHERE "account_id" = ? AND id = ?`,
-      args: [value, grid.acme.id, broken],
+      args: [value, grid.acme.id, damaged],
     }])
     const before = await dump(grid, grid.acme)
     const peeked = await readAgain(as(grid.bob), {})
@@ -43,11 +44,11 @@ onEachDatabase((open) => {
     }
     expect(rest).toMatchObject({ messages: [], remaining: 0 })
     const logged = grid.logs.filter((line) => line.includes('cannot be shown is parked'))
-    expect(logged).toEqual([expect.stringContaining(broken)])
+    expect(logged).toEqual([expect.stringContaining(damaged)])
   })
 
-  test('its sender is told that it failed', async () => {
-    const id = await poison()
+  test('the sender of a parked message sees that it failed', async () => {
+    const id = await sendDamaged()
     await readMessages(as(grid.bob), {})
 
     expect(await messageStatus(as(grid.alice), id)).toMatchObject({
@@ -58,19 +59,19 @@ onEachDatabase((open) => {
   })
 
   test('when a whole batch is parked, what waits behind it is read at once', async () => {
-    await poison()
-    await poison()
+    await sendDamaged()
+    await sendDamaged()
     await send('good')
 
     expect((await readMessages(as(grid.bob), { limit: 1 })).messages).toMatchObject([{ message: 'good' }])
   })
 
-  test('of a hand-out that is given back, what was parked stays parked and the rest comes again', async () => {
+  test('of a lease that is released, what was parked stays parked and the rest comes again', async () => {
     await send('one')
-    await poison()
+    await sendDamaged()
     await send('three')
-    const { handOut } = await readMessages(as(grid.bob), {})
-    await giveBack(as(grid.bob), handOut!)
+    const { lease } = await readMessages(as(grid.bob), {})
+    await leaseOf(as(grid.bob), lease!.id).release()
     const again = await readMessages(as(grid.bob), {})
 
     expect(again.messages.map(({ message, redelivered }) => [message, redelivered])).toEqual([
@@ -80,18 +81,19 @@ onEachDatabase((open) => {
     expect(again.remaining).toBe(0)
   })
 
-  test('a waiting read is not answered by what cannot be shown', async () => {
-    await poison()
-    const reading = awaitMessages(as(grid.bob), {}, { seconds: 10 })
-    await new Promise((resolve) => setTimeout(resolve, 100))
+  test('a message that cannot be shown does not end a wait', async () => {
+    await sendDamaged()
+    const idle = followIdle(grid.store)
+    const reading = waitForMessages(as(grid.bob), {}, { seconds: 10 })
+    await idle(1)
     await send('good')
 
     expect((await reading).messages).toMatchObject([{ message: 'good' }])
   })
 })
 
-/** A message whose row is damaged, as by a faulty disk or hand. */
-async function poison(): Promise<string> {
+/** Send a message whose row is then damaged, as a faulty disk might. */
+async function sendDamaged(): Promise<string> {
   const id = await send('bad')
   await grid.store.write([{
     sql: `UPDATE messages SET a2a = '{broken' WHERE "account_id" = ? AND id = ?`,

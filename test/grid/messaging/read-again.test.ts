@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
-import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { day, hour, minute } from '../../../src/lib/time.ts'
 import { openStore } from '../../../src/store/store.ts'
 import { wholeDump } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
+import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
 
@@ -18,13 +18,13 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test('Q8: since and peek change nothing in the database', async () => {
+  test('since and peek change nothing in the database', async () => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 2 })
     const look = (args: Record<string, unknown>) => callTool(grid, grid.bob.key, 'read_messages', args)
-    // Once a minute the use of a key is noted, whatever it is used for.
+    // Any use of a key is recorded once a minute.
     await look({ peek: true })
-    await sendAll('flushes what was to be written later')
+    await sendAll('commits the deferred writes')
     const before = await wholeDump(grid)
 
     for (const since of [undefined, 'last_batch', '1h', cursor]) {
@@ -37,17 +37,17 @@ onEachDatabase((open) => {
     await grid.store.write([])
 
     expect(await wholeDump(grid)).toBe(before)
-    expect(texts(await readMessages(as(grid.bob), {}))).toEqual(['three', 'flushes what was to be written later'])
+    expect(texts(await readMessages(as(grid.bob), {}))).toEqual(['three', 'commits the deferred writes'])
   })
 
-  test('a message that is only looked at counts as waiting for its sender', async () => {
+  test('a message that was only shown by a peek is still queued for its sender', async () => {
     const { id } = await sendMessage(as(grid.alice), { to: 'bob', text: 'hi' })
     await again({})
 
     expect(await messageStatus(as(grid.alice), id)).toMatchObject({ delivery: 'queued', readBy: [] })
   })
 
-  test('last_batch is the newest hand-out, replayed, and nothing before the first', async () => {
+  test('last_batch is the newest lease, replayed, and nothing before the first', async () => {
     await sendAll('one', 'two', 'three', 'four')
     const none = await again({ since: 'last_batch' })
     await readMessages(as(grid.bob), { limit: 1 })
@@ -69,45 +69,45 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: 'last_batch' }))).toEqual(['one'])
   })
 
-  test('a batch that was given back and handed out again behind a later one is the last', async () => {
+  test('a batch that was released and leased again behind a later one is the last', async () => {
     await sendAll('one', 'two')
     await readMessages(as(grid.bob), { limit: 1 })
     await readMessages(as(grid.bob), { limit: 1 })
-    await giveBack('one')
+    await release('one')
     await readMessages(as(grid.bob), { limit: 1 })
 
     expect(texts(await again({ since: 'last_batch' }))).toEqual(['one'])
   })
 
-  test('the later of two hand-outs is the last, also when the clock of its process is behind', async () => {
+  test('the later of two leases is the last, also when the clock of its process is behind', async () => {
     await sendAll('one', 'two')
-    const { handOut } = await readMessages(as(grid.bob), { limit: 1 })
+    const { lease } = await readMessages(as(grid.bob), { limit: 1 })
     await grid.store.write([{
-      sql: "UPDATE deliveries SET batch_id = 'ffffffff' || batch_id WHERE account_id = ? AND batch_id = ?",
-      args: [grid.acme.id, handOut!],
+      sql: "UPDATE deliveries SET lease_id = 'ffffffff' || lease_id WHERE account_id = ? AND lease_id = ?",
+      args: [grid.acme.id, lease!.id],
     }])
     await readMessages(as(grid.bob), { limit: 1 })
 
     expect(texts(await again({ since: 'last_batch' }))).toEqual(['two'])
   })
 
-  test('what was handed out again is the last among 1,000 messages, and no longer behind them', async () => {
-    await sendAll('given back')
+  test('a batch that was leased again is the last among 1,000 messages, and not if 1,000 others follow it', async () => {
+    await sendAll('released')
     await readMessages(as(grid.bob), {})
-    await giveBack('given back')
-    const { handOut } = await readMessages(as(grid.bob), {})
+    await release('released')
+    const { lease } = await readMessages(as(grid.bob), {})
     const [last] = await grid.store.write([{
-      sql: "UPDATE deliveries SET batch_id = 'f' || batch_id WHERE account_id = ? AND batch_id = ? RETURNING batch_id",
-      args: [grid.acme.id, handOut!],
+      sql: "UPDATE deliveries SET lease_id = 'f' || lease_id WHERE account_id = ? AND lease_id = ? RETURNING lease_id",
+      args: [grid.acme.id, lease!.id],
     }])
 
     await addRead(999)
-    expect(await as(grid.bob).read.mailbox.lastBatch(grid.bob.id)).toBe(last[0].batch_id)
+    expect(await as(grid.bob).read.inbox.lastLease(grid.bob.id)).toBe(last[0].lease_id)
     await addRead(1)
-    expect(await as(grid.bob).read.mailbox.lastBatch(grid.bob.id)).toBe('batch')
+    expect(await as(grid.bob).read.inbox.lastLease(grid.bob.id)).toBe('batch')
   })
 
-  test('a peek shows what the next read hands out, and its cursor looks further', async () => {
+  test('a peek shows what the next read leases, and its cursor looks further', async () => {
     await sendAll('one', 'two', 'three')
 
     const page = await again({ limit: 2 })
@@ -119,7 +119,7 @@ onEachDatabase((open) => {
     expect(texts(await readMessages(as(grid.bob), {}))).toEqual(['one', 'two', 'three'])
   })
 
-  test('a cursor shows what was stored behind it: what was read is replayed, what waits is not', async () => {
+  test('a cursor shows what was stored behind it: read messages are replayed, unread ones are not', async () => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 1 })
     await readMessages(as(grid.bob), { limit: 1 })
@@ -150,7 +150,7 @@ onEachDatabase((open) => {
     await sendAll('too old')
     grid.clock.now = start + 1
     await sendAll('just in')
-    // A clock that was set back by less than clocks may differ.
+    // Set back by less than the 5 minutes that clocks of processes may differ.
     grid.clock.now = start - 4 * minute
     await sendAll('stored later with an earlier time')
     grid.clock.now = start + 2
@@ -164,7 +164,7 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: '1s' }))).toEqual([])
   })
 
-  test('max_chars gives whole messages that fit together, and the rest later', async () => {
+  test('max_chars limits a batch to whole messages, and the rest comes later', async () => {
     await sendAll('12345', '1234', 'x', '12')
 
     const first = await readMessages(as(grid.bob), { maxChars: 9 })
@@ -177,7 +177,7 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: replay.cursor }))).toEqual(['x', '12'])
   })
 
-  test('a message longer than max_chars is not handed out but told with its length', async () => {
+  test('a message longer than max_chars is not leased, and the result has its length', async () => {
     await sendAll('x'.repeat(10_000), 'short')
 
     const refused = await readMessages(as(grid.bob), { maxChars: 9_999 })
@@ -191,7 +191,7 @@ onEachDatabase((open) => {
     expect([taken.messages.length, taken.remaining]).toEqual([1, 1])
   })
 
-  test('max_chars above what fits into one answer does not stop a single long message', async () => {
+  test('max_chars above the limit of one answer does not stop a single long message', async () => {
     await sendMessage(as(grid.alice), { to: 'bob', text: 'x', a2a: { messageId: 'm', parts: ['p'.repeat(90_000)] } })
     await sendAll('short')
 
@@ -219,7 +219,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('Q15: a cursor from before a restore is answered with cursor_expired and what to do', async () => {
+  test('a cursor from before a restore is answered with cursor_expired and what to do', async () => {
     await sendAll('one')
     const { cursor } = await readMessages(as(grid.bob), {})
     await grid.store.write([{ sql: "UPDATE store_facts SET value = 'abcdef01' WHERE key = 'epoch'", args: [] }])
@@ -235,7 +235,7 @@ onEachDatabase((open) => {
     await restored.close()
   })
 
-  test('a long history before the duration does not hide what came after it', async () => {
+  test('a long history before the duration does not hide newer messages', async () => {
     await sendAll('old one', 'old two')
     await readMessages(as(grid.bob), {})
     grid.clock.now += 10 * day
@@ -252,7 +252,7 @@ function as(agent: TestAgent, store = grid.store) {
   return store.account(account.id, { type: 'agent', agentId: agent.id, alias: agent.alias, credentialId: 'test' })
 }
 
-/** Put copies of the first message of bob's mailbox behind it, handed out as `batch`. */
+/** Add copies of the first message in bob's inbox, read with the lease `batch`. */
 async function addRead(count: number): Promise<void> {
   const copies = `(SELECT value FROM json_each(?)) JOIN`
   const ids = JSON.stringify(Array.from({ length: count }, () => crypto.randomUUID()))
@@ -265,7 +265,7 @@ async function addRead(count: number): Promise<void> {
     },
     {
       sql: `INSERT INTO deliveries
-          (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at, batch_id)
+          (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at, lease_id)
         SELECT account_id, agent_id, sender_account_id, value, 'read', chars, created_at, created_at, 'batch'
         FROM ${copies} (SELECT * FROM deliveries WHERE "account_id" = ? ORDER BY seq LIMIT 1)`,
       args: [ids, grid.acme.id],
@@ -285,10 +285,10 @@ function texts({ messages }: { messages: { message: string }[] }): string[] {
   return messages.map(({ message }) => message)
 }
 
-/** Set a message that was read back to unread, as a hand-out that failed does. */
-async function giveBack(text: string): Promise<void> {
+/** Make a message that was read unread again, as the release of its lease does. */
+async function release(text: string): Promise<void> {
   await grid.store.write([{
-    sql: `UPDATE deliveries SET state = 'unread', batch_id = NULL, read_at = NULL, returned = returned + 1
+    sql: `UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
       WHERE account_id = ? AND message_id IN (SELECT id FROM messages WHERE account_id = ? AND body = ?)`,
     args: [grid.acme.id, grid.acme.id, text],
   }])

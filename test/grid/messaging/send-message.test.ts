@@ -1,14 +1,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent, listAgents } from '../../../src/grid/agents/agents.ts'
+import { setSkills } from '../../../src/grid/agents/skills.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
-import { type SendInput, sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { setSkills } from '../../../src/grid/agents/skills.ts'
 import { day } from '../../../src/lib/time.ts'
 import { updateTrial } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
 
@@ -18,7 +19,7 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test('Q1: a message is handed out once and reading deletes nothing', async () => {
+  test('a message is leased once and reading deletes nothing', async () => {
     const sent = await send(grid.alice, { to: '@Bob ', text: 'hi' })
 
     const first = await read(grid.bob)
@@ -37,7 +38,7 @@ onEachDatabase((open) => {
     expect(second.cursor).toBe(first.cursor)
   })
 
-  test('a batch is cut at its limit and says how many wait', async () => {
+  test('a batch is cut at its limit, with the number of remaining messages', async () => {
     for (let n = 1; n <= 5; n++) await send(grid.alice, { to: 'bob', text: `message ${n}` })
 
     const first = await read(grid.bob, 2)
@@ -66,7 +67,7 @@ onEachDatabase((open) => {
     expect(first.remaining).toBe(4)
   })
 
-  test('Q4: 50 parallel reads over 1,000 messages are a partition', async () => {
+  test('50 parallel reads over 1,000 messages are a partition', async () => {
     await Promise.all(Array.from({ length: 1_000 }, (_, n) => send(grid.alice, { to: 'bob', text: `${n}` })))
 
     const batches = await Promise.all(Array.from({ length: 50 }, () => read(grid.bob)))
@@ -76,7 +77,7 @@ onEachDatabase((open) => {
     expect(new Set(texts).size).toBe(1_000)
   }, 300_000)
 
-  test('a post reaches every other member in one write, and nobody else', async () => {
+  test('a post reaches every other member and no other agent', async () => {
     const carol = await grid.acme.agent('carol')
     const dave = await grid.acme.agent('dave')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
@@ -90,14 +91,14 @@ onEachDatabase((open) => {
     expect((await read(dave)).messages).toHaveLength(0)
   })
 
-  test('who is not a member cannot post', async () => {
+  test('only members can post', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['bob'] })
 
     await expect(send(grid.alice, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'not_channel_member' })
     await expect(send(grid.eve, { to: '#general', text: 'hi' })).rejects.toMatchObject({ code: 'channel_not_found' })
   })
 
-  test('agents of another account are found only when public and willing', async () => {
+  test('agents of another account are found only if they are public and their policy allows it', async () => {
     const missing = await failure(send(grid.eve, { to: 'nobody-here', text: 'hi' }))
     const hidden = await failure(send(grid.eve, { to: 'alice', text: 'hi' }))
     await grid.acme.agent('open-desk', { visibility: 'public' })
@@ -118,17 +119,17 @@ onEachDatabase((open) => {
       ['block_list', ['somebody-else'], true],
       ['block_list', [], true],
     ] as const,
-  )('a public agent with %s %j is found and written to by eve: %j', async (accessPolicy, accessList, lets) => {
+  )('a public agent with %s %j can be found and written to by eve: %j', async (accessPolicy, accessList, isAllowed) => {
     await grid.acme.agent('front-desk', { visibility: 'public', accessPolicy, accessList: [...accessList] })
 
     const listed = await listAgents(as(grid.eve), { public: true })
     const sent = await send(grid.eve, { to: 'front-desk', text: 'hi' }).then(() => true, (error) => error.code)
 
-    expect(listed.agents.map((agent) => agent.alias)).toEqual(lets ? ['@front-desk'] : [])
-    expect(sent).toBe(lets ? true : 'recipient_not_found')
+    expect(listed.agents.map((agent) => agent.alias)).toEqual(isAllowed ? ['@front-desk'] : [])
+    expect(sent).toBe(isAllowed ? true : 'recipient_not_found')
   })
 
-  test('an access list without a policy that reads it is refused', async () => {
+  test('an access list without a policy that uses it is refused', async () => {
     await expect(grid.acme.agent('front-desk', { accessList: ['eve'] })).rejects.toMatchObject({
       code: 'invalid_input',
     })
@@ -143,16 +144,16 @@ onEachDatabase((open) => {
     expect(await found('counting peas')).toEqual([])
   })
 
-  test('the search of agents takes letters of every script as they are written', async () => {
+  test('the search of agents works in every script, with exact case outside of A to Z', async () => {
     await grid.acme.agent('scribe', { description: 'Übersetzer und Schreiber' })
 
     expect((await listAgents(as(grid.alice), { search: 'Übersetzer' })).agents).toHaveLength(1)
     expect((await listAgents(as(grid.alice), { search: 'SCHREIBER' })).agents).toHaveLength(1)
   })
 
-  test('a post that nobody can get is queued, and mail of a deleted agent has failed', async () => {
+  test('a post to a channel without other members is queued, and a message to a deleted agent has failed', async () => {
     await createChannel(grid.acme.store, { name: 'alone', members: ['alice'] })
-    const post = await send(grid.alice, { to: '#alone', text: 'anybody?' })
+    const post = await send(grid.alice, { to: '#alone', text: 'hello?' })
     const direct = await send(grid.alice, { to: 'bob', text: 'hi' })
     await deleteAgent(grid.acme.store, 'bob')
 
@@ -210,7 +211,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('the status of a message is for its sender alone', async () => {
+  test('only its sender sees the status of a message', async () => {
     const sent = await send(grid.alice, { to: 'bob', text: 'hi' })
     const before = await messageStatus(as(grid.alice), sent.id)
     await read(grid.bob)
@@ -228,7 +229,7 @@ onEachDatabase((open) => {
 
     const [reply] = (await read(grid.alice)).messages
     expect(reply).toMatchObject({ reply_to_message_id: sent.id, conversation_id: 'c-1' })
-    await expect(send(grid.eve, { to: 'eve', toSelf: true, text: 'x', replyToMessageId: sent.id })).rejects
+    await expect(send(grid.eve, { to: 'eve', text: 'x', replyToMessageId: sent.id })).rejects
       .toMatchObject(
         {
           code: 'message_not_found',

@@ -1,13 +1,13 @@
-/** Hand-outs of which the database did not say whether it made them (reliability 4, 2.2.3). */
+/** Reads whose commit got no answer from the database. See docs/delivery.md, "Reads with an unknown outcome". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bearer } from '../../../src/auth/bearer.ts'
+import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { type Batch, readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { connect } from '../../../src/store/driver/local-client.ts'
-import { OpenReads } from '../../../src/worker/leases.ts'
+import { LeaseRecovery } from '../../../src/worker/leases.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
+import { sendMessage } from '../../support/messaging.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
 
 const isClaim = (statements: unknown[]) =>
@@ -17,22 +17,22 @@ const isClaim = (statements: unknown[]) =>
 
 let server: Sqld
 let grid: TestGrid
-/** What becomes of the next groups of the write queue that claim mail. */
-let fates: ('commits, and the answer gets lost' | 'gets lost, and commits later')[]
-/** Carries out what is to commit later. */
+/** What happens to the next commits of the write queue that lease messages. */
+let outcomes: ('commits, and the answer gets lost' | 'gets lost, and commits later')[]
+/** Makes the commits that are late. */
 let late: () => Promise<unknown>
 beforeEach(async () => {
   server = await startSqld()
-  fates = []
+  outcomes = []
   grid = await testGrid({
     url: server.url,
     connect(config) {
       const client = connect(config)
       const batch = client.batch.bind(client)
       client.batch = async (...group) => {
-        const fate = isClaim(group[0]) ? fates.shift() : undefined
-        if (fate === undefined) return await batch(...group)
-        if (fate === 'gets lost, and commits later') late = () => batch(...group)
+        const outcome = isClaim(group[0]) ? outcomes.shift() : undefined
+        if (outcome === undefined) return await batch(...group)
+        if (outcome === 'gets lost, and commits later') late = () => batch(...group)
         else await batch(...group)
         throw new TypeError('fetch failed')
       }
@@ -45,9 +45,9 @@ afterEach(async () => {
   await server.stop()
 })
 
-test('a read whose claim was committed without an answer is refused, and its mail comes again, flagged', async () => {
+test('a read whose claim was committed without an answer is refused, and its messages come again, flagged', async () => {
   await send('hi')
-  fates = ['commits, and the answer gets lost', 'commits, and the answer gets lost']
+  outcomes = ['commits, and the answer gets lost', 'commits, and the answer gets lost']
 
   const refused = await callTool(grid, grid.bob.key, 'read_messages')
   const again = await callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 10 })
@@ -58,28 +58,28 @@ test('a read whose claim was committed without an answer is refused, and its mai
   expect(rest.text).toEqual([])
 })
 
-test('a claim that the database carries out long after it was refused is given back after 5 minutes', async () => {
-  const bob = await bearer(grid.store)(`Bearer ${grid.bob.key}`)
+test('a claim that the database carries out long after it was refused is released after 5 minutes', async () => {
+  const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
   await send('hi')
-  fates = ['gets lost, and commits later', 'gets lost, and commits later']
+  outcomes = ['gets lost, and commits later', 'gets lost, and commits later']
   await expect(readMessages(bob, {})).rejects.toMatchObject({ code: 'unavailable' })
-  await send('behind what was to be written later')
+  await send('sent after the read')
   await late()
-  const watch = new OpenReads(grid.store)
+  const recovery = new LeaseRecovery(grid.store)
 
   grid.clock.now += 5 * minute - 1
-  await watch.beat()
+  await recovery.heartbeat()
   const early = await readMessages(bob, {})
   grid.clock.now += 1
-  await watch.beat()
+  await recovery.heartbeat()
   const again = await readMessages(bob, {})
 
-  // It took what waited when it was asked for, and nothing of later.
+  // The late claim leased what was unread when the read began, and nothing newer.
   const shown = ({ messages }: Batch) => messages.map(({ message, redelivered }) => [message, redelivered])
-  expect(shown(early)).toEqual([['behind what was to be written later', undefined]])
+  expect(shown(early)).toEqual([['sent after the read', undefined]])
   expect(shown(again)).toEqual([['hi', true]])
 })
 
 async function send(text: string) {
-  return await sendMessage(await bearer(grid.store)(`Bearer ${grid.alice.key}`), { to: 'bob', text })
+  return await sendMessage(await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`), { to: 'bob', text })
 }

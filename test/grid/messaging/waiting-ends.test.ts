@@ -1,44 +1,58 @@
-/** What ends a wait or a stream besides mail and time, and what does not: a grid that is busy. */
-import { setTimeout as sleep } from 'node:timers/promises'
+/** What ends a wait or a stream besides messages and time, and that a busy grid does not. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Bearer, bearer } from '../../../src/auth/bearer.ts'
-import { deleteAgent } from '../../../src/grid/agents/agents.ts'
-import { reissueKey } from '../../../src/grid/agents/agent-keys.ts'
+import { type Authenticate, createAuthenticator } from '../../../src/auth/bearer.ts'
 import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
+import { reissueKey } from '../../../src/grid/agents/agent-keys.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
-import { awaitMessages, listenForMail } from '../../../src/grid/messaging/waiting.ts'
+import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import { watchInbox } from '../../../src/grid/messaging/watch-inbox.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { connect } from '../../../src/store/driver/local-client.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { followIdle } from '../../support/idle.ts'
+import { sendMessage } from '../../support/messaging.ts'
 import { person } from '../../support/people.ts'
+import { tripwire } from '../../support/tripwire.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
-let authenticate: Bearer
-/** Commits of the database wait for it. */
-let gate: Promise<void>
+let authenticate: Authenticate
+/** Each commit waits for this before it begins. */
+let held: Promise<void>
+/** How many commits have begun, and how many leases wait for one. */
+let commits: number
+let leases: number
+let idle: ReturnType<typeof followIdle>
 beforeEach(async () => {
-  gate = Promise.resolve()
+  held = Promise.resolve()
+  commits = leases = 0
   grid = await testGrid({
+    inspect(sql, crossAccountQuery) {
+      tripwire(sql, crossAccountQuery)
+      if (/^update "deliveries" set "state" = .* IN \(select/i.test(sql)) leases++
+    },
     connect(config) {
       const client = connect(config)
       const batch = client.batch.bind(client)
       client.batch = async (...group) => {
-        await gate
+        commits++
+        await held
         return await batch(...group)
       }
       return client
     },
   })
-  authenticate = bearer(grid.store)
+  authenticate = createAuthenticator(grid.store)
+  idle = followIdle(grid.store)
 })
 afterEach(() => grid.close())
 
 test('a wait ends at once when its agent is deleted, and when its key is replaced', async () => {
   const [bob, alice] = [await entered(grid.bob.key), await entered(grid.alice.key)]
-  const waits = [bob, alice].map(({ account, check }) => awaitMessages(account, {}, { seconds: 50, check }))
+  const waits = [bob, alice].map(({ account, check }) => waitForMessages(account, {}, { seconds: 50, check }))
   const ends = waits.map((wait) => expect(wait).rejects.toMatchObject({ code: 'unauthenticated' }))
-  await sleep(20)
+  await idle(2)
 
   await deleteAgent(grid.acme.store, 'bob')
   await reissueKey(grid.acme.store, 'alice')
@@ -49,18 +63,18 @@ test('a wait ends at once when its agent is deleted, and when its key is replace
 test('a stream ends at once when its agent is deleted', async () => {
   const { stream } = await listening(grid.bob.key)
   const next = stream.next()
-  await sleep(20)
+  await idle(1)
 
   await deleteAgent(grid.acme.store, 'bob')
 
   expect(await next).toEqual({ done: true, value: undefined })
 })
 
-test('a wait finds by itself that its key was revoked at another process', async () => {
+test('a wait notices that its key was revoked at another process', async () => {
   const { account, check } = await entered(grid.bob.key)
-  const wait = awaitMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
+  const wait = waitForMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
   const end = expect(wait).rejects.toMatchObject({ code: 'unauthenticated' })
-  await sleep(50)
+  await idle(1)
 
   const { write, change } = grid.acme.store
   await write([change.keys.revokeOfAgent(grid.bob.id, grid.clock.now)])
@@ -68,19 +82,19 @@ test('a wait finds by itself that its key was revoked at another process', async
   await end
 })
 
-test('a wait finds by itself what another process gave back', async () => {
+test('a wait gets what another process released', async () => {
   const { account, check } = await entered(grid.bob.key)
-  await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'returned' })
-  const { handOut } = await readMessages(account, {})
-  const wait = awaitMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
-  await sleep(50)
+  await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'released' })
+  const { lease } = await readMessages(account, {})
+  const wait = waitForMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
+  await idle(1)
 
-  await account.write(account.change.handOuts.giveBack(grid.bob.id, handOut!, grid.clock.now))
+  await account.write(account.change.leases.release(grid.bob.id, lease!.id, grid.clock.now))
 
-  expect((await wait).messages).toMatchObject([{ message: 'returned', redelivered: true }])
+  expect((await wait).messages).toMatchObject([{ message: 'released', redelivered: true }])
 })
 
-test('an agent that is moved by a claim is sent to look again in its new account', async () => {
+test('waits and streams of an agent end when a claim moves it, and work in its new account', async () => {
   const zoe = 'zoe@new.example'
   const response = await grid.post('/api/v1/agentic-signup', { owner_email: zoe, alias: 'zoe' })
   const { api_key, trial } = await response.json()
@@ -88,10 +102,10 @@ test('an agent that is moved by a claim is sent to look again in its new account
   const { id, actor } = await person(grid, { email: zoe, role: 'owner', account: grid.evil })
   const { account, check } = await entered(api_key)
   const { stream } = await listening(api_key)
-  const wait = awaitMessages(account, {}, { seconds: 50, check })
+  const wait = waitForMessages(account, {}, { seconds: 50, check })
   const end = expect(wait).rejects.toMatchObject({ code: 'unavailable' })
   const next = stream.next()
-  await sleep(20)
+  await idle(2)
 
   const { agents } = await openClaim(grid.store, token)
   const claimant = { user: { id, email: zoe, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
@@ -101,30 +115,29 @@ test('an agent that is moved by a claim is sent to look again in its new account
   await end
   expect(await next).toEqual({ done: true, value: undefined })
   await sendMessage((await entered(grid.eve.key)).account, { to: 'zoe', text: 'welcome' })
-  expect((await awaitMessages((await entered(api_key)).account, {}, { seconds: 1 })).messages)
+  expect((await waitForMessages((await entered(api_key)).account, {}, { seconds: 1 })).messages)
     .toMatchObject([{ message: 'welcome' }])
 })
 
-test('a wait that meets a busy grid goes on waiting, and gets its mail', async () => {
+test('a wait that meets a busy grid goes on waiting, and gets its messages', async () => {
   const { account } = await entered(grid.bob.key)
   await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'hello' })
   const release = await holdCommits()
-  const wait = awaitMessages(account, {}, { seconds: 50 })
-  await refusal(account)
+  const wait = waitForMessages(account, {}, { seconds: 50 })
+  await refuseLease(account)
   release()
 
   expect((await wait).messages).toMatchObject([{ message: 'hello' }])
 })
 
-test('a wait whose time is over says that the grid is busy', async () => {
+test('a wait that meets a busy grid until its end fails with unavailable', async () => {
   const { account } = await entered(grid.bob.key)
   await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'hello' })
   const release = await holdCommits()
-  const wait = expect(awaitMessages(account, {}, { seconds: 0.05 })).rejects.toMatchObject({ code: 'unavailable' })
+  const wait = expect(waitForMessages(account, {}, { seconds: 0.05 })).rejects.toMatchObject({ code: 'unavailable' })
   // At its beginning, and again at its end.
-  await refusal(account)
-  await sleep(20)
-  await refusal(account)
+  await refuseLease(account)
+  await refuseLease(account, 2)
   release()
 
   await wait
@@ -135,29 +148,34 @@ async function entered(key: string) {
   return { account, check: () => authenticate(`Bearer ${key}`, account) }
 }
 
-/** A stream that has said that it is alive. */
+/** A stream that has sent its first heartbeat. */
 async function listening(key: string) {
   const { account, check } = await entered(key)
-  const departure = new AbortController()
-  const stream = listenForMail(account, { heartbeatMs: 15_000, check, departure })!
-  expect(await stream.next()).toMatchObject({ value: 'alive' })
+  const connection = new AbortController()
+  const stream = watchInbox(account, { heartbeatMs: 15_000, check, connection })!
+  expect(await stream.next()).toMatchObject({ value: 'heartbeat' })
   return { stream }
 }
 
-/** One commit hangs until the answer is called, and all others wait behind it. */
+/** Hold one commit, and all others behind it, until the returned function is called. */
 async function holdCommits(): Promise<() => void> {
   let release = () => {}
-  gate = new Promise((resolve) => release = resolve)
+  held = new Promise((resolve) => release = resolve)
   const { write, change } = grid.acme.store
-  write([change.agents.seen(grid.alice.id, grid.clock.now)]).catch(() => {})
-  await sleep(5)
+  const before = commits
+  write([change.agents.markSeen(grid.alice.id, grid.clock.now)]).catch(() => {})
+  await waitFor('the commit that hangs', () => commits > before)
+  leases = 0
   return release
 }
 
-/** All that waits for a commit is overdue, as the queue sees it, and is refused. */
-async function refusal(account: AccountStore): Promise<void> {
-  await sleep(20)
-  const write = account.write([account.change.agents.seen(grid.bob.id, 1)])
+/**
+ * Wait for lease number `wanted` since `holdCommits()`, then make the write queue refuse all that waits for a commit, as
+ * overdue.
+ */
+async function refuseLease(account: AccountStore, wanted = 1): Promise<void> {
+  await waitFor(`lease ${wanted} that waits for its commit`, () => leases >= wanted)
+  const write = account.write([account.change.agents.markSeen(grid.bob.id, 1)])
   grid.clock.now += 3_000
   await expect(write).rejects.toMatchObject({ code: 'unavailable' })
 }

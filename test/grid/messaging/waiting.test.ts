@@ -1,45 +1,49 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { awaitMessages, listenForMail } from '../../../src/grid/messaging/waiting.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import { watchInbox } from '../../../src/grid/messaging/watch-inbox.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { dump } from '../../support/database.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { followIdle } from '../../support/idle.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { isSettled } from '../../support/wait-for.ts'
 
 let grid: TestGrid
+let idle: ReturnType<typeof followIdle>
 let stop: AbortController
 let alice: AccountStore
 let bob: AccountStore
 beforeEach(async () => {
   stop = new AbortController()
   grid = await testGrid({ stopping: stop.signal })
+  idle = followIdle(grid.store)
   alice = as(grid.acme, grid.alice)
   bob = as(grid.acme, grid.bob)
 })
 afterEach(() => grid.close())
 
-test('a wait looks back first: what is already there is handed out at once', async () => {
+test('a wait looks back first: what is already there is leased at once', async () => {
   await write('hello')
 
-  expect(await textsOf(awaitMessages(bob, {}, { seconds: 50 }))).toEqual(['hello'])
+  expect(await textsOf(waitForMessages(bob, {}, { seconds: 50 }))).toEqual(['hello'])
 })
 
 test('a wait is answered at the commit of a message', async () => {
-  const reading = textsOf(awaitMessages(bob, {}, { seconds: 50 }))
-  await sleep(20)
+  const reading = textsOf(waitForMessages(bob, {}, { seconds: 50 }))
+  await idle(1)
   await write('hello')
 
   expect(await reading).toEqual(['hello'])
-  expect(grid.store.waiting.wakes.areHeard).toBe(false)
+  expect(grid.store.waiting.notifier.hasSubscribers).toBe(false)
 })
 
 test('every member of a channel is woken by a post', async () => {
   const carol = as(grid.acme, await grid.acme.agent('carol'))
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
-  const readings = [bob, carol].map((reader) => textsOf(awaitMessages(reader, {}, { seconds: 50 })))
-  await sleep(20)
+  const readings = [bob, carol].map((reader) => textsOf(waitForMessages(reader, {}, { seconds: 50 })))
+  await idle(2)
   await sendMessage(alice, { to: '#general', text: 'all' })
 
   expect(await Promise.all(readings)).toEqual([['all'], ['all']])
@@ -47,16 +51,16 @@ test('every member of a channel is woken by a post', async () => {
 
 test('a public agent of another account is woken', async () => {
   const shop = as(grid.evil, await grid.evil.agent('shop', { visibility: 'public' }))
-  const reading = textsOf(awaitMessages(shop, {}, { seconds: 50 }))
-  await sleep(20)
+  const reading = textsOf(waitForMessages(shop, {}, { seconds: 50 }))
+  await idle(1)
   await sendMessage(alice, { to: '@shop', text: 'order' })
 
   expect(await reading).toEqual(['order'])
 })
 
-test('nobody else is woken', async () => {
+test('no other agent is woken', async () => {
   const eve = as(grid.evil, grid.eve)
-  const readings = [alice, eve].map((reader) => textsOf(awaitMessages(reader, {}, { seconds: 0.2 })))
+  const readings = [alice, eve].map((reader) => textsOf(waitForMessages(reader, {}, { seconds: 0.2 })))
   await write('hello')
 
   expect(await Promise.all(readings)).toEqual([[], []])
@@ -65,12 +69,12 @@ test('nobody else is woken', async () => {
 test('a wait ends with an empty batch when its time is over', async () => {
   const from = performance.now()
 
-  expect(await textsOf(awaitMessages(bob, {}, { seconds: 0.1 }))).toEqual([])
+  expect(await textsOf(waitForMessages(bob, {}, { seconds: 0.1 }))).toEqual([])
   expect(performance.now() - from).toBeGreaterThan(90)
 })
 
 test('the fourth wait of a credential makes the oldest answer early', async () => {
-  const waits = [1, 2, 3, 4].map(() => awaitMessages(bob, {}, { seconds: 50 }))
+  const waits = [1, 2, 3, 4].map(() => waitForMessages(bob, {}, { seconds: 50 }))
 
   expect(await textsOf(waits[0])).toEqual([])
   expect(grid.store.waiting.reads.count).toBe(3)
@@ -79,21 +83,21 @@ test('the fourth wait of a credential makes the oldest answer early', async () =
   expect(grid.store.waiting.reads.count).toBe(0)
 })
 
-test('when the caller has left nothing is handed out', async () => {
-  const departure = new AbortController()
-  const reading = awaitMessages(bob, {}, { seconds: 50, departure })
-  await sleep(20)
-  departure.abort()
+test('when the caller has left nothing is leased', async () => {
+  const connection = new AbortController()
+  const reading = waitForMessages(bob, {}, { seconds: 50, connection })
+  await idle(1)
+  connection.abort()
   await expect(reading).rejects.toThrow('left')
   await write('hello')
 
   expect(await textsOf(readMessages(bob, {}))).toEqual(['hello'])
 })
 
-test('when the credential ends meanwhile nothing is handed out', async () => {
+test('when the credential ends meanwhile nothing is leased', async () => {
   const check = () => Promise.reject(new Error('revoked'))
-  const reading = awaitMessages(bob, {}, { seconds: 50, check })
-  await sleep(20)
+  const reading = waitForMessages(bob, {}, { seconds: 50, check })
+  await idle(1)
   await write('hello')
   await expect(reading).rejects.toThrow('revoked')
 
@@ -101,8 +105,8 @@ test('when the credential ends meanwhile nothing is handed out', async () => {
 })
 
 test('of two waits one gets a message, and the other goes on', async () => {
-  const waits = [1, 2].map(() => textsOf(awaitMessages(bob, {}, { seconds: 50 })))
-  await sleep(20)
+  const waits = [1, 2].map(() => textsOf(waitForMessages(bob, {}, { seconds: 50 })))
+  await idle(2)
   await write('first')
   await Promise.race(waits)
   await write('second')
@@ -111,8 +115,8 @@ test('of two waits one gets a message, and the other goes on', async () => {
 })
 
 test('waits end when the process stops', async () => {
-  const reading = textsOf(awaitMessages(bob, {}, { seconds: 50 }))
-  await sleep(20)
+  const reading = textsOf(waitForMessages(bob, {}, { seconds: 50 }))
+  await idle(1)
   stop.abort()
 
   expect(await reading).toEqual([])
@@ -120,29 +124,30 @@ test('waits end when the process stops', async () => {
 
 test('a wait writes nothing', async () => {
   const before = await dump(grid, grid.acme)
-  await awaitMessages(bob, {}, { seconds: 0.05 })
+  await waitForMessages(bob, {}, { seconds: 0.05 })
 
   expect(await dump(grid, grid.acme)).toEqual(before)
 })
 
-test('a stream says at once that mail waits, and otherwise that it is alive', async () => {
+test('a stream says at once that messages wait, and otherwise that it is alive', async () => {
   const empty = listen(bob)
-  expect(await empty.next()).toBe('alive')
+  expect(await empty.next()).toBe('heartbeat')
   await write('hello')
 
-  expect(await empty.next()).toBe('mail')
-  expect(await listen(bob).next()).toBe('mail')
+  expect(await empty.next()).toBe('unread')
+  expect(await listen(bob).next()).toBe('unread')
 })
 
-test('a stream is alive every heartbeat', async () => {
+test('a silent stream sends heartbeats', async () => {
   const stream = listen(bob)
   await stream.next()
   const next = stream.next()
   pass(14_999)
-  expect(await settled(next)).toBe(false)
+  await idle(1)
+  expect(await isSettled(next)).toBe(false)
   pass(1)
 
-  expect(await next).toBe('alive')
+  expect(await next).toBe('heartbeat')
 })
 
 test('a clock that is set back by a day silences no stream: heartbeats and reminders go on', async () => {
@@ -150,11 +155,11 @@ test('a clock that is set back by a day silences no stream: heartbeats and remin
   const stream = listen(bob)
   await stream.next()
   pass(-86_400_000)
-  expect(await stream.next()).toBe('mail')
+  expect(await stream.next()).toBe('unread')
   const next = stream.next()
   pass(15_000)
 
-  expect(await next).toBe('alive')
+  expect(await next).toBe('heartbeat')
 })
 
 test('what stays unread is announced again after a minute', async () => {
@@ -168,10 +173,19 @@ test('what stays unread is announced again after a minute', async () => {
     pass(15_000)
     told.push(await next)
   }
-  expect(told).toEqual(['alive', 'alive', 'alive', 'mail', 'alive', 'alive', 'alive', 'mail'])
+  expect(told).toEqual([
+    'heartbeat',
+    'heartbeat',
+    'heartbeat',
+    'unread',
+    'heartbeat',
+    'heartbeat',
+    'heartbeat',
+    'unread',
+  ])
 })
 
-test('mail that was read is never spoken of', async () => {
+test('messages that were read are never spoken of', async () => {
   await write('hello')
   const stream = listen(bob)
   await stream.next()
@@ -183,21 +197,21 @@ test('mail that was read is never spoken of', async () => {
     pass(15_000)
     told.push(await next)
   }
-  expect(new Set(told)).toEqual(new Set(['alive']))
+  expect(new Set(told)).toEqual(new Set(['heartbeat']))
 })
 
 test('a stream ends after 30 minutes', async () => {
   const stream = listen(bob)
   await stream.next()
   const next = stream.next()
-  await sleep(20)
+  await idle(1)
   pass(30 * 60_000)
 
   expect(await next).toBeUndefined()
   expect(grid.store.waiting.streams.count).toBe(0)
 })
 
-test('a stream ends when its credential does, and says nothing more', async () => {
+test('a stream ends with its credential, without another event', async () => {
   let isGood = true
   const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
   const stream = listen(bob, check)
@@ -208,16 +222,16 @@ test('a stream ends when its credential does, and says nothing more', async () =
   expect(await stream.next()).toBeUndefined()
 })
 
-test('a stream ends when the listener leaves, and when the process stops', async () => {
+test('a stream ends when the caller leaves, and when the process stops', async () => {
   const [one, two] = [listen(bob), listen(bob)]
   await Promise.all([one.next(), two.next()])
   const [left, stopped] = [one.next(), two.next()]
-  one.departure.abort()
+  one.connection.abort()
   expect(await left).toBeUndefined()
   stop.abort()
 
   expect(await stopped).toBeUndefined()
-  expect(grid.store.waiting.wakes.areHeard).toBe(false)
+  expect(grid.store.waiting.notifier.hasSubscribers).toBe(false)
 })
 
 test('a credential has three streams', async () => {
@@ -225,7 +239,7 @@ test('a credential has three streams', async () => {
   await Promise.all(streams.map((stream) => stream.next()))
   expect(open(bob)).toBeUndefined()
   expect(open(alice)).toBeDefined()
-  streams[0].departure.abort()
+  streams[0].connection.abort()
   await streams[0].next()
 
   expect(open(bob)).toBeDefined()
@@ -244,21 +258,17 @@ async function textsOf(batch: ReturnType<typeof readMessages>): Promise<string[]
 }
 
 function open(reader: AccountStore, check: () => Promise<unknown> = () => Promise.resolve()) {
-  const departure = new AbortController()
-  const signals = listenForMail(reader, { heartbeatMs: 15_000, check, departure })
-  return signals && { departure, next: async () => (await signals.next()).value as string | undefined }
+  const connection = new AbortController()
+  const signals = watchInbox(reader, { heartbeatMs: 15_000, check, connection })
+  return signals && { connection, next: async () => (await signals.next()).value as string | undefined }
 }
 
 function listen(reader: AccountStore, check?: () => Promise<unknown>) {
   return open(reader, check)!
 }
 
-/** Let time pass, and let those who wait see it. */
+/** Let time pass, and wake all waits and streams. */
 function pass(ms: number): void {
   grid.clock.now += ms
-  grid.store.waiting.wakes.wakeAll()
-}
-
-async function settled(promise: Promise<unknown>): Promise<boolean> {
-  return await Promise.race([promise.then(() => true), sleep(50).then(() => false)])
+  grid.store.waiting.notifier.notifyAll()
 }

@@ -1,28 +1,28 @@
-/** The texts of mails (security A1). */
+/** The texts of emails. See docs/security.md, "Email messages". */
 import { expect, test } from 'vitest'
 import {
-  claimMail,
-  invitationMail,
-  passwordChangedMail,
-  passwordResetMail,
-  signInMail,
-  verifyAddressMail,
+  claimEmail,
+  invitationEmail,
+  passwordChangedEmail,
+  passwordResetEmail,
+  signInEmail,
+  verifyAddressEmail,
 } from '../../../src/grid/people/email-templates.ts'
 
 const config = { appUrl: 'https://app.grid.example:8443' }
 const link = 'https://app.grid.example:8443/x/token'
 const invitation = { invitedBy: 'ann@acme.example', accountName: 'Acme', role: 'member' } as const
 
-const letters = [
-  verifyAddressMail(config, link),
-  signInMail(config, link),
-  passwordResetMail(config, link),
-  invitationMail(config, link, invitation),
-  claimMail(config, link, 'zoe'),
-  passwordChangedMail(config),
+const templates = [
+  verifyAddressEmail(config, link),
+  signInEmail(config, link),
+  passwordResetEmail(config, link),
+  invitationEmail(config, link, invitation),
+  claimEmail(config, link, 'zoe'),
+  passwordChangedEmail(config),
 ]
 
-test.each(letters)(
+test.each(templates)(
   '$kind names the host, has its link on a line of its own, and is short',
   ({ text, link: own, subject }) => {
     expect(text).toContain('app.grid.example')
@@ -33,25 +33,25 @@ test.each(letters)(
 )
 
 test('each kind has its own subject', () => {
-  expect(new Set(letters.map(({ subject }) => subject))).toHaveLength(letters.length)
+  expect(new Set(templates.map(({ subject }) => subject))).toHaveLength(templates.length)
 })
 
-test('an invitation says who, to which account and as what', () => {
-  expect(invitationMail(config, link, invitation).text).toContain(
+test('an invitation tells the inviter, the account and the role', () => {
+  expect(invitationEmail(config, link, invitation).text).toContain(
     'ann@acme.example invites you to the account "Acme" on app.grid.example:8443, as member.',
   )
 })
 
-test('a claim mail says which agent', () => {
-  expect(claimMail(config, link, 'zoe').text).toContain('The agent @zoe signed up')
+test('a claim email names the agent', () => {
+  expect(claimEmail(config, link, 'zoe').text).toContain('The agent @zoe signed up')
 })
 
 test.each([
   ['an address', 'Win at https://evil.example/now', 'Win at https evil example now'],
-  ['lines', 'Acme\r\n\r\nDear friend', 'Acme Dear friend'],
-  ['signs that steer', 'Acme\u202e\u0007<b>', 'Acme b'],
-  ['letters of anybody', "Müller & Söhne's 漢字-Haus_1", "Müller & Söhne's 漢字-Haus_1"],
+  ['line breaks', 'Acme\r\n\r\nDear friend', 'Acme Dear friend'],
+  ['control characters', 'Acme\u202e\u0007<b>', 'Acme b'],
+  ['characters of any script', "Müller & Söhne's 漢字-Haus_1", "Müller & Söhne's 漢字-Haus_1"],
   ['a long text', 'x'.repeat(500), 'x'.repeat(60)],
 ])('%s in the name of an account is harmless', (_, accountName, shown) => {
-  expect(invitationMail(config, link, { ...invitation, accountName }).text).toContain(`the account "${shown}" on`)
+  expect(invitationEmail(config, link, { ...invitation, accountName }).text).toContain(`the account "${shown}" on`)
 })

@@ -1,3 +1,4 @@
+/** Members of an account and invitations. See docs/security.md, "Roles" and "Invitations". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../../src/auth/actor.ts'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
@@ -6,11 +7,11 @@ import {
   invitationLifetimeMs,
   inviteMember,
   openInvitation,
-  registerInvited,
-  sendInvitationAgain,
+  registerInvitedUser,
+  resendInvitation,
   withdrawInvitation,
 } from '../../../src/grid/people/invitations.ts'
-import { handOverAccount, leaveAccount, removeMember, setMemberRole } from '../../../src/grid/people/team.ts'
+import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../../src/grid/people/team.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { dump, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -23,8 +24,8 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-/** Acme, as somebody in a role; the role of the request, which may be old. */
-const as = (who: Person, role: Role, account = grid.acme) => grid.store.account(account.id, who.actor(role))
+/** Acme, as a user whose request carries `role`, which may be outdated. */
+const as = (user: Person, role: Role, account = grid.acme) => grid.store.account(account.id, user.actor(role))
 const tokenOf = ({ url }: { url: string }) => url.split('/').at(-1)!
 const rolesNow = async () =>
   Object.fromEntries((await grid.acme.store.read.team.members()).map(({ userId, role }) => [userId, role]))
@@ -33,8 +34,8 @@ async function owners() {
   return Object.values(await rolesNow()).filter((role) => role === 'owner').length
 }
 
-/** Only these people are in Acme: the owner of the command line goes. */
-async function only(...given: Role[]): Promise<Person[]> {
+/** Replace the members of Acme by new users with these roles. */
+async function onlyMembers(...given: Role[]): Promise<Person[]> {
   const people = await Promise.all(given.map((role) => person(grid, { role })))
   await rows(
     grid,
@@ -48,7 +49,7 @@ async function only(...given: Role[]): Promise<Person[]> {
 }
 
 test('two owners who demote each other at once leave one owner', async () => {
-  const [ann, bea] = await only('owner', 'owner')
+  const [ann, bea] = await onlyMembers('owner', 'owner')
 
   const results = await Promise.allSettled([
     setMemberRole(as(ann, 'owner'), { userId: bea.id, role: 'member' }),
@@ -60,7 +61,7 @@ test('two owners who demote each other at once leave one owner', async () => {
 })
 
 test('of two admins who demote each other at once, one stays admin', async () => {
-  const [, ann, bea] = await only('owner', 'admin', 'admin')
+  const [, ann, bea] = await onlyMembers('owner', 'admin', 'admin')
 
   const results = await Promise.allSettled([
     setMemberRole(as(ann, 'admin'), { userId: bea.id, role: 'viewer' }),
@@ -71,12 +72,12 @@ test('of two admins who demote each other at once, one stays admin', async () =>
   expect(Object.values(await rolesNow()).sort()).toEqual(['admin', 'owner', 'viewer'])
 })
 
-test.each<[string, (who: Person) => Promise<unknown>]>([
-  ['leave', (who: Person) => leaveAccount(as(who, 'owner'))],
-  ['step down', (who: Person) => setMemberRole(as(who, 'owner'), { userId: who.id, role: 'admin' })],
-  ['remove themselves', (who: Person) => removeMember(as(who, 'owner'), who.id)],
+test.each<[string, (user: Person) => Promise<unknown>]>([
+  ['leave', (user: Person) => leaveAccount(as(user, 'owner'))],
+  ['step down', (user: Person) => setMemberRole(as(user, 'owner'), { userId: user.id, role: 'admin' })],
+  ['remove themselves', (user: Person) => removeMember(as(user, 'owner'), user.id)],
 ])('owners who all %s at once leave one owner', async (_, go) => {
-  const people = await only('owner', 'owner', 'owner', 'owner')
+  const people = await onlyMembers('owner', 'owner', 'owner', 'owner')
 
   const results = await Promise.allSettled(people.map(go))
 
@@ -85,8 +86,8 @@ test.each<[string, (who: Person) => Promise<unknown>]>([
   expect(await owners()).toBe(1)
 })
 
-test('the statement alone keeps the last owner, whoever forgot to look', async () => {
-  const [ann] = await only('owner')
+test('the SQL precondition alone keeps the last owner', async () => {
+  const [ann] = await onlyMembers('owner')
   const { team } = grid.acme.store.change
 
   const write = grid.acme.store.write([team.requireOtherOwner(ann.id), team.remove(ann.id)])
@@ -95,7 +96,7 @@ test('the statement alone keeps the last owner, whoever forgot to look', async (
   expect(await owners()).toBe(1)
 })
 
-const grants: [by: Role, from: Role, to: Role, code: string | undefined][] = [
+const roleChanges: [by: Role, from: Role, to: Role, code: string | undefined][] = [
   ['owner', 'member', 'owner', undefined],
   ['owner', 'owner', 'viewer', undefined],
   ['admin', 'viewer', 'admin', undefined],
@@ -105,8 +106,8 @@ const grants: [by: Role, from: Role, to: Role, code: string | undefined][] = [
   ['member', 'viewer', 'member', 'not_allowed'],
   ['viewer', 'viewer', 'owner', 'not_allowed'],
 ]
-test.each(grants)('%s makes %s to %s: %s', async (by, from, to, code) => {
-  const [, caller, target] = await only('owner', by, from)
+test.each(roleChanges)('%s changes %s to %s: %s', async (by, from, to, code) => {
+  const [, caller, target] = await onlyMembers('owner', by, from)
 
   const call = setMemberRole(as(caller, by), { userId: target.id, role: to })
 
@@ -115,8 +116,8 @@ test.each(grants)('%s makes %s to %s: %s', async (by, from, to, code) => {
   expect((await rolesNow())[target.id]).toBe(code ? from : to)
 })
 
-test('an admin removes members, and no owner', async () => {
-  const [owner, admin, member] = await only('owner', 'admin', 'member')
+test('an admin can remove members but not owners', async () => {
+  const [owner, admin, member] = await onlyMembers('owner', 'admin', 'member')
 
   await removeMember(as(admin, 'admin'), member.id)
 
@@ -124,8 +125,8 @@ test('an admin removes members, and no owner', async () => {
   expect(Object.keys(await rolesNow()).sort()).toEqual([owner.id, admin.id].sort())
 })
 
-test('a role that was lost while the request was under way does not count any more', async () => {
-  const [, former, target] = await only('owner', 'member', 'viewer')
+test('a role that is lost during a request does not count', async () => {
+  const [, former, target] = await onlyMembers('owner', 'member', 'viewer')
   const stale = as(former, 'admin')
 
   const calls = [
@@ -138,18 +139,18 @@ test('a role that was lost while the request was under way does not count any mo
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('handing over makes the other one owner, and oneself an admin', async () => {
-  const [ann, bea] = await only('owner', 'viewer')
+test('a transfer makes the other member owner and the caller admin', async () => {
+  const [ann, bea] = await onlyMembers('owner', 'viewer')
 
-  await handOverAccount(as(ann, 'owner'), bea.id)
+  await transferOwnership(as(ann, 'owner'), bea.id)
 
   expect(await rolesNow()).toEqual({ [ann.id]: 'admin', [bea.id]: 'owner' })
-  await expect(handOverAccount(as(ann, 'admin'), ann.id)).rejects.toMatchObject({ code: 'not_allowed' })
-  await expect(handOverAccount(as(bea, 'owner'), newId())).rejects.toMatchObject({ code: 'member_not_found' })
+  await expect(transferOwnership(as(ann, 'admin'), ann.id)).rejects.toMatchObject({ code: 'not_allowed' })
+  await expect(transferOwnership(as(bea, 'owner'), newId())).rejects.toMatchObject({ code: 'member_not_found' })
 })
 
-test.each(['demotion', 'removal', 'leaving'])('with the role, admin keys and invitations end: %s', async (how) => {
-  const [owner, admin] = await only('owner', 'admin')
+test.each(['demotion', 'removal', 'leaving'])('admin keys and invitations end with the role: %s', async (how) => {
+  const [owner, admin] = await onlyMembers('owner', 'admin')
   const { adminKey } = await createAdminKey(as(admin, 'admin'), 'of the admin')
   const kept = await createAdminKey(as(owner, 'owner'), 'of the owner')
   const invitation = await inviteMember(as(admin, 'admin'), { email: 'x@people.example', role: 'admin' })
@@ -163,7 +164,7 @@ test.each(['demotion', 'removal', 'leaving'])('with the role, admin keys and inv
   expect([await status(adminKey), await status(kept.adminKey)]).toEqual([401, 200])
   await expect(openInvitation(grid.store, tokenOf(invitation))).rejects.toMatchObject({ code: 'link_expired' })
 
-  // For ever: whoever gets the role back makes a new key.
+  // The key stays revoked when the role comes back.
   await rows(
     grid,
     "INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (?, ?, 'admin', 0) ON CONFLICT DO UPDATE SET role = 'admin'",
@@ -172,11 +173,11 @@ test.each(['demotion', 'removal', 'leaving'])('with the role, admin keys and inv
   expect(await status(adminKey)).toBe(401)
 })
 
-test('an invitation works once, for one day, and for the invited address alone', async () => {
-  const [owner] = await only('owner')
+test('an invitation works once, for one day, and only for the invited address', async () => {
+  const [owner] = await onlyMembers('owner')
   const [bob, eve] = [await person(grid, { email: 'bob@people.example' }), await person(grid)]
   const invite = () => inviteMember(as(owner, 'owner'), { email: ' Bob@People.example ', role: 'member' })
-  const invitee = (who: Person) => ({ user: who, sessionId: 'test' })
+  const invitee = (user: Person) => ({ user, sessionId: 'test' })
 
   const first = tokenOf(await invite())
   await expect(acceptInvitation(grid.store, first, invitee(eve), null)).rejects.toMatchObject({ code: 'not_allowed' })
@@ -190,13 +191,13 @@ test('an invitation works once, for one day, and for the invited address alone',
   await expect(invite()).rejects.toMatchObject({ code: 'member_exists', details: { field: 'email' } })
 })
 
-test('sending again, inviting again and withdrawing end the link before', async () => {
-  const [owner] = await only('owner')
+test('resending, inviting again and withdrawing end the earlier link', async () => {
+  const [owner] = await onlyMembers('owner')
   const account = as(owner, 'owner')
   const isOpen = (sent: { url: string }) => openInvitation(grid.store, tokenOf(sent)).then(() => true, () => false)
 
   const first = await inviteMember(account, { email: 'bob@people.example', role: 'member' })
-  const again = await sendInvitationAgain(account, first.id)
+  const again = await resendInvitation(account, first.id)
   const other = await inviteMember(account, { email: 'bob@people.example', role: 'viewer' })
 
   expect(await Promise.all([first, again, other].map(isOpen))).toEqual([false, false, true])
@@ -206,8 +207,8 @@ test('sending again, inviting again and withdrawing end the link before', async 
   await expect(withdrawInvitation(account, other.id)).rejects.toMatchObject({ code: 'invitation_not_found' })
 })
 
-test('an admin neither makes nor changes an invitation to be owner', async () => {
-  const [owner, admin] = await only('owner', 'admin')
+test('an admin can neither create nor change an invitation as owner', async () => {
+  const [owner, admin] = await onlyMembers('owner', 'admin')
   const { id } = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'owner' })
   const account = as(admin, 'admin')
 
@@ -216,18 +217,18 @@ test('an admin neither makes nor changes an invitation to be owner', async () =>
       inviteMember(account, { email: 'x@people.example', role: 'owner' }),
       inviteMember(account, { email: 'bob@people.example', role: 'viewer' }),
       withdrawInvitation(account, id),
-      sendInvitationAgain(account, id),
+      resendInvitation(account, id),
     ]
   ) await expect(call).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('of many who use one invitation at once, one comes in', async () => {
-  const [owner] = await only('owner')
+test('of concurrent uses of one invitation, one succeeds', async () => {
+  const [owner] = await onlyMembers('owner')
   const sent = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'member' })
   const names = ['Bob', 'Rob', 'Bobby']
 
   const results = await Promise.allSettled(
-    names.map((name) => registerInvited(grid.store, tokenOf(sent), { name, password }, null)),
+    names.map((name) => registerInvitedUser(grid.store, tokenOf(sent), { name, password }, null)),
   )
 
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -237,8 +238,8 @@ test('of many who use one invitation at once, one comes in', async () => {
   expect(Object.values(await rolesNow()).sort()).toEqual(['member', 'owner'])
 })
 
-test('what belongs to the team of another account is answered like what never was', async () => {
-  const [, member] = await only('owner', 'member')
+test('members and invitations of another account are answered like unknown ones', async () => {
+  const [, member] = await onlyMembers('owner', 'member')
   const owner = await person(grid, { role: 'owner' })
   const { id } = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'member' })
   const ed = as(await person(grid, { role: 'owner', account: grid.evil }), 'owner', grid.evil)
@@ -246,8 +247,8 @@ test('what belongs to the team of another account is answered like what never wa
   const calls: [string, (id: string) => Promise<unknown>][] = [
     [member.id, (userId) => setMemberRole(ed, { userId, role: 'owner' })],
     [member.id, (userId) => removeMember(ed, userId)],
-    [member.id, (userId) => handOverAccount(ed, userId)],
-    [id, (invitation) => sendInvitationAgain(ed, invitation)],
+    [member.id, (userId) => transferOwnership(ed, userId)],
+    [id, (invitation) => resendInvitation(ed, invitation)],
     [id, (invitation) => withdrawInvitation(ed, invitation)],
   ]
 

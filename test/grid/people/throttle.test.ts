@@ -1,6 +1,6 @@
-/** Limits of sign-ins and mails (security A1, A5). */
+/** Rate limits of sign-ins and emails. See docs/security.md, "Sign-in limits" and "Email limits". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { requireMailAttempt, takeMailAttempt, takeSignInAttempt } from '../../../src/grid/people/throttle.ts'
+import { requireEmailAttempt, takeEmailAttempt, takeSignInAttempt } from '../../../src/grid/people/throttle.ts'
 import { day, hour, minute, second } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 describe('sign-ins', () => {
-  test('of 1,000 attempts at once at most 10 go on to the password, and the owner from elsewhere gets in', async () => {
+  test('of 1,000 concurrent attempts at most 10 reach the password check, and the user can sign in from elsewhere', async () => {
     const attempts = await Promise.all(Array.from({ length: 1_000 }, () => tries()))
 
     expect(attempts.filter((code) => code === 'ok')).toHaveLength(4)
@@ -23,7 +23,7 @@ describe('sign-ins', () => {
     expect(await tries('bob@acme.example')).toBe('ok')
   })
 
-  test('of 1,000 attempts over an hour at most 10 go on', async () => {
+  test('of 1,000 attempts over an hour at most 10 reach the password check', async () => {
     let allowed = 0
     for (let n = 0; n < 1_000; n++) {
       if (await tries() === 'ok') allowed++
@@ -33,7 +33,7 @@ describe('sign-ins', () => {
     expect(allowed).toBe(10)
   })
 
-  test('each wait is about twice the one before, and the error says how long it is', async () => {
+  test('each wait is about twice the previous one, and the error tells how long it is', async () => {
     const waits: number[] = []
     for (let n = 0; n < 10; n++) {
       const error = await takeSignInAttempt(grid.store, ann, here).then(() => undefined, (error) => error)
@@ -49,7 +49,7 @@ describe('sign-ins', () => {
     expect(waits).toEqual([30, 30, 60, 120, 240, 480])
   })
 
-  test('the right password ends the waiting', async () => {
+  test('the right password ends the wait', async () => {
     for (let n = 0; n < 3; n++) await takeSignInAttempt(grid.store, ann, here)
     const attempt = await takeSignInAttempt(grid.store, ann, here)
     expect(await tries()).toBe('rate_limit_exceeded')
@@ -59,7 +59,7 @@ describe('sign-ins', () => {
     expect(await tries()).toBe('ok')
   })
 
-  test('a crowd of addresses is slowed down, and a new address still gets one attempt', async () => {
+  test('many client addresses are slowed down, and a new one still gets one attempt', async () => {
     for (let n = 0; n < 100; n++) expect(await tries(ann, `198.51.100.${n}`)).toBe('ok')
 
     expect(await tries(ann, '203.0.113.9')).toBe('ok')
@@ -68,7 +68,7 @@ describe('sign-ins', () => {
     expect(await tries(ann, '203.0.113.9')).toBe('ok')
   })
 
-  test('one address tries 30 people a minute and 300 an hour, and those who get in do not count', async () => {
+  test('one client address can try 30 users a minute and 300 an hour, and successful sign-ins do not count', async () => {
     const allowed = async () => {
       const people = Array.from({ length: 40 }, (_, n) => `p${n}-${grid.clock.now}@acme.example`)
       const codes = await Promise.all(people.map((email) => tries(email)))
@@ -88,14 +88,14 @@ describe('sign-ins', () => {
     expect(await tries(ann, '198.51.100.1')).toBe('ok')
   })
 
-  test('neither address is kept in clear, and what is old goes', async () => {
+  test('neither address is stored in plain text, and old attempts are removed', async () => {
     await tries()
-    expect(JSON.stringify(await kept())).not.toMatch(/ann|acme|203/)
+    expect(JSON.stringify(await storedAttempts())).not.toMatch(/ann|acme|203/)
 
     grid.clock.now += day + 1
     await tries('bob@acme.example')
 
-    expect(await kept()).toHaveLength(3)
+    expect(await storedAttempts()).toHaveLength(3)
   })
 
   function tries(email = ann, address = here): Promise<string> {
@@ -103,11 +103,11 @@ describe('sign-ins', () => {
   }
 })
 
-describe('mails', () => {
-  test('one person gets 1 within 5 minutes and 3 within a day, whoever asks', async () => {
+describe('emails', () => {
+  test('one recipient gets 1 within 5 minutes and 3 within a day, from any client', async () => {
     const sent: number[] = []
     for (let n = 0; n < 1_000; n++) {
-      if (await takeMailAttempt(grid.store, ann, `198.51.${n >> 8}.${n & 255}`)) sent.push(grid.clock.now)
+      if (await takeEmailAttempt(grid.store, ann, `198.51.${n >> 8}.${n & 255}`)) sent.push(grid.clock.now)
       grid.clock.now += minute
     }
 
@@ -115,9 +115,9 @@ describe('mails', () => {
     expect([sent[1] - sent[0], sent[2] - sent[1]]).toEqual([5 * minute, 5 * minute])
   })
 
-  test('1,000 at once for one person are one', async () => {
+  test('of 1,000 concurrent requests for one recipient one is sent', async () => {
     const results = await Promise.all(
-      Array.from({ length: 1_000 }, (_, n) => takeMailAttempt(grid.store, ann, `198.51.${n >> 8}.${n & 255}`)),
+      Array.from({ length: 1_000 }, (_, n) => takeEmailAttempt(grid.store, ann, `198.51.${n >> 8}.${n & 255}`)),
     )
 
     expect(results.filter(Boolean)).toHaveLength(1)
@@ -128,8 +128,8 @@ describe('mails', () => {
     ['one /64', 5, () => '2001:db8:1:1::/64'],
     ['one /48', 50, (n: number) => `2001:db8:1:${n.toString(16)}::/64`],
     ['the whole grid', 100, (n: number) => `198.51.${n >> 8}.${n & 255}`],
-  ])('%s causes %i within an hour', async (_, max, address) => {
-    const take = (n: number) => takeMailAttempt(grid.store, `p${n}@x.example`, address(n))
+  ])('%s can cause %i within an hour', async (_, max, address) => {
+    const take = (n: number) => takeEmailAttempt(grid.store, `p${n}@x.example`, address(n))
     const results = await Promise.all(Array.from({ length: max + 10 }, (_, n) => take(n)))
 
     expect(results.filter(Boolean)).toHaveLength(max)
@@ -137,39 +137,39 @@ describe('mails', () => {
     expect(await take(500)).toBe(true)
   })
 
-  test('what is refused counts for nobody', async () => {
-    await takeMailAttempt(grid.store, ann, here)
-    for (let n = 0; n < 20; n++) await takeMailAttempt(grid.store, ann, here)
+  test('refused emails do not count', async () => {
+    await takeEmailAttempt(grid.store, ann, here)
+    for (let n = 0; n < 20; n++) await takeEmailAttempt(grid.store, ann, here)
 
-    for (let n = 0; n < 4; n++) expect(await takeMailAttempt(grid.store, `p${n}@x.example`, here)).toBe(true)
-    expect(await takeMailAttempt(grid.store, 'p5@x.example', here)).toBe(false)
+    for (let n = 0; n < 4; n++) expect(await takeEmailAttempt(grid.store, `p${n}@x.example`, here)).toBe(true)
+    expect(await takeEmailAttempt(grid.store, 'p5@x.example', here)).toBe(false)
   })
 
-  test('a reached limit of the whole grid is an alarm', async () => {
-    for (let n = 0; n < 101; n++) await takeMailAttempt(grid.store, `p${n}@x.example`, `198.51.100.${n}`)
+  test('reaching the limit of the whole grid logs an error', async () => {
+    for (let n = 0; n < 101; n++) await takeEmailAttempt(grid.store, `p${n}@x.example`, `198.51.100.${n}`)
 
-    expect(grid.logs.join('\n')).toMatch(/"level":"error","message":"The grid sends no more mail this hour"/)
+    expect(grid.logs.join('\n')).toMatch(/"level":"error","message":"The hourly email limit of the grid is reached"/)
   })
 
   test.each([
-    [1, 0, 5 * minute, 'Too many mails were sent. Try again in 5 minutes.'],
-    [3, 5 * minute, day - 15 * minute, 'Too many mails were sent. Try again in 24 hours.'],
-  ])('whoever may know is told when the next one is due: after %i', async (count, apartMs, waitMs, message) => {
+    [1, 0, 5 * minute, 'Too many emails were sent. Try again in 5 minutes.'],
+    [3, 5 * minute, day - 15 * minute, 'Too many emails were sent. Try again in 24 hours.'],
+  ])('a caller who may know is told when to try again: after %i', async (count, apartMs, waitMs, message) => {
     for (let n = 0; n < count; n++) {
-      await requireMailAttempt(grid.store, ann, here)
+      await requireEmailAttempt(grid.store, ann, here)
       grid.clock.now += apartMs
     }
 
-    await expect(requireMailAttempt(grid.store, ann, here)).rejects.toMatchObject({
+    await expect(requireEmailAttempt(grid.store, ann, here)).rejects.toMatchObject({
       code: 'rate_limit_exceeded',
       message,
       details: { retryAfterSeconds: waitMs / 1_000 },
     })
     grid.clock.now += waitMs
-    await requireMailAttempt(grid.store, ann, here)
+    await requireEmailAttempt(grid.store, ann, here)
   })
 })
 
-function kept() {
+function storedAttempts() {
   return rows(grid, 'SELECT * FROM attempts')
 }

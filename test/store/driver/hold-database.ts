@@ -1,4 +1,4 @@
-/** A process that opens the database of its first argument, says how that went, and holds it until its input ends. */
+/** A process that opens the database of its first argument, prints the outcome, and holds it until its stdin ends. */
 import { processDeps } from '../../../src/cli/process.ts'
 import { readConfig } from '../../../src/config.ts'
 import { openStore } from '../../../src/store/store.ts'
@@ -11,11 +11,11 @@ openStore(processDeps(config)).then(async (store) => {
     sql: "INSERT INTO store_facts (key, value) VALUES (?, 'held')",
     args: [`held by ${process.pid}`],
   }])
-  say({ opened: true })
+  print({ opened: true })
   for await (const _ of process.stdin);
   await store.close()
-}, (error) => say({ refused: error.message, code: error.code }))
+}, (error) => print({ refused: error.message, code: error.code }))
 
-function say(line: unknown): void {
+function print(line: unknown): void {
   process.stdout.write(`${JSON.stringify(line)}\n`)
 }

@@ -1,4 +1,4 @@
-/** The client that keeps its prepared statements: nothing it acknowledges may be lost (runtime 2, traps 1, 7 and 12). */
+/** The client with cached statements: no acknowledged write may be lost. See docs/delivery.md, "Local client". */
 import { type Client, createClient, type InStatement } from '@libsql/client'
 import fc from 'fast-check'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,7 +23,7 @@ const breaksOff = `${numbers} SELECT abs(CASE n WHEN 150 THEN -92233720368547758
 
 let folder: string
 let client: Client
-/** Another connection: it sees what is committed and nothing else. */
+/** Another connection, which sees only what is committed. */
 let witness: Client
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-grid-client-'))
@@ -49,16 +49,16 @@ const failures: [string, string, () => Promise<unknown>][] = [
     'SQLITE_CONSTRAINT',
     () => batch([insertReturning, 'mine', 1], [insertReturning, 'old', 1]),
   ],
-  ['a trigger that says no', 'SQLITE_CONSTRAINT', () => execute(insert, 'evil', 1)],
-  ['a trigger that says no in a batch', 'SQLITE_CONSTRAINT', () => batch([insert, 'mine', 1], [insert, 'evil', 1])],
+  ['a trigger that refuses', 'SQLITE_CONSTRAINT', () => execute(insert, 'evil', 1)],
+  ['a trigger that refuses in a batch', 'SQLITE_CONSTRAINT', () => batch([insert, 'mine', 1], [insert, 'evil', 1])],
   ['a commit that breaks a constraint', 'SQLITE_CONSTRAINT', () => batch(['INSERT INTO children VALUES (?)', 7])],
-  ['a table that is not there', 'SQLITE_ERROR', () => execute('SELECT * FROM nothing')],
+  ['a missing table', 'SQLITE_ERROR', () => execute('SELECT * FROM nothing')],
   ['a read that breaks off', 'SQLITE_ERROR', () => execute(breaksOff, 1_000)],
   ['a read that breaks off in a batch', 'SQLITE_ERROR', () => batch([insert, 'mine', 1], [breaksOff, 1_000])],
   ['an integer that is no number', '', () => execute('SELECT 9007199254740993')],
   ['an integer that is no number in a batch', '', () => batch([insert, 'mine', 1], ['SELECT 9007199254740993'])],
-  ['a value that is missing', '', () => execute(insert, 'mine')],
-  ['a value that is missing in a batch', '', () => batch([insert, 'mine', 1], [insert, 'more'])],
+  ['a missing value', '', () => execute(insert, 'mine')],
+  ['a missing value in a batch', '', () => batch([insert, 'mine', 1], [insert, 'more'])],
   ['a ROLLBACK in a batch', 'TRANSACTION_CLOSED', () => batch([insert, 'mine', 1], ['ROLLBACK'], [insert, 'more', 1])],
 ]
 
@@ -78,7 +78,7 @@ test.each(failures)('after %s (%s) nothing is lost', async (_, code, fail) => {
   expect(await witnessed()).toEqual(rest)
 })
 
-test('what ran to its end, or broke a constraint, is not active any more', async () => {
+test('a statement that ran to its end, or broke a constraint, is not active', async () => {
   for (const round of ['a', 'b']) {
     await execute(insert, round, 1)
     await execute(insertReturning, `${round}a`, 1)
@@ -88,20 +88,20 @@ test('what ran to its end, or broke a constraint, is not active any more', async
     await expect(execute(insertReturning, 'evil', 1)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT' })
   }
 
-  // SQLite refuses it while any statement is active.
+  // SQLite refuses this while a statement is active.
   await client.execute('DROP TABLE children')
 })
 
-// The integer fails in the driver, when its statement has ended well.
-const ofStatements = failures.filter(([name]) => name !== 'an integer that is no number')
+// The integer fails in the driver, after its statement has ended.
+const statementFailures = failures.filter(([name]) => name !== 'an integer that is no number')
 
-test.each(ofStatements)('after %s (%s) no statement is used again', async (_, __, fail) => {
+test.each(statementFailures)('after %s (%s) no statement is used again', async (_, __, fail) => {
   await execute(insert, 'old', 1)
   await execute('SELECT ? AS given', 1)
 
   await expect(fail()).rejects.toThrow()
 
-  // A statement that were still there would miss its value.
+  // A cached statement would fail for its missing value.
   expect((await execute('SELECT ? AS given')).rows).toEqual([{ given: null }])
 })
 
@@ -122,7 +122,7 @@ test('a database that is busy, then a new connection: what is acknowledged is st
   expect(await witnessed()).toEqual(['alone', 'before', 'together'])
 })
 
-test('result sets of every size come whole, again and again, from a read and from RETURNING', async () => {
+test('result sets of every size are complete, repeatedly, from a query and from RETURNING', async () => {
   const sizes = [0, 1, 99, 100, 101, 0, 200, 1, 250, 100]
   for (const size of sizes) expect((await execute(upTo, size)).rows).toHaveLength(size)
 
@@ -134,7 +134,7 @@ test('result sets of every size come whole, again and again, from a read and fro
   expect(await witnessed()).toHaveLength(sizes.reduce((sum, size) => sum + size))
 })
 
-test('a query for one row gives what it gives for all, and leaves nothing open', async () => {
+test('a query for one row returns the same as a query for all, and leaves no statement open', async () => {
   const some = 'SELECT n, key, NULL AS gap FROM facts ORDER BY n LIMIT ?'
   const rows = [{ n: 1, key: 'a', gap: null }, { n: 2, key: 'b', gap: null }]
   await batch([insert, 'b', 2], [insert, 'a', 1])
@@ -147,7 +147,7 @@ test('a query for one row gives what it gives for all, and leaves nothing open',
   expect(await witnessed()).toEqual(['a', 'b', 'c'])
 })
 
-test('a query for one row fails as one for all', async () => {
+test('a query for one row fails like a query for all', async () => {
   await expect(execute('SELECT abs(-9223372036854775807 - CAST(? AS INTEGER)) AS n LIMIT ?', 1, 1)).rejects.toThrow(
     'integer overflow',
   )
@@ -157,7 +157,7 @@ test('a query for one row fails as one for all', async () => {
   expect(await witnessed()).toEqual(['after'])
 })
 
-test('a statement gives the rows of now, with the names of its columns', async () => {
+test('a cached statement returns the current rows, with the names of their columns', async () => {
   const all = 'SELECT * FROM facts ORDER BY key'
   await execute(insert, 'a', 1)
   expect((await execute(all)).rows).toEqual([{ key: 'a', n: 1 }])
@@ -180,7 +180,7 @@ test.each<[string, () => Promise<unknown>, string[]]>([
     'y',
     'z',
   ]],
-])('%s changes what SELECT * gives', async (_, change, columns) => {
+])('%s changes the columns of SELECT *', async (_, change, columns) => {
   const all = 'SELECT * FROM facts'
   await execute(insert, 'a', 1)
   await execute(all)
@@ -190,7 +190,7 @@ test.each<[string, () => Promise<unknown>, string[]]>([
   expect((await execute(all)).columns).toEqual(columns)
 })
 
-test('a value that is missing is refused, and never the value of the call before', async () => {
+test('a missing value is refused, and never taken from the previous call', async () => {
   const echo = 'SELECT ? AS mine, ? AS yours'
   await execute(echo, 'acme', 'secret')
 
@@ -198,16 +198,16 @@ test('a value that is missing is refused, and never the value of the call before
   expect((await execute(echo, 'evil', null)).rows).toEqual([{ mine: 'evil', yours: null }])
 })
 
-test('what is kept has a bound', async () => {
+test('the cache is bounded', async () => {
   await execute('SELECT ? AS given', 1)
 
   for (let i = 0; i < 1_000; i++) await execute(`SELECT ${i}`)
 
-  // A statement that were still there would miss its value.
+  // A cached statement would fail for its missing value.
   expect((await execute('SELECT ? AS given')).rows).toEqual([{ given: null }])
 })
 
-test("answers, errors and what is committed are those of the driver's own client, whatever the order", async () => {
+test("results, errors and commits are those of the driver's own client, whatever the order", async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'evil')
   const statement: fc.Arbitrary<InStatement> = fc.oneof(
     fc.tuple(name, fc.integer()).map((args) => ({ sql: insert, args })),
@@ -219,7 +219,7 @@ test("answers, errors and what is committed are those of the driver's own client
     fc.constantFrom(1, 90, 100, 160).map((rows) => ({ sql: breaksOff, args: [rows] })),
     fc.nat(2).map((rows) => ({ sql: 'SELECT * FROM facts LIMIT ?', args: [rows] })),
     fc.constantFrom('SELECT * FROM facts', 'SELECT count(*) FROM facts', 'SELECT changes()', 'nonsense'),
-    // Views, because a table is not dropped while the collector has a failed statement of the driver still to free.
+    // Views, because a table cannot be dropped until a failed statement of the driver is garbage collected.
     fc.constantFrom('key', 'n, key').map((columns) =>
       `CREATE VIEW IF NOT EXISTS extra AS SELECT ${columns} FROM facts`
     ),
@@ -229,7 +229,7 @@ test("answers, errors and what is committed are those of the driver's own client
 
   let run = 0
   const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-    const names = [`keeping ${++run}`, `plain ${run}`]
+    const names = [`caching ${++run}`, `plain ${run}`]
     const clients = [await open(connect, names[0]), await open(createClient, names[1])]
     const witnesses = names.map((file) => createClient({ url: url(file), concurrency: 1 }))
     try {

@@ -1,17 +1,18 @@
-/** The local database file: one process, one connection (reliability 5.1, 5.2, R7). */
+/** The local database file: one process, one connection. See docs/delivery.md, "Local file lock". */
 import { type Client, createClient } from '@libsql/client'
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { commandLine } from '../../../scripts/runtime.ts'
+import { runtimeCommand } from '../../../scripts/runtime.ts'
 import { processDeps } from '../../../src/cli/process.ts'
 import { readConfig } from '../../../src/config.ts'
 import { createLog } from '../../../src/log.ts'
 import { connect } from '../../../src/store/driver/local-client.ts'
 import { localPath } from '../../../src/store/driver/local-file.ts'
 import { openStore, type Store } from '../../../src/store/store.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let folder: string
 let path: string
@@ -46,7 +47,7 @@ test.each([
   expect(existsSync(`${path}-shm`)).toBe(false)
 })
 
-test('a log that a large commit made long is cut again', async () => {
+test('a log that a large commit made long is truncated', async () => {
   const { store } = await open({ DURABILITY: 'relaxed' })
   const logSize = () => statSync(`${path}-wal`).size
 
@@ -69,7 +70,7 @@ test('the folder, the file, its log and the owner file are readable by their own
   expect(modes).toEqual([['', '700'], ['/grid.db', '600'], ['/grid.db-wal', '600'], ['/grid.db.owner', '600']])
 })
 
-test('a file that others may read is closed to them', async () => {
+test('a file that other users may read is made private', async () => {
   const { store } = await open()
   await store.close()
   chmodSync(path, 0o644)
@@ -79,7 +80,7 @@ test('a file that others may read is closed to them', async () => {
   expect([modeOf(path), modeOf(`${path}-wal`)]).toEqual(['600', '600'])
 })
 
-test('a second process is refused with who holds the file, and the first goes on writing', async () => {
+test('a second process is refused with the owner of the file, and the first goes on writing', async () => {
   const { store, client } = await open()
   await putFact(store, 'before')
 
@@ -122,7 +123,7 @@ test('the lock is released by closing', async () => {
   expect(existsSync(`${path}.owner`)).toBe(false)
 })
 
-test('the lock is released by kill -9, and what was acknowledged is there', async () => {
+test('the lock is released by kill -9, and acknowledged writes are there', async () => {
   const first = await hold()
   expect(first.answer).toEqual({ opened: true })
   await first.kill()
@@ -134,10 +135,12 @@ test('the lock is released by kill -9, and what was acknowledged is there', asyn
   expect(await facts()).toEqual(expect.arrayContaining([`held by ${first.pid}`]))
 })
 
-test('LOCK_WAIT waits for the process that is leaving', async () => {
+test('LOCK_WAIT waits for a process that is stopping', async () => {
   const first = await hold()
-  const opened = open({ LOCK_WAIT: '30' })
-  setTimeout(() => void first.stop(), 600)
+  let refusals = 0
+  const opened = open({ LOCK_WAIT: '30' }, undefined, () => refusals++)
+  await waitFor('two refusals', () => refusals >= 2)
+  await first.stop()
 
   const { store, client } = await opened
   await putFact(store, 'mine')
@@ -146,7 +149,7 @@ test('LOCK_WAIT waits for the process that is leaving', async () => {
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
 })
 
-test('LOCK_WAIT ends', async () => {
+test('LOCK_WAIT times out', async () => {
   await hold()
   const startedAt = Date.now()
 
@@ -157,9 +160,9 @@ test('LOCK_WAIT ends', async () => {
 
 test.each([
   ['names a living process', JSON.stringify({ pid: 1, host: 'here', since: 'today' })],
-  ['is garbage', '{'],
-  ['is not what we write', '[1]'],
-])('the owner file decides nothing: one that %s does not keep us out', async (_, text) => {
+  ['is not JSON', '{'],
+  ['has another shape', '[1]'],
+])('the owner file decides nothing: one that %s does not prevent opening', async (_, text) => {
   const { store } = await open()
   await store.close()
   writeFileSync(`${path}.owner`, text)
@@ -167,7 +170,7 @@ test.each([
   await expect(open()).resolves.toBeDefined()
 })
 
-test('the owner file decides nothing: without one a second process is refused all the same', async () => {
+test('the owner file decides nothing: without one a second process is refused too', async () => {
   await open()
   rmSync(`${path}.owner`)
 
@@ -176,7 +179,7 @@ test('the owner file decides nothing: without one a second process is refused al
   })
 })
 
-test('closing folds the log into the file', async () => {
+test('closing checkpoints the log into the file', async () => {
   const { store } = await open()
   await putFact(store, 'kept')
 
@@ -186,7 +189,7 @@ test('closing folds the log into the file', async () => {
   expect(await facts()).toContain('kept')
 })
 
-test('closing commits what waits first', async () => {
+test('closing commits queued writes first', async () => {
   const { store } = await open()
 
   const writes = Array.from({ length: 300 }, (_, n) => putFact(store, `fact ${n}`))
@@ -196,7 +199,7 @@ test('closing commits what waits first', async () => {
   expect((await facts()).filter((fact) => fact.startsWith('fact '))).toHaveLength(300)
 })
 
-test('a full disk answers unavailable and stops nothing', async () => {
+test('a full disk is unavailable and stops nothing', async () => {
   const faults: unknown[] = []
   const { store, client } = await open({}, (error) => faults.push(error))
   await client.execute('PRAGMA max_page_count = 1')
@@ -229,27 +232,42 @@ test('a path with spaces is the path the driver opens', async () => {
   expect(openFiles()).toEqual([path, `${path}-wal`])
 })
 
-async function open(env: Record<string, string> = {}, onStorageFault?: (error: unknown) => void) {
+/** `onRefusal` is called when another process holds the file and it will be tried again. */
+async function open(
+  env: Record<string, string> = {},
+  onStorageFault?: (error: unknown) => void,
+  onRefusal = () => {},
+) {
   let client!: Client
   const config = readConfig({ DATABASE_URL: `file:${path}`, ...env })
   const store = await openStore({ ...processDeps(config), log: createLog('error', () => {}) }, {
-    connect: (options) => client = connect(options),
+    connect(options) {
+      client = connect(options)
+      const reconnect = client.reconnect.bind(client)
+      client.reconnect = () => {
+        onRefusal()
+        return reconnect()
+      }
+      return client
+    },
     onStorageFault,
   })
   closing.push(() => client.closed || store.close())
   return { store, client }
 }
 
-/** Another process that tries to take the file. The lock is the system's; Bun starts fastest. */
+/**
+ * Another process that tries to open the file. It runs on Bun, which starts fastest; the lock is that of the system.
+ */
 async function hold(lockWait = '0') {
-  const [program, ...args] = [...commandLine('bun'), 'test/store/driver/hold-database.ts', `file:${path}`, lockWait]
+  const [program, ...args] = [...runtimeCommand('bun'), 'test/store/driver/hold-database.ts', `file:${path}`, lockWait]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   closing.push(() => child.kill('SIGKILL') && ended)
-  const line = await new Promise<string>((resolve) => child.stdout.once('data', (data) => resolve(String(data))))
+  const output = await new Promise<string>((resolve) => child.stdout.once('data', (data) => resolve(String(data))))
   return {
     pid: child.pid,
-    answer: JSON.parse(line),
+    answer: JSON.parse(output),
     stop: () => (child.stdin.end(), ended),
     kill: () => (child.kill('SIGKILL'), ended),
   }
@@ -259,7 +277,7 @@ function putFact(store: Store, key: string) {
   return store.write([{ sql: "INSERT INTO store_facts (key, value) VALUES (?, '')", args: [key] }])
 }
 
-/** What is in the file, for somebody who opens it after us. */
+/** The keys in the file, read by a new connection. */
 async function facts(): Promise<string[]> {
   const client = createClient({ url: `file:${path}` })
   const { rows } = await client.execute('SELECT key FROM store_facts')
@@ -276,7 +294,7 @@ async function pragmas(client: Client) {
   return Object.fromEntries(names.map((name, i) => [name, values[i]]))
 }
 
-/** The files of this folder that this process has open. */
+/** The files in the folder that this process has open. */
 function openFiles(): string[] {
   const links = readdirSync('/proc/self/fd').flatMap((fd) => {
     try {

@@ -1,39 +1,39 @@
-/** Questions to a libsql-server share requests, and nothing else: each has its own answer, fault and order. */
+/** Queries to a libsql-server share requests and nothing else: each has its own result and error, in order. */
 import { type Client, createClient, type InValue } from '@libsql/client'
-import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openQuestions, type Questions } from '../../../src/store/driver/query-batcher.ts'
+import { openQueryBatcher, type QueryBatcher } from '../../../src/store/driver/query-batcher.ts'
 import { type Sqld, startSqld } from '../../support/sqld.ts'
+import { turn } from '../../support/wait-for.ts'
 
 let server: Sqld
-let questions: Questions
+let batcher: QueryBatcher
 let driver: Client
-/** What each request held. */
+/** The body of each request. */
 let requests: string[] = []
-/** Requests go out when this has resolved. */
+/** Requests are sent when this has resolved. */
 let opened: Promise<void> = Promise.resolve()
-let spoil = (body: string) => body
-let patienceMs = 60_000
+let tamper = (body: string) => body
+let timeoutMs = 60_000
 
 beforeAll(async () => {
   server = await startSqld({ isRelaxed: true })
   driver = createClient({ url: server.url, intMode: 'number' })
-  questions = open()
+  batcher = open()
   await driver.execute('CREATE TABLE facts (id INTEGER PRIMARY KEY, value)')
 })
 afterAll(async () => {
-  questions.close()
+  batcher.close()
   driver.close()
   await server.stop()
 })
 beforeEach(() => {
   requests = []
   opened = Promise.resolve()
-  spoil = (body) => body
-  patienceMs = 60_000
+  tamper = (body) => body
+  timeoutMs = 60_000
 })
 
-test('questions of one moment are one request, and those that come meanwhile are the next', async () => {
+test('concurrent queries are one request, and those that arrive meanwhile are the next', async () => {
   let release = () => {}
   opened = new Promise((resolve) => release = resolve)
 
@@ -48,14 +48,14 @@ test('questions of one moment are one request, and those that come meanwhile are
   expect(requests).toHaveLength(2)
 })
 
-test('no request holds more than 64 of them', async () => {
+test('a request has at most 64 queries', async () => {
   const numbers = Array.from({ length: 150 }, (_, n) => n)
 
   expect(await Promise.all(numbers.map(echo))).toEqual(numbers)
   expect(requests).toHaveLength(3)
 })
 
-test('who asked first is answered first, and asks its next question first', async () => {
+test('results arrive in the order of the calls, also those of the next queries', async () => {
   const order: string[] = []
   await Promise.all(Array.from({ length: 150 }, async (_, n) => {
     await echo(n)
@@ -70,7 +70,7 @@ test('who asked first is answered first, and asks its next question first', asyn
   }
 })
 
-test('each of many random questions has the answer that it has alone', async () => {
+test('each of many random queries has the result that it has alone', async () => {
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
   const texts = [
@@ -81,7 +81,7 @@ test('each of many random questions has the answer that it has alone', async () 
     'SELECT nope, ?, ?',
   ]
   const random = Array.from({ length: 120 }, () => ({ sql: pick(texts), args: [pick(values), pick(values)] }))
-  const plain = (answers: PromiseSettledResult<Awaited<ReturnType<Questions['execute']>>>[]) =>
+  const plain = (answers: PromiseSettledResult<Awaited<ReturnType<QueryBatcher['execute']>>>[]) =>
     answers.map((answer) =>
       answer.status === 'rejected' ? answer.reason.code : {
         ...answer.value,
@@ -90,25 +90,25 @@ test('each of many random questions has the answer that it has alone', async () 
       }
     )
 
-  const together = await Promise.allSettled(random.map((question) => questions.execute(question)))
+  const together = await Promise.allSettled(random.map((query) => batcher.execute(query)))
   const alone = []
-  for (const question of random) alone.push(...await Promise.allSettled([driver.execute(question)]))
+  for (const query of random) alone.push(...await Promise.allSettled([driver.execute(query)]))
 
-  // A code that is not SQLite's own is a fault of the database to the callers of the store.
+  // For callers of the store, a code that is not from SQLite means that the database is unavailable.
   const expected = plain(alone).map((answer) => answer === 'SQL_INPUT_ERROR' ? 'unavailable' : answer)
   expect(plain(together)).toEqual(expected)
   expect(new Set(expected.map((answer) => typeof answer))).toEqual(new Set(['object', 'string']))
 })
 
 test.each([
-  ['about what is not there', 'SELECT nope', { code: 'unavailable' }, 1],
-  ['whose answer is too large', 'SELECT hex(zeroblob(6000000))', { code: 'SQLITE_TOOBIG' }, 1],
-  // The three behind it are asked again, and then it is.
-  ['whose answer cannot be represented', 'SELECT 9223372036854775807', { name: 'RangeError' }, 5],
-  // The server looks at all texts before it begins.
+  ['for a missing column', 'SELECT nope', { code: 'unavailable' }, 1],
+  ['whose result is too large', 'SELECT hex(zeroblob(6000000))', { code: 'SQLITE_TOOBIG' }, 1],
+  // It and the three after it are sent again, one by one.
+  ['whose result cannot be represented', 'SELECT 9223372036854775807', { name: 'RangeError' }, 5],
+  // The server parses all texts before it begins.
   ['that is no SQL', 'SELECT FROM', { code: 'unavailable' }, 7],
-])('a question %s fails alone', async (_, sql, error, sent) => {
-  const answers = await Promise.allSettled([echo(1), echo(2), questions.execute(sql), echo(3), echo(4), echo(5)])
+])('a query %s fails alone', async (_, sql, error, sent) => {
+  const answers = await Promise.allSettled([echo(1), echo(2), batcher.execute(sql), echo(3), echo(4), echo(5)])
 
   expect(answers.map((answer) => answer.status === 'fulfilled' ? answer.value : undefined))
     .toEqual([1, 2, undefined, 3, 4, 5])
@@ -116,25 +116,24 @@ test.each([
   expect(requests).toHaveLength(sent)
 })
 
-test('answers that are too large together come all the same', async () => {
-  const large = async () =>
-    String((await questions.execute('SELECT hex(zeroblob(2000000)) AS text')).rows[0].text).length
+test('results that are too large for one response arrive nevertheless', async () => {
+  const large = async () => String((await batcher.execute('SELECT hex(zeroblob(2000000)) AS text')).rows[0].text).length
 
   expect(await Promise.all([large(), large(), large(), echo(1)])).toEqual([4_000_000, 4_000_000, 4_000_000, 1])
 })
 
-test('a question sees every commit that was acknowledged before, whoever made it', async () => {
+test('a query sees every commit that was acknowledged before, whoever made it', async () => {
   const other = open()
   await driver.execute('INSERT INTO facts VALUES (1, 0) ON CONFLICT DO UPDATE SET value = 0')
-  const value = async (at: Questions) =>
+  const value = async (at: QueryBatcher) =>
     Number((await at.execute('SELECT value FROM facts WHERE id = 1')).rows[0].value)
   let acknowledged = 0
   let isOver = false
-  const looking = Array.from({ length: 16 }, async (_, n) => {
+  const readers = Array.from({ length: 16 }, async (_, n) => {
     const stale: number[] = []
     while (!isOver) {
       const least = acknowledged
-      if (await value(n % 2 ? questions : other) < least) stale.push(least)
+      if (await value(n % 2 ? batcher : other) < least) stale.push(least)
     }
     return stale
   })
@@ -143,26 +142,26 @@ test('a question sees every commit that was acknowledged before, whoever made it
   }
   isOver = true
 
-  expect((await Promise.all(looking)).flat()).toEqual([])
+  expect((await Promise.all(readers)).flat()).toEqual([])
   other.close()
 })
 
-test('requests that follow each other use one stream, and one that the server forgot is replaced', async () => {
+test('consecutive requests share one stream, and one that the server forgot is replaced', async () => {
   await echo(1)
   await echo(2)
   const baton = /"baton":"[^"]+"/
   expect(requests[1]).toMatch(baton)
-  spoil = (body) => body.replace(baton, '"baton":"forgotten"')
+  tamper = (body) => body.replace(baton, '"baton":"forgotten"')
 
   expect(await Promise.all([echo(3), echo(4)])).toEqual([3, 4])
-  const [, , forgotten, anew, ...more] = asked()
+  const [, , forgotten, retried, ...more] = queryRequests()
   expect(forgotten).toMatch(baton)
-  expect(anew).not.toMatch(baton)
+  expect(retried).not.toMatch(baton)
   expect(more).toEqual([])
 })
 
-test('while the server is silent all that wait are told so at the end of one request, and the next is answered', async () => {
-  patienceMs = 200
+test('while the server is silent, all waiting queries fail after one timeout, and the next one succeeds', async () => {
+  timeoutMs = 200
   opened = new Promise(() => {})
 
   const answers = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => echo(n)))
@@ -171,16 +170,16 @@ test('while the server is silent all that wait are told so at the end of one req
     new Set(['unavailable']),
   )
   expect((answers[0] as PromiseRejectedResult).reason.details).toMatchObject({
-    nothingDone: true,
+    notExecuted: true,
     retryAfterSeconds: 1,
   })
-  expect(asked()).toHaveLength(1)
+  expect(queryRequests()).toHaveLength(1)
   opened = Promise.resolve()
-  patienceMs = 60_000
+  timeoutMs = 60_000
   expect(await echo(1)).toBe(1)
 })
 
-test('after the end nothing is asked', async () => {
+test('after close no query is sent', async () => {
   const ended = open()
   ended.close()
 
@@ -188,26 +187,26 @@ test('after the end nothing is asked', async () => {
   expect(requests).toEqual([])
 })
 
-function open(): Questions {
+function open(): QueryBatcher {
   const settings = {
     url: server.url,
     async fetch(request: Request) {
-      const body = spoil(await request.text())
+      const body = tamper(await request.text())
       requests.push(body)
-      const silence = AbortSignal.timeout(patienceMs)
+      const silence = AbortSignal.timeout(timeoutMs)
       await Promise.race([opened, new Promise((_, reject) => silence.onabort = () => reject(silence.reason))])
       return await fetch(request.url, { method: request.method, headers: request.headers, body })
     },
   }
-  return openQuestions(settings, createClient(settings))
+  return openQueryBatcher(settings, createClient(settings))
 }
 
-/** Without those that only say that a stream has ended. */
-function asked(): string[] {
+/** The requests with queries, without those that only close a stream. */
+function queryRequests(): string[] {
   return requests.filter((body) => body.includes('"steps"'))
 }
 
 async function echo(n: number): Promise<number> {
-  const { rows } = await questions.execute({ sql: 'SELECT ? AS n', args: [n] })
+  const { rows } = await batcher.execute({ sql: 'SELECT ? AS n', args: [n] })
   return Number(rows[0].n)
 }

@@ -1,30 +1,33 @@
-/** A remote database that does not answer (reliability 5.5, 6.1): an honest 503, and all is well when it is back. */
+/**
+ * A remote database that does not answer is a 503, and the grid recovers when it is back. See docs/delivery.md, "Remote
+ * database".
+ */
 import { type Config, createClient } from '@libsql/client'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { type Sqld, startSqld } from '../../support/sqld.ts'
-import { type Proxy, startProxy } from '../../support/proxy.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { type Proxy, startProxy } from '../../support/proxy.ts'
+import { type Sqld, startSqld } from '../../support/sqld.ts'
 
 let server: Sqld
 let proxy: Proxy
 let grid: TestGrid
-let given: Config
-/** The store's own patience is longer than a test's, which ends early only where nobody will answer. */
-let patienceMs = 60_000
+let clientConfig: Config
+/** The timeout of the store is too long for a test, so tests shorten it where no response will come. */
+let timeoutMs = 60_000
 beforeAll(async () => {
   server = await startSqld()
   proxy = await startProxy(server.url)
   grid = await testGrid({
     url: proxy.url,
     connect(config) {
-      given = config
+      clientConfig = config
       return createClient(config)
     },
-    fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(patienceMs) }),
+    fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) }),
   })
 })
 afterAll(async () => {
@@ -32,19 +35,19 @@ afterAll(async () => {
   await proxy.stop()
   await server.stop()
 })
-beforeEach(() => become('pass'))
-afterEach(() => become('pass'))
+beforeEach(() => setProxy('pass'))
+afterEach(() => setProxy('pass'))
 
 test.each(['refuse', 'stall'] as const)(
   'while the database would %s: 503 with Retry-After, and not for long',
   async (state) => {
-    become(state)
+    setProxy(state)
     const startedAt = Date.now()
 
     const signup = await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
     const ready = await grid.request('/readyz')
     const send = await sendMessage(as(grid.alice), { to: 'bob', text: 'lost' }).catch((error) => error)
-    const write = await grid.acme.store.write([grid.acme.store.change.keys.used('none', 1)]).catch((error) => error)
+    const write = await grid.acme.store.write([grid.acme.store.change.keys.markUsed('none', 1)]).catch((error) => error)
 
     expect(signup.status).toBe(503)
     expect(signup.headers.get('retry-after')).toBe('1')
@@ -53,17 +56,17 @@ test.each(['refuse', 'stall'] as const)(
     })
     expect(ready.status).toBe(503)
     expect([send.code, write.code]).toEqual(['unavailable', 'unavailable'])
-    // Each attempt is given up after its 400 ms, and few are made; the rest is for a loaded machine.
+    // Few attempts are made, and each times out after 400 ms; the rest is a margin for a loaded machine.
     expect(Date.now() - startedAt).toBeLessThan(30_000)
   },
 )
 
 test('when the database is back, a repeated send is stored once and nothing has to be restarted', async () => {
   const send = () => sendMessage(as(grid.alice), { to: 'bob', text: 'kept', idempotencyKey: 'k' })
-  become('refuse')
+  setProxy('refuse')
   await expect(send()).rejects.toMatchObject({ code: 'unavailable' })
 
-  become('pass')
+  setProxy('pass')
   const first = await send()
   const second = await send()
 
@@ -72,14 +75,14 @@ test('when the database is back, a repeated send is stored once and nothing has 
   expect(messages.filter(({ message }) => message === 'kept')).toHaveLength(1)
 })
 
-test('liveness does not ask the database', async () => {
-  become('stall')
+test('the liveness endpoint does not query the database', async () => {
+  setProxy('stall')
 
   expect((await grid.request('/healthz')).status).toBe(200)
 })
 
-test('the log names the fault and holds no contents', async () => {
-  become('refuse')
+test('the log names the fault and contains no message texts', async () => {
+  setProxy('refuse')
   await sendMessage(as(grid.alice), { to: 'bob', text: 'the contents' }).catch(() => {})
   await grid.acme.store.write([{ sql: 'SELECT ?', args: ['the contents'] }]).catch(() => {})
 
@@ -87,21 +90,21 @@ test('the log names the fault and holds no contents', async () => {
   expect(grid.logs.join('\n')).not.toContain('the contents')
 })
 
-test('the client has a limit of its own for each request', () => {
-  expect(given).toMatchObject({ concurrency: 1, intMode: 'number', fetch: expect.any(Function) })
+test('the client gets a fetch of its own, which has a timeout', () => {
+  expect(clientConfig).toMatchObject({ concurrency: 1, intMode: 'number', fetch: expect.any(Function) })
 })
 
-test('answers are asked for unpacked', async () => {
-  const asked: unknown[] = []
+test('responses are requested without compression', async () => {
+  const encodings: unknown[] = []
   const echo = createServer((request, response) => {
-    asked.push(request.headers['accept-encoding'])
+    encodings.push(request.headers['accept-encoding'])
     response.end()
   })
   await new Promise<void>((ready) => echo.listen(0, '127.0.0.1', ready))
 
-  await given.fetch!(new Request(`http://127.0.0.1:${(echo.address() as AddressInfo).port}`, { method: 'POST' }))
+  await clientConfig.fetch!(new Request(`http://127.0.0.1:${(echo.address() as AddressInfo).port}`, { method: 'POST' }))
 
-  expect(asked).toEqual(['identity'])
+  expect(encodings).toEqual(['identity'])
   await new Promise((closed) => echo.close(closed))
 })
 
@@ -114,7 +117,7 @@ function as(agent: TestAgent) {
   })
 }
 
-function become(state: 'pass' | 'refuse' | 'stall'): void {
-  patienceMs = state === 'stall' ? 400 : 60_000
+function setProxy(state: 'pass' | 'refuse' | 'stall'): void {
+  timeoutMs = state === 'stall' ? 400 : 60_000
   proxy.become(state)
 }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Actor } from '../../../src/auth/actor.ts'
-import { recorded } from '../../../src/grid/activity.ts'
+import { recordActivity } from '../../../src/grid/activity.ts'
 import { day } from '../../../src/lib/time.ts'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
-import { personAs, signedInAs } from '../../support/people.ts'
+import { signedInByEmail, signedInMember } from '../../support/people.ts'
 
 const hostile = `<script>alert("x")</script>`
 
@@ -16,7 +16,7 @@ let annId: string
 beforeAll(async () => {
   grid = await testGrid()
   path = `/accounts/${grid.acme.id}/activity`
-  ann = await signedInAs(grid, 'ann@acme.example')
+  ann = await signedInByEmail(grid, 'ann@acme.example')
   annId = (await grid.store.global.users.byEmail('ann@acme.example'))!.id
 })
 afterAll(() => grid.close())
@@ -24,35 +24,35 @@ afterAll(() => grid.close())
 /** The tools on a page, newest first. */
 const tools = (html: string) => [...html.matchAll(/<code>([a-z_]+)<\/code>/g)].map(([, tool]) => tool)
 const note = (actor: Actor, tool: string, input: unknown = {}) =>
-  recorded(
+  recordActivity(
     grid.store.account(grid.acme.id, actor),
     { tool, arguments: input, requestId: null },
     () => Promise.resolve(),
   )
 
-test('says that nothing happened yet', async () => {
-  expect((await ann.open(path)).text).toContain('Nothing happened yet')
+test('says that there is no activity yet', async () => {
+  expect((await ann.open(path)).text).toContain('No activity yet')
 })
 
-describe('a log with something in it', () => {
+describe('a log with entries', () => {
   beforeAll(async () => {
     await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol', description: hostile })
     await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'eve' })
     grid.clock.now += day
-    ann = await signedInAs(grid, 'ann@acme.example')
+    ann = await signedInByEmail(grid, 'ann@acme.example')
     await ann.submit(`/accounts/${grid.acme.id}/new-agent`, { alias: 'dave', skills: 'one\ntwo' })
     await note({ type: 'admin', credentialId: 'grant', credentialKind: 'oauth', userId: annId }, 'by_oauth')
     await note({ type: 'system', job: 'test' }, 'by_system', { long: 'x'.repeat(200), nested: { a: 1 } })
     await callTool(grid, grid.evil.adminKey, 'admin_list_skills')
   })
 
-  test('names who did it and by which credential, with arguments and outcome', async () => {
+  test('shows the actor, the credential, arguments and outcome', async () => {
     const { text, html } = await ann.open(path)
 
     expect(text).toContain('ann@acme.example browser session')
     expect(text).toContain('ann@acme.example OAuth')
     expect(text).toMatch(/A program admin key “first key” …\w{4}/)
-    expect(text).toContain('Whoever runs the grid command line')
+    expect(text).toContain('The operator command line')
     expect(text).toContain('alias dave')
     expect(text).toContain('agent_not_found')
     expect(text).toContain(hostile)
@@ -70,7 +70,7 @@ describe('a log with something in it', () => {
     ['second day', () => 'from=2026-11-22&to=2026-11-22', ['by_system', 'by_oauth', 'admin_create_agent']],
     ['later', () => 'from=2026-11-23', []],
     ['nonsense', () => `tool=${encodeURIComponent(hostile)}`, []],
-    ['dates that are none', () => 'from=x&to=2026-99-99&before=y&tool=by_system', ['by_system']],
+    ['invalid dates', () => 'from=x&to=2026-99-99&before=y&tool=by_system', ['by_system']],
   ])('is filtered by %s', async (_, query, expected) => {
     const { html, status } = await ann.open(`${path}?${query()}`)
 
@@ -93,14 +93,14 @@ describe('a log with something in it', () => {
     expect(tools((await ann.open(`${path}?who=${key}`)).html)).toEqual(['admin_delete_agent', 'admin_create_agent'])
   })
 
-  test('is open to a viewer, and not found for who belongs elsewhere', async () => {
-    const viewer = await personAs(grid, grid.acme, 'viewer')
+  test('is visible to a viewer, and not found for non-members', async () => {
+    const viewer = await signedInMember(grid, grid.acme, 'viewer')
 
     expect(tools((await viewer.open(path)).html)).toHaveLength(5)
     expect((await ann.open(`/accounts/${grid.evil.id}/activity`)).status).toBe(404)
   })
 
-  test('pages backwards over every row once, and keeps the filter', async () => {
+  test('pages backwards through every row once, and keeps the filter', async () => {
     for (let n = 0; n < 120; n++) await note({ type: 'system', job: 'test' }, 'many')
 
     const seen: string[] = []

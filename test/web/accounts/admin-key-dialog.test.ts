@@ -15,7 +15,7 @@ describe.skipIf(!hasBrowser)('in a real browser', () => {
   afterAll(() => grid.close())
 
   test.each([true, false])(
-    'a person makes a key, sees it once, and deletes it: it works till then; with script: %s',
+    'a user creates a key, sees it once, and deletes it; it works until then; with script: %s',
     async (withScript) => {
       const { page, faults, close } = await visit({ withScript })
       await page.goto(`${grid.url}/sign-in?next=${encodeURIComponent(`/accounts/${grid.acme.id}/settings/account`)}`)

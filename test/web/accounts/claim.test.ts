@@ -1,13 +1,14 @@
-/** Claiming what signed up. Security: section 4, T5, O15. */
+/** Claiming agents that signed up. See docs/security.md, "Claims". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bearer } from '../../../src/auth/bearer.ts'
+import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
-import { giveBack } from '../../../src/grid/messaging/leases.ts'
+import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const ann = 'ann@acme.example'
 const zoe = 'zoe@new.example'
@@ -31,25 +32,24 @@ async function signUp(alias: string, email: string, more: object = {}): Promise<
   return { key: api_key, alias, path: new URL(trial.claim_url).pathname }
 }
 
-/** A browser whose person proved the mailbox that a claim names. */
-async function proved(path: string): Promise<Browser> {
+/** A browser whose user has verified the address of a claim. */
+async function verified(path: string): Promise<Browser> {
   const person = browser(grid)
-  await person.submit(await proofPath(path), { name: 'Zoe', password })
+  await person.submit(await emailLinkPath(path), { name: 'Zoe', password })
   return person
 }
 
-/** Where the newest mail of this claim leads. */
-async function proofPath(path: string): Promise<string> {
-  const newest = () => grid.mails.filter(({ link }) => link?.includes(path)).at(-1)
-  await expect.poll(newest).toBeDefined()
-  return new URL(newest()!.link!).pathname
+/** The path in the newest email for this claim. */
+async function emailLinkPath(path: string): Promise<string> {
+  const newest = () => grid.emails.filter(({ link }) => link?.includes(path)).at(-1)
+  return new URL((await waitFor('the claim email', newest)).link!).pathname
 }
 
 /** Decide on the claim page: agents by alias; those not named are kept, as the page proposes. */
 async function claim(person: Browser, path: string, fields: Record<string, string>, discard: string[] = []) {
   const page = await person.open(path)
   const decisions = [...page.html.matchAll(/name="(agent-[^"]+)" value="keep"/g)].map(([, name]): [string, string] => {
-    const alias = page.html.slice(0, page.html.indexOf(name)).match(/becomes of @([a-z0-9-]+)<\/legend>/g)!.at(-1)!
+    const alias = page.html.slice(0, page.html.indexOf(name)).match(/Decision about @([a-z0-9-]+)<\/legend>/g)!.at(-1)!
     return [name, discard.some((unwanted) => alias.includes(`@${unwanted}<`)) ? 'discard' : 'keep']
   })
   return await person.submit(path, [...decisions, ...Object.entries(fields)])
@@ -57,11 +57,11 @@ async function claim(person: Browser, path: string, fields: Record<string, strin
 
 const status = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 
-test('who proves the mailbox sees each agent with time and address, and claims them as an account', async () => {
+test('after verifying the address, the user sees each agent with time and IP address, and claims them as an account', async () => {
   const signed = await signUp('zoe-one', zoe, { description: 'counts beans' })
   const other = await signUp('zoe-two', zoe)
 
-  const person = await proved(signed.path)
+  const person = await verified(signed.path)
   const page = await person.open(signed.path)
   const done = await claim(person, signed.path, { name: 'Zoe & Co' })
 
@@ -81,7 +81,7 @@ test('who proves the mailbox sees each agent with time and address, and claims t
 
 test('a discarded agent loses its key at once, and its claim link is dead for the others too', async () => {
   const [good, bad] = [await signUp('zoe-one', zoe), await signUp('zoe-bad', zoe)]
-  const person = await proved(good.path)
+  const person = await verified(good.path)
 
   await claim(person, good.path, { name: 'Zoe' }, ['zoe-bad'])
 
@@ -91,7 +91,7 @@ test('a discarded agent loses its key at once, and its claim link is dead for th
   expect((await person.open(bad.path)).text).toContain('claimed already')
 })
 
-test('a merge brings keys, unread mail, sent mail and skills along', async () => {
+test('a merge keeps keys, unread messages, sent messages and skills', async () => {
   await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'counting' }] })
   await grid.setPassword(ann, password)
   const one = await signUp('bean-one', ann, { skills: ['counting', 'beans'] })
@@ -103,14 +103,14 @@ test('a merge brings keys, unread mail, sent mail and skills along', async () =>
   await send(one, 'bean-bad', 'to bad')
   await send(bad, 'bean-two', 'from bad')
   const proof = browser(grid)
-  await proof.submit(await proofPath(one.path), {})
+  await proof.submit(await emailLinkPath(one.path), {})
 
   const done = await claim(proof, one.path, { into: grid.acme.id }, ['bean-bad'])
 
   expect(done.at).toContain(`/accounts/${grid.acme.id}`)
   expect(await status(bad.key)).toBe(401)
-  const mail = (await callTool(grid, two.key, 'read_messages')).structured.messages
-  expect(mail.map(({ message }: { message: string }) => message)).toEqual(['to two', 'from bad'])
+  const messages = (await callTool(grid, two.key, 'read_messages')).structured.messages
+  expect(messages.map(({ message }: { message: string }) => message)).toEqual(['to two', 'from bad'])
   const told = (await callTool(grid, one.key, 'message_status', { message_id: id })).structured
   expect(told).toMatchObject({ delivery: 'read', read_by: [{ alias: '@bean-two' }] })
   const listed = await callTool(grid, grid.alice.key, 'list_agents', { search: 'bean-one' })
@@ -129,21 +129,21 @@ test('a merge brings keys, unread mail, sent mail and skills along', async () =>
   ])
 })
 
-test('mail whose reading is under way during a merge comes again, flagged, whatever becomes of that reading', async () => {
+test('messages that are leased during a merge are redelivered, whatever happens to the lease', async () => {
   await grid.setPassword(ann, password)
   const [one, two] = [await signUp('bean-one', ann), await signUp('bean-two', ann)]
   const send = (message: string) => callTool(grid, one.key, 'send_message', { to: 'bean-two', message })
   await send('answered before')
   await callTool(grid, two.key, 'read_messages')
   await send('under way')
-  const reader = await bearer(grid.store)(`Bearer ${two.key}`)
-  const { handOut } = await readMessages(reader, {})
+  const reader = await createAuthenticator(grid.store)(`Bearer ${two.key}`)
+  const { lease } = await readMessages(reader, {})
   const proof = browser(grid)
-  await proof.submit(await proofPath(one.path), {})
+  await proof.submit(await emailLinkPath(one.path), {})
 
   await claim(proof, one.path, { into: grid.acme.id })
-  // The reading ends in the account that was left: nobody is there any more, neither to take nor to return anything.
-  await giveBack(reader, handOut!)
+  // The lease holder releases in the old account, which no longer has any deliveries.
+  await leaseOf(reader, lease!.id).release()
   await send('sent after')
 
   const { messages } = (await callTool(grid, two.key, 'read_messages')).structured
@@ -153,13 +153,13 @@ test('mail whose reading is under way during a merge comes again, flagged, whate
   expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
-test('the link alone opens nothing: the agent has it too', async () => {
+test('the claim link alone is not enough, because the agent has it too', async () => {
   const signed = await signUp('zoe-one', zoe)
   await grid.setPassword('ed@evil.example', password)
-  const [nobody, ed] = [browser(grid), browser(grid)]
+  const [anonymous, ed] = [browser(grid), browser(grid)]
   await ed.signIn('ed@evil.example', password)
 
-  expect((await nobody.open(signed.path)).text).not.toContain('@zoe-one')
+  expect((await anonymous.open(signed.path)).text).not.toContain('@zoe-one')
   const page = await ed.open(signed.path)
   expect(page.status).toBe(403)
   expect(page.text).not.toContain('@zoe-one')
@@ -167,7 +167,7 @@ test('the link alone opens nothing: the agent has it too', async () => {
   expect((await ed.post(signed.path, { csrf, name: 'Mine' })).status).toBe(403)
 })
 
-test('a person of that address who never proved it is refused, by page and by forged request', async () => {
+test('a user who has not verified this address is refused, on the page and with a forged request', async () => {
   const signed = await signUp('bean-one', ann)
   await grid.setPassword(ann, password)
   const person = browser(grid)
@@ -178,28 +178,28 @@ test('a person of that address who never proved it is refused, by page and by fo
 
   expect(page.status).toBe(403)
   expect((await person.post(signed.path, { csrf, name: 'Mine', into: grid.acme.id })).status).toBe(403)
-  // Nobody else is meant: the page offers what is missing.
+  // The address matches, so the page offers to verify it.
   grid.clock.now += 5 * 60_000
-  expect(page.text).toContain('show that this mailbox is yours')
+  expect(page.text).toContain('verify that this email address is yours')
   expect((await person.submit(signed.path, {}, `${signed.path}/proof`)).text).toContain(
     `A link is on its way to ${ann}`,
   )
-  const proof = await proofPath(signed.path)
+  const proof = await emailLinkPath(signed.path)
   expect((await person.submit(proof, {})).text).toContain('@bean-one')
 })
 
-test('a proof link can be looked at five times and used once', async () => {
+test('an email link can be opened five times and used once', async () => {
   const signed = await signUp('zoe-one', zoe)
-  const path = await proofPath(signed.path)
+  const path = await emailLinkPath(signed.path)
   for (let n = 0; n < 5; n++) expect((await browser(grid).open(path)).status).toBe(200)
 
   expect((await browser(grid).submit(path, { name: 'Zoe' })).at).toBe(signed.path)
   expect((await browser(grid).open(path)).status).toBe(400)
 })
 
-test('agents that sign up between the page and the claim are not taken unseen', async () => {
+test('agents that sign up between the page and the claim are not claimed unseen', async () => {
   const signed = await signUp('zoe-one', zoe)
-  const person = await proved(signed.path)
+  const person = await verified(signed.path)
   const page = await person.open(signed.path)
   const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
   const [agent] = page.html.match(/agent-[0-9a-f-]{36}/)!
@@ -208,13 +208,13 @@ test('agents that sign up between the page and the claim are not taken unseen', 
   const refused = await person.post(signed.path, { csrf, name: 'Zoe', [agent]: 'keep' })
 
   expect(refused.status).toBe(409)
-  expect(refused.text).toContain('Agents came or went')
+  expect(refused.text).toContain('Agents were added or deleted')
   expect(refused.text).toContain('@zoe-late')
 })
 
-test('fifty signups racing one claim: none joins behind the owner’s back', async () => {
+test('of fifty signups that race a claim, none joins the claimed account', async () => {
   const signed = await signUp('zoe-one', zoe)
-  const person = await proved(signed.path)
+  const person = await verified(signed.path)
   const page = await person.open(signed.path)
   const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
   const [agent] = page.html.match(/agent-[0-9a-f-]{36}/)!
@@ -234,7 +234,7 @@ test('fifty signups racing one claim: none joins behind the owner’s back', asy
 
 test.each(['admin', 'member', 'viewer'])('a %s of an account cannot merge agents into it', async (role) => {
   const signed = await signUp('zoe-one', zoe)
-  const person = await proved(signed.path)
+  const person = await verified(signed.path)
   const { id } = (await grid.store.global.users.byEmail(zoe))!
   await grid.store.write([grid.store.global.users.addMembership(grid.acme.id, id, role as 'admin', grid.clock.now)])
 
@@ -244,9 +244,9 @@ test.each(['admin', 'member', 'viewer'])('a %s of an account cannot merge agents
   expect(await status(signed.key)).toBe(200)
 })
 
-test('agents cannot be merged into an account one does not belong to', async () => {
+test('agents cannot be merged into a foreign account', async () => {
   const signed = await signUp('zoe-one', zoe)
-  const person = await proved(signed.path)
+  const person = await verified(signed.path)
 
   expect((await claim(person, signed.path, { into: grid.acme.id })).status).toBe(404)
   expect((await claim(person, signed.path, { into: 'nowhere' })).status).toBe(404)
@@ -254,7 +254,7 @@ test('agents cannot be merged into an account one does not belong to', async () 
 
 test('after a claim a signup with the address opens a provisional account of its own', async () => {
   const signed = await signUp('zoe-one', zoe)
-  await claim(await proved(signed.path), signed.path, { name: 'Zoe' })
+  await claim(await verified(signed.path), signed.path, { name: 'Zoe' })
 
   const later = await signUp('zoe-later', zoe)
 

@@ -3,7 +3,7 @@ import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
-import { personAs, signedInAs } from '../../support/people.ts'
+import { signedInByEmail, signedInMember } from '../../support/people.ts'
 
 let grid: TestGrid
 let path: string
@@ -14,11 +14,11 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
-/** The table that stands for the chart: what screen readers read. */
+/** The table for screen readers that goes with the chart. */
 const hours = (html: string) =>
   [...html.matchAll(/<th scope="row">(\d\d:00)<\/th><td>(\d+)<\/td>/g)].map(([, at, count]) => `${at} ${count}`)
 
-test('the last 24 hours are counted by the hour, without what is older and what others sent', async () => {
+test('messages of the last 24 hours are counted per hour, without older ones and those of other accounts', async () => {
   await grid.evil.agent('mallory')
   await callTool(grid, grid.eve.key, 'send_message', { to: '@mallory', message: 'not yours' })
   await send('before the day')
@@ -29,7 +29,7 @@ test('the last 24 hours are counted by the hour, without what is older and what 
   await send('three')
   grid.clock.now += hour
 
-  const { html, text } = await (await signedInAs(grid, 'ann@acme.example')).open(path)
+  const { html, text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
 
   expect(hours(html)).toHaveLength(24)
   expect(hours(html).at(0)).toBe('11:00 0')
@@ -38,12 +38,12 @@ test('the last 24 hours are counted by the hour, without what is older and what 
   expect(text).toContain('Messages 3 sent in the last 24 hours')
 })
 
-test('says how many agents there are, and for whom mail waits', async () => {
+test('shows the number of agents, and which have unread messages', async () => {
   await send('one')
   await send('two')
   await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'three' })
 
-  const { text } = await (await signedInAs(grid, 'ann@acme.example')).open(path)
+  const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
 
   expect(text).toContain('Agents 2 2 seen in the last 24 hours')
   expect(text).toContain('Unread 3')
@@ -51,25 +51,25 @@ test('says how many agents there are, and for whom mail waits', async () => {
   expect(text).not.toContain('@eve')
 })
 
-test('tells what was done lately, by whom, and what was refused', async () => {
+test('shows recent activity with actors and failures', async () => {
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol' })
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol' })
 
-  const { text } = await (await signedInAs(grid, 'ann@acme.example')).open(path)
+  const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
 
   expect(text).toMatch(
     /Could not create @carol alias taken A program, admin key “first key” .* Created @carol A program/,
   )
 })
 
-test('without an agent it leads to the first one; who may not make it is told who may', async () => {
+test('without agents it offers to create one, or says who can', async () => {
   for (const alias of ['alice', 'bob']) await deleteAgent(grid.acme.store, alias)
 
-  const owner = await (await signedInAs(grid, 'ann@acme.example')).open(path)
-  const viewer = await (await personAs(grid, grid.acme, 'viewer')).open(path)
+  const owner = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
+  const viewer = await (await signedInMember(grid, grid.acme, 'viewer')).open(path)
 
-  expect(owner.text).toContain('Bring your first agent')
+  expect(owner.text).toContain('Create your first agent')
   expect(owner.html).toContain(`href="${path}/new-agent"`)
-  expect(viewer.text).toContain('Owners and admins of the account can make one')
+  expect(viewer.text).toContain('Owners and admins of the account can create one')
   expect(viewer.html).not.toContain('/new-agent')
 })

@@ -4,7 +4,7 @@ import { type Browser, browser } from '../../support/browse.ts'
 import { dump, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
-import { personAs, signedInAs } from '../../support/people.ts'
+import { signedInByEmail, signedInMember } from '../../support/people.ts'
 
 const hostile = `<script>alert("x")</script> ' & `
 const keyPattern = /grid_agt_[0-9A-Za-z]{49}/
@@ -15,7 +15,7 @@ let base: string
 beforeEach(async () => {
   grid = await testGrid()
   base = `/accounts/${grid.acme.id}`
-  ann = await signedInAs(grid, 'ann@acme.example')
+  ann = await signedInByEmail(grid, 'ann@acme.example')
 })
 afterEach(() => grid.close())
 
@@ -23,10 +23,10 @@ const agent = (alias: string) => grid.acme.store.read.agents.byAlias(alias)
 const works = async (key: string) => (await mcp(grid, key, 'tools/list')).status === 200
 const newest = async () => (await grid.acme.store.read.activity.list({ limit: 1 }))[0]
 
-describe('one agent', () => {
+describe('an agent', () => {
   const form = { visibility: 'private', accessPolicy: 'auto_approve', accessList: '', description: '' }
 
-  test('shows what it is: queue, signup, keys, and hostile text as text', async () => {
+  test('shows its unread count and its key, and escapes hostile text', async () => {
     await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
     await grid.acme.agent('mallory', { description: hostile, skills: [{ name: hostile }] })
 
@@ -39,7 +39,7 @@ describe('one agent', () => {
     expect(mallory.html).not.toContain('<script>alert')
   })
 
-  test('tells where it signed up from, and how much of its trial is used', async () => {
+  test('shows where it signed up from and how much of its trial is used', async () => {
     const response = await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@new.example', alias: 'zoe-one' })
     const { api_key } = await response.json()
     const { id } = (await grid.store.global.accounts.byJoinEmail('zoe@new.example'))!
@@ -54,7 +54,7 @@ describe('one agent', () => {
     expect(text).not.toContain(api_key)
   })
 
-  test('is changed: who may find it and write to it, and its description', async () => {
+  test('can be changed: visibility, access policy and description', async () => {
     const page = await ann.submit(`${base}/agents/bob`, {
       visibility: 'public',
       accessPolicy: 'allow_list',
@@ -74,7 +74,7 @@ describe('one agent', () => {
     expect(JSON.stringify(found)).toContain('@bob')
   })
 
-  test('loses its access list when everybody may write to it', async () => {
+  test('loses its access list when the policy becomes auto_approve', async () => {
     await grid.acme.agent('desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
     const desk = (await agent('desk'))!
 
@@ -83,7 +83,7 @@ describe('one agent', () => {
     expect(await grid.acme.store.read.agentSettings.accessList(desk.id)).toEqual([])
   })
 
-  test('keeps, replaces and forgets the token of its remote side', async () => {
+  test('keeps, replaces and removes its remote token', async () => {
     const remoteUrl = 'https://partner.example/a2a'
     await grid.acme.agent('partner', { type: 'a2a', remoteUrl, remoteToken: 'one' })
     const stored = async () =>
@@ -108,7 +108,7 @@ describe('one agent', () => {
   test.each([
     ['remoteUrl', { remoteUrl: 'https://x.example' }],
     ['accessList', { accessPolicy: 'allow_list', accessList: 'not an alias!' }],
-  ])('is not changed by a faulty %s', async (field, fields) => {
+  ])('is not changed by an invalid %s', async (field, fields) => {
     const before = await dump(grid, grid.acme, ['activity'])
 
     const page = await ann.submit(`${base}/agents/bob`, { ...form, description: 'typed', ...fields })
@@ -120,7 +120,7 @@ describe('one agent', () => {
     expect(await newest()).toMatchObject({ tool: 'update_agent', outcome: 'invalid_input' })
   })
 
-  test('gets a new key, and the old one ends with it', async () => {
+  test('gets a new key, and the old one stops working', async () => {
     const page = await ann.submit(`${base}/agents/bob`, {}, `${base}/agents/bob/key`)
 
     const key = page.html.match(keyPattern)![0]
@@ -154,7 +154,7 @@ describe('one agent', () => {
     expect(tools).toEqual(['admin_set_agent_guardrails', 'admin_set_agent_skills'])
   })
 
-  test('is deleted after a question, and its page is gone', async () => {
+  test('is deleted, and its page is gone', async () => {
     const page = await ann.submit(`${base}/agents/bob`, {}, `${base}/agents/bob/delete`)
 
     expect(page.at).toBe(`${base}/agents?done=deleted`)
@@ -165,16 +165,16 @@ describe('one agent', () => {
   })
 })
 
-describe('who may', () => {
+describe('permissions', () => {
   const actions = ['', '/skills', '/guardrails', '/key', '/delete'].map((action) => `/agents/bob${action}`)
 
-  test.each(['member', 'viewer'] as const)('a %s looks at everything and changes nothing', async (role) => {
-    const person = await personAs(grid, grid.acme, role)
+  test.each(['member', 'viewer'] as const)('a %s can view the agent and change nothing', async (role) => {
+    const person = await signedInMember(grid, grid.acme, role)
     const page = await person.open(`${base}/agents/bob`)
     const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
     const before = await dump(grid, grid.acme, ['activity'])
 
-    expect(page.text).toContain('You can look at this agent')
+    expect(page.text).toContain('You can view this agent')
     expect(page.html).not.toContain(`action="${base}/agents/bob`)
     expect((await person.open(`${base}/agents`)).text).not.toContain('New agent')
     expect((await person.open(`${base}/new-agent`)).status).toBe(403)
@@ -186,14 +186,14 @@ describe('who may', () => {
     expect(outcomes).toEqual(Array(6).fill('not_allowed'))
   })
 
-  test('an admin may, a stranger is sent to sign in', async () => {
-    const admin = await personAs(grid, grid.acme, 'admin')
+  test('an admin may create an agent; without a session the user is sent to sign in', async () => {
+    const admin = await signedInMember(grid, grid.acme, 'admin')
 
     expect((await admin.submit(`${base}/new-agent`, { alias: 'carol' })).text).toContain('@carol is ready')
     expect((await browser(grid).open(`${base}/agents/bob`)).at).toMatch(/^\/sign-in/)
   })
 
-  test('an agent of another account is not found, whatever is done to it', async () => {
+  test('an agent of another account is not found by any action', async () => {
     const before = await dump(grid, grid.evil)
     const csrf = (await ann.open(`${base}/agents/bob`)).html.match(/name="csrf" value="([^"]+)"/)![1]
 
@@ -209,14 +209,14 @@ describe('who may', () => {
     expect(await dump(grid, grid.evil)).toBe(before)
   })
 
-  test('a guardrail of another account is not attached', async () => {
+  test('a guardrail of another account cannot be attached', async () => {
     const { id } = await createGuardrail(grid.evil.store, { name: 'theirs', provider: 'pii' })
 
     const page = await ann.submit(`${base}/agents/bob`, {}, `${base}/agents/bob/skills`)
     const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
-    const refused = await ann.post(`${base}/agents/bob/guardrails`, { csrf, [`direction-${id}`]: 'both' })
+    const response = await ann.post(`${base}/agents/bob/guardrails`, { csrf, [`direction-${id}`]: 'both' })
 
-    expect(refused.status).toBe(404)
+    expect(response.status).toBe(404)
     expect(await grid.acme.store.read.guardrails.ofAgent(grid.bob.id)).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import type { Browser } from '../../support/browse.ts'
 import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
-import { signedInAs } from '../../support/people.ts'
+import { signedInByEmail } from '../../support/people.ts'
 
 const hostile = `<script>alert("x")</script> ' & `
 const keyPattern = /grid_agt_[0-9A-Za-z]{49}/
@@ -15,7 +15,7 @@ let base: string
 beforeEach(async () => {
   grid = await testGrid()
   base = `/accounts/${grid.acme.id}`
-  ann = await signedInAs(grid, 'ann@acme.example')
+  ann = await signedInByEmail(grid, 'ann@acme.example')
 })
 afterEach(() => grid.close())
 
@@ -25,7 +25,7 @@ const newest = async () => (await grid.acme.store.read.activity.list({ limit: 1 
 const asJson = (text: string) => text.replaceAll('&quot;', '"')
 
 describe('the list', () => {
-  test('shows the agents of the account alone, fifty a page', async () => {
+  test('shows only agents of the account, fifty per page', async () => {
     for (let n = 100; n < 155; n++) await grid.acme.agent(`helper-${n}`)
 
     const first = await ann.open(`${base}/agents`)
@@ -55,19 +55,19 @@ describe('the list', () => {
     expect(text).not.toMatch(/@bob|@eve/)
   })
 
-  test('says what waits, and that nobody is found; a page far behind the end is no fault', async () => {
+  test('shows unread counts and an empty search result; invalid page numbers are ignored', async () => {
     await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
 
     expect((await ann.open(`${base}/agents?search=bob`)).text).toMatch(/private 1 never|private 1 /)
-    expect((await ann.open(`${base}/agents?search=${encodeURIComponent(hostile)}`)).text).toContain('Nothing is found')
+    expect((await ann.open(`${base}/agents?search=${encodeURIComponent(hostile)}`)).text).toContain('No results')
     expect((await ann.open(`${base}/agents?page=1e9`)).status).toBe(200)
     expect((await ann.open(`${base}/agents?page=-3`)).text).toContain('@alice')
   })
 })
 
 describe('a new agent', () => {
-  test('gets a key that is shown once, with configurations filled in', async () => {
-    const made = await ann.submit(`${base}/new-agent`, {
+  test('gets a key that is shown once, filled into the configurations', async () => {
+    const created = await ann.submit(`${base}/new-agent`, {
       alias: '@carol',
       description: 'Counts\r\nbeans',
       type: 'mcp',
@@ -77,10 +77,10 @@ describe('a new agent', () => {
       skills: 'counting\r\n\r\nbeans of all kinds',
     })
 
-    const key = made.html.match(keyPattern)![0]
-    expect(made.status).toBe(200)
-    expect(made.text).toContain('@carol is ready')
-    expect(asJson(made.html)).toContain(`"Authorization": "Bearer ${key}"`)
+    const key = created.html.match(keyPattern)![0]
+    expect(created.status).toBe(200)
+    expect(created.text).toContain('@carol is ready')
+    expect(asJson(created.html)).toContain(`"Authorization": "Bearer ${key}"`)
     expect(await works(key)).toBe(true)
     expect(await agent('carol')).toMatchObject({
       visibility: 'public',
@@ -94,14 +94,14 @@ describe('a new agent', () => {
     expect(page.html).toContain('YOUR_AGENT_KEY')
   })
 
-  test('of type a2a keeps its address and its token sealed; the log has neither token nor key', async () => {
+  test('of type a2a stores its URL and its encrypted token; the log contains neither token nor key', async () => {
     const fields = { alias: 'partner', type: 'a2a', remoteUrl: 'https://partner.example/a2a', remoteToken: 'tok-8831' }
 
     const { html } = await ann.submit(`${base}/new-agent`, fields)
 
     const page = await ann.open(`${base}/agents/partner`)
     expect(page.html).toContain('value="https://partner.example/a2a"')
-    expect(page.text).toContain('One is kept')
+    expect(page.text).toContain('A token is stored')
     expect(page.html).not.toContain('tok-8831')
     const row = await newest()
     expect(row).toMatchObject({
@@ -120,20 +120,23 @@ describe('a new agent', () => {
     ['alias', { alias: 'Al' }, 'An alias has 3 to 32'],
     ['alias', { alias: 'admin' }, 'is reserved'],
     ['remoteUrl', { alias: 'carol', type: 'a2a', remoteUrl: 'javascript:alert(1)' }, 'needs a remoteUrl'],
-    ['accessList', { alias: 'carol', accessPolicy: 'allow_list', accessList: 'eve !' }, 'takes aliases'],
+    ['accessList', { alias: 'carol', accessPolicy: 'allow_list', accessList: 'eve !' }, 'valid aliases'],
     ['description', { alias: 'carol', description: 'x'.repeat(501) }, 'at most 500'],
     ['visibility', { alias: 'carol', visibility: 'secret' }, 'Choose one'],
-  ])('is refused for its %s %j, beside the field, and what was typed is kept', async (field, fields, words) => {
-    const before = await dump(grid, grid.acme, ['activity'])
+  ])(
+    'is rejected for its %s %j with an error at the field, and keeps the other values',
+    async (field, fields, words) => {
+      const before = await dump(grid, grid.acme, ['activity'])
 
-    const page = await ann.submit(`${base}/new-agent`, { skills: hostile, remoteToken: 'tok-8831', ...fields })
+      const page = await ann.submit(`${base}/new-agent`, { skills: hostile, remoteToken: 'tok-8831', ...fields })
 
-    expect([400, 409]).toContain(page.status)
-    expect(page.text).toContain(words)
-    expect(page.html).toMatch(new RegExp(`id="${field}-error"`))
-    expect(page.text).toContain(hostile.trim())
-    expect(page.html).not.toContain(hostile)
-    expect(page.html).not.toContain('tok-8831')
-    expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
-  })
+      expect([400, 409]).toContain(page.status)
+      expect(page.text).toContain(words)
+      expect(page.html).toMatch(new RegExp(`id="${field}-error"`))
+      expect(page.text).toContain(hostile.trim())
+      expect(page.html).not.toContain(hostile)
+      expect(page.html).not.toContain('tok-8831')
+      expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
+    },
+  )
 })

@@ -6,7 +6,7 @@ const baseUrl = 'https://grid.example'
 const textOf = (id: string, key = 'KEY', base = baseUrl) =>
   snippets({ baseUrl: base, key }).find((snippet) => snippet.id === id)!.text
 
-test.each(snippets({ baseUrl, key: 'KEY' }))('$title is told the address and the key', ({ id, text }) => {
+test.each(snippets({ baseUrl, key: 'KEY' }))('the snippet for $title contains the URL and the key', ({ id, text }) => {
   expect(text).toContain(id === 'a2a' ? `${baseUrl}/a2a/v1/grid` : `${baseUrl}/mcp/v1/grid`)
   expect(text).toContain('Bearer KEY')
 })
@@ -24,11 +24,11 @@ test.each([
       mcp: { 'agent-grid': { type: 'remote', url, headers, oauth: false } },
     },
   ],
-])('%s gets JSON in the form it reads', (id, expected) => {
+])('the snippet for %s is JSON in the format of that client', (id, expected) => {
   expect(JSON.parse(textOf(id))).toEqual(expected)
 })
 
-test('the A2A call is one that the grid takes', async () => {
+test('the grid accepts the A2A call', async () => {
   const grid = await testGrid()
   const call = textOf('a2a').match(/-d '([\s\S]+)'$/)![1].replace('RECIPIENT', 'bob')
 

@@ -1,4 +1,4 @@
-/** Making an agent in Chromium, with and without script. Every page: `every-page.test.ts`. */
+/** Creating an agent in Chromium, with and without script. `every-page.test.ts` checks every page. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser, screenshot, useBrowser, type Visitor } from '../../support/browser.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
@@ -13,7 +13,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 120_000 }, () => {
   }, 300_000)
   afterAll(() => grid?.close())
 
-  test.each([true, false])('an agent is made, and its key shown, with script: %s', async (withScript) => {
+  test.each([true, false])('an agent is created and its key shown; with script: %s', async (withScript) => {
     const visitor = await visit({ withScript })
     const { page } = visitor
     await signIn(visitor)

@@ -4,7 +4,7 @@ import { createSkill, setAgentSkills } from '../../../src/grid/agents/skills.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { activityOf, forge, signedInAs } from '../../support/roles.ts'
+import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
 
 let grid: TestGrid
 let skills: string
@@ -20,15 +20,15 @@ const give = (agent: string, ...names: string[]) =>
   setAgentSkills(grid.acme.store, { agent, skills: names.map((name) => ({ name })) })
 const names = async () => (await grid.acme.store.read.skills.list()).map(({ name }) => name)
 
-test('an account without skills is told what they are, and leads to the first one', async () => {
-  const page = await (await signedInAs(grid, 'owner')).open(skills)
+test('an empty list explains skills and links to the form for the first one', async () => {
+  const page = await (await signedInWithRole(grid, 'owner')).open(skills)
 
   expect(page.text).toContain('No skills yet')
   expect(page.html).toContain(`href="${skills}/new"`)
 })
 
-test('a skill is created, and the list counts the live agents that have it', async () => {
-  const ann = await signedInAs(grid, 'admin')
+test('a skill is created, and the list counts its active agents', async () => {
+  const ann = await signedInWithRole(grid, 'admin')
 
   const page = await ann.submit(`${skills}/new`, { name: ' proof reading ', description: 'of English' })
   await give('alice', 'proof reading')
@@ -52,10 +52,10 @@ test.each([
   ['a long name', { name: 'x'.repeat(65) }, 400, 'The name of a skill has 1 to 64 characters'],
   ['a long description', { name: 'new', description: 'x'.repeat(501) }, 400, 'at most 500 characters'],
   ['a name that is taken', { name: 'taken' }, 409, 'The account has a skill taken'],
-])('%s is said beside its field, when one is made and when one is changed', async (_, fields, status, text) => {
+])('%s is an error at its field, when a skill is created and when it is changed', async (_, fields, status, text) => {
   await make('taken')
   const id = await make('other', 'kept')
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
   for (const path of [`${skills}/new`, `${skills}/${id}`]) {
     const page = await ann.submit(path, { description: 'typed', ...fields })
@@ -71,7 +71,7 @@ test.each([
 test('a skill is renamed for every agent that has it', async () => {
   const id = await make('proof reading')
   await give('alice', 'proof reading')
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
   const page = await ann.submit(`${skills}/${id}`, { name: 'proofreading', description: 'of English' })
 
@@ -81,23 +81,23 @@ test('a skill is renamed for every agent that has it', async () => {
   expect(await activityOf(grid)).toMatchObject([{ tool: 'update_skill', outcome: 'ok', input: { id } }])
 })
 
-test('two who take the same name at once: one has it, the other is told', async () => {
+test('when two skills get the same name at once, one succeeds and the other is rejected', async () => {
   const ids = [await make('one'), await make('two')]
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
   const pages = await Promise.all([
-    ...ids.map((id) => forge(ann, `${skills}/${id}`, { name: 'same' })),
-    forge(ann, `${skills}/new`, { name: 'same' }),
+    ...ids.map((id) => postWithToken(ann, `${skills}/${id}`, { name: 'same' })),
+    postWithToken(ann, `${skills}/new`, { name: 'same' }),
   ])
 
   expect(pages.map(({ status }) => status).sort()).toEqual([200, 409, 409])
   expect((await names()).filter((name) => name === 'same')).toHaveLength(1)
 })
 
-test('a deleted skill leaves its agents, and they keep their others', async () => {
+test('a deleted skill is removed from its agents, which keep their other skills', async () => {
   const id = await make('one')
   await give('alice', 'one', 'two')
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
   expect((await ann.open(`${skills}/${id}`)).text).toContain('1 agent will lose it')
   const page = await ann.submit(`${skills}/${id}`, {}, `${skills}/${id}/delete`)
@@ -106,19 +106,19 @@ test('a deleted skill leaves its agents, and they keep their others', async () =
   expect(await names()).toEqual(['two'])
   expect(await grid.acme.store.read.skills.ofAgent(grid.alice.id)).toMatchObject([{ name: 'two' }])
   expect((await ann.open(`${skills}/${id}`)).status).toBe(404)
-  expect((await forge(ann, `${skills}/${id}/delete`)).status).toBe(404)
+  expect((await postWithToken(ann, `${skills}/${id}/delete`)).status).toBe(404)
   expect((await activityOf(grid)).map(({ tool, outcome }) => `${tool} ${outcome}`))
     .toEqual(['delete_skill ok', 'delete_skill skill_not_found'])
 })
 
-test('an account that has 1,000 skills makes no other one', async () => {
+test('an account has at most 1,000 skills', async () => {
   const thousand = Array.from({ length: 1_000 }, (_, n) => ({ name: `skill ${n}` }))
   for (let at = 0; at < 1_000; at += 200) {
     await setAgentSkills(grid.acme.store, { agent: 'alice', skills: thousand.slice(at, at + 200) })
   }
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
-  const page = await forge(ann, `${skills}/new`, { name: 'one more' })
+  const page = await postWithToken(ann, `${skills}/new`, { name: 'one more' })
 
   expect(page.status).toBe(400)
   expect(page.text).toContain('at most 1000')
@@ -127,16 +127,20 @@ test('an account that has 1,000 skills makes no other one', async () => {
 })
 
 test.each(['member', 'viewer'] as const)(
-  'a %s sees everything and no form, and a forged one changes nothing',
+  'a %s sees everything but no form, and a forged form changes nothing',
   async (role) => {
     const id = await make('counting', 'of beans')
     await give('alice', 'counting')
-    const one = await signedInAs(grid, role)
+    const one = await signedInWithRole(grid, role)
     const before = await dump(grid, grid.acme, ['activity'])
 
     const page = await one.open(`${skills}/${id}`)
     for (
-      const words of ['@alice', 'of beans', `Only owners and admins of the account can change skills. You are ${role}.`]
+      const words of [
+        '@alice',
+        'of beans',
+        `Only owners and admins of the account can change skills. Your role is ${role}.`,
+      ]
     ) {
       expect(page.text).toContain(words)
     }
@@ -145,31 +149,31 @@ test.each(['member', 'viewer'] as const)(
     }
 
     for (const path of ['new', id, `${id}/delete`]) {
-      expect((await forge(one, `${skills}/${path}`, { name: 'mine' })).status).toBe(403)
-      expect((await forge(one, `${skills}/${path}`)).status).toBe(403)
+      expect((await postWithToken(one, `${skills}/${path}`, { name: 'mine' })).status).toBe(403)
+      expect((await postWithToken(one, `${skills}/${path}`)).status).toBe(403)
     }
     expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
     expect((await activityOf(grid)).map(({ outcome }) => outcome)).toEqual(Array(6).fill('not_allowed'))
   },
 )
 
-test('a skill of another account is not found, by page and by forged request', async () => {
+test('a skill of another account is not found, by page or by forged request', async () => {
   const foreign = await make('spying', 'on Acme', grid.evil)
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
   const before = await dump(grid, grid.evil)
 
   for (const id of [foreign, newId(), 'spying', "'"]) expect((await ann.open(`${skills}/${id}`)).status).toBe(404)
   for (const path of ['', '/delete']) {
-    expect((await forge(ann, `${skills}/${foreign}${path}`, { name: 'mine' })).status).toBe(404)
+    expect((await postWithToken(ann, `${skills}/${foreign}${path}`, { name: 'mine' })).status).toBe(404)
   }
   expect(await dump(grid, grid.evil)).toBe(before)
 })
 
-test('hostile text is text', async () => {
+test('hostile text is escaped', async () => {
   const hostile = `<script>alert("1")</script>' onload='x`
   const id = await make(hostile, hostile)
   await grid.acme.agent('carol', { description: hostile, skills: [{ name: hostile }] })
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
   for (const path of [skills, `${skills}/${id}`]) {
     const { html } = await ann.open(path)

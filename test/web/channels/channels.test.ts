@@ -5,7 +5,7 @@ import { newId } from '../../../src/lib/id.ts'
 import { browser } from '../../support/browse.ts'
 import { dump, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { activityOf, forge, signedInAs } from '../../support/roles.ts'
+import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
 
 let grid: TestGrid
 let channels: string
@@ -20,15 +20,15 @@ const make = async (name: string, members: string[] = [], account = grid.acme) =
 const membersOf = async (id: string) =>
   (await grid.acme.store.read.channels.members(id, 1_000)).map(({ alias }) => alias)
 
-test('an account without channels is told what they are for, and leads to the first one', async () => {
-  const page = await (await signedInAs(grid, 'owner')).open(channels)
+test('an empty list explains channels and links to the form for the first one', async () => {
+  const page = await (await signedInWithRole(grid, 'owner')).open(channels)
 
   expect(page.text).toContain('No channels yet')
   expect(page.html).toContain(`href="${channels}/new"`)
 })
 
-test('a channel is created with the members that are ticked, and is on the list', async () => {
-  const ann = await signedInAs(grid, 'owner')
+test('a channel is created with the checked members, and is in the list', async () => {
+  const ann = await signedInWithRole(grid, 'owner')
 
   const page = await ann.submit(`${channels}/new`, [
     ['name', '#General'],
@@ -55,9 +55,9 @@ test.each([
   ['an unknown member', { name: 'fresh', members: '@alice @nobody' }, 404, "Agent '@nobody' not found"],
   ['an agent of another account', { name: 'fresh', members: 'eve' }, 404, "Agent 'eve' not found"],
   ['a long description', { name: 'fresh', description: 'x'.repeat(501) }, 400, 'at most 500 characters'],
-])('%s is said beside its field, and what was typed stays', async (_, fields, status, text) => {
+])('%s is an error at its field, and the form keeps its values', async (_, fields, status, text) => {
   await make('taken')
-  const ann = await signedInAs(grid, 'admin')
+  const ann = await signedInWithRole(grid, 'admin')
 
   const page = await ann.submit(`${channels}/new`, { description: 'kept', ...fields })
 
@@ -69,17 +69,17 @@ test.each([
   expect((await activityOf(grid)).map(({ outcome }) => outcome)).not.toContain('ok')
 })
 
-test('members are added by tick and by alias, and taken out one by one', async () => {
+test('members are added by checkbox and by alias, and removed one by one', async () => {
   const id = await make('general', ['alice'])
   await grid.acme.agent('carol')
-  const ann = await signedInAs(grid, 'admin')
+  const ann = await signedInWithRole(grid, 'admin')
   const path = `${channels}/${id}`
 
   const added = await ann.submit(path, [['members', grid.bob.id], ['members', '@Carol, alice']], `${path}/members`)
   expect(added.at).toBe(`${path}?done=members-added`)
   expect(await membersOf(id)).toEqual(['alice', 'bob', 'carol'])
 
-  const removed = await forge(ann, `${path}/members/remove`, { members: grid.alice.id })
+  const removed = await postWithToken(ann, `${path}/members/remove`, { members: grid.alice.id })
   expect(removed.at).toBe(`${path}?done=member-removed-from-channel`)
   expect(await membersOf(id)).toEqual(['bob', 'carol'])
   expect((await activityOf(grid)).map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
@@ -88,9 +88,9 @@ test('members are added by tick and by alias, and taken out one by one', async (
   ])
 })
 
-test('an unknown alias among good ones adds nobody, and is said beside the field', async () => {
+test('one unknown alias rejects all of them, with an error at the field', async () => {
   const id = await make('general')
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
   const path = `${channels}/${id}`
 
   const page = await ann.submit(path, { members: 'alice eve' }, `${path}/members`)
@@ -101,22 +101,22 @@ test('an unknown alias among good ones adds nobody, and is said beside the field
   expect(await membersOf(id)).toEqual([])
 })
 
-test('two who change the members at once both have their way', async () => {
+test('concurrent changes of the members all take effect', async () => {
   const id = await make('general', ['alice'])
-  const [ann, amy] = [await signedInAs(grid, 'owner'), await signedInAs(grid, 'admin')]
+  const [ann, amy] = [await signedInWithRole(grid, 'owner'), await signedInWithRole(grid, 'admin')]
   await grid.acme.agent('carol')
 
   const pages = await Promise.all([
-    forge(ann, `${channels}/${id}/members`, { members: 'bob' }),
-    forge(amy, `${channels}/${id}/members`, { members: 'bob carol' }),
-    forge(amy, `${channels}/${id}/members/remove`, { members: 'alice' }),
+    postWithToken(ann, `${channels}/${id}/members`, { members: 'bob' }),
+    postWithToken(amy, `${channels}/${id}/members`, { members: 'bob carol' }),
+    postWithToken(amy, `${channels}/${id}/members/remove`, { members: 'alice' }),
   ])
 
   expect(pages.map(({ status }) => status)).toEqual([200, 200, 200])
   expect(await membersOf(id)).toEqual(['bob', 'carol'])
 })
 
-test('a channel takes so many members and no more', async () => {
+test('a channel has a maximum number of members', async () => {
   const ids = Array.from({ length: maxMembers }, () => newId())
   await rows(
     grid,
@@ -125,9 +125,9 @@ test('a channel takes so many members and no more', async () => {
     [grid.acme.id, JSON.stringify(ids)],
   )
   const id = await make('full', ids)
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
-  const page = await forge(ann, `${channels}/${id}/members`, { members: 'alice' })
+  const page = await postWithToken(ann, `${channels}/${id}/members`, { members: 'alice' })
 
   expect(page.status).toBe(400)
   expect(await grid.acme.store.read.channels.members(id, 1_000)).toHaveLength(maxMembers)
@@ -136,20 +136,20 @@ test('a channel takes so many members and no more', async () => {
   expect((await ann.open(`${channels}/${id}?page=10`)).text).toContain(`451 to 500 of ${maxMembers}`)
 })
 
-test('the search for new members looks in alias and description, and leaves out who is in', async () => {
+test('the search for new members covers alias and description, and excludes current members', async () => {
   const id = await make('general', ['alice'])
   await grid.acme.agent('carol', { description: 'counts beans' })
-  const page = await (await signedInAs(grid, 'owner')).open(`${channels}/${id}?search=BEANS`)
+  const page = await (await signedInWithRole(grid, 'owner')).open(`${channels}/${id}?search=BEANS`)
 
   expect(page.html).toContain('counts beans')
   expect(page.html).not.toContain(`value="${grid.bob.id}"`)
-  expect((await (await signedInAs(grid, 'owner')).open(`${channels}/${id}?search=alice`)).text)
-    .toContain('No agent outside of this channel has “alice”')
+  expect((await (await signedInWithRole(grid, 'owner')).open(`${channels}/${id}?search=alice`)).text)
+    .toContain('No agent outside this channel has “alice”')
 })
 
-test('the description is changed, and a channel is deleted after a question', async () => {
+test('the description is changed, and the channel is deleted', async () => {
   const id = await make('general', ['alice'])
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
   const path = `${channels}/${id}`
 
   const saved = await ann.submit(path, { description: 'for everybody\r\nand more' })
@@ -162,10 +162,10 @@ test('the description is changed, and a channel is deleted after a question', as
   expect((await activityOf(grid)).map(({ tool }) => tool)).toEqual(['update_channel', 'admin_delete_channel'])
 })
 
-test('a long list has pages, and a search that keeps them', async () => {
+test('a long list has pages, also within a search', async () => {
   for (let n = 0; n < 60; n++) await make(`team-${String(n).padStart(2, '0')}`)
   await make('other')
-  const ann = await signedInAs(grid, 'viewer')
+  const ann = await signedInWithRole(grid, 'viewer')
 
   const first = await ann.open(`${channels}?search=TEAM`)
   const second = await ann.open(`${channels}?search=TEAM&page=2`)
@@ -174,22 +174,22 @@ test('a long list has pages, and a search that keeps them', async () => {
   expect(first.html).toContain(`${channels}?search=TEAM&amp;page=2`)
   expect(second.text).toContain('#team-59')
   expect(second.text).not.toContain('#other')
-  expect((await ann.open(`${channels}?search=nothing`)).text).toContain('Nothing has “nothing”')
+  expect((await ann.open(`${channels}?search=nothing`)).text).toContain('No name or description contains “nothing”')
   expect((await ann.open(`${channels}?page=9`)).status).toBe(200)
   expect((await ann.open(`${channels}?page=x`)).text).toContain('#other')
 })
 
 test.each(['member', 'viewer'] as const)(
-  'a %s sees everything and no form, and a forged one changes nothing',
+  'a %s sees everything but no form, and a forged form changes nothing',
   async (role) => {
     const id = await make('general', ['alice'])
-    const one = await signedInAs(grid, role)
+    const one = await signedInWithRole(grid, role)
     const before = await dump(grid, grid.acme, ['activity'])
 
     const page = await one.open(`${channels}/${id}`)
     expect(page.text).toContain('@alice')
     expect(page.text).toContain(
-      `Only owners and admins of the account can change channels and their members. You are ${role}.`,
+      `Only owners and admins of the account can change channels and their members. Your role is ${role}.`,
     )
     for (const path of [channels, `${channels}/new`, `${channels}/${id}`]) {
       expect((await one.open(path)).html).not.toMatch(/<form[^>]*method="post"[^>]*action="[^"]*channels/)
@@ -203,31 +203,33 @@ test.each(['member', 'viewer'] as const)(
       [`${id}/members/remove`, { members: 'alice' }],
       [`${id}/delete`, {}],
     ] as const
-    for (const [path, fields] of forged) expect((await forge(one, `${channels}/${path}`, fields)).status).toBe(403)
+    for (const [path, fields] of forged) {
+      expect((await postWithToken(one, `${channels}/${path}`, fields)).status).toBe(403)
+    }
     expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
     expect((await activityOf(grid)).map(({ outcome }) => outcome)).toEqual(forged.map(() => 'not_allowed'))
   },
 )
 
-test('a channel of another account is not found, by page and by forged request', async () => {
+test('a channel of another account is not found, by page or by forged request', async () => {
   const foreign = await make('secret', ['eve'], grid.evil)
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
   const before = await dump(grid, grid.evil)
 
   for (const id of [foreign, newId(), 'secret', "'"]) expect((await ann.open(`${channels}/${id}`)).status).toBe(404)
   for (const path of ['', '/members', '/members/remove', '/delete']) {
-    const page = await forge(ann, `${channels}/${foreign}${path}`, { members: 'alice', description: 'x' })
+    const page = await postWithToken(ann, `${channels}/${foreign}${path}`, { members: 'alice', description: 'x' })
     expect(page.status).toBe(404)
     expect(page.text).not.toContain('eve')
   }
   expect(await dump(grid, grid.evil)).toBe(before)
 })
 
-test('hostile text is text', async () => {
+test('hostile text is escaped', async () => {
   const hostile = `<script>alert("1")</script>' onload='x`
   const { channel } = await createChannel(grid.acme.store, { name: 'general', description: hostile })
   await grid.acme.agent('carol', { description: hostile })
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
   for (
     const path of [
@@ -243,6 +245,6 @@ test('hostile text is text', async () => {
   }
 })
 
-test('who is not signed in is sent to sign in', async () => {
+test('without a session the user is sent to sign in', async () => {
   expect((await browser(grid).open(channels)).at).toContain('/sign-in?next=')
 })

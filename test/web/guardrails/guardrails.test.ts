@@ -1,11 +1,11 @@
-/** The pages of guardrails. Security: section 3.3. */
+/** The pages of guardrails. See docs/security.md, "Sealed tokens". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { listedProviders } from '../../../src/guardrails/providers.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { dump, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { activityOf, forge, signedInAs } from '../../support/roles.ts'
+import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
 
 const token = 'sk-very-secret-token'
 const judge = {
@@ -38,17 +38,17 @@ const stored = async (id: string) => (await grid.acme.store.read.guardrails.byId
 const sealed = async () =>
   (await rows(grid, 'SELECT encrypted_token FROM guardrails WHERE account_id = ?', [grid.acme.id]))[0].encrypted_token
 
-test('the pages say plainly that guardrails do not act yet', async () => {
+test('the pages say that guardrails are not active yet', async () => {
   const id = await make({ name: 'data' })
-  const ann = await signedInAs(grid, 'viewer')
+  const ann = await signedInWithRole(grid, 'viewer')
 
   for (const path of [guardrails, `${guardrails}/${id}`]) {
-    expect((await ann.open(path)).text).toContain('do not look at messages so far')
+    expect((await ann.open(path)).text).toMatch(/do not check messages/)
   }
 })
 
-test('one chooses a provider by its description', async () => {
-  const ann = await signedInAs(grid, 'owner')
+test('the user chooses a provider by its description', async () => {
+  const ann = await signedInWithRole(grid, 'owner')
 
   expect((await ann.open(guardrails)).text).toContain('No guardrails yet')
   const page = await ann.open(`${guardrails}/new`)
@@ -85,7 +85,7 @@ test.each([
     policy: 'No insults.\nNo threats.',
   }],
 ])('the form of %s becomes its configuration', async (provider, fields, config) => {
-  const ann = await signedInAs(grid, 'admin')
+  const ann = await signedInWithRole(grid, 'admin')
   const given = Array.isArray(fields) ? fields : Object.entries(fields)
   const path = `${guardrails}/new/${provider}`
 
@@ -112,9 +112,9 @@ test.each([
   ['phrases', { token }, 'rest', 'takes no token'],
   ['phrases', { name: '' }, 'name', 'A guardrail name has 1 to 64 characters'],
   ['phrases', { name: 'taken' }, 'name', 'The account has a guardrail taken'],
-])('%s with %j is refused at %s', async (provider, fields, field, text) => {
+])('%s with %j is rejected at %s', async (provider, fields, field, text) => {
   await make({ name: 'taken' })
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
   const page = await ann.submit(`${guardrails}/new/${provider}`, {
     name: 'typed',
@@ -134,12 +134,12 @@ test.each([
   const typed = Object.entries(fields).filter(([name]) => name.startsWith('config.') && name !== 'config.preset')
   for (const [, value] of typed) expect(page.html).toMatch(new RegExp(`(value="|>)${value}`))
   expect(page.html).not.toContain(token)
-  expect(await grid.acme.store.read.guardrails.foundTotal('')).toBe(1)
+  expect(await grid.acme.store.read.guardrails.searchTotal('')).toBe(1)
   expect(JSON.stringify(await activityOf(grid))).not.toContain(token)
 })
 
-test('a token is kept, replaced and removed, and is shown nowhere', async () => {
-  const ann = await signedInAs(grid, 'owner')
+test('a token is kept, replaced and removed, and is never shown', async () => {
+  const ann = await signedInWithRole(grid, 'owner')
   const created = await ann.submit(`${guardrails}/new/llm-judge`, { name: 'judge', token, ...judge })
   const path = created.at.split('?')[0]
   const id = path.split('/').at(-1)!
@@ -147,7 +147,7 @@ test('a token is kept, replaced and removed, and is shown nowhere', async () => 
 
   const kept = await ann.submit(path, { name: 'the judge', ...judge })
   expect(kept.at).toBe(`${path}?done=saved`)
-  expect(kept.text).toContain('A token is kept. It is never shown')
+  expect(kept.text).toContain('A token is stored. It is never shown')
   expect(await sealed()).toBe(first)
 
   const another = `${token}-2`
@@ -185,31 +185,31 @@ test('a token is kept, replaced and removed, and is shown nowhere', async () => 
   expect(seen).not.toContain(token)
 })
 
-test('a token that is kept goes to no other server', async () => {
+test('a stored token is not sent to another server', async () => {
   const id = await makeJudge()
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
   const path = `${guardrails}/${id}`
   const same = { ...judge, 'config.baseUrl': 'https://l.example/another/path' }
   const elsewhere = { ...judge, 'config.baseUrl': 'https://evil.example' }
 
   const page = await ann.submit(path, { name: 'judge', ...elsewhere })
   expect(page.status).toBe(400)
-  expect(page.text).toContain('The address is another one now')
+  expect(page.text).toContain('The server address has changed')
   expect((await stored(id)).config).toMatchObject({ baseUrl: 'https://l.example' })
 
   expect((await ann.submit(path, { name: 'judge', ...same })).at).toContain('done=saved')
   expect((await ann.submit(path, { name: 'judge', token: 'theirs', ...elsewhere })).at).toContain('done=saved')
 })
 
-test('a guardrail is switched on again only with its token, also when somebody removes it in between', async () => {
+test('a guardrail cannot be enabled without its token, not even when the token is removed at the same time', async () => {
   const id = await makeJudge()
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
   const { enabled: _, ...off } = judge
   const here = { 'config.baseUrl': 'https://l.example' }
 
   const pages = await Promise.all([
-    forge(ann, `${guardrails}/${id}`, { name: 'judge', removeToken: 'on', ...off, ...here }),
-    forge(ann, `${guardrails}/${id}`, { name: 'judge', ...judge, ...here }),
+    postWithToken(ann, `${guardrails}/${id}`, { name: 'judge', removeToken: 'on', ...off, ...here }),
+    postWithToken(ann, `${guardrails}/${id}`, { name: 'judge', ...judge, ...here }),
   ])
 
   expect(pages.map(({ status }) => status)).toContain(200)
@@ -217,19 +217,19 @@ test('a guardrail is switched on again only with its token, also when somebody r
   expect(enabled && !hasToken).toBe(false)
 })
 
-test('what is stored is shown in the form, and what is changed holds for every agent', async () => {
+test('the form shows the stored settings, and a change applies to every agent', async () => {
   const id = await make({ name: 'data', config: { kinds: ['email'] }, action: 'redact' })
   await setAgentGuardrails(grid.acme.store, {
     agent: 'alice',
     guardrails: [{ ref: 'data', direction: 'outbound', action: 'flag' }],
   })
-  const ann = await signedInAs(grid, 'admin')
+  const ann = await signedInWithRole(grid, 'admin')
 
   const before = await ann.open(`${guardrails}/${id}`)
   expect(before.html).toMatch(/value="email" checked/)
   expect(before.html).not.toMatch(/value="phone" checked/)
   expect(before.html).toMatch(/value="redact" checked/)
-  expect(before.text).toMatch(/@alice from it flag/)
+  expect(before.text).toMatch(/@alice sent flag/)
 
   const page = await ann.submit(`${guardrails}/${id}`, { 'name': 'phones', 'config.kinds': 'phone', 'action': 'block' })
   expect(page.at).toBe(`${guardrails}/${id}?done=saved`)
@@ -243,32 +243,32 @@ test('what is stored is shown in the form, and what is changed holds for every a
   expect((await ann.open(guardrails)).text).toContain('phones Personal data block off 1')
 })
 
-test('a deleted guardrail leaves its agents', async () => {
+test('a deleted guardrail is detached from its agents', async () => {
   const id = await make({ name: 'data' })
   await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: 'data' }] })
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
 
-  expect((await ann.open(`${guardrails}/${id}`)).text).toContain('1 agent will be without it')
+  expect((await ann.open(`${guardrails}/${id}`)).text).toContain('It will be detached from 1 agent')
   const page = await ann.submit(`${guardrails}/${id}`, {}, `${guardrails}/${id}/delete`)
 
   expect(page.at).toBe(`${guardrails}?done=guardrail-deleted`)
   expect(await rows(grid, 'SELECT * FROM agent_guardrails WHERE account_id = ?', [grid.acme.id])).toEqual([])
   expect((await ann.open(`${guardrails}/${id}`)).status).toBe(404)
-  expect((await forge(ann, `${guardrails}/${id}/delete`)).status).toBe(404)
+  expect((await postWithToken(ann, `${guardrails}/${id}/delete`)).status).toBe(404)
   expect((await activityOf(grid)).map(({ tool, outcome }) => `${tool} ${outcome}`))
     .toEqual(['delete_guardrail ok', 'delete_guardrail guardrail_not_found'])
 })
 
 test.each(['member', 'viewer'] as const)(
-  'a %s sees everything and no form, and a forged one changes nothing',
+  'a %s sees everything but no form, and a forged form changes nothing',
   async (role) => {
     const id = await makeJudge()
     await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: 'judge' }] })
-    const one = await signedInAs(grid, role)
+    const one = await signedInWithRole(grid, role)
     const before = await dump(grid, grid.acme, ['activity'])
 
     const page = await one.open(`${guardrails}/${id}`)
-    for (const words of ['@alice', 'https://l.example', 'a token is kept', 'both ways', `You are ${role}.`]) {
+    for (const words of ['@alice', 'https://l.example', 'Token stored', 'both directions', `Your role is ${role}.`]) {
       expect(page.text).toContain(words)
     }
     for (const path of [guardrails, `${guardrails}/new`, `${guardrails}/new/pii`, `${guardrails}/${id}`]) {
@@ -276,30 +276,30 @@ test.each(['member', 'viewer'] as const)(
     }
 
     for (const path of ['new/pii', id, `${id}/delete`]) {
-      expect((await forge(one, `${guardrails}/${path}`, { name: 'mine', ...judge })).status).toBe(403)
-      expect((await forge(one, `${guardrails}/${path}`)).status).toBe(403)
+      expect((await postWithToken(one, `${guardrails}/${path}`, { name: 'mine', ...judge })).status).toBe(403)
+      expect((await postWithToken(one, `${guardrails}/${path}`)).status).toBe(403)
     }
     expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
     expect((await activityOf(grid)).map(({ outcome }) => outcome)).toEqual(Array(6).fill('not_allowed'))
   },
 )
 
-test('a guardrail of another account is not found, by page and by forged request', async () => {
+test('a guardrail of another account is not found, by page or by forged request', async () => {
   const foreign = await make({ name: 'watch' }, grid.evil)
-  const ann = await signedInAs(grid, 'owner')
+  const ann = await signedInWithRole(grid, 'owner')
   const before = await dump(grid, grid.evil)
 
   for (const id of [foreign, newId(), 'watch', "'"]) expect((await ann.open(`${guardrails}/${id}`)).status).toBe(404)
   for (const path of ['', '/delete']) {
-    expect((await forge(ann, `${guardrails}/${foreign}${path}`, { name: 'mine' })).status).toBe(404)
+    expect((await postWithToken(ann, `${guardrails}/${foreign}${path}`, { name: 'mine' })).status).toBe(404)
   }
   expect(await dump(grid, grid.evil)).toBe(before)
 })
 
-test('hostile text is text', async () => {
+test('hostile text is escaped', async () => {
   const hostile = `<script>alert("1")</script>' onload='x`
   const id = await make({ name: hostile, provider: 'phrases', config: { phrases: [hostile] } })
-  const sees = [await signedInAs(grid, 'owner'), await signedInAs(grid, 'viewer')]
+  const sees = [await signedInWithRole(grid, 'owner'), await signedInWithRole(grid, 'viewer')]
 
   for (const one of sees) {
     for (const path of [guardrails, `${guardrails}/${id}`]) {

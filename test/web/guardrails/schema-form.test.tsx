@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Forms made from schemas: every kind of field, there and back. */
+/** Forms generated from schemas: every kind of field, shown and read back. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { listedProviders, providers } from '../../../src/guardrails/providers.ts'
-import { labelOf, type Schema, SchemaFields, sent } from '../../../src/web/guardrails/schema-form.tsx'
+import { type JsonSchema, labelOf, readSchemaValue, SchemaFields } from '../../../src/web/guardrails/schema-form.tsx'
 
 const everything = z.strictObject({
   word: z.string().max(20),
@@ -19,7 +19,7 @@ const everything = z.strictObject({
   lines: z.array(z.string()).default([]),
   nested: z.strictObject({ url: z.string().describe('Where it is.'), deep: z.strictObject({ on: z.boolean() }) }),
 })
-const schema = z.toJSONSchema(everything, { io: 'input' }) as Schema
+const schema = z.toJSONSchema(everything, { io: 'input' }) as JsonSchema
 
 const value = {
   word: 'a "quoted" <word>',
@@ -49,24 +49,25 @@ const filled: [string, string][] = [
   ['config.nested.deep.on', 'on'],
 ]
 
-test('what is filled in becomes the value that the schema takes', () => {
-  const config = sent(schema, new URLSearchParams(filled), 'config')
+test('a posted form becomes a value that the schema accepts', () => {
+  const config = readSchemaValue(schema, new URLSearchParams(filled), 'config')
 
   expect(config).toEqual(value)
   expect(everything.safeParse(config).success).toBe(true)
 })
 
-test('an empty form leaves out what was not filled in, and what is no number stays text', () => {
-  expect(sent(schema, new URLSearchParams({ 'config.count': 'many', 'config.share': '' }), 'config')).toEqual({
-    count: 'many',
-    isStrict: false,
-    kinds: [],
-    lines: [],
-    nested: { deep: { on: false } },
-  })
+test('empty fields are left out, and an invalid number stays text', () => {
+  expect(readSchemaValue(schema, new URLSearchParams({ 'config.count': 'many', 'config.share': '' }), 'config'))
+    .toEqual({
+      count: 'many',
+      isStrict: false,
+      kinds: [],
+      lines: [],
+      nested: { deep: { on: false } },
+    })
 })
 
-test('a value is shown in its fields, and again as it was posted', () => {
+test('a posted form shows the same fields as the stored value', () => {
   const shown = String(<SchemaFields schema={schema} path='config' value={value} />)
   const again = String(<SchemaFields schema={schema} path='config' value={{}} posted={new URLSearchParams(filled)} />)
 
@@ -98,18 +99,18 @@ test('a new form shows the defaults', () => {
   expect(shown).toMatch(/value="soft" selected/)
 })
 
-test('a fault stands at its field, also when it is about one line of it', () => {
-  const fault = { field: 'config.lines.1', text: 'too long' }
-  const shown = String(<SchemaFields schema={schema} path='config' value={value} fault={fault} />)
+test('an error is shown at its field, also an error about one line of it', () => {
+  const fieldError = { field: 'config.lines.1', text: 'too long' }
+  const shown = String(<SchemaFields schema={schema} path='config' value={value} fieldError={fieldError} />)
 
   expect(shown.match(/aria-invalid/g)).toHaveLength(1)
   expect(shown).toMatch(/name="config.lines"[^>]*aria-invalid="true"/)
 })
 
 test.each(listedProviders.map((provider) => [provider.id, provider] as const))(
-  'every field of %s is of a kind that the form knows',
+  'the form supports every field of %s',
   (id, { configSchema }) => {
-    for (const [name, { type }] of Object.entries((configSchema as Schema).properties ?? {})) {
+    for (const [name, { type }] of Object.entries((configSchema as JsonSchema).properties ?? {})) {
       expect(['string', 'number', 'integer', 'boolean', 'array', 'object'], `${id}.${name}`).toContain(type)
     }
     expect(providers.some((provider) => provider.id === id)).toBe(true)
@@ -117,6 +118,6 @@ test.each(listedProviders.map((provider) => [provider.id, provider] as const))(
 )
 
 test.each([['maxCharacters', 'Max characters'], ['national_id', 'National ID'], ['baseUrl', 'Base URL'], ['x', 'X']])(
-  '%s is called %s',
+  'the label of %s is %s',
   (name, label) => expect(labelOf(name)).toBe(label),
 )

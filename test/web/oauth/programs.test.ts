@@ -1,9 +1,9 @@
-/** The programs that people let in, and ending it. mcp.md, section 8.4. */
+/** The lists of authorized programs, and disconnecting them. See docs/protocol.md, "Grants". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
-import { accessTokenOf } from '../../support/oauth-token.ts'
+import { accessTokenFor } from '../../support/oauth-token.ts'
 import { type Person, person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
@@ -19,10 +19,10 @@ afterEach(() => grid.close())
 const settings = (tab: string) => `/accounts/${grid.acme.id}/settings/${tab}`
 const statusOf = async (token: string) => (await mcp(grid, token, 'tools/list')).status
 
-test('a person sees what they let in, in all their accounts, and ends one', async () => {
+test('a user sees the authorized programs of all accounts and disconnects one', async () => {
   await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, owner.id, 'admin', grid.clock.now)])
-  const here = await accessTokenOf(grid, owner.id, grid.acme.id, grid.alice.id)
-  const there = await accessTokenOf(grid, owner.id, grid.evil.id)
+  const here = await accessTokenFor(grid, owner.id, grid.acme.id, grid.alice.id)
+  const there = await accessTokenFor(grid, owner.id, grid.evil.id)
 
   const { text } = await olga.open(settings('sessions'))
   expect(text).toContain('Client unverified @alice Acme just now')
@@ -30,14 +30,14 @@ test('a person sees what they let in, in all their accounts, and ends one', asyn
   const end = `${settings('sessions')}/programs/${there.grantId}/end`
   const after = await olga.submit(settings('sessions'), {}, end)
 
-  expect(after.text).toContain('The program has no access any more')
+  expect(after.text).toContain('The program no longer has access')
   expect(after.text).not.toContain('@admin')
   expect([await statusOf(here.token), await statusOf(there.token)]).toEqual([200, 401])
 })
 
-test("what another person let in is not on one's list, and cannot be ended there", async () => {
+test("another user's programs are not listed and cannot be disconnected", async () => {
   const other = await person(grid, { role: 'owner' })
-  const { token, grantId } = await accessTokenOf(grid, other.id, grid.acme.id)
+  const { token, grantId } = await accessTokenFor(grid, other.id, grid.acme.id)
 
   const page = await olga.open(settings('sessions'))
   expect(page.text).toContain('No programs')
@@ -47,25 +47,25 @@ test("what another person let in is not on one's list, and cannot be ended there
   expect(await statusOf(token)).toBe(200)
 })
 
-test('owners see and end what anybody let in for the account, and the log says so', async () => {
+test('owners see and disconnect all programs of the account, and it is logged', async () => {
   const other = await person(grid, { role: 'admin', email: 'adam@acme.example' })
-  const { token, grantId } = await accessTokenOf(grid, other.id, grid.acme.id)
-  await accessTokenOf(grid, (await person(grid, { role: 'owner', account: grid.evil })).id, grid.evil.id)
+  const { token, grantId } = await accessTokenFor(grid, other.id, grid.acme.id)
+  await accessTokenFor(grid, (await person(grid, { role: 'owner', account: grid.evil })).id, grid.evil.id)
 
   const { text, html } = await olga.open(settings('account'))
   expect(text).toContain('Client unverified @admin Admin adam@acme.example just now')
   expect(html.match(/programs\/[^/]+\/end/g)).toHaveLength(1)
   const after = await olga.submit(settings('account'), {}, `${settings('account')}/programs/${grantId}/end`)
 
-  expect(after.text).toContain('The program has no access any more')
+  expect(after.text).toContain('The program no longer has access')
   expect(await statusOf(token)).toBe(401)
   const [row] = await grid.acme.store.read.activity.list()
   expect(row).toMatchObject({ tool: 'revoke_grant', outcome: 'ok', userId: owner.id, credentialKind: 'session' })
   expect(JSON.parse(row.arguments)).toEqual({ id: grantId })
 })
 
-test('members do not see what others let in', async () => {
-  await accessTokenOf(grid, owner.id, grid.acme.id)
+test('members do not see the programs of others', async () => {
+  await accessTokenFor(grid, owner.id, grid.acme.id)
   const member = await signedIn(grid, await person(grid, { role: 'member' }))
 
   expect((await member.open(settings('account'))).html).not.toContain('id="programs"')

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { setUpLink } from '../../../src/grid/people/people.ts'
+import { createSetUpLink } from '../../../src/grid/people/people.ts'
 import { day } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { emptyGrid, type TestGrid, testGrid } from '../../support/grid.ts'
-import { mailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
+import { emailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
 let owner: Person
@@ -20,9 +20,9 @@ afterEach(() => grid.close())
 
 const invite = (email: string, role = 'member') => ann.submit(team, { email, role }, `${team}/invitations`)
 
-test('from the first start to a member who was invited, changed and removed', async () => {
+test('from set-up to a member who is invited, gets another role and is removed', async () => {
   const grid = await emptyGrid({ env: { DURABILITY: 'relaxed' } })
-  const setUp = new URL((await setUpLink(grid.store))!).pathname
+  const setUp = new URL((await createSetUpLink(grid.store))!).pathname
   const ann = browser(grid)
   const home = await ann.submit(setUp, { accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password })
   const team = `${home.at}/settings/team`
@@ -30,9 +30,9 @@ test('from the first start to a member who was invited, changed and removed', as
   const invited = await ann.submit(team, { email: 'Bob@acme.example', role: 'member' }, `${team}/invitations`)
   expect(invited.text).toContain('The invitation is on its way')
   expect(invited.text).toContain('bob@acme.example')
-  expect(grid.mails).toMatchObject([{ kind: 'invitation', to: 'bob@acme.example' }])
+  expect(grid.emails).toMatchObject([{ kind: 'invitation', to: 'bob@acme.example' }])
 
-  const link = mailedPath(grid)
+  const link = emailedPath(grid)
   const bob = browser(grid)
   for (let times = 0; times < 5; times++) expect((await bob.open(link)).text).toContain('Ann invites bob@acme.example')
   const joined = await bob.submit(link, { name: 'Bob', password }, `${link}/register`)
@@ -41,11 +41,11 @@ test('from the first start to a member who was invited, changed and removed', as
   expect((await browser(grid).signIn('bob@acme.example', password)).at).toBe(home.at)
 
   const bobId = (await grid.store.global.users.byEmail('bob@acme.example'))!.id
-  expect((await bob.open(team)).text).toContain('You are member')
+  expect((await bob.open(team)).text).toContain('Your role is member')
   await ann.submit(team, { role: 'admin' }, `${team}/members/${bobId}/role`)
-  expect((await bob.open(team)).text).toContain('Nobody is invited')
+  expect((await bob.open(team)).text).toContain('No pending invitations')
   const removed = await ann.submit(team, {}, `${team}/members/${bobId}/remove`)
-  expect(removed.text).toContain('does not belong to the account any more')
+  expect(removed.text).toContain('has been removed from the account')
   expect((await bob.open(team)).status).toBe(404)
   expect((await bob.open('/')).at).toBe('/new-account')
 
@@ -61,14 +61,14 @@ test('from the first start to a member who was invited, changed and removed', as
   await grid.close()
 })
 
-test('whoever has a user signs in and accepts', async () => {
+test('an existing user signs in and accepts', async () => {
   await person(grid, { email: 'bob@people.example' })
   await invite('bob@people.example', 'viewer')
-  const link = mailedPath(grid)
+  const link = emailedPath(grid)
   const bob = browser(grid)
 
   const page = await bob.open(link)
-  expect(page.text).toContain('This address has a user already')
+  expect(page.text).toContain('There is already a user with this address')
   const signInAt = page.html.match(/href="(\/sign-in\?next=[^"]+)"/)![1]
   const back = await bob.submit(signInAt, { email: 'bob@people.example', password }, '/sign-in')
   expect(back.at).toBe(link)
@@ -78,9 +78,9 @@ test('whoever has a user signs in and accepts', async () => {
   expect((await bob.open(link)).status).toBe(400)
 })
 
-test('T6: another user who opens the link is refused', async () => {
+test('another user who opens the link is refused', async () => {
   await invite('bob@people.example', 'admin')
-  const link = mailedPath(grid)
+  const link = emailedPath(grid)
   const eve = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
 
   const page = await eve.open(link)
@@ -93,9 +93,9 @@ test('T6: another user who opens the link is refused', async () => {
   expect((await eve.open(team)).status).toBe(404)
 })
 
-test('the link of somebody who is not known cannot be accepted without becoming somebody', async () => {
+test('an address without a user cannot accept without registering', async () => {
   await invite('bob@people.example')
-  const link = mailedPath(grid)
+  const link = emailedPath(grid)
   const bob = browser(grid)
   const csrf = (await bob.open(link)).html.match(/name="csrf" value="([^"]+)"/)![1]
 
@@ -107,14 +107,14 @@ test('the link of somebody who is not known cannot be accepted without becoming 
 })
 
 test.each(['withdrawn', 'sent again', 'used', 'a day old', 'made up'])(
-  'a link that is %s opens nothing',
+  'a link that is %s does not work',
   async (what) => {
     await invite('bob@people.example')
-    const link = what === 'made up' ? `/invitations/${'x'.repeat(43)}` : mailedPath(grid)
+    const link = what === 'made up' ? `/invitations/${'x'.repeat(43)}` : emailedPath(grid)
     const [{ id }] = await grid.acme.store.read.team.invitations()
     const csrf = (await browser(grid).open('/sign-in')).html.match(/name="csrf" value="([^"]+)"/)![1]
 
-    // Past the limit of mails to one address.
+    // Advance past the limit of emails to one address.
     grid.clock.now += 6 * 60_000
     if (what === 'withdrawn') await ann.submit(team, {}, `${team}/invitations/${id}/withdraw`)
     if (what === 'sent again') await ann.submit(team, {}, `${team}/invitations/${id}/again`)
@@ -124,22 +124,22 @@ test.each(['withdrawn', 'sent again', 'used', 'a day old', 'made up'])(
     const bob = browser(grid)
     expect(await bob.open(link)).toMatchObject({
       status: 400,
-      text: expect.stringContaining('Ask whoever invited you'),
+      text: expect.stringContaining('Ask the sender for a new one'),
     })
     expect((await bob.post(`${link}/register`, { csrf, name: 'Bob', password })).status).toBe(403)
     const own = (await bob.open('/sign-in')).html.match(/name="csrf" value="([^"]+)"/)![1]
     expect((await bob.post(`${link}/register`, { csrf: own, name: 'Bob', password })).status).toBe(400)
-    if (what === 'sent again') expect((await bob.open(mailedPath(grid))).text).toContain('Olga invites')
+    if (what === 'sent again') expect((await bob.open(emailedPath(grid))).text).toContain('Olga invites')
   },
 )
 
-test.each(['asked again', 'sent again'])(
-  'beyond the limit of mails nobody is %s, and the mailed link stays',
+test.each(['invited again', 'sent again'])(
+  'beyond the email limit an invitation cannot be %s, and the first link stays valid',
   async (how) => {
     await invite('bob@people.example')
     const [{ id }] = await grid.acme.store.read.team.invitations()
     const repeat = () =>
-      how === 'asked again'
+      how === 'invited again'
         ? invite('bob@people.example', 'admin')
         : ann.submit(team, {}, `${team}/invitations/${id}/again`)
 
@@ -147,16 +147,16 @@ test.each(['asked again', 'sent again'])(
 
     expect(page.status).toBe(429)
     expect(page.headers.get('retry-after')).toBe('300')
-    expect(page.text).toContain('Too many mails were sent. Try again in 5 minutes.')
+    expect(page.text).toContain('Too many emails were sent. Try again in 5 minutes.')
     expect(await grid.acme.store.read.team.invitations()).toMatchObject([{ id, role: 'member' }])
-    expect((await browser(grid).open(mailedPath(grid))).text).toContain('Olga invites')
+    expect((await browser(grid).open(emailedPath(grid))).text).toContain('Olga invites')
     grid.clock.now += 5 * 60_000
     expect((await repeat()).text).toContain('The invitation is on its way')
-    expect(grid.mails).toHaveLength(2)
+    expect(grid.emails).toHaveLength(2)
   },
 )
 
-test('what is refused takes no mail from anybody', async () => {
+test('refused invitations do not count towards the email limit', async () => {
   await invite('bob@people.example')
   const [{ id }] = await grid.acme.store.read.team.invitations()
   const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
@@ -172,16 +172,16 @@ test('what is refused takes no mail from anybody', async () => {
   expect((await rows(grid, "SELECT count(*) AS n FROM attempts WHERE kind = 'mail'"))[0].n).toBe(1)
 })
 
-test('what is wrong stands beside its field, and what was written stays', async () => {
+test('errors are shown beside their fields, and the input is kept', async () => {
   const page = await invite('not an address', 'viewer')
 
   expect(page.status).toBe(400)
-  expect(page.html).toMatch(/id="email-error".*takes one plain mail address/)
+  expect(page.html).toMatch(/id="email-error".*must be one plain email address/)
   expect(page.html).toContain('value="not an address"')
   expect(page.html).toMatch(/<option value="viewer" selected/)
 })
 
-test('the last owner who wants to go is told what to do first', async () => {
+test('the last owner is told to transfer the ownership before leaving', async () => {
   const page = await ann.open(`/accounts/${grid.acme.id}/settings/team`)
   expect(page.html).toContain(`${team}/leave`)
   const other = (await grid.store.global.users.byEmail('ann@acme.example'))!.id
@@ -194,15 +194,15 @@ test('the last owner who wants to go is told what to do first', async () => {
   expect(alone.text).toContain('You are the only owner')
   expect(alone.html).not.toContain(`${team}/leave`)
   expect(refused.status).toBe(409)
-  expect(refused.text).toContain('An account always has an owner')
+  expect(refused.text).toContain('An account must have an owner')
 })
 
-test('names from outside stand in pages as text', async () => {
+test('user-supplied names are escaped on pages', async () => {
   const odd = await person(grid, { role: 'admin', name: '<script>alert(1)</script>', email: 'x@people.example' })
   const admin = await signedIn(grid, odd)
   await admin.submit(team, { email: 'bob@people.example', role: 'viewer' }, `${team}/invitations`)
 
-  for (const page of [await ann.open(team), await browser(grid).open(mailedPath(grid))]) {
+  for (const page of [await ann.open(team), await browser(grid).open(emailedPath(grid))]) {
     expect(page.text).toContain('<script>alert(1)</script>')
     expect(page.html).not.toContain('<script>alert(1)')
   }

@@ -3,7 +3,7 @@ import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
-import { csrfAt, password, type Person, person, signedIn } from '../../support/people.ts'
+import { csrfTokenOf, password, type Person, person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
 let owner: Person
@@ -21,7 +21,7 @@ const keyPattern = /grid_adm_[0-9A-Za-z]{49}/g
 const generate = (name: string) => olga.submit(`${settings}/account`, { keyName: name }, `${settings}/account/keys`)
 const statusOf = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 
-test('a key made on the page works over MCP until it is deleted there', async () => {
+test('a key created on the page works over MCP until it is deleted there', async () => {
   const page = await generate('laptop')
   const [key] = page.html.match(keyPattern)!
 
@@ -39,12 +39,12 @@ test('a key made on the page works over MCP until it is deleted there', async ()
   const id = listed.html.match(/laptop.*?account\/keys\/([^/"]+)\/delete"/s)![1]
   const after = await olga.submit(`${settings}/account`, {}, `${settings}/account/keys/${id}/delete`)
 
-  expect(after.text).toContain('It does not work any more')
+  expect(after.text).toContain('no longer works')
   expect(after.text).not.toContain('laptop')
   expect(await statusOf(key)).toBe(401)
 })
 
-test('a key is the maker’s: it dies with their role', async () => {
+test('a key stops working when its creator loses the role', async () => {
   const admin = await person(grid, { role: 'admin' })
   olga = await signedIn(grid, admin)
   const [key] = (await generate('mine')).html.match(keyPattern)!
@@ -58,7 +58,7 @@ test('a key is the maker’s: it dies with their role', async () => {
   expect(await statusOf(key)).toBe(401)
 })
 
-test('a key stands in its answer alone: not in the log, the activity or another page', async () => {
+test('a key is only in its response: not in the log, the activity log or another page', async () => {
   const [key] = (await generate('secret')).html.match(keyPattern)!
   const secret = key.slice('grid_adm_'.length, -6)
 
@@ -82,21 +82,23 @@ test('a key needs a name; the form says so', async () => {
   expect(page.html).not.toMatch(keyPattern)
 })
 
-test.each(['member', 'viewer'] as const)('a %s sees why there is nothing to press', async (role) => {
+test.each(['member', 'viewer'] as const)('a %s sees why there are no controls', async (role) => {
   const one = await signedIn(grid, await person(grid, { role }))
 
   const page = await one.open(`${settings}/account`)
 
-  expect(page.text).toContain(`Only owners and admins of the account can make or see admin keys. You are ${role}.`)
+  expect(page.text).toContain(
+    `Only owners and admins of the account can create or see admin keys. Your role is ${role}.`,
+  )
   expect(page.html).not.toContain('Generate admin key')
   expect(page.html).not.toContain('first key')
   expect((await one.open(`${settings}/team`)).text).toContain('Only owners and admins of the account can invite people')
 })
 
-test('a refused attempt leaves a row in the activity log', async () => {
+test('a refused attempt is recorded in the activity log', async () => {
   const viewer = await person(grid, { role: 'viewer' })
   const one = await signedIn(grid, viewer)
-  const csrf = await csrfAt(one, `${settings}/sessions`)
+  const csrf = await csrfTokenOf(one, `${settings}/sessions`)
 
   expect((await one.post(`${settings}/account/keys`, { csrf, keyName: 'mine' })).status).toBe(403)
 
@@ -104,7 +106,7 @@ test('a refused attempt leaves a row in the activity log', async () => {
   expect(row).toMatchObject({ tool: 'create_admin_key', outcome: 'not_allowed', userId: viewer.id })
 })
 
-test('the account gets another name, which the frame shows', async () => {
+test('a new account name is shown in the page frame', async () => {
   const page = await olga.submit(`${settings}/account`, { name: ' Acme & Sons ' }, `${settings}/account/name`)
 
   expect(page.at).toBe(`${settings}/account?done=account-renamed`)
@@ -113,33 +115,33 @@ test('the account gets another name, which the frame shows', async () => {
 })
 
 test.each(['\u202eEvil', 'Ac\u200bme', 'Acme\nAdmin', 'Acme\u{e0041}'])(
-  'T7: the name %j, which looks like another one, is refused',
+  'the deceptive name %j is refused',
   async (name) => {
     const page = await olga.submit(`${settings}/account`, { name }, `${settings}/account/name`)
 
     expect(page.status).toBe(400)
-    expect(page.html).toMatch(/id="name-error".*no invisible ones/)
+    expect(page.html).toMatch(/id="name-error".*no control characters or invisible/)
   },
 )
 
-test('T7: a name that imitates the product is shown as it is', async () => {
+test('a name that imitates page text is shown as it is', async () => {
   const page = await olga.submit(`${settings}/account`, { name: 'Acme) [Admin' }, `${settings}/account/name`)
 
   expect(page.text).toContain('Acme) [Admin')
 })
 
-test('a person gets another name', async () => {
+test('a user changes the own name', async () => {
   const page = await olga.submit(`${settings}/profile`, { name: 'Olga O.' }, `${settings}/profile/name`)
 
   expect(page.text).toContain('Your name has been changed')
   expect(page.text).toContain('Olga O.')
 })
 
-test('sessions are listed with this one marked; one is ended, then all others', async () => {
+test('sessions are listed with the current one marked; one is ended, then all others', async () => {
   const [phone, laptop] = [await signedIn(grid, owner, '192.0.2.7'), await signedIn(grid, owner)]
   const at = `${settings}/sessions`
   const page = await olga.open(at)
-  expect(page.text.match(/this one/g)).toHaveLength(1)
+  expect(page.text.match(/this browser/g)).toHaveLength(1)
   expect(page.text).toContain('192.0.2.7')
 
   const [row] = await rows(grid, "SELECT id FROM sessions WHERE address = '192.0.2.7'")
@@ -156,31 +158,31 @@ test('sessions are listed with this one marked; one is ended, then all others', 
   expect((await olga.open(at)).at).toMatch(/^\/sign-in/)
 })
 
-test('nobody ends the session of somebody else', async () => {
+test('a user cannot end the session of another user', async () => {
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
   const at = `${settings}/sessions`
-  const csrf = await csrfAt(one, at)
+  const csrf = await csrfTokenOf(one, at)
   const [row] = await rows(grid, 'SELECT id FROM sessions WHERE user_id = ?', [owner.id])
 
   expect((await one.post(`${at}/${row.id}/end`, { csrf })).status).toBe(404)
   expect((await olga.open(at)).at).toBe(at)
 })
 
-test('a verified person makes another account and owns it', async () => {
+test('a verified user creates another account and owns it', async () => {
   const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
 
   const page = await viewer.submit('/new-account', { name: 'My own' })
   const team = await viewer.open(`${page.at.split('?')[0]}/settings/team`)
 
-  expect(page.text).toContain('The account has been made. You own it.')
+  expect(page.text).toContain('The account has been created. You are its owner.')
   expect(team.text).toContain('You are the only owner')
   expect((await viewer.open('/')).text).toContain('Acme')
 })
 
-test('of 30 accounts that one person makes at once, 20 are made', async () => {
-  const who = await person(grid)
-  const one = await signedIn(grid, who)
-  const csrf = await csrfAt(one, '/new-account')
+test('of 30 concurrent account creations by one user, 20 succeed', async () => {
+  const creator = await person(grid)
+  const one = await signedIn(grid, creator)
+  const csrf = await csrfTokenOf(one, '/new-account')
 
   const pages = await Promise.all(
     Array.from({ length: 30 }, (_, n) => one.post('/new-account', { csrf, name: `Account ${n}` })),
@@ -188,18 +190,18 @@ test('of 30 accounts that one person makes at once, 20 are made', async () => {
 
   const refused = pages.filter(({ status }) => status !== 200)
   expect(refused.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 400))
-  expect(refused[0].text).toContain('One person can own at most 20 accounts.')
-  expect(await grid.store.global.users.memberships(who.id)).toHaveLength(20)
+  expect(refused[0].text).toContain('A user can own at most 20 accounts.')
+  expect(await grid.store.global.users.memberships(creator.id)).toHaveLength(20)
   expect((await rows(grid, "SELECT count(*) AS n FROM accounts WHERE name LIKE 'Account %'"))[0].n).toBe(20)
 })
 
-test('whoever is not verified makes no account', async () => {
+test('a user with an unverified address cannot create an account', async () => {
   const one = await signedIn(grid, await person(grid, { isVerified: false }))
 
   expect((await one.open('/')).at).toBe('/new-account')
   expect(await one.submit('/new-account', { name: 'Mine' })).toMatchObject({
     status: 403,
-    text: expect.stringContaining('Verify your address first'),
+    text: expect.stringContaining('Verify your email address first'),
   })
 })
 
@@ -213,8 +215,8 @@ test.each([
   ['curl/8', 'curl/8'],
 ])('the browser %s is called %s', async (userAgent, name) => {
   const one = browser(grid)
-  const csrf = await csrfAt(one, '/sign-in')
+  const csrf = await csrfTokenOf(one, '/sign-in')
   await one.post('/sign-in', { csrf, email: 'olga@acme.example', password }, { 'User-Agent': userAgent })
 
-  expect((await one.open(`${settings}/sessions`)).text).toContain(`${name} this one`)
+  expect((await one.open(`${settings}/sessions`)).text).toContain(`${name} this browser`)
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { setUpLink } from '../../../src/grid/people/people.ts'
 import { sessionIdleMs, sessionLifetimeMs } from '../../../src/auth/session.ts'
+import { createSetUpLink } from '../../../src/grid/people/people.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
@@ -8,9 +8,9 @@ import { emptyGrid, type TestGrid, testGrid } from '../../support/grid.ts'
 
 const password = 'correct horse battery'
 
-test('the link of the first start makes the first account, and works once', async () => {
+test('the set-up link creates the first account, and works once', async () => {
   const grid = await emptyGrid()
-  const path = new URL((await setUpLink(grid.store))!).pathname
+  const path = new URL((await createSetUpLink(grid.store))!).pathname
   const form = { accountName: 'Acme', name: 'Ann', email: 'Ann@Acme.example', password }
 
   const page = await browser(grid).submit(path, form)
@@ -18,16 +18,16 @@ test('the link of the first start makes the first account, and works once', asyn
   expect(page.status).toBe(200)
   expect(page.at).toMatch(/^\/accounts\//)
   expect(page.text).toContain('Acme')
-  expect((await browser(grid).open(path)).text).toContain('used already or has expired')
-  expect(await setUpLink(grid.store)).toBeUndefined()
+  expect((await browser(grid).open(path)).text).toContain('already used or has expired')
+  expect(await createSetUpLink(grid.store)).toBeUndefined()
   expect((await browser(grid).signIn('ann@acme.example', password)).text).toContain('Acme')
   await grid.close()
 })
 
-test('a second start ends the set-up link of the first, and a day ends them all', async () => {
+test('a new set-up link replaces the old one, and expires after a day', async () => {
   const grid = await emptyGrid()
-  const first = new URL((await setUpLink(grid.store))!).pathname
-  const second = new URL((await setUpLink(grid.store))!).pathname
+  const first = new URL((await createSetUpLink(grid.store))!).pathname
+  const second = new URL((await createSetUpLink(grid.store))!).pathname
 
   expect((await browser(grid).open(first)).status).toBe(400)
   expect((await browser(grid).open(second)).status).toBe(200)
@@ -36,9 +36,9 @@ test('a second start ends the set-up link of the first, and a day ends them all'
   await grid.close()
 })
 
-test('two who open the set-up link at once make one account', async () => {
+test('two concurrent set-ups create one account', async () => {
   const grid = await emptyGrid()
-  const path = new URL((await setUpLink(grid.store))!).pathname
+  const path = new URL((await createSetUpLink(grid.store))!).pathname
   const form = (email: string) => ({ accountName: 'Acme', name: 'Ann', email, password })
 
   const pages = await Promise.all([
@@ -57,7 +57,7 @@ beforeAll(async () => {
 })
 afterAll(() => grid.close())
 
-test('signing in leads to where one wanted to go', async () => {
+test('signing in leads to the requested page', async () => {
   const path = `/accounts/${grid.acme.id}`
   const ann = browser(grid)
 
@@ -92,7 +92,7 @@ test('a wrong password and an unknown address get the same page', async () => {
   ])
 
   expect(wrong.status).toBe(401)
-  expect(wrong.text).toContain('The address or the password is wrong.')
+  expect(wrong.text).toContain('The email address or the password is wrong.')
   expect(unknown.text).toBe(wrong.text)
   expect(unknown.status).toBe(wrong.status)
 })
@@ -108,7 +108,7 @@ test('a foreign account is not found, exactly like one that does not exist', asy
   expect(foreign.html).toBe(missing.html)
 })
 
-test('signing out ends the session, also for who kept its cookie', async () => {
+test('signing out ends the session, also for a copied cookie', async () => {
   const ann = browser(grid)
   await ann.signIn('ann@acme.example', password)
   const thief = browser(grid)
@@ -121,12 +121,12 @@ test('signing out ends the session, also for who kept its cookie', async () => {
   expect((await thief.open(path)).at).toMatch(/^\/sign-in/)
 })
 
-test('signing in ends the session the browser had, and gives a new cookie', async () => {
+test('signing in ends the previous session of the browser and sets a new cookie', async () => {
   const ann = browser(grid)
   await ann.signIn('ann@acme.example', password)
   const before = new Map(ann.cookies)
-  const stranger = browser(grid)
-  for (const [name, value] of before) stranger.cookies.set(name, value)
+  const thief = browser(grid)
+  for (const [name, value] of before) thief.cookies.set(name, value)
 
   ann.cookies.delete('grid-session')
   await ann.signIn('ann@acme.example', password)
@@ -134,7 +134,7 @@ test('signing in ends the session the browser had, and gives a new cookie', asyn
   expect(ann.cookies.get('grid-session')).not.toBe(before.get('grid-session'))
 })
 
-test('a session ends when it was idle for 12 hours, and is 14 days old at most', async () => {
+test('a session ends after 12 idle hours, and after 14 days at the latest', async () => {
   const grid = await testGrid()
   await grid.setPassword('ann@acme.example', password)
   const path = `/accounts/${grid.acme.id}`
@@ -142,10 +142,10 @@ test('a session ends when it was idle for 12 hours, and is 14 days old at most',
   const start = grid.clock.now
   await idle.signIn('ann@acme.example', password)
   await busy.signIn('ann@acme.example', password)
-  const stays = async (who: typeof busy, at: number) => {
+  const stays = async (client: typeof busy, at: number) => {
     grid.clock.now = at
-    const { status } = await who.request(path)
-    // When it was seen is written beside the answer.
+    const { status } = await client.request(path)
+    // `last_seen_at` is written in the background.
     await rows(grid, 'SELECT 1')
     return status === 200
   }
@@ -206,7 +206,7 @@ test('over HTTPS cookies are Secure and bound to the host', async () => {
   const response = await grid.request('/sign-in')
 
   expect(response.headers.get('set-cookie')).toMatch(
-    /^__Host-grid-visit=\w{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    /^__Host-grid-visit=\w{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
   )
   await grid.close()
 })

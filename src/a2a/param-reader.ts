@@ -1,0 +1,119 @@
+/** Reads the params of an A2A request. Errors name the field. See docs/protocol.md, "A2A `message/send`". */
+import { GridError } from '../errors.ts'
+import { characterCount, wellFormed } from '../lib/text.ts'
+
+/** The longest id that a client may choose, in characters. */
+const maxIdLength = 256
+
+/**
+ * One object of the request. `null` counts as absent (ProtoJSON), unknown fields are ignored, and each field is also
+ * found under its name in snake_case. Every method that reads a field fails with `invalid_input`.
+ */
+export class ParamReader {
+  readonly #object: Record<string, unknown>
+  readonly #path: string
+
+  /** `path` is the path of the object below `params`, which itself has the empty path. */
+  constructor(value: unknown, path: string) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw invalidInput(path || 'params', 'must be an object')
+    }
+    this.#object = value as Record<string, unknown>
+    this.#path = path
+  }
+
+  /** The field as received; undefined when it is absent or null. */
+  value(name: string): unknown {
+    return this.#object[name] ?? this.#object[snakeCase(name)] ?? undefined
+  }
+
+  has(name: string): boolean {
+    return this.value(name) !== undefined
+  }
+
+  /** Well-formed text without U+0000. */
+  text(name: string): string | undefined {
+    const value = this.value(name)
+    if (value === undefined) return undefined
+    if (typeof value !== 'string') throw this.invalid(name, 'must be a string')
+    const text = wellFormed(value)
+    if (text === undefined) throw this.invalid(name, 'contains U+0000. Remove it')
+    return text
+  }
+
+  /** An id that is stored and returned unchanged. The empty string counts as absent, as in ProtoJSON. */
+  id(name: string): string | undefined {
+    const id = this.text(name)
+    if (id === undefined || id === '') return undefined
+    if (id !== this.value(name)) throw this.invalid(name, 'is not well-formed Unicode')
+    if (characterCount(id) > maxIdLength) throw this.invalid(name, `must have at most ${maxIdLength} characters`)
+    return id
+  }
+
+  requiredId(name: string): string {
+    const id = this.id(name)
+    if (id === undefined) throw this.invalid(name, 'must be a non-empty string')
+    return id
+  }
+
+  flag(name: string): boolean | undefined {
+    const value = this.value(name)
+    if (value === undefined || typeof value === 'boolean') return value
+    throw this.invalid(name, 'must be true or false')
+  }
+
+  /** An integer of at least 0. */
+  count(name: string): number | undefined {
+    const value = this.value(name)
+    if (value === undefined) return undefined
+    if (!Number.isSafeInteger(value) || (value as number) < 0) {
+      throw this.invalid(name, 'must be an integer of at least 0')
+    }
+    return value as number
+  }
+
+  /** A list of strings; undefined when it is empty. */
+  texts(name: string): string[] | undefined {
+    const list = this.list(name)
+    if (!list.every((item) => typeof item === 'string')) throw this.invalid(name, 'must be an array of strings')
+    return list.length > 0 ? list : undefined
+  }
+
+  list(name: string): unknown[] {
+    const value = this.value(name) ?? []
+    if (!Array.isArray(value)) throw this.invalid(name, 'must be an array')
+    return value
+  }
+
+  /** An object of any shape. */
+  record(name: string): Record<string, unknown> | undefined {
+    const object = this.object(name)
+    return object && object.#object
+  }
+
+  object(name: string): ParamReader | undefined {
+    const value = this.value(name)
+    return value === undefined ? undefined : new ParamReader(value, this.pathOf(name))
+  }
+
+  requiredObject(name: string): ParamReader {
+    return new ParamReader(this.value(name), this.pathOf(name))
+  }
+
+  pathOf(name: string): string {
+    return this.#path ? `${this.#path}.${name}` : name
+  }
+
+  /** The error of a field, or of the object itself when no name is given. */
+  invalid(name: string | undefined, rule: string): GridError {
+    return invalidInput(name === undefined ? this.#path : this.pathOf(name), rule)
+  }
+}
+
+function invalidInput(field: string, rule: string): GridError {
+  return new GridError('invalid_input', `${field} ${rule}.`, { field })
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

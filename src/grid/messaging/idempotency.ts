@@ -1,0 +1,51 @@
+/** Idempotency keys: the same key of the same agent is the same send. See docs/delivery.md, "Idempotency keys". */
+import { hashForLookup } from '../../auth/secrets.ts'
+import { GridError } from '../../errors.ts'
+import { wellFormed } from '../../lib/text.ts'
+import { day } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { SendReceipt } from '../../store/account/receipts.ts'
+import type { Sender, SendInput, SentMessage } from './outgoing-message.ts'
+
+/** How long a key is remembered. */
+export const keyLifetimeMs = 7 * day
+const maxKeyLength = 200
+
+/** Check a key and return it unchanged. Fails with `invalid_input`. */
+export function checkKey(key: string): string {
+  if (key === '' || key.length > maxKeyLength || wellFormed(key) !== key) {
+    throw new GridError('invalid_input', `An idempotency key has 1 to ${maxKeyLength} characters.`)
+  }
+  return key
+}
+
+/** The send that was already made with this key. Fails with `idempotency_conflict` if that send was another one. */
+export async function findRepeat(
+  account: AccountStore,
+  sender: Sender,
+  key: string,
+  requestHash: string,
+): Promise<SentMessage | undefined> {
+  const earlier = await account.read.messages.byKey(sender.agentId, key, account.deps.now() - keyLifetimeMs)
+  if (!earlier) return undefined
+  if (earlier.requestHash !== requestHash) {
+    throw new GridError(
+      'idempotency_conflict',
+      'This idempotency key was used for another message. Use a new key for new content.',
+    )
+  }
+  const { id, recipient, conversationId, createdAt, receipt } = earlier
+  return { id, recipient, conversationId, createdAt, ...await receiptOf(account, sender, receipt) }
+}
+
+/** A send that was stored by an older version has no receipt. */
+async function receiptOf(account: AccountStore, sender: Sender, receipt: string | null): Promise<SendReceipt> {
+  return receipt === null ? { unread: await account.read.inbox.unread(sender.agentId) } : JSON.parse(receipt)
+}
+
+/** The hash that a repeat must match: of `request` if the caller gave one, otherwise of the content of the send. */
+export function requestHashOf({ to, text, replyToMessageId, conversationId, a2a, request }: SendInput): string {
+  if (request !== undefined) return hashForLookup(request)
+  const address = to.trim().toLowerCase().replace(/^@/, '')
+  return hashForLookup(JSON.stringify([address, text, replyToMessageId, conversationId, a2a]))
+}

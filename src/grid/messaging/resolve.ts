@@ -1,0 +1,99 @@
+/** Where a message can go. Each kind of recipient brings its own conditions and statements to the commit. */
+import { GridError } from '../../errors.ts'
+import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
+import { minute } from '../../lib/time.ts'
+import type { AccountStore, PartRows } from '../../store/account.ts'
+import type { NewMessage, SendParts } from '../../store/account/messages.ts'
+import type { Sender } from './outgoing-message.ts'
+
+/** Members of a channel that were seen within this time count as active. */
+const activeMs = 10 * minute
+
+/** A place that a message can go to, as it was found by reading the store. */
+export interface Recipient {
+  /** As addressed: `@alias` or `#name`. */
+  readonly label: string
+  /** Its parts of the commit. They check again in SQL what was read, so that it is true at the commit. */
+  parts(message: NewMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
+  /** The ids of the agents that have the committed message in their inbox. */
+  reached(rows: PartRows<keyof SendParts>): string[]
+}
+
+/**
+ * The recipient of an address: `@alias` with or without `@`, or `#channel`. An agent may be its own recipient;
+ * callers that do not want that check `isSelf`.
+ *
+ * Fails with `recipient_not_found`, `channel_not_found` or `not_channel_member`.
+ */
+export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
+  return to.trim().startsWith('#')
+    ? await channel(account, sender, normaliseChannelName(to))
+    : await agent(account, sender, normaliseAlias(to))
+}
+
+/** Whether an address names the sender. */
+export function isSelf(sender: Sender, to: string): boolean {
+  return !to.trim().startsWith('#') && normaliseAlias(to) === sender.alias
+}
+
+async function agent(account: AccountStore, sender: Sender, alias: string): Promise<Recipient> {
+  const label = `@${alias}`
+  if (!aliasPattern.test(alias)) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
+  const found = await account.read.agents.recipient(alias)
+  if (found) return inboxOfAccount(account, label, found)
+
+  const other = await account.read.directory.byAlias(alias, sender.alias)
+  // Agents of other accounts that are private, that refuse the caller and that do not exist look alike.
+  if (!other) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
+  return inboxOfOtherAccount(account, label, other)
+}
+
+function inboxOfAccount(
+  { change: { messages, receipts } }: AccountStore,
+  label: string,
+  { id: agentId, lastSeenAt }: { id: string; lastSeenAt: number | null },
+): Recipient {
+  return {
+    label,
+    parts: (message) => ({
+      message: messages.addDirect(message, { agentId }),
+      deliveries: messages.deliver(message, { agentId }),
+      receipt: receipts.toAgent(message, agentId, lastSeenAt),
+    }),
+    reached: () => [agentId],
+  }
+}
+
+function inboxOfOtherAccount(
+  { change: { messages, receipts } }: AccountStore,
+  label: string,
+  { id: agentId, home }: { id: string; home: string },
+): Recipient {
+  return {
+    label,
+    parts: (message) => ({
+      message: messages.addDirect(message, { agentId, home }),
+      deliveries: messages.deliver(message, { agentId, home }),
+      receipt: receipts.toOtherAccount(message),
+    }),
+    reached: () => [agentId],
+  }
+}
+
+async function channel(account: AccountStore, sender: Sender, name: string): Promise<Recipient> {
+  const { messages, receipts } = account.change
+  const found = await account.read.channels.byName(name, sender.agentId)
+  if (!found) throw new GridError('channel_not_found', `Channel '#${name}' not found`)
+  if (!found.isMember) {
+    throw new GridError('not_channel_member', `You are not a member of #${name}. An admin of the account can add you.`)
+  }
+  return {
+    label: `#${name}`,
+    parts: (message) => ({
+      message: messages.addPost(message, found.id),
+      deliveries: messages.fanOut(message, found.id, found.memberCount),
+      receipt: receipts.toChannel(message, message.at - activeMs),
+    }),
+    reached: ({ deliveries }) => deliveries.map((row) => String(row.agent_id)),
+  }
+}

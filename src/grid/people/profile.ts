@@ -1,0 +1,110 @@
+/** Changes of users to their own profile: name, password and email address. */
+import { hashPassword, verifyPassword } from '../../auth/passwords.ts'
+import { GridError } from '../../errors.ts'
+import type { User } from '../../store/global/users.ts'
+import type { Store } from '../../store/store.ts'
+import { checkName } from '../accounts/accounts.ts'
+import { normaliseEmail } from './email-address.ts'
+import { findEmailLink, redeemEmailLink } from './email-link-tokens.ts'
+import { checkLinkOwner } from './email-links.ts'
+import { linkExpired } from './people.ts'
+import { sendAddressChangedEmail, sendPasswordChangedEmail, trySendEmailLink } from './send-email.ts'
+import { takeSignInAttempt } from './throttle.ts'
+
+/** Set the display name of a user. Fails with `invalid_input`. */
+export async function setUserName(store: Store, userId: string, name: string): Promise<void> {
+  await store.write([store.global.users.setName(userId, checkName(name, 'name'))])
+}
+
+/**
+ * Change the password. Every session of the user ends, including the calling one, and every open link; an email tells
+ * the user. OAuth grants stay: users can end them on their own page, and a routine change of the password should not
+ * disconnect their clients. Only `resetPassword` ends them.
+ * Fails with `invalid_input`, which names `current` or `password`, `rate_limit_exceeded`, or `write_conflict` if the
+ * password has been changed meanwhile.
+ */
+export async function changePassword(
+  store: Store,
+  userId: string,
+  input: { current: string; password: string },
+  address: string,
+): Promise<void> {
+  const { global, deps: { now } } = store
+  const user = await checkCurrentPassword(store, userId, input.current, address)
+  const hash = await hashPassword(input.password)
+  await store.write([
+    global.users.requirePassword(userId, user.passwordHash),
+    global.users.setPassword(userId, hash),
+    global.sessions.endOthers(userId, '', now()),
+    global.links.endAll(userId, now()),
+  ])
+  sendPasswordChangedEmail(store, user.email)
+}
+
+/**
+ * Send a link to a new email address; its use confirms the change. Does not tell whether another user has the address.
+ * Fails with `invalid_email`, `invalid_input`, which names `current`, or `rate_limit_exceeded`.
+ */
+export async function requestEmailChange(
+  store: Store,
+  userId: string,
+  input: { email: string; current: string },
+  address: string,
+): Promise<void> {
+  const email = normaliseEmail(input.email, 'email')
+  const user = await checkCurrentPassword(store, userId, input.current, address)
+  if (user.email === email) {
+    throw new GridError('invalid_input', 'This is your email address already.', { field: 'email' })
+  }
+  const isFree = (await store.global.users.byEmail(email)) === undefined
+  const precedingStatements = [store.global.links.endOpen(userId, 'change_email', store.deps.now())]
+  await trySendEmailLink(store, 'change_email', { userId: isFree ? userId : null, email, precedingStatements }, address)
+}
+
+/**
+ * Change the email address to the one that a link was sent to. All other links end, and an email tells the old address.
+ * Resolves to the new address. Fails with `link_expired` or `not_allowed`.
+ */
+export async function confirmEmailChange(store: Store, token: string, userId: string): Promise<string> {
+  const link = await findEmailLink(store, 'change_email', token)
+  checkLinkOwner(link, userId)
+  const { global, deps: { now } } = store
+  const user = await findUser(store, userId)
+  await redeemEmailLink(store, 'change_email', token, [
+    // Before the change, because it also finds links by the old address.
+    global.links.endAll(userId, now()),
+    global.users.setEmail(userId, link.email, now()),
+  ])
+  sendAddressChangedEmail(store, user.email)
+  return link.email
+}
+
+/**
+ * The user, if `current` is their password. This protects a user whose browser was left signed in. Guesses count as
+ * sign-in attempts. A user without a password sets one by an email link.
+ */
+async function checkCurrentPassword(
+  store: Store,
+  userId: string,
+  current: string,
+  address: string,
+): Promise<User & { passwordHash: string }> {
+  const user = await findUser(store, userId)
+  if (user.passwordHash === null) {
+    throw new GridError('invalid_input', 'You have no password yet. Request an email link to set one.', {
+      field: 'current',
+    })
+  }
+  const attempt = await takeSignInAttempt(store, user.email, address)
+  if (!(await verifyPassword(user.passwordHash, current))) {
+    throw new GridError('invalid_input', 'This is not your current password.', { field: 'current' })
+  }
+  await attempt.succeeded()
+  return { ...user, passwordHash: user.passwordHash }
+}
+
+async function findUser(store: Store, userId: string): Promise<User> {
+  const user = await store.global.users.byId(userId)
+  if (!user) throw linkExpired()
+  return user
+}

@@ -1,0 +1,160 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import { Icon, type IconName } from './icons.tsx'
+
+export type BadgeKind = 'plain' | 'good' | 'warning' | 'bad' | 'info'
+
+/** A one-word label such as a role or a state. `hasDot` marks a state. */
+export function Badge({ kind = 'plain', hasDot, children }: { kind?: BadgeKind; hasDot?: boolean; children: Child }) {
+  const classes = ['badge', kind === 'plain' ? '' : kind, hasDot && 'dot'].filter(Boolean).join(' ')
+  return <span class={classes}>{children}</span>
+}
+
+export type NoticeKind = 'info' | 'good' | 'warning' | 'bad'
+
+const noticeIcons = { info: 'info', good: 'check', warning: 'warning', bad: 'warning' } as const
+
+/** A message in the page. Screen readers announce it; kind `bad` interrupts them. */
+export function Notice({ kind = 'info', title, children }: { kind?: NoticeKind; title?: string; children?: Child }) {
+  return (
+    <div class={kind === 'info' ? 'notice' : `notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
+      <Icon name={noticeIcons[kind]} />
+      <div>
+        {title && <strong>{title}</strong>}
+        {children && <div>{children}</div>}
+      </div>
+    </div>
+  )
+}
+
+/** Shown in place of an empty list: says what belongs here and offers the first step. */
+export function EmptyState(
+  { icon, title, children, action }: { icon: IconName; title: string; children?: Child; action?: Child },
+) {
+  return (
+    <div class='empty'>
+      <div class='picture'>
+        <Icon name={icon} size={26} />
+      </div>
+      <h2>{title}</h2>
+      {children && <p>{children}</p>}
+      {action}
+    </div>
+  )
+}
+
+/** A titled section. `isFlush`: a table or list fills it to the edges. `isDanger`: its action cannot be undone. */
+export function Card(
+  { title, lead, actions, isFlush, isDanger, id, children }: {
+    title?: string
+    lead?: Child
+    actions?: Child
+    isFlush?: boolean
+    isDanger?: boolean
+    id?: string
+    children?: Child
+  },
+) {
+  const classes = ['card', isFlush && 'flush', isDanger && 'danger'].filter(Boolean).join(' ')
+  return (
+    <section class={classes} id={id}>
+      {title && (
+        <div class='card-head'>
+          <div>
+            <h2>{title}</h2>
+            {lead && <p>{lead}</p>}
+          </div>
+          {actions && <div class='row'>{actions}</div>}
+        </div>
+      )}
+      {children}
+    </section>
+  )
+}
+
+/** A figure with its label. `picture` is a sparkline beside it. */
+export function Stat({ label, value, hint, picture }: { label: string; value: Child; hint?: Child; picture?: Child }) {
+  return (
+    <div class='stat'>
+      <span class='label'>{label}</span>
+      <span class='value'>{value}</span>
+      {picture}
+      {hint && <span class='hint'>{hint}</span>}
+    </div>
+  )
+}
+
+/** Content that opens below its title. Within a `group`, one is open at a time. */
+export function Disclosure(
+  { title, group, isOpen, children }: { title: Child; group?: string; isOpen?: boolean; children: Child },
+) {
+  return (
+    <details class='fold' name={group} open={isOpen}>
+      <summary>
+        <Icon name='next' size={14} />
+        {title}
+      </summary>
+      <div>{children}</div>
+    </details>
+  )
+}
+
+/** A description list: terms with their values. */
+export function Facts({ items }: { items: [term: string, fact: Child][] }) {
+  return (
+    <dl class='facts'>
+      {items.map(([term, fact]) => (
+        <>
+          <dt>{term}</dt>
+          <dd>{fact}</dd>
+        </>
+      ))}
+    </dl>
+  )
+}
+
+/** Links between the pages of one section. */
+export function Tabs(
+  { label, items }: { label: string; items: { title: string; href: string; isCurrent?: boolean }[] },
+) {
+  return (
+    <nav class='tabs' aria-label={label}>
+      {items.map(({ title, href, isCurrent }) => (
+        <a href={href} aria-current={isCurrent ? 'page' : undefined}>{title}</a>
+      ))}
+    </nav>
+  )
+}
+
+/** A relative time; the exact time shows on hover. `at` and `now` are in milliseconds since the epoch. */
+export function Time({ at, now }: { at: number; now: number }) {
+  const exact = new Date(at).toISOString()
+  return <time datetime={exact} title={`${exact.slice(0, 16).replace('T', ' ')} UTC`}>{timeInWords(at, now)}</time>
+}
+
+const units: [name: string, ms: number, below: number][] = [
+  ['min', 60_000, 3_600_000],
+  ['h', 3_600_000, 86_400_000],
+  ['d', 86_400_000, 7 * 86_400_000],
+]
+
+/** `just now`, `5 min ago`, `in 3 h`; from a week on, the date: `12 Mar 2026`. */
+export function timeInWords(at: number, now: number): string {
+  const distance = Math.abs(now - at)
+  if (distance < 60_000) return at > now ? 'in a moment' : 'just now'
+  const unit = units.find(([, , below]) => distance < below)
+  if (!unit) return dateInWords(at)
+  const amount = `${Math.floor(distance / unit[1])} ${unit[0]}`
+  return at > now ? `in ${amount}` : `${amount} ago`
+}
+
+function dateInWords(at: number): string {
+  const [, day, month, year] = new Date(at).toUTCString().split(' ')
+  return `${Number(day)} ${month} ${year}`
+}
+
+/** The first letter of a user's name, in a circle. */
+export function Avatar({ name }: { name: string }) {
+  return <span class='avatar' aria-hidden='true'>{[...name][0]?.toUpperCase()}</span>
+}

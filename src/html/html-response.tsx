@@ -1,0 +1,80 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { html } from 'hono/html'
+import type { Child } from 'hono/jsx'
+import { pageScript, styleSheet } from './assets.ts'
+
+/** Options of every page. `status` defaults to 200. */
+export interface HtmlResponseOptions {
+  status?: number
+  /**
+   * An additional target for the forms of this page: the redirect URI on the consent page.
+   * See docs/security.md, "Content security policy".
+   */
+  formTarget?: string
+}
+
+/** A complete HTML document as a response. `title` goes into `<title>`, followed by the product name. */
+export async function htmlResponse(
+  { title, bodyClass, status = 200, formTarget }: HtmlResponseOptions & { title: string; bodyClass: string },
+  content: Child,
+): Promise<Response> {
+  const document = await (
+    <html lang='en'>
+      <head>
+        <meta charset='utf-8' />
+        <meta name='viewport' content='width=device-width, initial-scale=1' />
+        <meta name='color-scheme' content='light dark' />
+        <title>{title === 'agent-grid' ? title : `${title} · agent-grid`}</title>
+        <link rel='icon' href={favicon} />
+        <link rel='stylesheet' href={styleSheet.path} />
+        <script src={pageScript.path} defer></script>
+      </head>
+      <body class={bodyClass}>
+        <a class='skip' href='#content'>Skip to content</a>
+        {content}
+      </body>
+    </html>
+  )
+  return new Response(html`<!doctype html>${document}`.toString(), { status, headers: headers(formTarget) })
+}
+
+/**
+ * The headers of every HTML response. See docs/security.md, "Content security policy".
+ *
+ * `Referrer-Policy` is not `no-referrer`: browsers would then send `Origin: null` with our own forms.
+ * @see Fetch, "append a request Origin header"
+ */
+function headers(formTarget?: string): Record<string, string> {
+  const formAction = formTarget === undefined ? "'self'" : `'self' ${policySource(formTarget)}`
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `form-action ${formAction}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ]
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policy.join('; '),
+    'X-Frame-Options': 'DENY',
+    'Referrer-Policy': 'same-origin',
+  }
+}
+
+/** The source expression that allows a redirect URI in the `form-action` directive. */
+export function policySource(uri: string): string {
+  const { origin, protocol, hostname } = new URL(uri)
+  // A private-use scheme such as `cursor://…` has no origin, and a policy cannot name an IPv6 address.
+  return origin === 'null' || hostname.startsWith('[') ? protocol : origin
+}
+
+const favicon = `data:image/svg+xml,${
+  encodeURIComponent(
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#0f8a65' stroke-width='2.4'>" +
+      "<path d='M7 7h10v10H7zM7 7l10 10'/><g fill='#0f8a65' stroke='none'><circle cx='7' cy='7' r='3.4'/>" +
+      "<circle cx='17' cy='7' r='3.4'/><circle cx='7' cy='17' r='3.4'/><circle cx='17' cy='17' r='3.4'/></g></svg>",
+  )
+}`

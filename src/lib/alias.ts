@@ -1,0 +1,39 @@
+/** Aliases and channel names: their format, and their normalisation. See docs/protocol.md, "Names and formats". */
+import { GridError } from '../errors.ts'
+
+/** The format of aliases and channel names. */
+export const aliasPattern = /^[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$/
+
+const rule = '3 to 32 characters: lower-case letters, digits and hyphens, with a letter or digit at both ends'
+
+/**
+ * An alias as users type it, in the stored form: trimmed, without `@`, in lower case. It need not exist or be valid.
+ */
+export function normaliseAlias(text: string): string {
+  return text.trim().replace(/^@/, '').toLowerCase()
+}
+
+/** A channel name as users type it, in the stored form: trimmed, without `#`, in lower case. */
+export function normaliseChannelName(text: string): string {
+  return text.trim().replace(/^#/, '').toLowerCase()
+}
+
+/**
+ * Check the alias of a new agent. It is never normalised, so that the agent gets exactly the requested alias.
+ * Fails with `invalid_alias` or `alias_reserved`.
+ */
+export function checkNewAlias(alias: string, reserved: readonly string[]): string {
+  if (!aliasPattern.test(alias)) {
+    throw new GridError('invalid_alias', `An alias has ${rule}.`, { field: 'alias' })
+  }
+  if (reserved.includes(alias)) {
+    throw new GridError('alias_reserved', `The alias @${alias} is reserved. Choose another.`, { field: 'alias' })
+  }
+  return alias
+}
+
+/** Check the name of a new channel. Fails with `invalid_input`. */
+export function checkNewChannelName(name: string): string {
+  if (!aliasPattern.test(name)) throw new GridError('invalid_input', `A channel name has ${rule}.`, { field: 'name' })
+  return name
+}

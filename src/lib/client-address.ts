@@ -1,0 +1,52 @@
+/** The addresses of clients, by which rate limits count. */
+import ipaddr from 'ipaddr.js'
+
+type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
+
+/**
+ * The address of the client: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies it is
+ * taken from `X-Forwarded-For`, which is read from the right as long as addresses are trusted proxies; anything but an
+ * IP address ends that. Without trusted proxies the header is ignored. See docs/security.md, "Client addresses".
+ */
+export function clientAddress(
+  socketAddress: string,
+  forwardedFor: string | null,
+  trustedProxies: readonly string[],
+): string {
+  let client = parse(socketAddress)
+  if (!client) return 'unknown'
+  const hops = (forwardedFor ?? '').split(',').reverse()
+  for (const hop of hops) {
+    if (!trustedProxies.some((proxy) => contains(proxy, client!))) break
+    const next = parse(hop.trim())
+    if (!next) break
+    client = next
+  }
+  return rateLimitUnit(client)
+}
+
+/** The unit of a limit: an IPv4 address, or the /64 of an IPv6 address. */
+function rateLimitUnit(address: IpAddress): string {
+  if (address.kind() === 'ipv4') return address.toString()
+  const parts = (address as ipaddr.IPv6).parts.slice(0, 4)
+  return `${parts.map((part) => part.toString(16)).join(':')}::/64`
+}
+
+/** The /48 of an IPv6 client address, as `clientAddress` returns it. Undefined for IPv4. */
+export function ipv6Prefix48(address: string): string | undefined {
+  if (!address.endsWith('::/64')) return undefined
+  return `${address.split(':').slice(0, 3).join(':')}::/48`
+}
+
+function parse(text: string): IpAddress | undefined {
+  if (!ipaddr.isValid(text)) return undefined
+  // Only four decimal parts: not all software reads `0x7f.1` and `2130706433` as addresses.
+  if (!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)) return undefined
+  return ipaddr.process(text)
+}
+
+function contains(range: string, address: IpAddress): boolean {
+  if (!range.includes('/')) return parse(range)?.toString() === address.toString()
+  const [base, bits] = ipaddr.parseCIDR(range)
+  return base.kind() === address.kind() && address.match(base, bits)
+}

@@ -1,0 +1,85 @@
+/** Which URLs and IP addresses outgoing requests may use. See docs/security.md, "Address rules". */
+import ipaddr from 'ipaddr.js'
+
+export interface EgressPolicy {
+  /** Also allow loopback and private networks, and `http:`. */
+  readonly allowPrivateTargets: boolean
+  /** IP addresses and CIDR ranges that the operator blocks. */
+  readonly blockedTargets: readonly string[]
+}
+
+/** Ranges that `allowPrivateTargets` allows. All other ranges except public addresses are never allowed. */
+const privateRanges = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']
+
+/** The metadata services of cloud providers, which return credentials without authentication. Never allowed. */
+const metadataServices = ['168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254']
+
+/** The public IPv6 addresses. `ipaddr.js` also calls others `unicast`. */
+const publicIPv6 = ipaddr.parseCIDR('2000::/3')
+
+/** Of the ports below, only 80 and 443 are allowed. */
+const firstUserPort = 1024
+/** Databases, caches, clusters, desktops, email, telephony: services that could read a request as commands. */
+const blockedPorts = new Set([
+  ...[1433, 1521, 1719, 1720, 1723, 2049, 2375, 2376, 2379, 2380, 3268, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432],
+  ...[5672, 5900, 5984, 5985, 6000, 6379, 6443, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 7001, 8500, 9042, 9092],
+  ...[9200, 9300, 10080, 10250, 11211, 27017],
+])
+
+/**
+ * Parse a URL if it is allowed: `https:` (with private targets also `http:`) on an allowed port, without a user.
+ * Otherwise returns undefined.
+ */
+export function parseAllowedUrl(text: string, { allowPrivateTargets }: EgressPolicy): URL | undefined {
+  // The parser removes line breaks and tabs, so the text could differ from the one that was checked elsewhere.
+  if (text.length > 2_000 || !/^[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const isAllowedScheme = url.protocol === 'https:' || (url.protocol === 'http:' && allowPrivateTargets)
+  if (!isAllowedScheme || url.hostname === '' || url.username !== '' || url.password !== '') return undefined
+  return isAllowedPort(portOf(url)) ? url : undefined
+}
+
+/** The port of a URL, or the default port of its scheme. */
+export function portOf(url: URL): number {
+  return Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
+}
+
+/** The host for a resolver or TLS: an IPv6 address has no brackets. */
+export function hostnameOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1')
+}
+
+/** Whether a host is an IP address and not a name. */
+export function isIpAddress(host: string): boolean {
+  return ipaddr.isValid(host)
+}
+
+/** Whether connections to an IP address are allowed. */
+export function isAllowedAddress(text: string, { allowPrivateTargets, blockedTargets }: EgressPolicy): boolean {
+  // Only link-local addresses have a zone.
+  if (text.includes('%') || !ipaddr.isValid(text)) return false
+  const address = ipaddr.process(text)
+  if ([...metadataServices, ...blockedTargets].some((range) => isWithin(address, range))) return false
+
+  const range = address.range()
+  if (address.kind() === 'ipv6' && range === 'loopback') return allowPrivateTargets && address.toString() === '::1'
+  if (privateRanges.includes(range)) return allowPrivateTargets
+  return range === 'unicast' && (address.kind() === 'ipv4' || address.match(publicIPv6))
+}
+
+/** Whether an IP address belongs to this machine: loopback, or one of its own addresses. */
+export function isLocalAddress(text: string, machineAddresses: readonly string[]): boolean {
+  const address = ipaddr.process(text)
+  return address.range() === 'loopback' ||
+    machineAddresses.some((other) => isWithin(address, other.replace(/%.*$/, '')))
+}
+
+function isAllowedPort(port: number): boolean {
+  return port === 443 || port === 80 || (port >= firstUserPort && !blockedPorts.has(port))
+}
+
+function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, range: string): boolean {
+  const [base, bits] = range.includes('/') ? ipaddr.parseCIDR(range) : [ipaddr.process(range), undefined]
+  if (base.kind() !== address.kind()) return false
+  return address.match(base, bits ?? (base.kind() === 'ipv4' ? 32 : 128))
+}

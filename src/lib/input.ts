@@ -1,0 +1,74 @@
+/** Validation of input, with errors that name the field and what it must be. */
+import { z } from 'zod'
+import { type ErrorCode, GridError } from '../errors.ts'
+
+/** Validate input. Fails with `code` (default `invalid_input`); the message names the field and what it must be. */
+export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
+  const result = schema.safeParse(input, { reportInput: true })
+  if (result.success) return result.data
+  const { field, problem } = describe(result.error.issues[0])
+  throw new GridError(code, `${field || 'The input'} ${problem}.`, { field })
+}
+
+type Issue = z.core.$ZodIssue
+type WrongType = z.core.$ZodIssueInvalidType
+
+/** Which field is invalid, and why. Values are not repeated. */
+function describe(issue: Issue, parents: PropertyKey[] = []): { field: string; problem: string } {
+  const path = [...parents, ...issue.path]
+  const at = (problem: string, ...below: string[]) => ({ field: [...path, ...below].join('.'), problem })
+  if (issue.input === undefined) return at('is missing')
+  switch (issue.code) {
+    case 'invalid_type':
+      return at(`must be ${typeName(issue)}`)
+    case 'invalid_value':
+      return at(`must be one of ${issue.values.join(', ')}`)
+    case 'unrecognized_keys':
+      return at('is not a known field', issue.keys[0])
+    case 'too_small':
+      return at(
+        issue.origin in units && issue.minimum === 1 ? 'must not be empty' : size(issue, 'least', issue.minimum),
+      )
+    case 'too_big':
+      return at(size(issue, 'most', issue.maximum))
+    case 'invalid_union': {
+      // The intended alternative is the one whose type matches.
+      const intended = issue.errors.find(([first]) => !isWrongType(first))
+      if (intended) return describe(intended[0], path)
+      return at(`must be ${issue.errors.flat().filter(isWrongType).map(typeName).join(' or ')}`)
+    }
+    default:
+      return at(issue.message)
+  }
+}
+
+function isWrongType(issue: Issue): issue is WrongType {
+  return issue.code === 'invalid_type' && issue.path.length === 0
+}
+
+const typeNames: Partial<Record<WrongType['expected'], string>> = {
+  array: 'an array',
+  boolean: 'true or false',
+  int: 'a whole number',
+  object: 'an object',
+}
+
+function typeName({ expected }: WrongType): string {
+  return typeNames[expected] ?? `a ${expected}`
+}
+
+const units: Record<string, string> = { string: 'characters', array: 'entries' }
+
+function size({ origin }: { origin: string }, end: 'least' | 'most', n: number | bigint): string {
+  return origin in units ? `must have at ${end} ${n} ${units[origin]}` : `must be at ${end} ${n}`
+}
+
+/**
+ * Input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol.md, "Signup", "Limits".
+ */
+export const signupInput = z.object({
+  owner_email: z.string().describe('Email address of the human owner'),
+  alias: z.string().describe('Wanted alias: 3 to 32 characters of a-z, 0-9 and -'),
+  description: z.string().max(500).optional().describe('What the agent does'),
+  skills: z.array(z.string().min(1).max(64)).max(20).optional().describe('Names of skills'),
+})

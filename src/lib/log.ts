@@ -1,0 +1,7 @@
+/** A structured log. Every line is one JSON object without credentials; `src/log.ts` writes it. */
+export interface Log {
+  debug(message: string, fields?: Record<string, unknown>): void
+  info(message: string, fields?: Record<string, unknown>): void
+  warn(message: string, fields?: Record<string, unknown>): void
+  error(message: string, fields?: Record<string, unknown>): void
+}

@@ -1,0 +1,65 @@
+/** The account picker: the identities that a user can currently authorize a client for. See docs/protocol.md, "Account picker". */
+import type { OAuthScope } from '../store/global/oauth-grants.ts'
+import type { Store } from '../store/store.ts'
+
+/** The page lists this many agents; the user finds the others with the search field. */
+export const maxAgents = 50
+const maxAccounts = 200
+const maxSearchLength = 100
+
+/** One entry of the picker: the account's admin or one of its agents. */
+export interface AccountEntry {
+  /** The value of the form field `pick`. */
+  pick: string
+  accountId: string
+  /** Null for the account's admin. */
+  agentId: string | null
+}
+
+export interface AdminEntry extends AccountEntry {
+  agentId: null
+  accountName: string
+  ownerEmail: string | null
+}
+
+export interface AgentEntry extends AccountEntry {
+  agentId: string
+  /** Without `@`. */
+  alias: string
+  accountName: string
+}
+
+export interface AccountPicker {
+  admins: AdminEntry[]
+  agents: AgentEntry[]
+  /** More agents match than the page lists. */
+  hasMore: boolean
+  /** The accounts in which the user may create an agent. */
+  newAgentAccounts: { accountId: string; accountName: string }[]
+  search: string
+}
+
+/** The entries of a user. Only entries of the requested scopes are offered, so no client gets more than it asked for. */
+export async function loadAccountPicker(
+  { global }: Store,
+  userId: string,
+  scopes: OAuthScope[],
+  searchText: string,
+): Promise<AccountPicker> {
+  const search = searchText.trim().replace(/^@/, '').slice(0, maxSearchLength)
+  const [accounts, agents] = await Promise.all([
+    global.oauth.picker.administered(userId, maxAccounts),
+    scopes.includes('agent:use') ? global.oauth.picker.agents(userId, search, maxAgents + 1) : [],
+  ])
+  return {
+    admins: scopes.includes('admin')
+      ? accounts.map((account) => ({ ...account, pick: `admin:${account.accountId}`, agentId: null }))
+      : [],
+    agents: agents.slice(0, maxAgents).map((agent) => ({ ...agent, pick: `agent:${agent.agentId}` })),
+    hasMore: agents.length > maxAgents,
+    newAgentAccounts: scopes.includes('agent:use')
+      ? accounts.map(({ accountId, accountName }) => ({ accountId, accountName }))
+      : [],
+    search,
+  }
+}

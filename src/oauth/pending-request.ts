@@ -1,0 +1,104 @@
+/** Authorization requests that wait for the user's decision, stored between the consent page and its answer. */
+import { hashSecret, mintLinkToken } from '../auth/secrets.ts'
+import type { Visitor } from '../auth/session.ts'
+import { GridError } from '../errors.ts'
+import { minute } from '../lib/time.ts'
+import type { ConsentProof } from '../store/global/oauth-requests.ts'
+import type { Store } from '../store/store.ts'
+import type { AccountEntry } from './account-picker.ts'
+import type { AuthorizationRequest } from './authorize-request.ts'
+import { consentCookieName, cookieOf } from './consent-cookie.ts'
+
+const lifetimeMs = 10 * minute
+
+/** What the consent page offered; nothing else can be chosen. The database stores it as JSON. */
+export interface ConsentChoices {
+  entries: AccountEntry[]
+  /** Ids of the accounts in which the page offered to create an agent. */
+  makeIn: string[]
+  /** The query of the authorization request, to show the page again. */
+  query: string
+}
+
+/** A stored request whose consent page the user is answering. */
+export interface PendingRequest {
+  visitor: Visitor
+  proof: ConsentProof
+  clientId: string
+  clientName: string
+  redirectUri: string
+  state: string | undefined
+  choices: ConsentChoices
+}
+
+/** The secrets of one consent page: the handle is in its form, the cookie in its browser. */
+export interface ConsentHandle {
+  token: string
+  hash: string
+  cookie: string
+}
+
+/** Store a request. Only the form of its page has the handle, and only the browser that opened it has the cookie. */
+export async function savePendingRequest(
+  { global, write, deps }: Store,
+  authorization: AuthorizationRequest,
+  visitor: Visitor,
+  choices: ConsentChoices,
+): Promise<ConsentHandle> {
+  const handle = await mintLinkToken()
+  const cookie = await mintLinkToken()
+  await write(global.oauth.requests.add({
+    handleHash: handle.hash,
+    cookieHash: cookie.hash,
+    sessionId: await hashSecret(visitor.sessionId),
+    userId: visitor.user.id,
+    clientId: authorization.client.id,
+    clientName: authorization.client.name,
+    redirectUri: authorization.redirectUri,
+    state: authorization.state ?? null,
+    codeChallenge: authorization.codeChallenge,
+    resource: authorization.resource,
+    choices: JSON.stringify(choices),
+    expiresAt: deps.now() + lifetimeMs,
+  }))
+  return { ...handle, cookie: cookie.token }
+}
+
+/**
+ * The pending request with this handle, if it belongs to this session and to this browser.
+ * Fails with `invalid_request`.
+ */
+export async function findPendingRequest(
+  { global, deps }: Store,
+  request: Request,
+  handle: string | undefined,
+  visitor: Visitor,
+  isSecure: boolean,
+): Promise<PendingRequest> {
+  const handleHash = await hashSecret(handle ?? '')
+  const cookie = cookieOf(request, consentCookieName(handleHash, isSecure))
+  const proof = {
+    handleHash,
+    cookieHash: await hashSecret(cookie ?? ''),
+    sessionId: await hashSecret(visitor.sessionId),
+    userId: visitor.user.id,
+  }
+  const found = await global.oauth.requests.byProof(proof, deps.now())
+  if (!found) throw requestNotPending()
+  return {
+    visitor,
+    proof,
+    clientId: found.clientId,
+    clientName: found.clientName,
+    redirectUri: found.redirectUri,
+    state: found.state ?? undefined,
+    choices: JSON.parse(found.choices) as ConsentChoices,
+  }
+}
+
+export function requestNotPending(): GridError {
+  return new GridError(
+    'invalid_request',
+    'This page has already been answered, has expired, or belongs to another session.',
+  )
+}

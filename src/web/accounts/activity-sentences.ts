@@ -1,0 +1,145 @@
+/** Sentences that describe the calls of the activity log. */
+import type { NamedEntity } from '../../store/account/names.ts'
+
+/** A placeholder of a sentence: the arguments that fill it, and the text for when they cannot. */
+export interface SentencePlaceholder {
+  /** Names of arguments; the first readable one is used. */
+  argumentNames: string[]
+  /** What the argument refers to; undefined for plain text. */
+  kind?: NamedEntity['kind']
+  /** Shown before the name: `skill` in “skill proofreading”. */
+  noun?: string
+  /** The argument is a list. */
+  isList?: boolean
+  /** Shown for an empty list. */
+  emptyText?: string
+  /** Shown when no argument can be read. */
+  fallback?: string
+}
+
+export const placeholders: Record<string, SentencePlaceholder> = {
+  agent: { argumentNames: ['alias', 'agent', 'id'], kind: 'agent', fallback: 'an agent' },
+  members: { argumentNames: ['members'], kind: 'agent', isList: true, emptyText: 'none' },
+  added: { argumentNames: ['add'], kind: 'agent', isList: true },
+  removed: { argumentNames: ['remove'], kind: 'agent', isList: true },
+  kept: { argumentNames: ['kept'], kind: 'agent', isList: true, fallback: 'agents that signed up' },
+  discarded: { argumentNames: ['discarded'], kind: 'agent', isList: true },
+  channel: { argumentNames: ['name', 'channel', 'id'], kind: 'channel', fallback: 'a channel' },
+  skill: { argumentNames: ['id', 'name'], kind: 'skill', noun: 'skill', fallback: 'a skill' },
+  skills: { argumentNames: ['skills'], kind: 'skill', isList: true, emptyText: 'none' },
+  guardrail: { argumentNames: ['id', 'name'], kind: 'guardrail', noun: 'guardrail', fallback: 'a guardrail' },
+  guardrails: { argumentNames: ['guardrails'], kind: 'guardrail', isList: true, emptyText: 'none' },
+  key: { argumentNames: ['name', 'id'], kind: 'admin_key', noun: 'admin key', fallback: 'an admin key' },
+  program: { argumentNames: ['id', 'program'], kind: 'client', noun: 'program', fallback: 'a program' },
+  programs: { argumentNames: ['programs'], kind: 'client', isList: true, fallback: 'programs' },
+  as: { argumentNames: ['as'], kind: 'agent', fallback: 'an agent or @admin' },
+  member: { argumentNames: ['userId', 'email'], kind: 'user', fallback: 'someone' },
+  invited: { argumentNames: ['email', 'id'], kind: 'invitation', fallback: 'someone' },
+  role: { argumentNames: ['role'] },
+  name: { argumentNames: ['name'] },
+}
+
+/** Infinitive, past tense and object. A part in brackets is omitted when its placeholder cannot be filled. */
+type Phrase = readonly [verb: string, past: string, object: string]
+
+const createAgent: Phrase = ['Create', 'Created', '{agent}']
+const createChannel: Phrase = ['Create', 'Created', '{channel}']
+const createGuardrail: Phrase = ['Create', 'Created', '{guardrail}']
+const createAdminKey: Phrase = ['Create', 'Created', '{key}']
+const deleteAdminKey: Phrase = ['Delete', 'Deleted', '{key}']
+const createAccount: Phrase = ['Create', 'Created', 'the account[ {name}]']
+
+/** Phrases by the name in the log: an admin tool, an action of a page, or a command. */
+const phrases: Record<string, Phrase> = {
+  admin_list_agents: ['List', 'Listed', 'the agents'],
+  admin_list_channels: ['List', 'Listed', 'the channels'],
+  admin_list_skills: ['List', 'Listed', 'the skills'],
+  admin_list_guardrails: ['List', 'Listed', 'the guardrails'],
+  admin_list_guardrail_providers: ['List', 'Listed', 'the guardrail providers'],
+
+  admin_create_agent: createAgent,
+  'create-agent': createAgent,
+  update_agent: ['Change', 'Changed', 'the settings of {agent}'],
+  reissue_agent_key: ['Replace', 'Replaced', 'the key of {agent}'],
+  admin_delete_agent: ['Delete', 'Deleted', '{agent}'],
+  admin_set_agent_skills: ['Set', 'Set', 'the skills of {agent}[ to {skills}]'],
+  admin_set_agent_guardrails: ['Set', 'Set', 'the guardrails of {agent}[ to {guardrails}]'],
+  claim_account: ['Claim', 'Claimed', '{kept}[, without {discarded}]'],
+  merge_account: ['Take over', 'Took over', '{kept}[, without {discarded}]'],
+
+  admin_create_channel: createChannel,
+  'create-channel': createChannel,
+  update_channel: ['Change', 'Changed', 'the description of {channel}'],
+  admin_delete_channel: ['Delete', 'Deleted', '{channel}'],
+  admin_set_channel_members: ['Set', 'Set', 'the members of {channel}[ to {members}]'],
+  change_channel_members: ['Change', 'Changed', 'the members of {channel}[, added {added}][, removed {removed}]'],
+
+  create_skill: ['Create', 'Created', '{skill}'],
+  update_skill: ['Change', 'Changed', '{skill}'],
+  delete_skill: ['Delete', 'Deleted', '{skill}'],
+  create_guardrail: createGuardrail,
+  'create-guardrail': createGuardrail,
+  update_guardrail: ['Change', 'Changed', '{guardrail}'],
+  delete_guardrail: ['Delete', 'Deleted', '{guardrail}'],
+
+  create_account: createAccount,
+  'create-account': createAccount,
+  rename_account: ['Rename', 'Renamed', 'the account[ to {name}]'],
+  create_admin_key: createAdminKey,
+  'create-admin-key': createAdminKey,
+  delete_admin_key: deleteAdminKey,
+  'delete-admin-key': deleteAdminKey,
+  give_grant: ['Authorize', 'Authorized', '{program} as {as}'],
+  revoke_grant: ['Disconnect', 'Disconnected', '{program}'],
+  revoke_own_grant: ['Disconnect', 'Disconnected', '{program}, which they had authorized[ as {as}]'],
+  return_grant: ['Disconnect', 'Disconnected', '{program} at its own request[, which was authorized as {as}]'],
+  reset_password: ['Disconnect', 'Disconnected', '{programs} by resetting the password'],
+  fetch_agent_key: ['Fetch', 'Fetched', 'a new key for {agent}'],
+
+  invite_member: ['Invite', 'Invited', '{invited}[ as {role}]'],
+  withdraw_invitation: ['Withdraw', 'Withdrew', 'the invitation of {invited}'],
+  accept_invitation: ['Join', 'Joined', 'the account[ as {role}]'],
+  set_member_role: ['Change', 'Changed', 'the role of {member}[ to {role}]'],
+  remove_member: ['Remove', 'Removed', '{member} from the account'],
+  leave_account: ['Leave', 'Left', 'the account'],
+  hand_over_account: ['Hand over', 'Handed over', 'the account to {member}'],
+}
+
+/** Whether there is a phrase for this call. Other calls are shown by their names. */
+export function hasPhrase(tool: string): boolean {
+  return Object.hasOwn(phrases, tool)
+}
+
+/** A sentence with placeholders: `Created {agent}`, `Could not create {agent}`. */
+export function sentenceOf(tool: string, outcome: string): string {
+  const [verb, past, object] = phraseOf(tool)
+  return outcome === 'ok' ? `${past} ${object}` : `Could not ${verb.toLowerCase()} ${object}`
+}
+
+/** The title of this kind of call in the filter: `Create an agent`. */
+export function titleOf(tool: string): string {
+  const [verb, , object] = phraseOf(tool)
+  const title = `${verb} ${object}`.replace(/\[.*?\]/g, '').replace(
+    /\{(\w+)\}/g,
+    (_, name) => placeholders[name].fallback ?? '',
+  )
+  return tool.includes('-') ? `${title}, by command` : title
+}
+
+/** The phrase of a call; a call without one is described by its name. */
+function phraseOf(tool: string): Phrase {
+  return hasPhrase(tool) ? phrases[tool] : ['Call', 'Called', tool.replaceAll(/[^a-z0-9]+/gi, ' ')]
+}
+
+const reasons: Record<string, string> = {
+  internal: 'internal error',
+  invalid_input: 'invalid input',
+  last_owner: 'the account needs another owner',
+  not_allowed: 'not allowed',
+  unavailable: 'the database did not answer',
+}
+
+/** The outcome of a failed call in words. */
+export function reasonOf(outcome: string): string {
+  return Object.hasOwn(reasons, outcome) ? reasons[outcome] : outcome.replaceAll('_', ' ')
+}

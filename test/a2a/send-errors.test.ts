@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { errorInfo, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
+import { updateTrial } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+test.each([
+  ['a file', send03({ parts: [{ kind: 'file', file: { bytes: 'AAAA' } }] })],
+  ['data', send10({ parts: [{ data: [1] }] })],
+  ['empty texts', send03({ parts: [{ kind: 'text', text: '' }, { kind: 'text', text: '' }] })],
+])('a message of only %s has no text content', async (_, body) => {
+  const answer = await post(body)
+
+  expect(answer.status).toBe(200)
+  expect(answer.body.error).toEqual({
+    code: -32005,
+    message: 'No text content in message parts',
+    data: [errorInfo('CONTENT_TYPE_NOT_SUPPORTED', 'a2a-protocol.org')],
+  })
+  expect(await inboxOf(grid, grid.bob)).toEqual([])
+})
+
+test.each([
+  ['no params', undefined, 'params'],
+  ['params that are an array', [], 'params'],
+  ['empty params', {}, 'message'],
+  ['a message that is text', { message: 'hi' }, 'message'],
+  ['parts that are text', { message: { parts: 'invalid' } }, 'message.role'],
+  ['parts that are text, else complete', params({ parts: 'invalid' }), 'message.parts'],
+  ['no parts', params({ parts: [] }), 'message.parts'],
+  ['missing parts', params({ parts: undefined }), 'message.parts'],
+  ['a part that is text', params({ parts: ['hi'] }), 'message.parts[0]'],
+  ['a part without content', params({ parts: [{ kind: 'text' }] }), 'message.parts[0]'],
+  ['a part with two contents', params({ parts: [{ text: 'a', data: {} }] }), 'message.parts[0]'],
+  ['a part of an unknown kind', params({ parts: [{ kind: 'video', text: 'a' }] }), 'message.parts[0].kind'],
+  ['a text that is a number', params({ parts: [{ kind: 'text', text: 1 }] }), 'message.parts[0].text'],
+  ['a text with U+0000', params({ parts: [{ kind: 'text', text: 'a\0b' }] }), 'message.parts[0].text'],
+  ['a file without content', params({ parts: [{ kind: 'file', file: {} }] }), 'message.parts[0].file'],
+  ['no messageId', params({ messageId: undefined }), 'message.messageId'],
+  ['an empty messageId', params({ messageId: '' }), 'message.messageId'],
+  ['a messageId that is a number', params({ messageId: 1 }), 'message.messageId'],
+  ['a contextId that is a number', params({ contextId: 1 }), 'message.contextId'],
+  ['a contextId of 257 characters', params({ contextId: 'x'.repeat(257) }), 'message.contextId'],
+  ['a contextId that is not Unicode', params({ contextId: '\ud800' }), 'message.contextId'],
+  ['no role', params({ role: undefined }), 'message.role'],
+  ['an unknown role', params({ role: 'robot' }), 'message.role'],
+  ['another kind of object', params({ kind: 'task' }), 'message.kind'],
+  ['metadata that is text', params({ metadata: 'bob' }), 'message.metadata'],
+  ['extensions that are not strings', params({ extensions: [1] }), 'message.extensions'],
+  ['a fractional historyLength', { ...params(), configuration: { historyLength: 1.5 } }, 'configuration.historyLength'],
+  ['a negative historyLength', { ...params(), configuration: { historyLength: -1 } }, 'configuration.historyLength'],
+  ['blocking that is text', { ...params(), configuration: { blocking: 'no' } }, 'configuration.blocking'],
+])('%s: -32602 names the field', async (_, given, field) => {
+  const { status, body } = await post(request('message/send', given))
+
+  expect(status).toBe(200)
+  expect(body.error).toEqual({
+    code: -32602,
+    message: expect.stringMatching(/\.$/),
+    data: [{
+      '@type': 'type.googleapis.com/google.rpc.BadRequest',
+      fieldViolations: [{ field, description: body.error.message }],
+    }],
+  })
+})
+
+test('a text of 10,001 characters is refused with a message about its length', async () => {
+  const { body } = await post(send03({ parts: [{ kind: 'text', text: 'x'.repeat(10_001) }] }))
+
+  expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('at most 10000') })
+})
+
+test('every task id is unknown, with or without a recipient', async () => {
+  const named = await post(send10({ taskId: 't-1' }))
+  const unnamed = await post(send10({ taskId: 't-1', metadata: undefined }))
+
+  expect(named.body.error).toEqual({
+    code: -32001,
+    message: 'No task of yours has this id.',
+    data: [errorInfo('TASK_NOT_FOUND', 'a2a-protocol.org', { taskId: 't-1' })],
+  })
+  expect(unnamed.body).toEqual(named.body)
+})
+
+test.each([
+  ['0.3', send03({}, { configuration: { pushNotificationConfig: { url: 'https://x.example' } } })],
+  ['1.0', send10({}, { configuration: { taskPushNotificationConfig: { url: 'https://x.example' } } })],
+])('a push configuration is refused in %s', async (_, body) => {
+  const answer = await post(body)
+
+  expect(answer.body.error).toMatchObject({
+    code: -32003,
+    data: [{ reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED', domain: 'a2a-protocol.org' }],
+  })
+  expect(await inboxOf(grid, grid.bob)).toEqual([])
+})
+
+test('the first error wins: shape, missing recipient, unknown recipient, task, text, push', async () => {
+  const push = { configuration: { pushNotificationConfig: { url: 'https://x.example' } } }
+  const noText = [{ kind: 'data', data: {} }]
+  const codes = []
+  for (
+    const body of [
+      send03({ messageId: 1, metadata: {} }, push),
+      send03({ metadata: {}, parts: noText }, push),
+      send03({ metadata: { to: 'eve' }, taskId: 't-1', parts: noText }, push),
+      send03({ taskId: 't-1', parts: noText }, push),
+      send03({ parts: noText }, push),
+      send03({}, push),
+    ]
+  ) codes.push((await post(body)).body.error.data[0].reason ?? 'shape')
+
+  expect(codes).toEqual([
+    'shape',
+    'RECIPIENT_REQUIRED',
+    'RECIPIENT_NOT_FOUND',
+    'TASK_NOT_FOUND',
+    'CONTENT_TYPE_NOT_SUPPORTED',
+    'PUSH_NOTIFICATION_NOT_SUPPORTED',
+  ])
+})
+
+test('a trial ends with its 10th message: the 11th is refused and changes nothing', async () => {
+  await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1_000 })
+  for (let n = 1; n <= 10; n++) await post(send03())
+
+  const { status, body } = await post(send03())
+
+  expect(status).toBe(200)
+  expect(body.error).toMatchObject({
+    code: -32051,
+    message: expect.stringContaining('10 of 10 messages'),
+    data: [{ reason: 'TRIAL_EXHAUSTED', domain: 'localhost' }],
+  })
+  expect(await inboxOf(grid, grid.bob)).toHaveLength(10)
+})
+
+function post(body: unknown, headers?: Record<string, string>) {
+  return postA2a(grid, grid.alice.key, body, headers)
+}
+
+/** Complete params of a 0.3 send, with these fields of the message over the usual ones. */
+function params(message: Record<string, unknown> = {}) {
+  return send03(message).params as Record<string, unknown>
+}

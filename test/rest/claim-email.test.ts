@@ -1,0 +1,86 @@
+/** The claim email of a signup. See docs/security.md, "Email limits". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { takeEmailAttempt } from '../../src/grid/people/throttle.ts'
+import { minute } from '../../src/lib/time.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1000' } })
+})
+afterEach(() => grid.close())
+
+test('the first signup for an owner sends the link and the alias, and no other input of the signup', async () => {
+  const answer = await signUp(1, { description: 'canary text', skills: ['canary'] })
+  const { trial } = await answer.json()
+
+  await waitFor('the email', () => grid.emails.length === 1)
+  expect(grid.emails[0]).toMatchObject({
+    to: 'zoe@owner.example',
+    kind: 'claim',
+    link: expect.stringMatching(new RegExp(`^${trial.claim_url}/\\w{43}$`)),
+  })
+  expect(grid.emails[0].text).toContain('@zoe-1')
+  expect(JSON.stringify(grid.emails)).not.toContain('canary')
+})
+
+test('1,000 signups for one owner from 1,000 addresses send at most 3 emails', { timeout: 300_000 }, async () => {
+  await grid.close()
+  // The worst case: each signup opens an account, so each would send an email.
+  grid = await testGrid({ env: { SIGNUP_JOIN: 'never' } })
+  for (let n = 0; n < 1_000; n += 50) {
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => signUp(n + i)))
+    expect(answers.every(({ status }) => status === 201)).toBe(true)
+    grid.clock.now += 6 * minute
+  }
+  await emailsSettled()
+
+  expect(grid.emails).toHaveLength(3)
+})
+
+test('agents that join an account cause no further email', async () => {
+  await signUp(1)
+  await emailsSettled()
+  grid.clock.now += 10 * minute
+  await signUp(2)
+  await emailsSettled()
+
+  expect(grid.emails).toHaveLength(1)
+})
+
+test('a signup over MCP sends the email too', async () => {
+  const call = { name: 'signup', arguments: { owner_email: 'zoe@owner.example', alias: 'zoe' } }
+  await grid.post('/mcp/v1/signup', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }, {
+    Accept: 'application/json, text/event-stream',
+  })
+
+  await waitFor('the email', () => grid.emails.length === 1)
+})
+
+test('a signup succeeds even if its email cannot be queued', async () => {
+  await grid.close()
+  grid = await testGrid({
+    inspect(sql) {
+      if (/attempts/.test(sql) && /^insert/i.test(sql)) throw new Error('no attempts today')
+    },
+  })
+
+  expect((await signUp(1)).status).toBe(201)
+  await waitFor('the warning', () => grid.logs.join('\n').includes('A claim email was not sent'))
+})
+
+function signUp(n: number, more: Record<string, unknown> = {}): Promise<Response> {
+  const address = `198.51.${n >> 8}.${n & 255}`
+  return grid.post(
+    '/api/v1/agentic-signup',
+    { owner_email: 'zoe@owner.example', alias: `zoe-${n}`, ...more },
+    {},
+    address,
+  )
+}
+
+/** Claim emails are queued without waiting; once another attempt was counted, the earlier ones were too. */
+async function emailsSettled(): Promise<void> {
+  await takeEmailAttempt(grid.store, `settled-${grid.clock.now}@x.example`, `192.0.2.${grid.clock.now % 250}`)
+}

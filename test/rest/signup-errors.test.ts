@@ -1,0 +1,227 @@
+/** Errors of the fields of a signup. See docs/protocol.md, "Signup errors". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { dump, rows } from '../support/database.ts'
+import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
+import { accountCount, codeOf, refusal, signedUp, signUp, signups } from '../support/signup.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { SIGNUP_PER_HOUR: '100' } })
+})
+afterEach(() => grid.close())
+
+test.each([
+  ['of 2 characters', 'ab'],
+  ['of 33 characters', 'a'.repeat(33)],
+  ['empty', ''],
+  ['in upper case', 'Zoe'],
+  ['with @', '@zoe'],
+  ['that begins with a hyphen', '-zoe'],
+  ['that ends with a hyphen', 'zoe-'],
+  ['with an underscore', 'zoe_agent'],
+  ['with a space', 'zoe agent'],
+  ['with a space before', ' zoe'],
+  ['with a line end', 'zoe\n'],
+  ['of two lines', 'zoe\nann'],
+  ['with U+0000', 'zoe\0'],
+  ['with an umlaut', 'zoë'],
+  ['with a Cyrillic letter', 'аdmin1'],
+  ['in full width', 'ｚｏｅ'],
+  ['with a dotless i', 'zoı'],
+  ['with a digit of another script', 'zoe٣'],
+  ['with a zero-width space', 'zo\u200be'],
+  ['with a lone surrogate', 'zoe\ud800'],
+  ['that is SQL', "zoe'--"],
+])('invalid_alias: alias does not meet the format (one %s)', async (_, alias) => {
+  expect(await refusal(grid, { alias })).toEqual({ status: 400, code: 'invalid_alias' })
+})
+
+test.each(['abc', 'a1b', '123', 'a'.repeat(32), 'a-b', 'a--b', `a${'-'.repeat(30)}b`])(
+  'the alias %s meets the format',
+  async (alias) => {
+    expect((await signUp(grid, { alias })).status).toBe(201)
+  },
+)
+
+test('invalid_alias: the alias is missing', async () => {
+  expect(await refusal(grid, { alias: undefined })).toEqual({ status: 400, code: 'invalid_alias' })
+})
+
+test('alias_taken: the alias is in use in any account', async () => {
+  await signUp(grid, { alias: 'zoe-agent' })
+
+  expect(await refusal(grid, { alias: 'zoe-agent' })).toEqual({ status: 409, code: 'alias_taken' })
+  expect(await refusal(grid, { alias: 'zoe-agent', owner_email: 'else@where.example' })).toMatchObject({
+    code: 'alias_taken',
+  })
+  expect(await refusal(grid, { alias: 'alice' })).toMatchObject({ code: 'alias_taken' })
+})
+
+test('alias_taken: the alias of a deleted agent of another account', async () => {
+  await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, grid.alice.id])
+
+  expect(await refusal(grid, { alias: 'alice' })).toMatchObject({ status: 409, code: 'alias_taken' })
+})
+
+test('alias_taken: 30 parallel signups for one alias create one agent', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => signUp(grid, { alias: 'zoe-agent', owner_email: `a${n}@owner.example` })),
+  )
+
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+  const codes = await Promise.all(answers.filter(({ status }) => status !== 201).map(codeOf))
+  expect(codes).toEqual(Array(29).fill('alias_taken'))
+  expect(await accountCount(grid)).toBe(3)
+})
+
+test.each(['admin', 'channel', 'grid', 'system', 'support', 'all', 'everyone', 'here'])(
+  'alias_reserved: alias is reserved (%s)',
+  async (alias) => {
+    expect(await refusal(grid, { alias })).toEqual({ status: 409, code: 'alias_reserved' })
+  },
+)
+
+test('alias_reserved: those of the configuration, and always admin and channel', async () => {
+  await reopen({ env: { RESERVED_ALIASES: 'Boss, @chief' } })
+
+  for (const alias of ['boss', 'chief', 'admin', 'channel']) {
+    expect(await refusal(grid, { alias })).toEqual({ status: 409, code: 'alias_reserved' })
+  }
+  expect((await signUp(grid, { alias: 'grid' })).status).toBe(201)
+})
+
+test.each([
+  ['missing', undefined],
+  ['empty', ''],
+  ['a word', 'ann'],
+  ['without a domain', 'ann@'],
+  ['without a name', '@example.com'],
+  ['with two @', 'ann@@example.com'],
+  ['of a host without a dot', 'ann@localhost'],
+  ['an IP address', 'ann@127.0.0.1'],
+  ['in brackets', 'ann@[127.0.0.1]'],
+  ['with a display name', 'Ann <ann@example.com>'],
+  ['a list', 'ann@example.com, bob@example.com'],
+  ['with a header', 'ann@example.com\r\nBcc: eve@example.com'],
+  ['with a line end inside', 'ann@exam\nple.com'],
+  ['with spaces inside', 'an n@example.com'],
+  ['in quotes', '"ann"@example.com'],
+  ['with a comment', 'ann(x)@example.com'],
+  ['with two dots', 'ann..b@example.com'],
+  ['with a dot at the end', 'ann.@example.com'],
+  ['with a hyphen at a label', 'ann@-example.com'],
+  ['of a name of 65 characters', `${'a'.repeat(65)}@example.com`],
+  ['of 255 characters', `ann@${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example`],
+  ['with U+0000', 'ann\0@example.com'],
+  ['that becomes a list when normalised', 'ann＠example.com，eve@example.com'],
+])('invalid_email: owner_email invalid (%s)', async (_, owner_email) => {
+  expect(await refusal(grid, { owner_email })).toEqual({ status: 400, code: 'invalid_email' })
+})
+
+test.each([
+  ['Ann@Owner.Example', 'ann@owner.example'],
+  ['  ann@owner.example\t', 'ann@owner.example'],
+  ['ann+tag@owner.example', 'ann+tag@owner.example'],
+  ['ａｎｎ@owner.example', 'ann@owner.example'],
+])('the address %j is stored as %s', async (owner_email, stored) => {
+  expect((await signUp(grid, { owner_email })).status).toBe(201)
+
+  expect(await signups(grid, stored)).toHaveLength(1)
+})
+
+test('signup_rate_limited: too many signups', async () => {
+  await reopen({ env: { SIGNUP_PER_HOUR: '2' } })
+  await signUp(grid, { alias: 'one' })
+  grid.clock.now += 600_000
+  await signUp(grid, { alias: 'two' })
+
+  const response = await signUp(grid, { alias: 'three' })
+
+  expect(response.status).toBe(429)
+  expect(response.headers.get('retry-after')).toBe('3000')
+  expect(await codeOf(response)).toBe('signup_rate_limited')
+})
+
+test.each([
+  ['owner_email', { owner_email: 5 }],
+  ['owner_email', { owner_email: null }],
+  ['owner_email', { owner_email: ['ann@owner.example'] }],
+  ['alias', { alias: 5 }],
+  ['alias', { alias: null }],
+  ['alias', { alias: { toString: 'zoe' } }],
+  ['description', { description: 5 }],
+  ['description', { description: 'x'.repeat(501) }],
+  ['description', { description: 'a\0b' }],
+  ['skills', { skills: 'search' }],
+  ['skills', { skills: Array.from({ length: 21 }, (_, n) => `skill-${n}`) }],
+  ['skills', { skills: [5] }],
+  ['skills', { skills: [''] }],
+  ['skills', { skills: ['  '] }],
+  ['skills', { skills: ['x'.repeat(65)] }],
+  ['skills', { skills: ['a\0b'] }],
+  ['skills', { skills: { 0: 'search' } }],
+])('invalid_request names the field %s: %j', async (field, input) => {
+  const response = await signUp(grid, input)
+  const { error } = await response.json()
+
+  expect(response.status).toBe(400)
+  expect(error.code).toBe('invalid_request')
+  expect(error.message.toLowerCase()).toContain(field.replace(/s$/, ''))
+  expect(await accountCount(grid)).toBe(2)
+})
+
+test.each([
+  ['a description of 500 characters', { description: 'x'.repeat(500) }],
+  ['20 skills of 64 characters', { skills: Array.from({ length: 20 }, (_, n) => `${n}`.padEnd(64, 'x')) }],
+  ['no skills', { skills: [] }],
+  ['a description in many scripts', { description: 'Ω 漢字 🙂 עברית' }],
+  ['a lone surrogate, which becomes well-formed', { description: 'a\ud800b' }],
+])('%s is accepted', async (_, input) => {
+  expect((await signUp(grid, input)).status).toBe(201)
+})
+
+test('unknown fields are ignored and have no effect', async () => {
+  const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]
+  const account = await signedUp(grid, {
+    alias: 'zoe',
+    accountId: grid.acme.id,
+    account_id: grid.acme.id,
+    home: grid.acme.id,
+    id: grid.alice.id,
+    userId: 'x',
+    role: 'owner',
+    scope: 'admin',
+    type: 'human',
+    visibility: 'public',
+    accessPolicy: 'allow_list',
+    remoteUrl: 'http://127.0.0.1',
+    createdAt: 1,
+    signupId: 'x',
+    state: 'claimed',
+    trial: { max_messages: 1_000 },
+    ownerEmail: 'else@where.example',
+    api_key: 'mine',
+  })
+  const agent = await account.read.agents.byAlias('zoe')
+
+  expect(agent).toMatchObject({ type: 'mcp', visibility: 'private', remoteUrl: null, createdAt: grid.clock.now })
+  expect(agent!.id).not.toBe(grid.alice.id)
+  expect(account.actor.type).toBe('agent')
+  expect(await account.read.agents.trial(agent!.id)).toMatchObject({ max: 10 })
+  expect(await signups(grid, 'ann@owner.example')).toHaveLength(1)
+  expect([await dump(grid, grid.acme), await dump(grid, grid.evil)]).toEqual(before)
+})
+
+test('a refused signup stores nothing', async () => {
+  await refusal(grid, { alias: 'alice' })
+  await refusal(grid, { owner_email: 'x' })
+  await refusal(grid, { skills: Array(21).fill('x') })
+
+  expect(await accountCount(grid)).toBe(2)
+  expect(await signups(grid, 'ann@owner.example')).toEqual([])
+})
+
+async function reopen(options: TestGridOptions): Promise<void> {
+  await grid.close()
+  grid = await testGrid(options)
+}

@@ -1,0 +1,86 @@
+/** The signup limit of a client address. See docs/protocol.md, "Limits"; see docs/security.md, "Signup". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { hour } from '../../src/lib/time.ts'
+import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
+import { signUp, signupPath } from '../support/signup.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { SIGNUP_PER_HOUR: '100' } })
+})
+afterEach(() => grid.close())
+
+test('of 20 parallel signups of one address exactly SIGNUP_PER_HOUR are stored', async () => {
+  await reopen({ env: { SIGNUP_PER_HOUR: '10' } })
+
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => signUp(grid, { alias: `zoe-${n}`, owner_email: `a${n}@owner.example` })),
+  )
+
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(201), ...Array(10).fill(429)])
+  for (const answer of answers.filter(({ status }) => status === 429)) {
+    expect(answer.headers.get('retry-after')).toBe('3600')
+  }
+})
+
+test.each([[hour - 1, 429], [hour, 201]])('the limit applies to one hour (after %i ms: %i)', async (ms, status) => {
+  await reopen({ env: { SIGNUP_PER_HOUR: '1' } })
+  await signUp(grid, { alias: 'one' })
+  grid.clock.now += ms
+
+  expect((await signUp(grid, { alias: 'two' })).status).toBe(status)
+})
+
+test('each address has its own limit', async () => {
+  await reopen({ env: { SIGNUP_PER_HOUR: '1' } })
+
+  expect((await signUp(grid, { alias: 'one' }, '203.0.113.7')).status).toBe(201)
+  expect((await signUp(grid, { alias: 'two' }, '203.0.113.8')).status).toBe(201)
+  expect((await signUp(grid, { alias: 'three' }, '203.0.113.7')).status).toBe(429)
+})
+
+test('100 requests with different forged headers count as one client', async () => {
+  await reopen({ env: { SIGNUP_PER_HOUR: '10' } })
+
+  const answers = []
+  for (let n = 0; n < 100; n++) {
+    const headers = {
+      'X-Forwarded-For': `198.51.100.${n}`,
+      'X-Real-IP': `198.51.100.${n}`,
+      Forwarded: `for=198.51.100.${n}`,
+      'CF-Connecting-IP': `198.51.100.${n}`,
+    }
+    const body = { alias: `zoe-${n}`, owner_email: `a${n}@owner.example` }
+    answers.push((await grid.post(signupPath, body, headers)).status)
+  }
+
+  expect(answers.filter((status) => status === 201)).toHaveLength(10)
+})
+
+test('behind a trusted proxy the client is the one in X-Forwarded-For', async () => {
+  await reopen({ env: { SIGNUP_PER_HOUR: '1', TRUSTED_PROXIES: '10.0.0.0/8' } })
+  const via = (alias: string, forwarded: string) =>
+    grid.post(
+      signupPath,
+      { alias, owner_email: `${alias}@owner.example` },
+      { 'X-Forwarded-For': forwarded },
+      '10.0.0.1',
+    )
+
+  expect((await via('one', '198.51.100.1')).status).toBe(201)
+  expect((await via('two', '198.51.100.2')).status).toBe(201)
+  expect((await via('three', '6.6.6.6, 198.51.100.1')).status).toBe(429)
+})
+
+test('an IPv6 client counts as its /64', async () => {
+  await reopen({ env: { SIGNUP_PER_HOUR: '1' } })
+
+  expect((await signUp(grid, { alias: 'one' }, '2001:db8:1:2::1')).status).toBe(201)
+  expect((await signUp(grid, { alias: 'two' }, '2001:db8:1:2:ffff::9')).status).toBe(429)
+  expect((await signUp(grid, { alias: 'three' }, '2001:db8:1:3::1')).status).toBe(201)
+})
+
+async function reopen(options: TestGridOptions): Promise<void> {
+  await grid.close()
+  grid = await testGrid(options)
+}

@@ -1,0 +1,65 @@
+/** Tests wait for conditions (`support/wait-for.ts`). A fixed sleep is flaky on a loaded machine and slow on all others. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+/** What makes a fixed sleep, and other ways to poll than our own. */
+const refused = [
+  /\bsetTimeout\(/,
+  /\bsleep\(/,
+  /\bsetInterval\(/,
+  /'node:timers(?:\/promises)?'/,
+  /\bAtomics\.wait\(/,
+  /\bwaitForTimeout\(/,
+  /\b(?:vi\.waitFor|vi\.waitUntil|expect\.poll)\(/,
+]
+
+/** Files that may use timers, and why. */
+const allowed: Record<string, string> = {
+  'sleeps.test.ts': 'names the patterns',
+  'support/wait-for.ts': 'polls a condition, with a limit',
+  'support/chromium.ts': 'a limit on how long the browser may take to close',
+  'support/hostile.ts': 'a server that writes slowly, which is what the test is about',
+  'support/fault.ts': 'a program that a fault ends before its timer fires',
+  'e2e/load.ts': 'the pace of load generators: `pause`',
+  'e2e/reading-client.ts': 'a program that runs until it is killed',
+}
+
+/** Files that generate load or kill processes at planned and random moments. */
+const paced = /^e2e\/(?:load\.ts|kill\.test\.ts|fan-out\.test\.ts|chaos\/[\w-]+\.ts)$/
+
+const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
+
+test('no test sleeps for a fixed time', () => {
+  const found = files.filter((path) => !(path in allowed))
+    .flatMap((path) => linesOf(path).filter(isRefused).map((line) => `${path}: ${line.trim()}`))
+
+  expect(found).toEqual([])
+})
+
+test('only load generators pause', () => {
+  const found = files.filter((path) => !paced.test(path) && !(path in allowed))
+    .flatMap((path) => linesOf(path).filter((line) => /\bpause\(/.test(line)).map((line) => `${path}: ${line.trim()}`))
+
+  expect(found).toEqual([])
+})
+
+test('every file that may use timers uses one', () => {
+  expect(Object.keys(allowed).filter((path) => !files.includes(path) || !linesOf(path).some(isRefused))).toEqual([])
+})
+
+test.each([
+  'await new Promise((resolve) => setTimeout(resolve, 100))',
+  'await sleep(20)',
+  "import { setTimeout as delay } from 'node:timers/promises'",
+  'await page.waitForTimeout(500)',
+])('a fixed sleep is found: %s', (line) => {
+  expect(isRefused(line)).toBe(true)
+})
+
+function isRefused(line: string): boolean {
+  return refused.some((pattern) => pattern.test(line))
+}
+
+function linesOf(path: string): string[] {
+  return readFileSync(`test/${path}`, 'utf8').split('\n')
+}

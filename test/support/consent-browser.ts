@@ -1,0 +1,55 @@
+/** Plays the user on the consent page in a real browser: signs in with a password and chooses an entry. */
+import type { BrowserContext, Page } from 'playwright-core'
+import { closeOrGiveUp } from './chromium.ts'
+
+/** The user, and the entry to choose. */
+export interface ConsentingUser {
+  email: string
+  password: string
+  /** As shown on the page: `@admin (Acme)` or `@alice`. */
+  entry: string
+}
+
+/**
+ * Open the authorization URL and allow the client. Resolves to the URL that the browser is redirected to, which is the
+ * client's callback. Fails with the text of the page if it has no such entry.
+ */
+export async function approveInBrowser(context: BrowserContext, url: string, person: ConsentingUser): Promise<string> {
+  const page = await context.newPage()
+  try {
+    await openAccountPicker(page, url, person)
+    await chooseEntry(page, person.entry)
+    const [answered] = await Promise.all([
+      page.waitForRequest((request) => request.isNavigationRequest() && new URL(request.url()).searchParams.has('iss')),
+      page.getByRole('button', { name: 'Allow' }).click(),
+    ])
+    // The client may respond with a page, a redirect or not at all.
+    await answered.response().catch(() => null)
+    return answered.url()
+  } finally {
+    await closeOrGiveUp(page)
+  }
+}
+
+/** Open the consent page, and sign in first if necessary. */
+export async function openAccountPicker(
+  page: Page,
+  url: string,
+  { email, password }: Omit<ConsentingUser, 'entry'>,
+): Promise<void> {
+  await page.goto(url)
+  if (new URL(page.url()).pathname !== '/sign-in') return
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await Promise.all([page.waitForURL(/\/oauth\/authorize/), page.getByRole('button', { name: 'Sign in' }).click()])
+}
+
+/** Select one entry. */
+export async function chooseEntry(page: Page, entry: string): Promise<void> {
+  const name = new RegExp(`^\\s*${entry.replace(/[()[\]]/g, '\\$&')}(\\s+Admin)?\\s*$`)
+  const choice = page.locator('label.choice', { has: page.locator('.title', { hasText: name }) })
+  if (await choice.count() !== 1) {
+    throw new Error(`Not exactly one entry ${entry} on the page: ${await page.locator('main').innerText()}`)
+  }
+  await choice.click()
+}

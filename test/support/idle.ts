@@ -1,0 +1,32 @@
+/** Reads and streams that have looked into their inbox, found nothing new, and wait to be woken. */
+import type { Signal } from '../../src/lib/notifier.ts'
+import type { Store } from '../../src/store/store.ts'
+import { waitFor } from './wait-for.ts'
+
+/**
+ * Follow the reads and streams that begin from now on in the process of `store`. The returned function resolves when
+ * exactly `count` of them are idle. One that was woken becomes idle again only after it has looked into its inbox.
+ */
+export function followIdle({ waiting: { notifier } }: Pick<Store, 'waiting'>): (count: number) => Promise<void> {
+  const idle = new Set<Signal>()
+  const subscribe = notifier.subscribe.bind(notifier)
+  notifier.subscribe = (agentId, signal) => {
+    const [raise, raised] = [signal.raise.bind(signal), signal.raised.bind(signal)]
+    let isRaised = false
+    signal.raise = () => {
+      isRaised = true
+      idle.delete(signal)
+      raise()
+    }
+    signal.raised = async () => {
+      if (!isRaised) idle.add(signal)
+      await raised()
+      idle.delete(signal)
+      isRaised = false
+    }
+    return subscribe(agentId, signal)
+  }
+  return async (count) => {
+    await waitFor(`${count} idle reads and streams`, () => idle.size === count)
+  }
+}

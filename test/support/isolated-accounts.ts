@@ -1,0 +1,209 @@
+/**
+ * Two unrelated accounts for the isolation matrix: the owner (Acme) has one of everything, and the caller (Evil) names
+ * it in its calls. See `isolation-matrix.ts`.
+ */
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { setSkills } from '../../src/grid/agents/skills.ts'
+import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
+import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { newId } from '../../src/lib/id.ts'
+import { endpoint, send03, send10 } from './a2a.ts'
+import { dump, rows } from './database.ts'
+import { type TestAccount, type TestAgent, type TestGrid, testGrid } from './grid.ts'
+import { gridPath, wireRequest } from './mcp.ts'
+import { sendMessage } from './messaging.ts'
+import { fillers, type Form } from './tool-parameters.ts'
+
+/** For every form, a value that names something of an account. */
+export type NamesByForm = Record<Form, string>
+
+/** The response to a tool call. */
+export interface ToolResponse {
+  /** `ok` or an error code. */
+  outcome: string
+  /** Status, headers and body as sent. */
+  text: string
+}
+
+export type IsolatedAccounts = Awaited<ReturnType<typeof isolatedAccounts>>
+
+/** A grid with both accounts. The caller closes it. With `isSwapped`, Evil is the owner and Acme the caller. */
+export async function isolatedAccounts({ isSwapped = false } = {}) {
+  const grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+  const [acme, alice, evil, eve] = isSwapped
+    ? [grid.evil, grid.eve, grid.acme, grid.alice]
+    : [grid.acme, grid.alice, grid.evil, grid.eve]
+  const alicesMate = isSwapped ? (await acme.agent('acme-mate')).alias : 'bob'
+  await evil.agent('mate')
+  for (const name of fillers) {
+    await evil.agent(name)
+    await createGuardrail(evil.store, { name, provider: 'pii' })
+  }
+  await createChannel(evil.store, { name: 'home' })
+  const kept = await keptIdsOf(grid, evil)
+
+  const foreign = await createEntities(grid, acme, 'acme', alice, alicesMate)
+  const deletedForeign = await createDeletedEntities(acme, 'acme')
+  // Let each key record its first use now. The clock stands still, so there is no later one.
+  for (const key of [evil.adminKey, eve.key]) await callMcp(grid, key, 'none', {})
+  const secrets = await secretsOf(grid, acme)
+
+  return {
+    grid,
+    /** The account whose things are named. */
+    owner: acme,
+    /** The account that names them. */
+    caller: evil,
+    foreign,
+    deletedForeign,
+    secrets,
+    createOwn: () => createEntities(grid, evil, 'own', eve, 'mate'),
+    createDeletedOwn: () => createDeletedEntities(evil, 'own'),
+    /** Remove what the calls created in the caller's account. */
+    reset: () => reset(grid, evil, kept),
+    callMcp: (key: string, tool: string, args: unknown) => callMcp(grid, key, tool, args),
+    callA2a: (method: string, message: Record<string, unknown>) => callA2a(grid, method, message),
+    dumpOwner: () => dump(grid, acme),
+    /** Without the activity log, which also has rows of refused calls. */
+    dumpCaller: () => dump(grid, evil, ['activity']),
+  }
+}
+
+/** A value of the same form and length that names nothing. */
+export function unusedLike(value: string): string {
+  if (/^[0-9a-f-]{36}$/.test(value)) return newId()
+  return value.slice(0, -1) + (value.endsWith('x') ? 'z' : 'x')
+}
+
+/** A response without the value that the call named, and without new ids and keys. */
+export function withoutEcho({ outcome, text }: ToolResponse, value: string): string {
+  const bare = value.replace(/^[@#]/, '')
+  return `${outcome} ${bare === '' ? text : text.replaceAll(bare, '…')}`
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+    .replace(/grid_agt_\w{49}/g, '<key>')
+}
+
+async function createEntities(
+  grid: TestGrid,
+  account: TestAccount,
+  prefix: string,
+  sender: TestAgent,
+  mate: string,
+): Promise<NamesByForm> {
+  const agent = await account.agent(`${prefix}-agent`, { description: `an agent of ${prefix}` })
+  const as = ({ id, alias }: TestAgent) =>
+    grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+  const { channel } = await createChannel(account.store, {
+    name: `${prefix}-channel`,
+    description: `a channel of ${prefix}`,
+    members: [sender.alias, mate],
+  })
+  const guardrail = await createGuardrail(account.store, { name: `${prefix}-guard`, provider: 'pii' })
+  await setSkills(as(agent), { skills: [{ name: `${prefix}-skill`, description: `a skill of ${prefix}` }] })
+  const [skill] = await account.store.read.skills.ofAgent(agent.id)
+  const message = await sendMessage(as(sender), { to: `@${mate}`, text: `a text of ${prefix}`, conversationId: prefix })
+  // The same message as in the cases, so that their use of an own idempotency key is a repeat.
+  await sendMessage(as(sender), { to: `@${mate}`, text: 'hi', idempotencyKey: `${prefix}-key` })
+  const [credential] = await account.store.read.keys.adminKeys()
+  const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
+
+  return {
+    'agent id': agent.id,
+    'agent alias': agent.alias,
+    '@alias': `@${agent.alias}`,
+    'channel id': channel.id,
+    'channel name': channel.name,
+    '#channel': `#${channel.name}`,
+    'guardrail id': guardrail.id,
+    'guardrail name': guardrail.name,
+    'message id': message.id,
+    'skill id': skill.id,
+    'skill name': skill.name,
+    'idempotency key': `${prefix}-key`,
+    'credential id': credential.id,
+    'account id': account.id,
+    'user id': String(member.user_id),
+  }
+}
+
+async function createDeletedEntities(account: TestAccount, prefix: string): Promise<Partial<NamesByForm>> {
+  const agent = await account.agent(`${prefix}-gone`)
+  const { channel } = await createChannel(account.store, { name: `${prefix}-closed`, members: [agent.id] })
+  await deleteAgent(account.store, agent.id)
+  await deleteChannel(account.store, channel.id)
+  return {
+    'agent id': agent.id,
+    'agent alias': agent.alias,
+    '@alias': `@${agent.alias}`,
+    'channel id': channel.id,
+    'channel name': channel.name,
+    '#channel': `#${channel.name}`,
+  }
+}
+
+interface KeptIds {
+  agents: string
+  guardrails: string
+  channels: string
+}
+
+/** The ids that `reset` keeps, as JSON arrays. */
+async function keptIdsOf(grid: TestGrid, evil: TestAccount): Promise<KeptIds> {
+  const ids = async (table: string) => {
+    const found = await rows(grid, `SELECT id FROM ${table} WHERE account_id = ?`, [evil.id])
+    return JSON.stringify(found.map(({ id }) => id))
+  }
+  return { agents: await ids('agents'), guardrails: await ids('guardrails'), channels: await ids('channels') }
+}
+
+async function reset(grid: TestGrid, evil: TestAccount, { agents, guardrails, channels }: KeptIds): Promise<void> {
+  const remove = (table: string, column?: string, kept?: string) =>
+    column === undefined ? { sql: `DELETE FROM ${table} WHERE account_id = ?`, args: [evil.id] } : {
+      sql: `DELETE FROM ${table} WHERE account_id = ? AND ${column} NOT IN (SELECT value FROM json_each(?))`,
+      args: [evil.id, kept!],
+    }
+  await grid.store.write([
+    remove('deliveries'),
+    remove('idempotency_keys'),
+    remove('messages'),
+    remove('agent_guardrails'),
+    remove('agent_skills'),
+    remove('channel_members'),
+    remove('skills'),
+    remove('guardrails', 'id', guardrails),
+    remove('channels', 'id', channels),
+    remove('credentials', 'agent_id', agents),
+    remove('agents', 'id', agents),
+    { sql: 'UPDATE agents SET deleted_at = NULL WHERE account_id = ?', args: [evil.id] },
+    { sql: 'UPDATE channels SET deleted_at = NULL WHERE account_id = ?', args: [evil.id] },
+  ])
+}
+
+/** The ids, hashes and names in the rows of the owner. No response to the caller may contain them. */
+async function secretsOf(grid: TestGrid, acme: TestAccount): Promise<string[]> {
+  const tables = JSON.parse(await dump(grid, acme)) as string[][]
+  const cells = new Set(tables.flat().flatMap((row) => Object.values(JSON.parse(row))))
+  return [...cells].map(String).filter((cell) => /acme|alice|[0-9a-f]{8}/i.test(cell))
+}
+
+async function callMcp(grid: TestGrid, key: string, tool: string, args: unknown): Promise<ToolResponse> {
+  const { headers, body } = wireRequest('legacy', 'tools/call', { name: tool, arguments: args })
+  const response = await grid.post(gridPath, body, { ...headers, Authorization: `Bearer ${key}` })
+  return await readResponse(response, ({ result, error }) => {
+    if (error) return String(error.code)
+    return result.isError ? JSON.parse(result.content[0].text).error.code : 'ok'
+  })
+}
+
+async function callA2a(grid: TestGrid, method: string, message: Record<string, unknown>): Promise<ToolResponse> {
+  const body = method === 'SendMessage' ? send10(message) : send03(message)
+  const response = await grid.post(endpoint, body, { Authorization: `Bearer ${grid.eve.key}` })
+  return await readResponse(response, ({ error }) => error ? String(error.code) : 'ok')
+}
+
+// deno-lint-ignore no-explicit-any -- a JSON-RPC response
+async function readResponse(response: Response, outcomeOf: (body: any) => string): Promise<ToolResponse> {
+  const headers = [...response.headers].filter(([name]) => name !== 'x-request-id')
+  const body = await response.text()
+  return { outcome: outcomeOf(JSON.parse(body)), text: JSON.stringify([response.status, headers]) + body }
+}

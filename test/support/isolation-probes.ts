@@ -1,0 +1,166 @@
+/** The calls of the isolation test of verbs. See `isolation-matrix.ts`. */
+import { callingAgent } from '../../src/auth/actor.ts'
+import { deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
+import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
+import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
+import { listAgents } from '../../src/grid/agents/agents.ts'
+import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skills.ts'
+import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
+import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { messageStatus } from '../../src/grid/messaging/message-status.ts'
+import { resolve } from '../../src/grid/messaging/resolve.ts'
+import { revokeGrant } from '../../src/grid/oauth/grants.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { sendMessage } from './messaging.ts'
+
+/** A call of a verb that names something of another account. */
+export interface Probe {
+  /** The verb, and after a space a description of the call. */
+  name: string
+  /** The caller: an agent of the account, or its admin. */
+  as: 'agent' | 'admin'
+  /** What the parameter names. */
+  takes: NamedKind
+  call(account: AccountStore, value: string): Promise<unknown>
+}
+
+export type NamedKind = 'agent' | 'channel' | 'message' | 'credential' | 'grant' | 'skill' | 'guardrail'
+
+export const probes: Probe[] = [
+  { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
+  {
+    name: 'sendMessage to a channel',
+    as: 'agent',
+    takes: 'channel',
+    call: (account, name) => sendMessage(account, { to: `#${name}`, text: 'hi' }),
+  },
+  {
+    name: 'sendMessage in reply',
+    as: 'agent',
+    takes: 'message',
+    call: (account, id) => sendMessage(account, { to: 'mallory', text: 'hi', replyToMessageId: id }),
+  },
+  {
+    name: 'sendMessage in reply, in a conversation',
+    as: 'agent',
+    takes: 'message',
+    call: (account, id) =>
+      sendMessage(account, { to: 'mallory', text: 'hi', replyToMessageId: id, conversationId: 'c' }),
+  },
+  {
+    name: 'resolve',
+    as: 'agent',
+    takes: 'agent',
+    call: (account, to) => resolve(account, callingAgent(account.actor), to),
+  },
+  { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
+  { name: 'listSkills', as: 'agent', takes: 'agent', call: (account, agent) => listSkills(account, { agent }) },
+  { name: 'listAgents', as: 'agent', takes: 'agent', call: (account, search) => listAgents(account, { search }) },
+  {
+    name: 'listAgents of others',
+    as: 'agent',
+    takes: 'agent',
+    call: (account, search) => listAgents(account, { search, public: true }),
+  },
+  {
+    name: 'createChannel with one foreign member among ten',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, member) => {
+      const own = Array.from({ length: 9 }, (_, n) => `own-${n}`)
+      return createChannel(account, { name: 'ten', members: [...own.slice(0, 5), member, ...own.slice(5)] })
+    },
+  },
+  {
+    name: 'changeChannelMembers',
+    as: 'admin',
+    takes: 'channel',
+    call: (account, channel) => changeChannelMembers(account, { channel, add: ['own-1'] }),
+  },
+  {
+    name: 'changeChannelMembers with one foreign member among two',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, member) => changeChannelMembers(account, { channel: 'home', add: ['own-1', member] }),
+  },
+  {
+    name: 'changeChannelMembers without a foreign member',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, member) => changeChannelMembers(account, { channel: 'home', remove: [member] }),
+  },
+  {
+    name: 'updateChannel',
+    as: 'admin',
+    takes: 'channel',
+    call: (account, channel) => updateChannel(account, { channel, description: 'mine' }),
+  },
+  {
+    name: 'updateSkill',
+    as: 'admin',
+    takes: 'skill',
+    call: (account, id) => updateSkill(account, id, { name: 'mine' }),
+  },
+  { name: 'deleteSkill', as: 'admin', takes: 'skill', call: deleteSkill },
+  {
+    name: 'updateGuardrail',
+    as: 'admin',
+    takes: 'guardrail',
+    call: (account, id) => updateGuardrail(account, id, { name: 'mine', config: {}, enabled: false }),
+  },
+  { name: 'deleteGuardrail', as: 'admin', takes: 'guardrail', call: deleteGuardrail },
+  {
+    name: 'updateAgent',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agent) => updateAgent(account, { agent, description: 'ours now', visibility: 'public' }),
+  },
+  { name: 'reissueKey', as: 'admin', takes: 'agent', call: reissueKey },
+  { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
+  { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
+]
+
+/** Verbs without a probe, each with the reason. */
+export const verbsWithoutProbe: Record<string, string> = {
+  sendMessage: 'takes the sender from its caller (probed as sends of the calling agent, above)',
+  findRepeat: 'looks up a key of the sender, inside sendMessage',
+  readMessages: 'reads only the inbox of the caller (test/isolation-verbs.test.ts)',
+  readAgain: 'the same',
+  leaseOf: 'the same, with a lease that no caller names',
+  ackLease: 'the same',
+  releaseUnknown: 'the same, for a lease that may not exist',
+  releaseAbandoned: 'the same, for the process itself',
+  parkDamaged: 'the same, with messages of that lease',
+  cursorAt: 'names a position in the inbox of the caller',
+  positionOf: 'takes only cursors of the caller (test/grid/messaging/read-again.test.ts)',
+  waitForMessages: 'reads only the inbox of the caller (test/grid/messaging/waiting.test.ts)',
+  watchInbox: 'reads only the inbox of the caller (test/grid/messaging/waiting.test.ts)',
+  listChannels: 'lists only channels of the caller (test/isolation-verbs.test.ts)',
+  setSkills: 'names skills by text, in the account of the caller (test/isolation-verbs.test.ts)',
+  createAgent: 'tells that an alias is taken, as signup does: aliases are unique across accounts',
+  refuseTakenAlias: 'the same',
+  createAdminKey: 'takes a display name',
+  listGrants: 'lists only grants of the account (test/oauth/revoke.test.ts)',
+  replaceAgentKey: 'replaces the key of the calling agent',
+  newAgentStatements: 'builds statements for createAgent and signUp',
+  sealRemoteToken: 'seals a token for createAgent and updateAgent',
+  attachSkills: 'builds statements for setSkills and createAgent',
+  refuseTooManySkills: 'counts the skills of the account',
+  createGuardrail: 'takes a name in the account',
+  createSkill: 'the same',
+  findAgent: 'the lookup that the probed verbs use',
+  deleteAgent: 'admin_delete_agent in the matrix of tools',
+  deleteChannel: 'admin_delete_channel in the matrix of tools',
+  setAgentGuardrails: 'admin_set_agent_guardrails in the matrix of tools',
+  setAgentSkills: 'admin_set_agent_skills in the matrix of tools',
+  setChannelMembers: 'admin_set_channel_members in the matrix of tools',
+  inviteMember: 'takes an email address (test/grid/people/team.test.ts)',
+  resendInvitation: 'names an invitation, for a signed-in user (the same)',
+  withdrawInvitation: 'the same',
+  setMemberRole: 'names a member, for a signed-in user (the same)',
+  removeMember: 'the same',
+  transferOwnership: 'the same',
+  leaveAccount: 'names nothing',
+  authorize: 'reads the role of the caller',
+  renameAccount: 'takes a name in the account',
+}

@@ -1,0 +1,230 @@
+/** What every parameter of every tool names: the rows of the isolation matrix. See `isolation-matrix.ts`. */
+
+/** The ways to name something of an account. */
+export const forms = [
+  'agent id',
+  'agent alias',
+  '@alias',
+  'channel id',
+  'channel name',
+  '#channel',
+  'guardrail id',
+  'guardrail name',
+  'message id',
+  'skill id',
+  'skill name',
+  'idempotency key',
+  'credential id',
+  'account id',
+  'user id',
+] as const
+export type Form = (typeof forms)[number]
+
+/** The forms that still name something after its deletion. */
+const deletableForms: readonly Form[] = forms.slice(0, 6)
+
+/** The account of the named thing, and whether it is deleted. */
+export type State = 'own' | 'foreign' | 'deleted own' | 'deleted foreign' | 'random' | 'empty'
+
+/** An error code, or `ok`. */
+export type Outcome = string
+
+/** A parameter that names something. A form that it does not take is answered like a random value. */
+export interface NamingParameter {
+  /** The forms it takes. */
+  takes: readonly Form[]
+  /** For a value of the own account in those forms. Default: `ok`. */
+  own?: Outcome
+  /** For a random value in the first of those forms. */
+  random: Outcome
+  /** For the empty text. */
+  empty: Outcome
+  /** The forms whose foreign value is answered differently from a random one, and the outcome. */
+  foreign?: Partial<Record<Form, Outcome>>
+}
+
+export interface ToolRow {
+  /** Arguments of a valid call, to which the parameter is added. */
+  args: Record<string, unknown>
+  /** Alternative parameters for the subject of the call. A case for one of them removes the others from `args`. */
+  subject?: string[]
+  /** Every text parameter of the tool, by its path. `text` names nothing. */
+  parameters: Record<string, NamingParameter | 'text'>
+}
+
+const agentForms: Form[] = ['agent id', 'agent alias', '@alias']
+const channelForms: Form[] = ['channel id', 'channel name', '#channel']
+const guardrailForms: Form[] = ['guardrail id', 'guardrail name']
+
+const agent: NamingParameter = { takes: agentForms, random: 'agent_not_found', empty: 'invalid_input' }
+const channel: NamingParameter = { takes: channelForms, random: 'channel_not_found', empty: 'invalid_input' }
+const guardrail: NamingParameter = { takes: guardrailForms, random: 'guardrail_not_found', empty: 'invalid_input' }
+const skill: NamingParameter = { takes: ['skill name'], random: 'ok', empty: 'invalid_input' }
+/** Any text is valid: a cursor or a search text. */
+const anyText: NamingParameter = { takes: forms, random: 'ok', empty: 'ok' }
+const skills = { 'skills[]': skill, 'skills[].name': skill, 'skills[].description': 'text' } as const
+
+const agentSubject = { subject: ['id', 'alias'] }
+const channelSubject = { subject: ['id', 'name'] }
+
+export const adminRows: Record<string, ToolRow> = {
+  admin_list_agents: { args: {}, parameters: { cursor: anyText } },
+  admin_list_channels: { args: {}, parameters: { cursor: anyText } },
+  admin_list_skills: { args: {}, parameters: {} },
+  admin_list_guardrails: { args: {}, parameters: {} },
+  admin_list_guardrail_providers: { args: {}, parameters: {} },
+  admin_create_agent: {
+    args: { alias: 'fresh-agent' },
+    parameters: {
+      alias: {
+        takes: ['agent alias'],
+        own: 'alias_taken',
+        random: 'ok',
+        empty: 'invalid_alias',
+        // Aliases are unique in the whole grid and stay reserved. See docs/security.md, "Account isolation".
+        foreign: { 'agent alias': 'alias_taken' },
+      },
+      // Stored as given. The aliases need not exist.
+      'accessList[]': 'text',
+      description: 'text',
+      remoteUrl: 'text',
+      remoteToken: 'text',
+      ...skills,
+    },
+  },
+  admin_delete_agent: { args: { alias: 'mate' }, ...agentSubject, parameters: { id: agent, alias: agent } },
+  admin_create_channel: {
+    args: { name: 'fresh-channel' },
+    parameters: {
+      name: { takes: ['channel name', '#channel'], own: 'channel_taken', random: 'ok', empty: 'invalid_input' },
+      description: 'text',
+      'members[]': agent,
+    },
+  },
+  admin_delete_channel: { args: { name: 'home' }, ...channelSubject, parameters: { id: channel, name: channel } },
+  admin_set_agent_skills: {
+    args: { alias: 'mate', skills: ['sums'] },
+    ...agentSubject,
+    parameters: { id: agent, alias: agent, ...skills },
+  },
+  admin_set_agent_guardrails: {
+    args: { alias: 'mate', guardrails: ['own-0'] },
+    ...agentSubject,
+    parameters: {
+      id: agent,
+      alias: agent,
+      'guardrails[]': guardrail,
+      'guardrails[].id': guardrail,
+      'guardrails[].name': guardrail,
+    },
+  },
+  admin_set_channel_members: {
+    args: { name: 'home', members: ['mate'] },
+    ...channelSubject,
+    parameters: { id: channel, name: channel, 'members[]': agent },
+  },
+}
+
+export const agentRows: Record<string, ToolRow> = {
+  send_message: {
+    args: { to: '@mate', message: 'hi' },
+    parameters: {
+      to: {
+        takes: ['agent alias', '@alias', '#channel'],
+        random: 'recipient_not_found',
+        empty: 'recipient_not_found',
+      },
+      message: 'text',
+      reply_to_message_id: { takes: ['message id'], random: 'message_not_found', empty: 'message_not_found' },
+      idempotency_key: { takes: ['idempotency key'], random: 'ok', empty: 'invalid_input' },
+    },
+  },
+  // A name is not a cursor, and cursors are bound to their agent.
+  read_messages: { args: {}, parameters: { since: { takes: [], random: 'invalid_input', empty: 'invalid_input' } } },
+  message_status: {
+    args: {},
+    parameters: {
+      message_id: { takes: ['message id'], random: 'message_not_found', empty: 'message_not_found' },
+    },
+  },
+  list_agents: { args: {}, parameters: { search: anyText } },
+  list_channels: { args: {}, parameters: {} },
+  list_skills: { args: {}, parameters: { agent: { ...agent, empty: 'agent_not_found' } } },
+  set_skills: { args: { skills: [] }, parameters: { 'skills[].name': skill, 'skills[].description': 'text' } },
+}
+
+const a2aParameters: ToolRow['parameters'] = {
+  'metadata.to': { takes: ['agent alias', '@alias'], random: '-32602', empty: '-32000' },
+  // The grid creates no tasks, and the empty text counts as no id.
+  taskId: { takes: [], random: '-32001', empty: 'ok' },
+  contextId: { takes: [], random: 'ok', empty: 'ok' },
+  messageId: { takes: [], random: 'ok', empty: '-32602' },
+  'referenceTaskIds[]': { takes: [], random: 'ok', empty: 'ok' },
+}
+
+/** The A2A methods, with the fields of a message that can carry a name. */
+export const a2aRows: Record<string, ToolRow> = {
+  'message/send': { args: { metadata: { to: '@mate' } }, parameters: a2aParameters },
+  SendMessage: { args: { metadata: { to: '@mate' } }, parameters: a2aParameters },
+}
+
+/** All cases of a parameter, including values in forms that it does not take. */
+export function casesOf({ takes }: NamingParameter): { state: State; form: Form }[] {
+  const first = takes[0] ?? 'agent id'
+  return [
+    ...forms.map((form) => ({ state: 'own' as const, form })),
+    ...forms.map((form) => ({ state: 'foreign' as const, form })),
+    ...deletableForms.map((form) => ({ state: 'deleted own' as const, form })),
+    ...deletableForms.map((form) => ({ state: 'deleted foreign' as const, form })),
+    { state: 'random', form: first },
+    { state: 'empty', form: first },
+  ]
+}
+
+/** The expected outcome, or undefined if the response must equal the one for a random value. */
+export function expectedOutcome(parameter: NamingParameter, state: State, form: Form): string | undefined {
+  if (state === 'random') return parameter.random
+  if (state === 'empty') return parameter.empty
+  if (state === 'own' && parameter.takes.includes(form)) return parameter.own ?? 'ok'
+  return state.endsWith('foreign') ? parameter.foreign?.[form] : undefined
+}
+
+interface JsonSchema {
+  type?: string
+  enum?: unknown[]
+  properties?: Record<string, JsonSchema>
+  items?: JsonSchema
+  anyOf?: JsonSchema[]
+}
+
+/** The paths of all free-text fields in an input schema, for example `id`, `members[]` or `guardrails[].name`. */
+export function textPaths(schema: JsonSchema, path = ''): string[] {
+  if (schema.type === 'string') return schema.enum ? [] : [path]
+  const below = [
+    ...Object.entries(schema.properties ?? {}).map(([name, inner]) =>
+      textPaths(inner, path ? `${path}.${name}` : name)
+    ),
+    ...(schema.anyOf ?? []).map((inner) => textPaths(inner, path)),
+    ...(schema.items ? [textPaths(schema.items, `${path}[]`)] : []),
+  ]
+  return [...new Set(below.flat())]
+}
+
+/** The other elements of a list. The caller has an agent and a guardrail of each name. */
+export const fillers = Array.from({ length: 9 }, (_, n) => `own-${n}`)
+
+/** The arguments of a row with `value` at a path. In a list it is one of ten elements. */
+export function withValue(row: ToolRow, path: string, value: string) {
+  const args = structuredClone(row.args)
+  if (row.subject?.includes(path)) { for (const name of row.subject) delete args[name] }
+
+  const [first, rest] = path.split('.')
+  if (first.endsWith('[]')) {
+    const list = first.slice(0, -2)
+    const own = rest ? fillers.map((name) => ({ name })) : fillers
+    args[list] = [...own.slice(0, 5), rest ? { [rest]: value } : value, ...own.slice(5)]
+  } else {
+    args[first] = rest ? { [rest]: value } : value
+  }
+  return args
+}

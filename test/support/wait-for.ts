@@ -1,0 +1,40 @@
+/**
+ * How tests wait: for a condition, and never for a fixed time, which is too short on a loaded machine and too long on
+ * any other. `test/sleeps.test.ts` finds the tests that sleep.
+ */
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+
+/** Far above what a loaded machine takes, and below the time limit of a test. */
+const limitMs = 60_000
+const pollMs = 5
+
+/**
+ * Poll `condition` until its result is neither undefined nor false, and resolve to that result.
+ * Fails after a minute, and says what it waited for.
+ */
+export async function waitFor<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+): Promise<Exclude<T, undefined | void | false>> {
+  const startedAt = performance.now()
+  for (;;) {
+    const result = await condition()
+    if (result !== undefined && result !== false) return result as Exclude<T, undefined | void | false>
+    if (performance.now() - startedAt > limitMs) throw new Error(`Waited ${limitMs / 1_000} s in vain for ${what}`)
+    await sleep(pollMs)
+  }
+}
+
+/** One turn of the event loop: whatever was ready has run. */
+export async function turn(): Promise<void> {
+  await setImmediate()
+}
+
+/** Whether `promise` has settled, after a turn of the event loop. */
+export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false
+  const note = () => void (settled = true)
+  promise.then(note, note)
+  await turn()
+  return settled
+}
