@@ -92,18 +92,11 @@ export function createApp(store: Store): Hono<AppEnv> {
   app.route('/', createWebApp({ store, sessions: people, address: addressOf }))
 
   function contextOf(c: Context<AppEnv>): RequestContext {
-    return {
-      request: c.req.raw,
-      requestId: c.get('requestId'),
-      get clientAddress() {
-        return addressOf(c)
-      },
-      answerTaken: c.env.answerTaken,
-    }
+    return new HonoRequestContext(c, config.trustedProxies)
   }
 
   function addressOf(c: Context<AppEnv>): string {
-    return clientAddress(c.env.remoteAddress, c.req.header('x-forwarded-for') ?? null, config.trustedProxies)
+    return contextOf(c).clientAddress
   }
 
   app.notFound((c) => {
@@ -126,6 +119,28 @@ export function createApp(store: Store): Hono<AppEnv> {
     return responseHeaders.finishError(answer, requestId)
   })
   return app
+}
+
+/** A class, because an object with a getter of its own costs a hidden class for each request. */
+class HonoRequestContext implements RequestContext {
+  readonly request: Request
+  readonly requestId: string
+  readonly answerTaken: RequestContext['answerTaken']
+  readonly #c: Context<AppEnv>
+  readonly #trustedProxies: readonly string[]
+
+  constructor(c: Context<AppEnv>, trustedProxies: readonly string[]) {
+    this.request = c.req.raw
+    this.requestId = c.get('requestId')
+    this.answerTaken = c.env.answerTaken
+    this.#c = c
+    this.#trustedProxies = trustedProxies
+  }
+
+  get clientAddress(): string {
+    const { env, req } = this.#c
+    return clientAddress(env.remoteAddress, req.header('x-forwarded-for') ?? null, this.#trustedProxies)
+  }
 }
 
 /** Callers of these paths read nothing but JSON-RPC, also in a refusal. */

@@ -59,21 +59,7 @@ interface BunServer {
 async function listenOnNode(fetch: FetchHandler, { port, host }: ListenOptions): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
   const server = createAdaptorServer({
-    fetch: (request, env) =>
-      fetch(request, {
-        get remoteAddress() {
-          return (env as HttpBindings).incoming.socket.remoteAddress ?? ''
-        },
-        answerTaken() {
-          const { incoming: { socket }, outgoing } = env as HttpBindings
-          if (outgoing.closed || socket.destroyed) return Promise.resolve(false)
-          return new Promise((resolve) => {
-            // Node also emits `finish` if the connection broke during the last write.
-            outgoing.once('finish', () => resolve(!socket.errored))
-            outgoing.once('close', () => resolve(false))
-          })
-        },
-      }),
+    fetch: (request, env) => fetch(request, new NodeConnection(env as HttpBindings)),
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
   await new Promise<void>((resolve, reject) => {
@@ -94,6 +80,43 @@ async function listenOnNode(fetch: FetchHandler, { port, host }: ListenOptions):
   }
 }
 
+/** Connections are classes: an object with a getter of its own would cost a hidden class for each request. */
+class NodeConnection implements Connection {
+  readonly #bindings: HttpBindings
+
+  constructor(bindings: HttpBindings) {
+    this.#bindings = bindings
+  }
+
+  get remoteAddress(): string {
+    return this.#bindings.incoming.socket.remoteAddress ?? ''
+  }
+
+  readonly answerTaken = (): Promise<boolean> => {
+    const { incoming: { socket }, outgoing } = this.#bindings
+    if (outgoing.closed || socket.destroyed) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      // Node also emits `finish` if the connection broke during the last write.
+      outgoing.once('finish', () => resolve(!socket.errored))
+      outgoing.once('close', () => resolve(false))
+    })
+  }
+}
+
+class BunConnection implements Connection {
+  readonly #request: Request
+  readonly #server: BunServer
+
+  constructor(request: Request, server: BunServer) {
+    this.#request = request
+    this.#server = server
+  }
+
+  get remoteAddress(): string {
+    return this.#server.requestIP(this.#request)?.address ?? ''
+  }
+}
+
 async function listenOnDeno(Deno: DenoRuntime, fetch: FetchHandler, { port, host }: ListenOptions): Promise<Listener> {
   const server = await Deno.serve({ port, hostname: host, onListen() {} }, (request, info) => {
     return fetch(request, { remoteAddress: info.remoteAddr.hostname })
@@ -107,12 +130,7 @@ async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, { port, host }:
     hostname: host,
     // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
     idleTimeout: 30,
-    fetch: (request, bun) =>
-      fetch(request, {
-        get remoteAddress() {
-          return bun.requestIP(request)?.address ?? ''
-        },
-      }),
+    fetch: (request, bun) => fetch(request, new BunConnection(request, bun)),
   })
   return {
     port: server.port,
