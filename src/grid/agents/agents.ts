@@ -12,8 +12,8 @@ import {
   type AgentType,
   type NewAgentRow,
   noToken,
-  type SealedToken,
   searchLimit,
+  type TokenColumns,
   type Visibility,
 } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
@@ -217,7 +217,7 @@ export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,
   token: string | undefined,
-): Promise<SealedToken> {
+): Promise<TokenColumns> {
   if (token === undefined) return noToken
   if (agent.type !== 'a2a') {
     throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteToken.', { field: 'remoteToken' })

@@ -1,10 +1,11 @@
 /** Agents as the pages of the account list and configure them, with more fields than `Agent` has. */
-import { and, count, eq, inArray, isNotNull, isNull, or, sql } from 'drizzle-orm'
+import { and, count, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, deliveries, signups, skills } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
-import { type Agent, agentFields, type SealedToken, skillsAsJson } from './agents.ts'
+import { type Agent, agentFields, skillsAsJson, type TokenColumns } from './agents.ts'
+import { contains, matchesSearchText } from './search.ts'
 
 /** The settings of an agent that can be changed after its creation. */
 export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'>
@@ -20,15 +21,10 @@ export function prepareAgentSettings(db: Db) {
     ),
   )
   // Like `matchesSearch`, but the skills are searched once and not for each agent, because the page lists all agents.
-  const contains = (text: unknown) => sql`instr(lower(${text}), lower(${p('search')})) > 0`
   const matchingSkills = db.select({ id: skills.id }).from(skills).where(inAccount(skills, contains(skills.name)))
   const agentsWithMatch = db.select({ id: agentSkills.agentId }).from(agentSkills)
     .where(inAccount(agentSkills, inArray(agentSkills.skillId, matchingSkills)))
-  const matches = or(
-    contains(agents.alias),
-    contains(agents.description),
-    inArray(agents.id, agentsWithMatch),
-  )
+  const matches = matchesSearchText([agents.alias, agents.description], inArray(agents.id, agentsWithMatch))
   const listed = { ...agentFields, skills: skillsAsJson(db), unread: sql<number>`(${unread})`.as('unread') }
   const page = db.select(listed).from(agents).where(inAccount(agents, live))
     .orderBy(agents.alias).limit(p('limit')).offset(p('offset')).prepare()
@@ -83,7 +79,7 @@ export function prepareAgentSettings(db: Db) {
     }),
     changes: (account: AccountBinding) => ({
       update: (id: string, change: AgentChange) => account.bind(update, { id, ...change }),
-      setToken: (id: string, token: SealedToken) => account.bind(setToken, { id, ...token }),
+      setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
       clearAccess: (id: string) => account.bind(clearAccess, { id }),
     }),
   }

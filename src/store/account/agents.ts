@@ -3,6 +3,7 @@ import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/sc
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
+import { contains, matchesSearchText } from './search.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
 export type Visibility = typeof agents.$inferSelect.visibility
@@ -23,19 +24,19 @@ export interface Agent {
 }
 
 /** An agent about to be stored, with the fields that no response contains. */
-export interface NewAgentRow extends Omit<Agent, 'createdAt' | 'lastSeenAt'>, SealedToken {
+export interface NewAgentRow extends Omit<Agent, 'createdAt' | 'lastSeenAt'>, TokenColumns {
   signupId: string | null
 }
 
 /** A sealed token of a remote service: AES-256-GCM in base64, with the id of the key. */
-export interface SealedToken {
+export interface TokenColumns {
   encryptedToken: string | null
   tokenIv: string | null
   tokenAuthTag: string | null
   tokenKeyId: string | null
 }
 
-export const noToken: SealedToken = { encryptedToken: null, tokenIv: null, tokenAuthTag: null, tokenKeyId: null }
+export const noToken: TokenColumns = { encryptedToken: null, tokenIv: null, tokenAuthTag: null, tokenKeyId: null }
 
 /** How many agents a search returns at most. */
 export const searchLimit = 200
@@ -59,14 +60,12 @@ export function isOnTrial(db: Db): SQL<number> {
   return sql<number>`${exists(trial)}`
 }
 
-const contains = (text: unknown) => sql`instr(lower(${text}), lower(${p('search')})) > 0`
-
 /**
  * Whether `search` is part of the alias, the description or a skill name. The case of A to Z is ignored, and the empty
  * text matches every agent. `hasSkill` is the condition on the skills.
  */
 export function matchesSearch(hasSkill: SQL) {
-  return or(sql`${p('search')} = ''`, contains(agents.alias), contains(agents.description), hasSkill)
+  return matchesSearchText([agents.alias, agents.description], hasSkill)
 }
 
 /** Whether an agent of any account has a skill whose name matches. */

@@ -4,7 +4,7 @@ import { agents, channelMembers, channels } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
-import { matchesSearchText } from './has-text.ts'
+import { matchesSearchText } from './search.ts'
 
 export function prepareChannels(db: Db) {
   const live = isNull(channels.deletedAt)
@@ -83,14 +83,14 @@ export function prepareChannels(db: Db) {
   )
   const nonMembers = db.select({ id: agents.id, alias: agents.alias, description: agents.description }).from(agents)
     .where(
-      inAccount(agents, isNull(agents.deletedAt), isNonMember, matchesSearchText(agents.alias, agents.description)),
+      inAccount(agents, isNull(agents.deletedAt), isNonMember, matchesSearchText([agents.alias, agents.description])),
     )
     .orderBy(agents.alias).limit(p('limit')).prepare()
 
   // A subquery, so that only the rows of the page are counted.
   const memberCount = sql<number>`(${db.select({ n: count() }).from(channelMembers).where(membersOf)})`
     .as('member_count')
-  const isFound = inAccount(channels, live, matchesSearchText(channels.name, channels.description))
+  const isFound = inAccount(channels, live, matchesSearchText([channels.name, channels.description]))
   const searchQuery = db.select({ ...fields, memberCount, createdAt: channels.createdAt }).from(channels).where(isFound)
     .orderBy(channels.name).limit(p('limit')).offset(p('offset')).prepare()
   const searchTotal = db.select({ n: count() }).from(channels).where(isFound).prepare()

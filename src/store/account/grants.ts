@@ -1,7 +1,8 @@
-import { and, desc, eq, exists, gt, isNull, sql } from 'drizzle-orm'
-import { agents, credentials, oauthGrants, oauthTokens, users } from '../../../db/schema.ts'
+import { and, desc, eq, exists, isNull, sql } from 'drizzle-orm'
+import { agents, credentials, oauthGrants, users } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
+import { hasLiveToken } from '../global/oauth-access.ts'
 import type { OAuthScope } from '../global/oauth-grants.ts'
 import { inAccount } from '../in-account.ts'
 
@@ -9,12 +10,6 @@ import { inAccount } from '../in-account.ts'
 const maxListed = 200
 
 export function prepareGrants(db: Db) {
-  const liveToken = db.select({ one: sql`1` }).from(oauthTokens).where(inAccount(
-    oauthTokens,
-    eq(oauthTokens.grantId, oauthGrants.id),
-    isNull(oauthTokens.revokedAt),
-    gt(oauthTokens.expiresAt, p('at')),
-  ))
   const list = db.select({
     id: oauthGrants.id,
     clientId: oauthGrants.clientId,
@@ -27,7 +22,7 @@ export function prepareGrants(db: Db) {
   }).from(oauthGrants)
     .innerJoin(users, eq(users.id, oauthGrants.userId))
     .leftJoin(agents, and(eq(agents.accountId, oauthGrants.accountId), eq(agents.id, oauthGrants.agentId)))
-    .where(inAccount(oauthGrants, isNull(oauthGrants.revokedAt), exists(liveToken)))
+    .where(inAccount(oauthGrants, isNull(oauthGrants.revokedAt), hasLiveToken(db)))
     .orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
   const live = inAccount(oauthGrants, eq(oauthGrants.id, p('id')), isNull(oauthGrants.revokedAt))
   const oneLive = db.select({ id: oauthGrants.id }).from(oauthGrants).where(live)

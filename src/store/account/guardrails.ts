@@ -3,8 +3,8 @@ import { agentGuardrails, agents, guardrails } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
-import type { SealedToken } from './agents.ts'
-import { matchesSearchText } from './has-text.ts'
+import type { TokenColumns } from './agents.ts'
+import { matchesSearchText } from './search.ts'
 
 export type GuardrailAction = typeof guardrails.$inferSelect.action
 export type GuardrailDirection = typeof agentGuardrails.$inferSelect.direction
@@ -79,7 +79,7 @@ export function prepareGuardrails(db: Db) {
       and(eq(agentGuardrails.accountId, guardrails.accountId), eq(agentGuardrails.guardrailId, guardrails.id)),
     )
   })`.as('agent_count')
-  const isFound = inAccount(guardrails, matchesSearchText(guardrails.name, guardrails.provider))
+  const isFound = inAccount(guardrails, matchesSearchText([guardrails.name, guardrails.provider]))
   const searchQuery = db.select({ ...fields, agentCount }).from(guardrails).where(isFound).orderBy(guardrails.name)
     .limit(p('limit')).offset(p('offset')).prepare()
   const searchTotal = db.select({ n: count() }).from(guardrails).where(isFound).prepare()
@@ -173,13 +173,13 @@ export function prepareGuardrails(db: Db) {
     }),
     changes: (account: AccountBinding) => ({
       /** `config` is JSON text. A constraint error if the account has a guardrail of that name. */
-      add: (guardrail: Omit<Guardrail, 'config'> & SealedToken & { config: string }) =>
+      add: (guardrail: Omit<Guardrail, 'config'> & TokenColumns & { config: string }) =>
         account.bind(add, { ...guardrail, enabled: Number(guardrail.enabled) }),
       /** `config` is JSON text; the provider and the token stay. A constraint error if the name is taken. */
       update: (guardrail: Omit<Guardrail, 'config'> & { config: string }) =>
         account.bind(update, { ...guardrail, enabled: Number(guardrail.enabled) }),
       /** Replace the token, or remove it. */
-      setToken: (id: string, token: SealedToken) => account.bind(setToken, { id, ...token }),
+      setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
       /** Detach it from every agent. */
       detach: (id: string) => account.bind(detach, { id }),
       /** A constraint error while it is attached to an agent. */

@@ -3,7 +3,7 @@ import { agents, agentSkills, skills } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
-import { matchesSearchText } from './has-text.ts'
+import { matchesSearchText } from './search.ts'
 
 export function prepareSkills(db: Db) {
   const fields = { id: skills.id, name: skills.name, description: skills.description }
@@ -31,7 +31,7 @@ export function prepareSkills(db: Db) {
   const agentCount = sql<number>`(${
     db.select({ n: count() }).from(agentSkills).innerJoin(agents, liveAgent).where(ofSkill)
   })`.as('agent_count')
-  const isFound = inAccount(skills, matchesSearchText(skills.name, skills.description))
+  const isFound = inAccount(skills, matchesSearchText([skills.name, skills.description]))
   const searchQuery = db.select({ ...fields, agentCount }).from(skills).where(isFound).orderBy(skills.name)
     .limit(p('limit')).offset(p('offset')).prepare()
   const searchTotal = db.select({ n: count() }).from(skills).where(isFound).prepare()

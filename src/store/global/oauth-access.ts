@@ -4,8 +4,9 @@
  */
 import { and, eq, exists, gt, inArray, isNotNull, isNull, or, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { agents, memberships, oauthGrants } from '../../../db/schema.ts'
+import { agents, memberships, oauthGrants, oauthTokens } from '../../../db/schema.ts'
 import { type Permission, permissions } from '../../auth/actor.ts'
+import { p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 
 /** Condition on a joined membership: its role has the permission. */
@@ -57,5 +58,17 @@ export function belongsToLiveGrant(
         gt(living.expiresAt, at),
         roleAllowsGrant(living.agentId),
       )),
+  )
+}
+
+/** Whether the grant of the row has a token that is neither revoked nor expired at the time `at`. */
+export function hasLiveToken(db: Db): SQL {
+  return exists(
+    db.select({ one: sql`1` }).from(oauthTokens).where(and(
+      eq(oauthTokens.accountId, oauthGrants.accountId),
+      eq(oauthTokens.grantId, oauthGrants.id),
+      isNull(oauthTokens.revokedAt),
+      gt(oauthTokens.expiresAt, p('at')),
+    )),
   )
 }

@@ -1,4 +1,4 @@
-import { and, desc, eq, exists, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
 import { accounts, agents, memberships, oauthGrants, oauthRequests, oauthTokens } from '../../../db/schema.ts'
 import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
@@ -7,6 +7,7 @@ import {
   grantedAgent,
   grantedLiveAgent,
   grantMembership,
+  hasLiveToken,
   roleAllowsGrant,
   roleHas,
 } from './oauth-access.ts'
@@ -112,12 +113,6 @@ export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQuer
     .where(and(eq(oauthGrants.accountId, p('account')), eq(oauthGrants.id, p('id')), isNull(oauthGrants.revokedAt)))
     .returning({ id: oauthGrants.id }).toSQL()
 
-  const liveToken = db.select({ one: sql`1` }).from(oauthTokens).where(and(
-    eq(oauthTokens.accountId, oauthGrants.accountId),
-    eq(oauthTokens.grantId, oauthGrants.id),
-    isNull(oauthTokens.revokedAt),
-    gt(oauthTokens.expiresAt, p('at')),
-  ))
   const ofUser = db.select({
     accountId: oauthGrants.accountId,
     id: oauthGrants.id,
@@ -135,7 +130,7 @@ export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQuer
     .where(and(
       eq(oauthGrants.userId, p('user')),
       isNull(oauthGrants.revokedAt),
-      exists(liveToken),
+      hasLiveToken(db),
       roleAllowsGrant(oauthGrants.agentId),
     )).orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
   const ofUserById = db.select({

@@ -1,5 +1,6 @@
-import { and, eq, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import { accounts, agents, memberships, users } from '../../../db/schema.ts'
+import { matchesSearchText } from '../account/search.ts'
 import { p, runQuery } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { roleHas } from './oauth-access.ts'
@@ -16,7 +17,6 @@ export function prepareOAuthPicker(db: Db, crossAccountQueries: CrossAccountQuer
   }).from(memberships).innerJoin(accounts, eq(accounts.id, memberships.accountId))
     .where(and(eq(memberships.userId, p('user')), roleHas('manage')))
     .orderBy(accounts.name, accounts.id).limit(p('limit')).prepare()
-  const contains = (text: unknown) => sql`instr(lower(${text}), lower(${p('search')})) > 0`
   const agentsOf = db.select({
     accountId: agents.accountId,
     agentId: agents.id,
@@ -30,7 +30,7 @@ export function prepareOAuthPicker(db: Db, crossAccountQueries: CrossAccountQuer
       roleHas('use'),
       eq(agents.type, sql`'mcp'`),
       isNull(agents.deletedAt),
-      or(sql`${p('search')} = ''`, contains(agents.alias), contains(accounts.name)),
+      matchesSearchText([agents.alias, accounts.name]),
     ))
     .orderBy(agents.alias).limit(p('limit')).prepare()
   const administers = db.select({ role: memberships.role }).from(memberships).where(and(

@@ -1,10 +1,10 @@
 /** Revoking everything that a user authorized OAuth clients to do, in all accounts. */
-import { and, eq, exists, gt, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, or, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
-import { agents, credentials, oauthGrants, oauthTokens } from '../../../db/schema.ts'
+import { agents, credentials, oauthGrants } from '../../../db/schema.ts'
 import { bind, p, precondition, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { grantedAgent } from './oauth-access.ts'
+import { grantedAgent, hasLiveToken } from './oauth-access.ts'
 
 /** How many rows `find` returns. A unit that revokes more counts as this many rows. */
 const maxFound = 200
@@ -14,12 +14,6 @@ export type RevocableAccess = Awaited<ReturnType<ReturnType<typeof prepareOAuthR
 
 export function prepareOAuthRevocations(db: Db, crossAccountQueries: CrossAccountQueries) {
   // Live are grants with a token or with an unused code, and keys.
-  const liveToken = db.select({ one: sql`1` }).from(oauthTokens).where(and(
-    eq(oauthTokens.accountId, oauthGrants.accountId),
-    eq(oauthTokens.grantId, oauthGrants.id),
-    isNull(oauthTokens.revokedAt),
-    gt(oauthTokens.expiresAt, p('at')),
-  ))
   const hasUnusedCode = and(isNull(oauthGrants.codeUsedAt), gt(oauthGrants.codeExpiresAt, p('at')))
   const grantOfUser = and(eq(oauthGrants.userId, p('user')), isNull(oauthGrants.revokedAt))
   const keyOfUser = and(
@@ -35,7 +29,7 @@ export function prepareOAuthRevocations(db: Db, crossAccountQueries: CrossAccoun
       clientName: sql<string | null>`${oauthGrants.clientName}`.as('client_name'),
       alias: agents.alias,
     }).from(oauthGrants).leftJoin(agents, grantedAgent(oauthGrants))
-      .where(and(grantOfUser, or(exists(liveToken), hasUnusedCode))),
+      .where(and(grantOfUser, or(hasLiveToken(db), hasUnusedCode))),
     db.select({
       accountId: sql<string>`${credentials.accountId}`.as('account_id'),
       id: credentials.id,

@@ -9,12 +9,12 @@ import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 
 type AdminKey = Awaited<ReturnType<Visit['account']['read']['keys']['adminKeys']>>[number]
-type AccountMember = Awaited<ReturnType<Visit['account']['read']['team']['members']>>[number]
+type ListedMember = Awaited<ReturnType<Visit['account']['read']['team']['members']>>[number]
 
 export interface AdminKeys {
   keys: AdminKey[]
   /** The members of the account, to name the creator of each key. */
-  members: AccountMember[]
+  members: ListedMember[]
 }
 
 /** The card of the admin keys. A new key is shown once, in a dialog. See docs/protocol.md, "Admin keys". */
