@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { agentCard, cardPaths } from './a2a/agent-card.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
-import { createAuthenticator, keysOnly } from './auth/bearer.ts'
+import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
 import { edge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
@@ -43,6 +43,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
   const authenticate = createAuthenticator(store)
+  const withCallLimits = createCallLimits(deps)
+  const authenticateCall = withCallLimits(authenticate)
   const people = createSessions(store, origins)
   const resources = protectedResources(origins, config.appUrl)
   const clients = createClients(store)
@@ -58,23 +60,23 @@ export function createApp(store: Store): Hono<AppEnv> {
 
   /** A page of any origin may call these, with a credential of its own. */
   const openToPages: Route[] = [
-    ['ALL', ['/mcp/v1/grid', '/api/v1/grid'], mcpGrid(authenticate, responseHeaders, deps, resources.metadataUrl)],
+    ['ALL', ['/mcp/v1/grid', '/api/v1/grid'], mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)],
     ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
 
     ['GET', cardPaths, agentCard(deps)],
     ['GET', gridRoutingPath, () => gridRoutingText(deps)],
 
-    ['GET', '/api/agents/wake-stream', wakeStream(authenticate)],
+    ['GET', '/api/agents/wake-stream', wakeStream(authenticateCall)],
 
     ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],
     ['GET', serverMetadataPaths, serverMetadata(config, origins, documentProbe(deps).canFetch)],
     ['POST', '/oauth/token', oauthEndpoint(log, tokenEndpoint({ store, clients, resourceOf }))],
     ['POST', '/oauth/register', oauthEndpoint(log, registerClient(store))],
     ['POST', '/oauth/revoke', oauthEndpoint(log, revokeToken(store, clients))],
-    ['POST', '/api/oauth/api-key', oauthApiKey(authenticate)],
+    ['POST', '/api/oauth/api-key', oauthApiKey(authenticateCall)],
   ]
   const others: Route[] = [
-    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(keysOnly(authenticate), deps)],
+    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],

@@ -88,6 +88,21 @@ const settings = {
     'comma-separated addresses or CIDR ranges',
     words('').refine((list) => list.every(isCidr)),
   ),
+  CALLS_PER_SECOND: setting(
+    'Calls per second of one credential, in the long run, in each process. 0: no limit.',
+    'a number from 0 to 100000',
+    wholeNumber(0, 100_000, 200),
+  ),
+  CALL_BURST: setting(
+    'Calls that one credential may make at once, in each process. 0: no limit.',
+    'a number from 0 to 10000000',
+    wholeNumber(0, 10_000_000, 5_000),
+  ),
+  FAILED_KEYS_PER_MINUTE: setting(
+    'Requests with a refused key that are answered per client address and minute, in each process. 0: no limit.',
+    'a number from 0 to 100000',
+    wholeNumber(0, 100_000, 120),
+  ),
   SIGNUP_PER_HOUR: setting(
     'Signups per client address and hour.',
     'a number from 1 to 100000',
@@ -199,6 +214,9 @@ export interface Config {
   readonly lockWaitSeconds: number
   readonly retentionDays: number
   readonly trustedProxies: readonly string[]
+  readonly callsPerSecond: number
+  readonly callBurst: number
+  readonly failedKeysPerMinute: number
   readonly signupPerHour: number
   readonly signupJoin: 'email' | 'never'
   readonly reservedAliases: readonly string[]
@@ -252,6 +270,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     lockWaitSeconds: read('LOCK_WAIT', settings.LOCK_WAIT),
     retentionDays: read('RETENTION_DAYS', settings.RETENTION_DAYS),
     trustedProxies: read('TRUSTED_PROXIES', settings.TRUSTED_PROXIES),
+    callsPerSecond: read('CALLS_PER_SECOND', settings.CALLS_PER_SECOND),
+    callBurst: read('CALL_BURST', settings.CALL_BURST),
+    failedKeysPerMinute: read('FAILED_KEYS_PER_MINUTE', settings.FAILED_KEYS_PER_MINUTE),
     signupPerHour: read('SIGNUP_PER_HOUR', settings.SIGNUP_PER_HOUR),
     signupJoin: read('SIGNUP_JOIN', settings.SIGNUP_JOIN),
     reservedAliases: ['admin', 'channel', ...read('RESERVED_ALIASES', settings.RESERVED_ALIASES) ?? []],

@@ -85,6 +85,15 @@ export const errorKinds = {
 export type ErrorCode = keyof typeof errorKinds
 export type ErrorKind = (typeof errorKinds)[ErrorCode]
 
+/** A limit as its headers say it. See docs/protocol.md, "Call limits". */
+export interface ReachedLimit {
+  /** In lower case, with hyphens. */
+  name: string
+  /** How many at most in the window. */
+  quota: number
+  windowSeconds: number
+}
+
 /** Details that some protocols use. */
 export interface ErrorDetails {
   /** The invalid field of the input. */
@@ -93,6 +102,8 @@ export interface ErrorDetails {
   info?: Record<string, string>
   /** Sent as `Retry-After`. */
   retryAfterSeconds?: number
+  /** Sent as `RateLimit-Policy` and `RateLimit`. */
+  limit?: ReachedLimit
   /** Nothing was executed, so the call can be repeated safely. */
   notExecuted?: true
   /**

@@ -20,15 +20,28 @@ export const httpStatus = {
   unavailable: 503,
 } as const satisfies Record<ErrorKind, number>
 
-/** The HTTP headers of an error. */
-export function errorHeaders(error: GridError): Record<string, string> {
-  const { retryAfterSeconds } = error.details
-  return retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }
+/** The HTTP headers of an error. @see RFC 9110 §10.2.3, draft-ietf-httpapi-ratelimit-headers-11 */
+export function errorHeaders({ details: { retryAfterSeconds, limit } }: GridError): Record<string, string> {
+  if (retryAfterSeconds === undefined) return {}
+  const headers: Record<string, string> = { 'Retry-After': String(retryAfterSeconds) }
+  if (limit) {
+    headers['RateLimit-Policy'] = `"${limit.name}";q=${limit.quota};w=${limit.windowSeconds}`
+    headers.RateLimit = `"${limit.name}";r=0;t=${retryAfterSeconds}`
+  }
+  return headers
 }
 
-/** REST: `{error: {code, message}}`. See docs/protocol.md, "Signup errors". */
+/** When to come back after an error of a limit, in seconds. Others say it in `Retry-After` alone. */
+function retryAfterLimit({ kind, details }: GridError): number | undefined {
+  return kind === 'limited' ? details.retryAfterSeconds : undefined
+}
+
+/**
+ * REST: `{error: {code, message}}`, and `retry_after_seconds` if a limit was reached.
+ * See docs/protocol.md, "Signup errors", "Call limits".
+ */
 export function restError(error: GridError): Response {
-  const body = { error: { code: error.code, message: error.message } }
+  const body = { error: { code: error.code, message: error.message, retry_after_seconds: retryAfterLimit(error) } }
   return Response.json(body, { status: httpStatus[error.kind], headers: errorHeaders(error) })
 }
 
@@ -79,9 +92,14 @@ const oauthByKind = {
   unavailable: 'temporarily_unavailable',
 } as const satisfies Record<ErrorKind, string>
 
-/** A JSON-RPC error over HTTP for a request that could not be read, so `id` is null. */
+/**
+ * A JSON-RPC error over HTTP for a request that could not be read, so `id` is null. If a limit was reached, `data` has
+ * the error code and when to come back.
+ */
 export function rpcFrameError(error: GridError, code: number, headers: Record<string, string> = {}): Response {
-  const body = { jsonrpc: '2.0', id: null, error: { code, message: error.message } }
+  const retryAfter = retryAfterLimit(error)
+  const data = retryAfter === undefined ? undefined : { code: error.code, retry_after_seconds: retryAfter }
+  const body = { jsonrpc: '2.0', id: null, error: { code, message: error.message, data } }
   return Response.json(body, { status: httpStatus[error.kind], headers: { ...errorHeaders(error), ...headers } })
 }
 
@@ -101,11 +119,14 @@ export function a2aError(error: GridError, domain: string): A2aErrorObject {
   const { code, reason, isGridReason }: A2aMapping = a2aByCode[error.code] ?? a2aByKind[error.kind]
   const { message, details } = error
   if (reason) {
+    const retryAfter = retryAfterLimit(error)
     const info = {
       '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
       reason,
       domain: isGridReason ? domain : 'a2a-protocol.org',
-      metadata: details.info,
+      metadata: retryAfter === undefined
+        ? details.info
+        : { ...details.info, code: error.code, retry_after_seconds: String(retryAfter) },
     }
     return { code, message, data: [info] }
   }

@@ -43,7 +43,9 @@ test.each(requests)('%s with the answer %i can be read by a page of another orig
 
   expect(response.status).toBe(status)
   expect(response.headers.get('access-control-allow-origin')).toBe('*')
-  expect(response.headers.get('access-control-expose-headers')).toBe('WWW-Authenticate,ETag,A2A-Version,Retry-After')
+  expect(response.headers.get('access-control-expose-headers')).toBe(
+    'WWW-Authenticate,ETag,A2A-Version,Retry-After,RateLimit,RateLimit-Policy',
+  )
   expect(response.headers.has('access-control-allow-credentials')).toBe(false)
 })
 

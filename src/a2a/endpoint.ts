@@ -1,8 +1,8 @@
 /** The A2A JSON-RPC endpoint, versions 0.3 and 1.0 on one URL. See docs/protocol.md, "A2A order of checks". */
-import type { Authenticate } from '../auth/bearer.ts'
+import type { AuthenticateCall, IncomingCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { apiLimits, mediaType, parseBody, readText } from '../lib/body.ts'
+import { apiLimits, checkDeclaredLength, mediaType, parseBody, readText } from '../lib/body.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
@@ -19,16 +19,17 @@ type RpcId = string | number | null
  * Serves `POST /a2a/v1/grid`. Every request gets a JSON-RPC response, even one without an id.
  * See docs/protocol.md, "A2A", "A2A errors".
  */
-export function a2aGrid(authenticate: Authenticate, deps: Deps): Handler {
+export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps): Handler {
   const domain = new URL(deps.config.baseUrl).hostname
   const extensions = [gridRoutingUri(deps.config)]
 
-  return async function a2a({ request, requestId }) {
+  return async function a2a(context) {
+    const { request, requestId } = context
     const headers: Record<string, string> = {}
     let id: RpcId = null
     try {
-      const { account, body } = await admit(authenticate, request)
-      const rpcRequest = await readRequest(body)
+      const account = await admit(authenticateCall, context)
+      const rpcRequest = await readRequest(request)
       id = readId(rpcRequest)
       const method = readMethod(rpcRequest)
 
@@ -53,18 +54,13 @@ export function a2aGrid(authenticate: Authenticate, deps: Deps): Handler {
 }
 
 /**
- * Authenticate the caller while the body is read. Resolves to the caller's account and the text of the body, which is
- * not checked yet. Fails with `payload_too_large`, `unauthenticated` or `unsupported_media_type`, in this order.
+ * The caller's account, before the body is read. Fails with `payload_too_large` if the request declares so,
+ * `unauthenticated`, `rate_limit_exceeded` or `unsupported_media_type`, in this order.
  */
-async function admit(
-  authenticate: Authenticate,
-  request: Request,
-): Promise<{ account: AccountStore; body: Promise<string> }> {
-  const body = readText(request, apiLimits)
-  const [read, caller] = await Promise.allSettled([body, authenticate(request.headers.get('authorization'))])
-  if (read.status === 'rejected' && read.reason?.code === 'payload_too_large') throw read.reason
-  if (caller.status === 'rejected') throw caller.reason
-  const account = caller.value
+async function admit(authenticateCall: AuthenticateCall, call: IncomingCall): Promise<AccountStore> {
+  const { request } = call
+  checkDeclaredLength(request, apiLimits)
+  const { account } = await authenticateCall(call)
   if (account.actor.type !== 'agent') {
     throw new GridError('unauthenticated', 'Admin keys are not accepted here. Use the key of an agent.', {
       credential: 'refused',
@@ -73,7 +69,7 @@ async function admit(
   if (!mediaTypes.includes(mediaType(request))) {
     throw new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
   }
-  return { account, body }
+  return account
 }
 
 interface RpcRequest {
@@ -83,9 +79,11 @@ interface RpcRequest {
   params?: unknown
 }
 
-/** Fails with `malformed_json`, or with `invalid_request` if the body is not a single request. */
-async function readRequest(body: Promise<string>): Promise<RpcRequest> {
-  const json = await readJson(body)
+/**
+ * Fails with `payload_too_large`, with `malformed_json`, or with `invalid_request` if the body is not a single request.
+ */
+async function readRequest(request: Request): Promise<RpcRequest> {
+  const json = await readJson(request)
   if (Array.isArray(json)) {
     throw new GridError('invalid_request', 'Batches are not accepted. Send one request at a time.')
   }
@@ -95,12 +93,13 @@ async function readRequest(body: Promise<string>): Promise<RpcRequest> {
   return json
 }
 
-/** Every error of the body is a parse error here, even one of its encoding, depth or number of values. */
-async function readJson(body: Promise<string>): Promise<unknown> {
+/** Every error of the body but its size is a parse error here, even one of its encoding, depth or number of values. */
+async function readJson(request: Request): Promise<unknown> {
   try {
-    return parseBody(await body, apiLimits)
+    return parseBody(await readText(request, apiLimits), apiLimits)
   } catch (error) {
-    throw error instanceof GridError ? new GridError('malformed_json', error.message) : error
+    if (!(error instanceof GridError) || error.code === 'payload_too_large') throw error
+    throw new GridError('malformed_json', error.message)
   }
 }
 

@@ -1,5 +1,7 @@
 /** Bearer authentication: from the `Authorization` header to the caller and its account. */
+import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
+import { callLimit, refusedKeyLimit } from '../lib/call-limits.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Statement } from '../store/driver/binding.ts'
@@ -80,6 +82,51 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
     if (bearerToken(authorization)?.startsWith(keyPrefixes.access_token)) throw unknownKey()
     return await authenticate(authorization, previous)
   }
+}
+
+/** What is counted of a request. */
+export interface IncomingCall {
+  readonly request: Request
+  readonly clientAddress: string
+}
+
+/** The caller of a request. */
+export interface AuthenticatedCall {
+  readonly account: AccountStore
+  /** Authenticate again, for a call that runs long. It is not counted. Fails as `Authenticate` with `previous`. */
+  check(): Promise<AccountStore>
+}
+
+/**
+ * Authenticates a request and counts it, before anything else of it is read. Fails as `Authenticate`, or with
+ * `rate_limit_exceeded`: the credential has used up its calls, or the client address its refused keys.
+ */
+export type AuthenticateCall = (call: IncomingCall) => Promise<AuthenticatedCall>
+
+/** The limits of this process, for all its doors together. Returns what adds them to an `Authenticate`. */
+export function createCallLimits({ config, now }: Deps): (authenticate: Authenticate) => AuthenticateCall {
+  const countCall = callLimit(config)
+  const countRefusedKey = refusedKeyLimit(config)
+
+  return (authenticate) =>
+    async function authenticateCall(call) {
+      const authorization = call.request.headers.get('authorization')
+      let account: AccountStore
+      try {
+        account = await authenticate(authorization)
+      } catch (error) {
+        // The key was looked up first, so nobody locks out a good key of the same address.
+        if (isRefusedKey(error)) countRefusedKey?.(call.clientAddress, now())
+        throw error
+      }
+      const { actor } = account
+      if (countCall && 'credentialId' in actor) countCall(actor.credentialId, now())
+      return { account, check: () => authenticate(authorization, account) }
+    }
+}
+
+function isRefusedKey(error: unknown): boolean {
+  return error instanceof GridError && error.details.credential === 'refused'
 }
 
 /** The token after the scheme `Bearer`, or undefined if the header is missing or malformed. */

@@ -24,8 +24,9 @@ export function mediaType(request: Request): string {
  * Read the body as text. Fails with `payload_too_large`, or with `invalid_request` if it is not UTF-8. A
  * `Content-Length` within the limit is not trusted.
  */
-export async function readText(request: Request, { maxBytes }: BodyLimits): Promise<string> {
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
+export async function readText(request: Request, limits: BodyLimits): Promise<string> {
+  checkDeclaredLength(request, limits)
+  const { maxBytes } = limits
   const hasLength = request.headers.has('content-length') && !request.headers.has('transfer-encoding')
   const bytes = hasLength ? new Uint8Array(await request.arrayBuffer()) : await readUpTo(request, maxBytes)
   if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
@@ -34,6 +35,11 @@ export async function readText(request: Request, { maxBytes }: BodyLimits): Prom
   } catch {
     throw new GridError('invalid_request', 'The body is not UTF-8.')
   }
+}
+
+/** Fails with `payload_too_large` if the request says that its body is too large. Nothing is read. */
+export function checkDeclaredLength(request: Request, { maxBytes }: BodyLimits): void {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
 /**

@@ -22,7 +22,7 @@ const anyOrigin = cors({
     'Idempotency-Key',
     'If-None-Match',
   ],
-  exposeHeaders: ['WWW-Authenticate', 'ETag', 'A2A-Version', 'Retry-After'],
+  exposeHeaders: ['WWW-Authenticate', 'ETag', 'A2A-Version', 'Retry-After', 'RateLimit', 'RateLimit-Policy'],
   maxAge: 86_400,
 })
 

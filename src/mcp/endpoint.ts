@@ -3,7 +3,7 @@
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { Authenticate } from '../auth/bearer.ts'
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
@@ -23,6 +23,8 @@ import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
 const parseError = -32700
 const invalidRequest = -32600
 const internalError = -32603
+/** Of the range that JSON-RPC leaves to servers. */
+const limitReached = -32000
 
 /** A response, and the lease on the messages in it. */
 interface LeasedResponse {
@@ -35,20 +37,16 @@ interface LeasedResponse {
  * See docs/protocol.md, "MCP endpoint".
  */
 export function mcpGrid(
-  authenticate: Authenticate,
+  authenticateCall: AuthenticateCall,
   responseHeaders: ResponseHeaders,
   { log }: Deps,
   metadataUrl: (request: Request) => string,
 ): Handler {
   return mcpServer(log, responseHeaders, apiLimits, {
-    async authenticate({ request, requestId, answerTaken }) {
-      const authorization = request.headers.get('authorization')
-      const account = await authenticate(authorization)
-      const caller = {
-        connection: new CallerConnection(request, answerTaken),
-        check: () => authenticate(authorization, account),
-      }
-      return accountToolset(account, requestId, caller)
+    async authenticate(context) {
+      const { account, check } = await authenticateCall(context)
+      const { request, requestId, answerTaken } = context
+      return accountToolset(account, requestId, { connection: new CallerConnection(request, answerTaken), check })
     },
     metadataUrl,
   })
@@ -65,7 +63,7 @@ export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handl
 
 /** What differs between the endpoints. */
 interface Endpoint {
-  /** The tools of the caller. Fails with `unauthenticated`. */
+  /** The tools of the caller. Fails with `unauthenticated` or `rate_limit_exceeded`. */
   authenticate(context: RequestContext): Promise<Toolset>
   metadataUrl?(request: Request): string
 }
@@ -136,5 +134,6 @@ function errorResponse(error: GridError, metadataUrl: string | undefined): Respo
 
 function errorCode(error: GridError): number {
   if (error.code === 'malformed_json') return parseError
+  if (error.kind === 'limited') return limitReached
   return error.kind === 'internal' || error.kind === 'unavailable' ? internalError : invalidRequest
 }

@@ -1,5 +1,5 @@
 /** `POST /api/oauth/api-key`: a static key for a client that signed in as an agent. See docs/protocol.md, "Static key of an agent". */
-import type { Authenticate } from '../auth/bearer.ts'
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import { keyPrefixes } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { recordActivity } from '../grid/activity.ts'
@@ -8,13 +8,14 @@ import type { Handler } from '../request-context.ts'
 
 /**
  * Answers with a new agent key, which replaces the old one and is not shown again. The call is recorded in the
- * activity log. Fails with `unauthenticated`, or with `agent_token_required` for any other kind of credential.
+ * activity log. Fails with `unauthenticated`, `rate_limit_exceeded`, or with `agent_token_required` for any other kind
+ * of credential.
  */
-export function oauthApiKey(authenticate: Authenticate): Handler {
-  return async function oauthApiKey({ request, requestId }) {
-    const authorization = request.headers.get('authorization')
-    const account = await authenticate(authorization)
-    const isAccessToken = authorization?.split(' ').at(-1)?.startsWith(keyPrefixes.access_token)
+export function oauthApiKey(authenticateCall: AuthenticateCall): Handler {
+  return async function oauthApiKey(context) {
+    const { account } = await authenticateCall(context)
+    const { request, requestId } = context
+    const isAccessToken = request.headers.get('authorization')?.split(' ').at(-1)?.startsWith(keyPrefixes.access_token)
     if (account.actor.type !== 'agent' || !isAccessToken) {
       throw new GridError('agent_token_required', 'This endpoint requires the OAuth access token of an agent.')
     }

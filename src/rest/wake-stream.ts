@@ -2,7 +2,7 @@
  * `GET /api/agents/wake-stream`: tells the program that runs an agent that there are unread messages. It only signals;
  * the messages are read with `read_messages`.
  */
-import type { Authenticate } from '../auth/bearer.ts'
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import { GridError } from '../errors.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
 import { CallerConnection } from '../lib/caller-connection.ts'
@@ -17,15 +17,14 @@ const wake = event('wake')
 
 /**
  * Open a stream for an agent. Fails with `unauthenticated`, `wrong_credential` (not an agent), `method_not_allowed` or
- * `rate_limit_exceeded` (the credential has three streams already).
+ * `rate_limit_exceeded` (the credential has made too many calls, or has three streams already).
  *
  * See docs/protocol.md, "Wake stream". See docs/security.md, "Streams and waits".
  */
-export function wakeStream(authenticate: Authenticate): Handler {
-  return async function wakeStream({ request }) {
-    const authorization = request.headers.get('authorization')
-    const account = await authenticate(authorization)
-    const check = () => authenticate(authorization, account)
+export function wakeStream(authenticateCall: AuthenticateCall): Handler {
+  return async function wakeStream(context) {
+    const { account, check } = await authenticateCall(context)
+    const { request } = context
     // Hono answers HEAD with this handler and drops the body, so the stream would never end.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the wake stream with GET.')
 

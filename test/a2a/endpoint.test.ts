@@ -44,27 +44,33 @@ test('the key of a deleted agent is refused', async () => {
   expect((await post(send03())).status).toBe(401)
 })
 
-test('a body of 256 KiB is read and one byte more is refused before the key is looked at', async () => {
+test('a body of 256 KiB is read and one that says it is larger is refused before the key is looked at', async () => {
   const withText = (length: number) => JSON.stringify(send03({ padding: 'x'.repeat(length) }))
   const limit = 256 * 1024 - withText(0).length
 
   const largest = await post(withText(limit))
-  const tooLarge = await postA2a(grid, undefined, withText(limit + 1))
+  const tooLarge = await postA2a(grid, undefined, withText(limit + 1), { 'Content-Length': `${256 * 1024 + 1}` })
 
   expect(largest.body.result.kind).toBe('message')
+  expect((await post(withText(limit + 1))).status).toBe(413)
   expect(tooLarge.status).toBe(413)
   expect(tooLarge.body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
 })
 
-test('a body of unknown length is limited too', async () => {
-  const body = new ReadableStream({
-    pull(controller) {
+test('a body of unknown length is limited too, and not read without a key', async () => {
+  let pulled = 0
+  const endless = (headers: Record<string, string>) => {
+    const pull = (controller: ReadableStreamDefaultController) => {
+      pulled++
       controller.enqueue(new Uint8Array(64 * 1024))
-    },
-  })
-  const init = { method: 'POST', body, duplex: 'half', headers: { 'Content-Type': 'application/json' } }
+    }
+    const body = new ReadableStream({ pull }, { highWaterMark: 0 })
+    const init = { method: 'POST', body, duplex: 'half', headers: { 'Content-Type': 'application/json', ...headers } }
+    return grid.request(endpoint, init as RequestInit)
+  }
 
-  expect((await grid.request(endpoint, init as RequestInit)).status).toBe(413)
+  expect([(await endless({})).status, pulled]).toEqual([401, 0])
+  expect((await endless({ Authorization: `Bearer ${grid.alice.key}` })).status).toBe(413)
 })
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp'])(

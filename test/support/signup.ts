@@ -32,7 +32,11 @@ export async function refusal(
 /** The code of an error, whose body has exactly this shape. */
 export async function codeOf(response: Response): Promise<string> {
   const body = await response.json()
-  expect(body).toEqual({ error: { code: expect.any(String), message: expect.stringMatching(/^[A-Z\w].+/) } })
+  const { retry_after_seconds, ...error } = body.error
+  expect(retry_after_seconds === undefined).toBe(response.status !== 429)
+  expect({ ...body, error }).toEqual({
+    error: { code: expect.any(String), message: expect.stringMatching(/^[A-Z\w].+/) },
+  })
   return body.error.code
 }
 

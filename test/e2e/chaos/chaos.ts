@@ -41,7 +41,7 @@ export async function chaos(
     folder: files.folder,
     runtimes,
     port: 0,
-    env: { LOG_LEVEL: 'warn', SIGNUP_PER_HOUR: '1000' },
+    env: { LOG_LEVEL: 'warn', SIGNUP_PER_HOUR: '1000', CALLS_PER_SECOND: '0' },
   })
   try {
     const agents = await cast(cluster)

@@ -1,0 +1,260 @@
+/** How often a credential may call, at every door. See docs/security.md, "Call limits". */
+import { afterEach, expect, test } from 'vitest'
+import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { mintKey } from '../../src/auth/secrets.ts'
+import { second } from '../../src/lib/time.ts'
+import { endpoint as a2aPath, errorInfo, postA2a, send03 } from '../support/a2a.ts'
+import { readEvents } from '../support/events.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { gridPath, mcp } from '../support/mcp.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { accessTokenFor } from '../support/oauth-token.ts'
+import { ownerOf } from '../support/oauth.ts'
+
+const wakePath = '/api/agents/wake-stream'
+const keyPath = '/api/oauth/api-key'
+const message = 'Too many calls: this credential may make 3 at once and 2 a second. Call again in 1 second.'
+const tooManyKeys =
+  'Too many refused keys came from this address: 3 a minute are answered. Check the key and try again in 20 seconds.'
+
+let grid: TestGrid
+afterEach(() => grid.close())
+
+const open = async (env: Record<string, string> = {}) => {
+  grid = await testGrid({ env: { CALLS_PER_SECOND: '2', CALL_BURST: '3', FAILED_KEYS_PER_MINUTE: '3', ...env } })
+}
+const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
+/** The cheapest call: the method is refused, but only after the call was counted. */
+const call = (key: string, address?: string) => grid.request(gridPath, { method: 'PUT', headers: bearer(key) }, address)
+const statuses = async (count: number, send: () => Promise<{ status: number }>) => {
+  const all: number[] = []
+  for (let n = 0; n < count; n++) all.push((await send()).status)
+  return all
+}
+const limitHeaders = ({ headers }: { headers: Headers }) =>
+  ['retry-after', 'ratelimit-policy', 'ratelimit'].map((name) => headers.get(name))
+const callHeaders = ['1', '"calls";q=3;w=2', '"calls";r=0;t=1']
+const rpcBody = {
+  jsonrpc: '2.0',
+  id: null,
+  error: { code: -32000, message, data: { code: 'rate_limit_exceeded', retry_after_seconds: 1 } },
+}
+
+test('MCP: a burst is served, then calls are 429 in a JSON-RPC error', async () => {
+  await open()
+  const list = () => mcp(grid, grid.alice.key, 'tools/list')
+
+  expect(await statuses(3, list)).toEqual([200, 200, 200])
+  const refused = await list()
+
+  expect([refused.status, refused.body, limitHeaders(refused)]).toEqual([429, rpcBody, callHeaders])
+})
+
+test('MCP: opening a stream counts, and so do the calls of an admin', async () => {
+  await open({ CALL_BURST: '1' })
+  const stream = () => grid.request(gridPath, { headers: { ...bearer(grid.alice.key), Accept: 'text/event-stream' } })
+  await (await stream()).body?.cancel()
+  const list = () => mcp(grid, grid.acme.adminKey, 'tools/list')
+
+  expect((await stream()).status).toBe(429)
+  expect(await statuses(2, list)).toEqual([200, 429])
+})
+
+test('A2A: a burst is served, then calls are 429 with -32050', async () => {
+  await open()
+  const send = () => postA2a(grid, grid.alice.key, send03())
+
+  expect(await statuses(3, send)).toEqual([200, 200, 200])
+  const refused = await send()
+
+  expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
+  const metadata = { code: 'rate_limit_exceeded', retry_after_seconds: '1' }
+  expect(refused.body).toEqual({
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: -32050, message, data: [errorInfo('RATE_LIMITED', 'localhost', metadata)] },
+  })
+})
+
+test('wake stream: a burst is served, then calls are 429', async () => {
+  await open()
+  const wake = async () => {
+    const response = await grid.request(wakePath, { headers: bearer(grid.alice.key) })
+    if (response.ok) await response.body?.cancel()
+    return response
+  }
+
+  expect(await statuses(3, wake)).toEqual([200, 200, 200])
+  const refused = await wake()
+
+  expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
+  expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
+})
+
+test('static key: a burst is served, then calls are 429', async () => {
+  await open()
+  const { token } = await accessTokenFor(
+    grid,
+    (await ownerOf(grid, grid.acme, 'ann@acme.example')).id,
+    grid.acme.id,
+    grid.alice.id,
+  )
+  const fetchKey = () => grid.request(keyPath, { method: 'POST', headers: bearer(token) })
+
+  expect(await statuses(3, fetchKey)).toEqual([200, 200, 200])
+  const refused = await fetchKey()
+
+  expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
+  expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
+})
+
+test('all doors count together for one credential, and others are not affected', async () => {
+  await open()
+  await mcp(grid, grid.alice.key, 'tools/list')
+  await postA2a(grid, grid.alice.key, send03())
+  const stream = await grid.request(wakePath, { headers: bearer(grid.alice.key) })
+  await stream.body?.cancel()
+
+  expect((await postA2a(grid, grid.alice.key, send03())).status).toBe(429)
+  expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(429)
+  expect((await mcp(grid, grid.bob.key, 'tools/list')).status).toBe(200)
+})
+
+test('calls come back at the rate, and a refused one costs nothing', async () => {
+  await open()
+  await statuses(10, () => call(grid.alice.key))
+
+  grid.clock.now += 499
+  expect(await statuses(1, () => call(grid.alice.key))).toEqual([429])
+  grid.clock.now += 1
+  expect(await statuses(2, () => call(grid.alice.key))).toEqual([405, 429])
+  grid.clock.now += 60 * second
+  expect(await statuses(4, () => call(grid.alice.key))).toEqual([405, 405, 405, 429])
+})
+
+test('by default a credential makes 5,000 calls at once and 200 a second', async () => {
+  grid = await testGrid({ env: { LOG_LEVEL: 'info' } })
+  const served = async (tries: number) =>
+    (await statuses(tries, () => call(grid.alice.key))).filter((status) => status === 405).length
+
+  expect(await served(5_001)).toBe(5_000)
+  grid.clock.now += second
+  expect(await served(201)).toBe(200)
+})
+
+test.each([[gridPath, rpcBody], [a2aPath, undefined]])('%s refuses before it reads the body', async (path, body) => {
+  await open()
+  let pulled = 0
+  const post = () =>
+    grid.request(path, {
+      method: 'POST',
+      headers: { ...bearer(grid.alice.key), 'Content-Type': 'application/json' },
+      body: new ReadableStream({
+        pull(controller) {
+          pulled++
+          controller.close()
+        },
+      }, { highWaterMark: 0 }),
+      duplex: 'half',
+    } as RequestInit)
+  await statuses(3, post)
+  expect(pulled).toBe(3)
+
+  const refused = await post()
+
+  expect([refused.status, pulled]).toEqual([429, 3])
+  if (body) expect(await refused.json()).toEqual(body)
+})
+
+test('what a stream checks while it runs is no call', async () => {
+  await open({ CALL_BURST: '1' })
+  const events = readEvents(await grid.request(wakePath, { headers: bearer(grid.bob.key) }))
+  await events.frame()
+  for (const text of ['one', 'two', 'three']) {
+    await sendMessage(await createAuthenticator(grid.store)(bearer(grid.alice.key).Authorization), { to: 'bob', text })
+    expect(await events.event()).toBe('data: wake')
+  }
+  await events.close()
+})
+
+test('refused keys of an address are throttled, in the words of each door', async () => {
+  await open()
+  const { key } = await mintKey('agent_key')
+  expect(await statuses(3, () => call(key))).toEqual([401, 401, 401])
+
+  const answers = [await mcp(grid, 'typo', 'tools/list'), await postA2a(grid, key, send03())]
+  const plain = [
+    await grid.request(wakePath, { headers: bearer(key) }),
+    await grid.request(keyPath, { method: 'POST', headers: bearer(key) }),
+  ]
+
+  for (const answer of [...answers, ...plain]) {
+    expect(answer.status).toBe(429)
+    expect(limitHeaders(answer)).toEqual(['20', '"failed-keys";q=3;w=60', '"failed-keys";r=0;t=20'])
+  }
+  expect(answers.map(({ body }) => [body.error.code, body.error.message])).toEqual([
+    [-32000, tooManyKeys],
+    [-32050, tooManyKeys],
+  ])
+  for (const response of plain) {
+    expect(await response.json()).toEqual({
+      error: { code: 'rate_limit_exceeded', message: tooManyKeys, retry_after_seconds: 20 },
+    })
+  }
+})
+
+test('a good key of a throttled address is served, and so are other addresses', async () => {
+  await open()
+  await statuses(100, () => call('guess'))
+
+  expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(200)
+  expect((await postA2a(grid, grid.alice.key, send03())).status).toBe(200)
+  expect((await call('guess', '203.0.113.8')).status).toBe(401)
+})
+
+test('refused keys come back at their rate', async () => {
+  await open()
+  await statuses(9, () => call('guess'))
+
+  grid.clock.now += 20 * second - 1
+  expect(await statuses(1, () => call('guess'))).toEqual([429])
+  grid.clock.now += 1
+  expect(await statuses(2, () => call('guess'))).toEqual([401, 429])
+})
+
+test('the addresses of one /64 count as one', async () => {
+  await open()
+  let n = 0
+  const guess = () => call('guess', `2001:db8:1:2::${(++n).toString(16)}`)
+
+  expect(await statuses(5, guess)).toEqual([401, 401, 401, 429, 429])
+  expect((await call('guess', '2001:db8:1:3::1')).status).toBe(401)
+})
+
+test('a request without a key is asked to sign in, however often it comes', async () => {
+  await open()
+  const answers = await statuses(10, () => grid.request(gridPath, { method: 'POST' }))
+
+  expect(answers).toEqual(Array(10).fill(401))
+})
+
+test('by default 120 refused keys of an address are answered in a minute', async () => {
+  grid = await testGrid({ env: { LOG_LEVEL: 'info' } })
+
+  expect(await statuses(122, () => call('guess'))).toEqual([...Array(120).fill(401), 429, 429])
+})
+
+test.each([
+  [{ CALLS_PER_SECOND: '0' }],
+  [{ CALL_BURST: '0' }],
+])('%j switches the limit of calls off', async (env) => {
+  await open(env)
+
+  expect(await statuses(50, () => call(grid.alice.key))).toEqual(Array(50).fill(405))
+})
+
+test('FAILED_KEYS_PER_MINUTE=0 switches the limit of refused keys off', async () => {
+  await open({ FAILED_KEYS_PER_MINUTE: '0' })
+
+  expect(await statuses(50, () => call('guess'))).toEqual(Array(50).fill(401))
+})
