@@ -105,6 +105,15 @@ export function skillsAsJson(db: Db) {
   return sql<string>`(${ofAgent})`.as('skills')
 }
 
+/** The names of an agent's first skills, as a JSON array. A message is read with them, whatever else its sender has. */
+export function skillNamesAsJson(db: Db, most: number) {
+  const few = db.select({ name: skills.name }).from(agentSkills)
+    .innerJoin(skills, and(eq(skills.accountId, agentSkills.accountId), eq(skills.id, agentSkills.skillId)))
+    .where(and(eq(agentSkills.accountId, agents.accountId), eq(agentSkills.agentId, agents.id)))
+    .limit(most).as('few')
+  return sql<string>`(${db.select({ json: sql`json_group_array(${few.name})` }).from(few)})`.as('skills')
+}
+
 /**
  * What a search returns of an agent. `skills` is JSON of a few skills, those first whose names match `search`, with
  * shortened descriptions; `skillCount` counts all. So a row is small, however much an agent says about itself.
