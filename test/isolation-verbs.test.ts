@@ -128,7 +128,7 @@ describe('a verb', () => {
     await sendMessage(as(grid.eve), { to: '#secret', text: 'for Evil' })
     await createAdminKey(grid.evil.store, 'first key')
 
-    expect(await listSkills(as(grid.alice), {})).toEqual([{ name: 'spying', description: 'of Acme' }])
+    expect((await listSkills(as(grid.alice), {})).skills).toEqual([{ name: 'spying', description: 'of Acme' }])
     expect(await dump(grid, grid.acme)).toBe(acme.dump)
   })
 
@@ -148,7 +148,7 @@ describe('a verb', () => {
     const second = await grid.acme.agent('phoenix')
 
     expect((await readMessages(as(second), {})).messages).toEqual([])
-    expect(await listChannels(as(second))).toEqual([])
+    expect((await listChannels(as(second))).channels).toEqual([])
   })
 
   test('the data of one account contains no credentials of another', async () => {

@@ -2,21 +2,30 @@
 import { z } from 'zod'
 import type { Channel } from '../grid/channels/channels.ts'
 import { listedProviders } from '../guardrails/providers.ts'
+import { type Page, type PageBudget, readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Agent } from '../store/account/agents.ts'
-import { identifier, tool } from './tool.ts'
+import type { Guardrail } from '../store/account/guardrails.ts'
+import { identifier, tool, type ToolOutput } from './tool.ts'
 
 /** How many agents or channels one call lists: the default, and the maximum. */
 const pageLimit = 10_000
+/** The text of a list is at most this long, in bytes. */
+const pageBytes = 1_000_000
+const chunk = 500
+/** Their configurations can be long. */
+const guardrailChunk = 20
 
 const readOnly = { readOnlyHint: true, idempotentHint: true }
 const noInput = z.strictObject({})
+const cursor = identifier.optional().describe('next_cursor of the previous result, to get the next page')
+const cursorInput = z.strictObject({ cursor })
 const pageInput = z.strictObject({
   limit: z.int().min(1).max(pageLimit).optional().describe(`How many at most; default ${pageLimit}`),
-  cursor: identifier.optional().describe('next_cursor of the previous result, to get the next page'),
+  cursor,
 })
-const pagingNote = `At most ${pageLimit} at once; if there are more, the result has next_cursor.`
+const pagingNote = 'At most 1 MB at once; if there are more, the result has next_cursor.'
 
 /** An agent as admin tools return it. See docs/protocol.md, "Agent". */
 export function asAgent(agent: Agent): Record<string, unknown> {
@@ -47,24 +56,21 @@ export function asChannel(channel: Channel): Record<string, unknown> {
   }
 }
 
+/** A guardrail as admin tools return it. See docs/protocol.md, "Guardrail". */
+function asGuardrail({ createdAt, ...guardrail }: Guardrail & { agentCount: number }): Record<string, unknown> {
+  return { ...guardrail, createdAt: isoTime(createdAt) }
+}
+
 const listAgents = tool({
   name: 'admin_list_agents',
   title: 'List agents',
   description: `List the agents of the account by alias, without deleted ones, and their total. ${pagingNote}`,
   annotations: readOnly,
   input: pageInput,
-  async run(account: AccountStore, { limit = pageLimit, cursor = '' }) {
-    const [found, total] = await Promise.all([
-      account.read.agents.page(cursor, limit + 1),
-      account.read.agents.total(),
-    ])
-    return {
-      text: {
-        agents: found.slice(0, limit).map(asAgent),
-        total,
-        ...nextCursor(found, limit, (agent) => agent.alias),
-      },
-    }
+  isList: true,
+  async run({ read: { agents } }: AccountStore, { limit, cursor }) {
+    const source = { read: agents.page, keyOf: ({ alias }: Agent) => alias, entryOf: asAgent }
+    return await listing('agents', readPage(source, cursor, budget(chunk, limit)), agents.total())
   },
 })
 
@@ -74,30 +80,23 @@ const listChannels = tool({
   description: `List the channels of the account by name, without deleted ones, and their total. ${pagingNote}`,
   annotations: readOnly,
   input: pageInput,
-  async run(account: AccountStore, { limit = pageLimit, cursor = '' }) {
-    const [found, total] = await Promise.all([
-      account.read.channels.page(cursor, limit + 1),
-      account.read.channels.total(),
-    ])
-    return {
-      text: {
-        channels: found.slice(0, limit).map(asChannel),
-        total,
-        ...nextCursor(found, limit, (channel) => channel.name),
-      },
-    }
+  isList: true,
+  async run({ read: { channels } }: AccountStore, { limit, cursor }) {
+    const source = { read: channels.page, keyOf: nameOf, entryOf: asChannel }
+    return await listing('channels', readPage(source, cursor, budget(chunk, limit)), channels.total())
   },
 })
 
 const listSkills = tool({
   name: 'admin_list_skills',
   title: 'List skills',
-  description: 'List the skills of the account, with the number of agents each is attached to.',
+  description: `List the skills of the account, with the number of agents each is attached to. ${pagingNote}`,
   annotations: readOnly,
-  input: noInput,
-  async run(account: AccountStore) {
-    const skills = await account.read.skills.withCounts()
-    return { text: { skills, total: skills.length } }
+  input: cursorInput,
+  isList: true,
+  async run({ read: { skills } }: AccountStore, { cursor }) {
+    const source = { read: skills.withCounts, keyOf: nameOf, entryOf: (skill: Named) => skill }
+    return await listing('skills', readPage(source, cursor, budget(chunk)), skills.searchTotal(''))
   },
 })
 
@@ -105,17 +104,13 @@ const listGuardrails = tool({
   name: 'admin_list_guardrails',
   title: 'List guardrails',
   description:
-    'List the guardrails of the account, with provider, configuration and the number of agents each guards. Attach them with admin_set_agent_guardrails.',
+    `List the guardrails of the account, with provider, configuration and the number of agents each guards. Attach them with admin_set_agent_guardrails. ${pagingNote}`,
   annotations: readOnly,
-  input: noInput,
-  async run(account: AccountStore) {
-    const guardrails = await account.read.guardrails.list()
-    return {
-      text: {
-        guardrails: guardrails.map(({ createdAt, ...guardrail }) => ({ ...guardrail, createdAt: isoTime(createdAt) })),
-        total: guardrails.length,
-      },
-    }
+  input: cursorInput,
+  isList: true,
+  async run({ read: { guardrails } }: AccountStore, { cursor }) {
+    const source = { read: guardrails.page, keyOf: nameOf, entryOf: asGuardrail }
+    return await listing('guardrails', readPage(source, cursor, budget(guardrailChunk)), guardrails.searchTotal(''))
   },
 })
 
@@ -131,6 +126,17 @@ const listProviders = tool({
 
 export const adminReadTools = [listAgents, listChannels, listSkills, listGuardrails, listProviders]
 
-function nextCursor<Row>(found: Row[], limit: number, cursorOf: (row: Row) => string): { next_cursor?: string } {
-  return found.length > limit ? { next_cursor: cursorOf(found[limit - 1]) } : {}
+interface Named {
+  name: string
+}
+
+const nameOf = ({ name }: Named) => name
+
+function budget(chunk: number, entries = pageLimit): PageBudget {
+  return { entries, bytes: pageBytes, chunk }
+}
+
+async function listing(name: string, reading: Promise<Page<unknown>>, counting: Promise<number>): Promise<ToolOutput> {
+  const [{ entries, cursor }, total] = await Promise.all([reading, counting])
+  return { text: { [name]: entries, total, ...(cursor !== undefined && { next_cursor: cursor }) } }
 }

@@ -13,7 +13,17 @@ import { maxMessageLength, sendMessage } from '../grid/messaging/send-message.ts
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
-import { identifier, type Tool, tool } from './tool.ts'
+import { identifier, type Tool, tool, type ToolOutput } from './tool.ts'
+
+const pageCursor = identifier.optional().describe('Where the next page begins')
+
+/** The output of a page of a list, which is an array in the text. */
+function pageOutput(tool: string, name: string, entries: unknown[], cursor: string | undefined): ToolOutput {
+  const note = cursor === undefined
+    ? undefined
+    : `There is more. Call ${tool} with the same arguments and cursor: ${JSON.stringify(cursor)}.`
+  return { text: entries, structured: { [name]: entries, has_more: cursor !== undefined, cursor }, note }
+}
 
 const sendMessageTool = tool({
   name: 'send_message',
@@ -125,10 +135,12 @@ export const listAgentsTool = tool({
   input: z.object({
     search: z.string().max(200).optional().describe('Part of an alias, description or skill'),
     public: z.boolean().optional().describe('true: public agents of other accounts'),
+    cursor: pageCursor,
   }),
+  isList: true,
   async run(account: AccountStore, input) {
-    const { agents, more } = await listAgents(account, input)
-    return { text: agents, structured: { agents, has_more: more } }
+    const { agents, cursor } = await listAgents(account, input)
+    return pageOutput('list_agents', 'agents', agents, cursor)
   },
 })
 
@@ -136,10 +148,11 @@ export const listChannelsTool = tool({
   name: 'list_channels',
   description: 'List the channels you are in, with their members.',
   annotations: { readOnlyHint: true },
-  input: z.object({}),
-  async run(account: AccountStore) {
-    const channels = await listChannels(account)
-    return { text: channels, structured: { channels } }
+  input: z.object({ cursor: pageCursor }),
+  isList: true,
+  async run(account: AccountStore, input) {
+    const { channels, cursor } = await listChannels(account, input)
+    return pageOutput('list_channels', 'channels', channels, cursor)
   },
 })
 
@@ -147,10 +160,11 @@ const listSkillsTool = tool({
   name: 'list_skills',
   description: 'List the skills known in the account, or those of one agent.',
   annotations: { readOnlyHint: true },
-  input: z.object({ agent: identifier.optional().describe('@alias') }),
+  input: z.object({ agent: identifier.optional().describe('@alias'), cursor: pageCursor }),
+  isList: true,
   async run(account: AccountStore, input) {
-    const skills = await listSkills(account, input)
-    return { text: skills, structured: { skills } }
+    const { skills, cursor } = await listSkills(account, input)
+    return pageOutput('list_skills', 'skills', skills, cursor)
   },
 })
 

@@ -1,9 +1,11 @@
-/** The resources of an agent: what `list_agents` and `list_channels` return, and the number of unread messages. MCP 2026-07-28, "Resources". */
+/** The resources of an agent: the first page of `list_agents` and of `list_channels`, and the number of unread messages. MCP 2026-07-28, "Resources". */
 import { callingAgent } from '../auth/actor.ts'
+import type { CallerConnection } from '../lib/caller-connection.ts'
 import type { Log } from '../lib/log.ts'
 import type { AccountStore } from '../store/account.ts'
 import { asGridError } from '../wire.ts'
 import { listAgentsTool, listChannelsTool } from './agent-tools.ts'
+import { inListSlot } from './list-slots.ts'
 
 /** An entry of `resources/list`. */
 export interface ListedResource {
@@ -34,8 +36,12 @@ export function readResource(
   uri: string,
   log: Log,
   requestId: string,
+  connection?: CallerConnection,
 ): Promise<string> | undefined {
-  return sources.get(uri)?.(account).then((value) => JSON.stringify(value), (error) => {
+  const source = sources.get(uri)
+  if (!source) return undefined
+  const read = uri === inboxUri ? source(account) : inListSlot(account, connection, () => source(account))
+  return read.then((value) => JSON.stringify(value), (error) => {
     throw asGridError(error, log, requestId)
   })
 }

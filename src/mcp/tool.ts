@@ -63,6 +63,8 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   description: string
   annotations?: ToolAnnotations
   input: Input
+  /** Whether its answer can be long, so that one credential may have only a few at a time. */
+  isList?: true
   /** A `GridError` becomes a tool error that the model reads. */
   run(caller: Caller, input: z.output<Input>, call: ToolCall): Promise<ToolOutput>
 }

@@ -12,6 +12,7 @@ import { asGridError, type Hints, toolError } from '../wire.ts'
 import { adminReadTools } from './admin-read-tools.ts'
 import { adminWriteTools } from './admin-write-tools.ts'
 import { agentTools } from './agent-tools.ts'
+import { inListSlot } from './list-slots.ts'
 import { type ListedResource, listedResources, readResource } from './resources.ts'
 import { type SignupCaller, signupTool } from './signup-tool.ts'
 import {
@@ -73,7 +74,7 @@ const signupInstructions = 'Register an agent with signup. The result holds its 
 
 /** The toolset of an agent or an admin of an account. See docs/protocol.md, "Bearer tokens". */
 export function accountToolset(account: AccountStore, requestId: string, caller?: LiveCaller): Toolset {
-  return isAgentAccount(account) ? agentToolset(account, requestId, caller) : adminToolset(account, requestId)
+  return isAgentAccount(account) ? agentToolset(account, requestId, caller) : adminToolset(account, requestId, caller)
 }
 
 function isAgentAccount(account: AccountStore): account is AccountStore<AgentActor> {
@@ -88,23 +89,30 @@ function agentToolset(account: AccountStore<AgentActor>, requestId: string, call
       agentCatalog,
       log,
       requestId,
-      (tool, args, maxWaitSeconds) => runTool(tool, account, args, { maxWaitSeconds, caller }),
+      (tool, args, maxWaitSeconds) => runAccountTool(tool, account, args, { maxWaitSeconds, caller }),
     ),
     inbox: caller && {
       watch: () => watchInbox(account, { ...caller, heartbeatMs }),
       connection: caller.connection,
     },
-    resources: { listed: listedResources, read: (uri) => readResource(account, uri, log, requestId) },
+    resources: {
+      listed: listedResources,
+      read: (uri) => readResource(account, uri, log, requestId, caller?.connection),
+    },
   }
 }
 
 /** Every call of an admin tool is recorded in the activity log, even one whose arguments are refused. */
-function adminToolset(account: AccountStore, requestId: string): Toolset {
+function adminToolset(account: AccountStore, requestId: string, caller?: LiveCaller): Toolset {
   return {
     instructions: adminInstructions,
     ...bindTools(adminCatalog, account.deps.log, requestId, (tool, args) => {
       const call = { tool: tool.name, arguments: args, requestId }
-      return recordActivity(account, call, (recording) => runTool(tool, recording, args))
+      return recordActivity(
+        account,
+        call,
+        (recording) => runAccountTool(tool, recording, args, { maxWaitSeconds: 0, caller }),
+      )
     }),
   }
 }
@@ -131,6 +139,17 @@ function bindTools<Caller>(
       return tool && toolOutcome(run(tool, args, maxWaitSeconds), catalog.hints, log, requestId)
     },
   }
+}
+
+/** `runTool` in a slot for lists, if the tool lists. */
+function runAccountTool<Account extends AccountStore>(
+  tool: Tool<Account>,
+  account: Account,
+  args: unknown,
+  call: ToolCall,
+): Promise<ToolOutput> {
+  const run = () => runTool(tool, account, args, call)
+  return tool.isList ? inListSlot(account, call.caller?.connection, run) : run()
 }
 
 /** Check the arguments and run the tool. Fails with `invalid_input`, or as the tool does. */

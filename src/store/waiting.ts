@@ -13,6 +13,11 @@ import { watchNewDeliveries } from './new-deliveries.ts'
 const perCredential = 3
 /** Waits in the process, and streams in the process. Each costs a socket and some 20 KiB. */
 const perProcess = 10_000
+/**
+ * Lists that are being made or sent, per credential and in the process. A client that asks for every list when it
+ * starts has six. One of an admin takes some megabytes.
+ */
+const listLimits = { perKey: 6, total: 1_000 }
 
 export interface Waiting {
   /** Notified of the recipients of a message after its commit. */
@@ -21,6 +26,8 @@ export interface Waiting {
   readonly reads: ConcurrencyLimit
   /** Event streams of any kind, by credential. */
   readonly streams: ConcurrencyLimit
+  /** Answers that list, until they are sent, by credential. */
+  readonly lists: ConcurrencyLimit
 }
 
 /**
@@ -51,6 +58,7 @@ export function openWaiting(
     notifier,
     reads: new ConcurrencyLimit({ perKey: perCredential, total: perProcess }),
     streams: new ConcurrencyLimit({ perKey: perCredential, total: perProcess }),
+    lists: new ConcurrencyLimit(listLimits),
     async close() {
       ended.abort()
       await watch

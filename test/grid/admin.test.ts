@@ -61,7 +61,7 @@ test('skills and guardrails are replaced as a whole', async () => {
   })
 
   expect(guardrails).toMatchObject([{ name: 'short', direction: 'inbound', action: 'block' }])
-  expect(await acme.read.skills.withCounts()).toMatchObject([{ name: 'sums', agentCount: 0 }, {
+  expect(await acme.read.skills.withCounts('', 10)).toMatchObject([{ name: 'sums', agentCount: 0 }, {
     name: 'tax',
     agentCount: 1,
   }])

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
+import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { newId } from '../../src/lib/id.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, eras } from '../support/mcp.ts'
@@ -31,22 +33,59 @@ test('a page begins after its cursor, even if that agent was deleted meanwhile',
   expect(second).not.toHaveProperty('next_cursor')
 })
 
-test.each(eras)('%s: 10,000 agents fit into one call, and with one more there is a cursor', async (era) => {
-  await addAgents(9_998)
-  const startedAt = performance.now()
+test.each(eras)('%s: 4,000 agents fit into one call', async (era) => {
+  await addAgents(3_998)
   const { agents, total, next_cursor } = await list('admin_list_agents', {}, era)
-  console.log(`admin_list_agents, ${era}: 10,000 agents in ${Math.round(performance.now() - startedAt)} ms`)
 
-  expect([agents.length, total, next_cursor]).toEqual([10_000, 10_000, undefined])
-  expect(new Set(agents.map(({ id }: { id: string }) => id)).size).toBe(10_000)
-  const aliases = agents.map(({ alias }: { alias: string }) => alias)
+  expect([agents.length, total, next_cursor]).toEqual([4_000, 4_000, undefined])
+})
+
+test('10,000 agents are listed once each, in pages of up to 1 MB that all have the total', async () => {
+  await addAgents(9_998)
+  const aliases: string[] = []
+  const sizes: number[] = []
+  let cursor: string | undefined
+  do {
+    const { text } = await callTool(grid, grid.acme.adminKey, 'admin_list_agents', { cursor })
+    aliases.push(...text.agents.map(({ alias }: { alias: string }) => alias))
+    sizes.push(JSON.stringify(text).length)
+    expect(text.total).toBe(10_000)
+    cursor = text.next_cursor
+  } while (cursor !== undefined)
+
   expect(aliases).toEqual(['@alice', '@bob', ...Array.from({ length: 9_998 }, (_, n) => `@robot-${10_000 + n}`)])
+  expect(Math.max(...sizes)).toBeLessThan(1_001_000)
+  expect(sizes.slice(0, -1).every((size) => size > 999_000)).toBe(true)
+})
 
-  await grid.acme.agent('zoe')
-  const full = await list('admin_list_agents', {}, era)
-  const rest = await list('admin_list_agents', { cursor: full.next_cursor }, era)
-  expect([full.agents.length, full.total]).toEqual([10_000, 10_001])
-  expect(rest.agents.map(({ alias }: { alias: string }) => alias)).toEqual(['@zoe'])
+test('skills and guardrails beyond 1 MB come in pages too', async () => {
+  const skills = Array.from(
+    { length: 1_000 },
+    (_, n) => ({ name: `skill-${1_000 + n}`, description: '\u{1f642}'.repeat(250) }),
+  )
+  for (let at = 0; at < 1_000; at += 200) {
+    await setAgentSkills(grid.acme.store, { agent: 'alice', skills: skills.slice(at, at + 200) })
+  }
+  const phrases = Array.from({ length: 500 }, (_, n) => `${n}`.padEnd(200, 'x'))
+  for (let n = 10; n < 25; n++) {
+    await createGuardrail(grid.acme.store, { name: `rail-${n}`, provider: 'phrases', config: { phrases } })
+  }
+
+  for (
+    const [tool, name, count] of [['admin_list_skills', 'skills', 1_000], [
+      'admin_list_guardrails',
+      'guardrails',
+      15,
+    ]] as const
+  ) {
+    const first = await list(tool)
+    const rest = await list(tool, { cursor: first.next_cursor })
+    const names = [...first[name], ...rest[name]].map((entry: { name: string }) => entry.name)
+
+    expect(new TextEncoder().encode(JSON.stringify(first)).length).toBeLessThan(1_001_000)
+    expect(names).toEqual(names.toSorted())
+    expect([new Set(names).size, first.total, rest.total, rest.next_cursor]).toEqual([count, count, count, undefined])
+  }
 })
 
 async function list(tool: string, args: Record<string, unknown> = {}, era?: (typeof eras)[number]) {

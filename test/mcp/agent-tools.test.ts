@@ -207,7 +207,7 @@ test('list_channels shows the channels of the caller', async () => {
   const listed = await callTool(grid, grid.alice.key, 'list_channels')
 
   expect(listed.text).toEqual([{ name: '#general', description: 'All of us', members: ['@alice', '@bob'] }])
-  expect(listed.structured).toEqual({ channels: listed.text })
+  expect(listed.structured).toEqual({ channels: listed.text, has_more: false })
 })
 
 test('set_skills replaces the skills, list_skills shows those of the account or of one agent', async () => {
@@ -221,7 +221,7 @@ test('set_skills replaces the skills, list_skills shows those of the account or 
   expect(set.structured).toEqual(set.text)
   expect(ofBob.text).toEqual([])
   expect(ofAlice.text).toEqual([{ name: 'maths', description: 'Sums' }, { name: 'poems', description: '' }])
-  expect(ofAll.structured).toEqual({ skills: ofAlice.text })
+  expect(ofAll.structured).toEqual({ skills: ofAlice.text, has_more: false })
   expect((await callTool(grid, grid.eve.key, 'list_skills')).text).toEqual([])
 })
 
@@ -252,6 +252,8 @@ test.each([
   ['message_status', { message_id: 'none' }, 'message_not_found'],
   ['list_agents', { search: 5 }, 'invalid_input'],
   ['list_agents', { public: 'yes' }, 'invalid_input'],
+  ['list_agents', { cursor: 5 }, 'invalid_input'],
+  ['list_channels', { cursor: 'a\0b' }, 'invalid_input'],
   ['list_skills', { agent: 'nobody' }, 'agent_not_found'],
   ['list_skills', { agent: 'eve' }, 'agent_not_found'],
   ['set_skills', {}, 'invalid_input'],

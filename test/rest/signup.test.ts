@@ -59,7 +59,7 @@ test('the key works at once', async () => {
 test('each skill is attached once', async () => {
   const account = await signedUp(grid, { alias: 'zoe-agent', skills: ['search', 'sums', 'search', ' sums '] })
 
-  expect(await listSkills(account, { agent: 'zoe-agent' })).toEqual([
+  expect((await listSkills(account, { agent: 'zoe-agent' })).skills).toEqual([
     { name: 'search', description: '' },
     { name: 'sums', description: '' },
   ])

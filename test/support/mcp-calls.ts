@@ -61,9 +61,9 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
     wait_seconds: fc.constantFrom(0, -1, 51, 0.5, '5'),
   }, { requiredKeys: [] }),
   message_status: fc.record({ message_id: text }),
-  list_agents: fc.record({ search: text, public: fc.boolean() }, { requiredKeys: [] }),
-  list_channels: fc.constant({}),
-  list_skills: fc.record({ agent: text }, { requiredKeys: [] }),
+  list_agents: fc.record({ search: text, public: fc.boolean(), cursor: text }, { requiredKeys: [] }),
+  list_channels: fc.record({ cursor: text }, { requiredKeys: [] }),
+  list_skills: fc.record({ agent: text, cursor: text }, { requiredKeys: [] }),
   set_skills: fc.record({ skills: fc.array(fc.record({ name: text, description: text }, { requiredKeys: ['name'] })) }),
   signup: fc.record({
     owner_email: fc.constantFrom('zoe@example.com', 'zoe'),
@@ -71,8 +71,8 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
   }),
   admin_list_agents: page,
   admin_list_channels: page,
-  admin_list_skills: fc.constant({}),
-  admin_list_guardrails: fc.constant({}),
+  admin_list_skills: fc.record({ cursor: text }, { requiredKeys: [] }),
+  admin_list_guardrails: fc.record({ cursor: text }, { requiredKeys: [] }),
   admin_list_guardrail_providers: fc.constant({}),
   admin_create_agent: fc.record({
     alias: newName,

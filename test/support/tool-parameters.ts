@@ -70,8 +70,8 @@ const channelSubject = { subject: ['id', 'name'] }
 export const adminRows: Record<string, ToolRow> = {
   admin_list_agents: { args: {}, parameters: { cursor: anyText } },
   admin_list_channels: { args: {}, parameters: { cursor: anyText } },
-  admin_list_skills: { args: {}, parameters: {} },
-  admin_list_guardrails: { args: {}, parameters: {} },
+  admin_list_skills: { args: {}, parameters: { cursor: anyText } },
+  admin_list_guardrails: { args: {}, parameters: { cursor: anyText } },
   admin_list_guardrail_providers: { args: {}, parameters: {} },
   admin_create_agent: {
     args: { alias: 'fresh-agent' },
@@ -147,9 +147,9 @@ export const agentRows: Record<string, ToolRow> = {
       message_id: { takes: ['message id'], random: 'message_not_found', empty: 'message_not_found' },
     },
   },
-  list_agents: { args: {}, parameters: { search: anyText } },
-  list_channels: { args: {}, parameters: {} },
-  list_skills: { args: {}, parameters: { agent: { ...agent, empty: 'agent_not_found' } } },
+  list_agents: { args: {}, parameters: { search: anyText, cursor: anyText } },
+  list_channels: { args: {}, parameters: { cursor: anyText } },
+  list_skills: { args: {}, parameters: { agent: { ...agent, empty: 'agent_not_found' }, cursor: anyText } },
   set_skills: { args: { skills: [] }, parameters: { 'skills[].name': skill, 'skills[].description': 'text' } },
 }
 

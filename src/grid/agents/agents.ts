@@ -4,21 +4,23 @@ import { type MintedKey, mintKey } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import { aliasPattern, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
 import { newId } from '../../lib/id.ts'
+import { readPage } from '../../lib/read-page.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import {
   type AccessPolicy,
   type Agent,
   type AgentType,
+  type FoundAgent,
   type NewAgentRow,
   noToken,
-  searchLimit,
   type TokenColumns,
   type Visibility,
 } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { agentPage } from '../agent-page.ts'
 import { findAgent } from './find-agent.ts'
 import { attachSkills, checkSkills, refuseTooManySkills, type SkillInput } from './skills.ts'
 
@@ -141,34 +143,47 @@ export interface ListedAgent {
   description: string
   type: AgentType
   visibility: Visibility
+  /** At most 10, with shortened descriptions; those first whose names match the search. */
   skills: { name: string; description: string }[]
+  /** How many more skills the agent has; undefined if none. */
+  skills_left_out?: number
   /** ISO 8601, or null if the agent has never made a call. */
   last_seen: string | null
 }
 
 /**
- * Agents that the caller can send to, except itself: agents of its account or, with `public`, agents of other accounts
- * that accept it. `more` says whether the list was cut at `searchLimit`. Fails with `wrong_credential`.
+ * A page of the agents that the caller can send to, except itself, by alias: agents of its account or, with `public`,
+ * agents of other accounts that accept it. `cursor` is where the page begins. Fails with `wrong_credential`.
  */
 export async function listAgents(
   account: AccountStore,
-  input: { search?: string; public?: boolean },
-): Promise<{ agents: ListedAgent[]; more: boolean }> {
+  input: { search?: string; public?: boolean; cursor?: string },
+): Promise<{ agents: ListedAgent[]; cursor?: string }> {
   const caller = callingAgent(account.actor)
   const search = (wellFormed(input.search ?? '') ?? '').trim()
-  const found = input.public
-    ? await account.read.directory.search(search, caller.alias)
-    : await account.read.agents.search(search, caller.agentId)
-  return { agents: found.slice(0, searchLimit).map(asListed), more: found.length > searchLimit }
+  const { agents, directory } = account.read
+  const source = {
+    read: (after: string, limit: number) =>
+      input.public
+        ? directory.search(search, caller.alias, after, limit)
+        : agents.search(search, caller.agentId, after, limit),
+    keyOf: (agent: FoundAgent) => agent.alias,
+    entryOf: asListed,
+  }
+  const { entries, cursor } = await readPage(source, input.cursor, agentPage)
+  return { agents: entries, cursor }
 }
 
-function asListed(agent: Agent & { skills: string }): ListedAgent {
+function asListed(agent: FoundAgent): ListedAgent {
+  const skills: ListedAgent['skills'] = JSON.parse(agent.skills)
+  const leftOut = agent.skillCount - skills.length
   return {
     alias: `@${agent.alias}`,
     description: agent.description,
     type: agent.type,
     visibility: agent.visibility,
-    skills: JSON.parse(agent.skills),
+    skills,
+    ...(leftOut > 0 && { skills_left_out: leftOut }),
     last_seen: agent.lastSeenAt === null ? null : new Date(agent.lastSeenAt).toISOString(),
   }
 }

@@ -2,10 +2,12 @@
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { readPage } from '../../lib/read-page.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Statement } from '../../store/driver/binding.ts'
+import { agentPage } from '../agent-page.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
 
@@ -21,12 +23,24 @@ export interface SkillInput {
   description?: string
 }
 
-/** The skills of the account or of one of its agents. Fails with `agent_not_found`. */
-export async function listSkills(account: AccountStore, input: { agent?: string }): Promise<Required<SkillInput>[]> {
-  const skills = input.agent === undefined
-    ? await account.read.skills.list()
-    : await account.read.skills.ofAgent((await findAgent(account, input.agent)).id)
-  return skills.map(({ name, description }) => ({ name, description }))
+/**
+ * A page of the skills of the account or of one of its agents, by name. `cursor` is where the page begins.
+ * Fails with `agent_not_found`.
+ */
+export async function listSkills(
+  account: AccountStore,
+  input: { agent?: string; cursor?: string },
+): Promise<{ skills: Required<SkillInput>[]; cursor?: string }> {
+  const agent = input.agent === undefined ? undefined : await findAgent(account, input.agent)
+  const { skills } = account.read
+  const source = {
+    read: (after: string, limit: number) =>
+      agent ? skills.pageOfAgent(agent.id, after, limit) : skills.page(after, limit),
+    keyOf: ({ name }: Skill) => name,
+    entryOf: ({ name, description }: Skill) => ({ name, description }),
+  }
+  const { entries, cursor } = await readPage(source, input.cursor, agentPage)
+  return { skills: entries, cursor }
 }
 
 /**

@@ -3,8 +3,10 @@ import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { checkNewChannelName, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { newId } from '../../lib/id.ts'
+import { readPage } from '../../lib/read-page.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
+import { agentPage } from '../agent-page.ts'
 import { checkDescription } from '../agents/agents.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
@@ -20,16 +22,31 @@ export interface ListedChannel {
   members: string[]
 }
 
-/** The channels of the calling agent, by name. Fails with `wrong_credential`. */
-export async function listChannels(account: AccountStore): Promise<ListedChannel[]> {
+/**
+ * A page of the channels of the calling agent, by name. `cursor` is where the page begins. Fails with
+ * `wrong_credential`.
+ */
+export async function listChannels(
+  account: AccountStore,
+  input: { cursor?: string } = {},
+): Promise<{ channels: ListedChannel[]; cursor?: string }> {
   const { agentId } = callingAgent(account.actor)
-  const [channels, members] = await Promise.all([
-    account.read.channels.ofAgent(agentId),
-    account.read.channels.memberAliases(agentId),
-  ])
-  const aliases = new Map<string, string[]>(channels.map((channel) => [channel.id, []]))
-  for (const { channelId, alias } of members) aliases.get(channelId)?.push(`@${alias}`)
-  return channels.map(({ id, name, description }) => ({ name: `#${name}`, description, members: aliases.get(id)! }))
+  const source = {
+    read: (after: string, limit: number) => account.read.channels.ofAgent(agentId, after, limit),
+    keyOf: ({ name }: { name: string }) => name,
+    entryOf: asListed,
+  }
+  const { entries, cursor } = await readPage(source, input.cursor, agentPage)
+  return { channels: entries, cursor }
+}
+
+function asListed(channel: { name: string; description: string; members: string }): ListedChannel {
+  const aliases: string[] = JSON.parse(channel.members)
+  return {
+    name: `#${channel.name}`,
+    description: channel.description,
+    members: aliases.sort().map((alias) => `@${alias}`),
+  }
 }
 
 /** A channel in the results of admin tools. Times are milliseconds since the epoch. */

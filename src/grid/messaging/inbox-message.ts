@@ -4,8 +4,6 @@ import type { DamagedMessage } from './leases.ts'
 
 /** Most messages of one response. */
 export const maxBatch = 50
-/** How many skills of a sender a message names, so that a sender cannot fill the reader's context. */
-const maxSenderSkills = 10
 /** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. One message always fits. */
 const maxBatchChars = 80_000
 
@@ -94,8 +92,7 @@ export function asGridMessage(message: InboxMessage): GridMessage {
   if (typeof message.body !== 'string') throw new TypeError('The body is not text')
   const isPost = message.recipient.startsWith('#')
   const user = `@${message.fromAlias}`
-  const skills = (JSON.parse(message.senderSkills) as { name: string }[]).map((skill) => skill.name)
-    .slice(0, maxSenderSkills)
+  const skills: string[] = JSON.parse(message.senderSkills)
   return {
     message_id: message.id,
     channel: isPost ? message.recipient : 'direct',

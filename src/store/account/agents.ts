@@ -1,4 +1,4 @@
-import { and, count, eq, exists, gt, inArray, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, exists, gt, inArray, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -38,8 +38,9 @@ export interface TokenColumns {
 
 export const noToken: TokenColumns = { encryptedToken: null, tokenIv: null, tokenAuthTag: null, tokenKeyId: null }
 
-/** How many agents a search returns at most. */
-export const searchLimit = 200
+/** How many skills of an agent a search returns, and how many characters of the description of each. */
+const maxFoundSkills = 10
+const maxSkillText = 100
 
 export const agentFields = {
   id: agents.id,
@@ -103,6 +104,38 @@ export function skillsAsJson(db: Db) {
   return sql<string>`(${ofAgent})`.as('skills')
 }
 
+/** The names of an agent's first skills, as a JSON array. A message is read with them, whatever else its sender has. */
+export function skillNamesAsJson(db: Db, most: number) {
+  const few = db.select({ name: skills.name }).from(agentSkills)
+    .innerJoin(skills, and(eq(skills.accountId, agentSkills.accountId), eq(skills.id, agentSkills.skillId)))
+    .where(and(eq(agentSkills.accountId, agents.accountId), eq(agentSkills.agentId, agents.id)))
+    .limit(most).as('few')
+  return sql<string>`(${db.select({ json: sql`json_group_array(${few.name})` }).from(few)})`.as('skills')
+}
+
+/**
+ * What a search returns of an agent. `skills` is JSON of a few skills, those first whose names match `search`, with
+ * shortened descriptions; `skillCount` counts all. So a row is small, however much an agent says about itself.
+ */
+export function foundAgentFields(db: Db) {
+  const ofAgent = and(eq(agentSkills.accountId, agents.accountId), eq(agentSkills.agentId, agents.id))
+  const { description } = skills
+  const text = sql`iif(length(${description}) > ${maxSkillText},
+    substr(${description}, 1, ${maxSkillText - 1}) || '…', ${description})`
+  const few = db.select({ name: skills.name, text: sql<string>`${text}`.as('text') }).from(agentSkills)
+    .innerJoin(skills, and(eq(skills.accountId, agentSkills.accountId), eq(skills.id, agentSkills.skillId)))
+    .where(ofAgent).orderBy(desc(contains(skills.name)), skills.name).limit(maxFoundSkills).as('few')
+  const json = sql<string>`json_group_array(json_object('name', ${few.name}, 'description', ${few.text}))`
+  return {
+    ...agentFields,
+    skills: sql<string>`(${db.select({ json }).from(few)})`.as('skills'),
+    skillCount: sql<number>`(${db.select({ n: count() }).from(agentSkills).where(ofAgent)})`.as('skill_count'),
+  }
+}
+
+/** A row with `foundAgentFields`. */
+export type FoundAgent = Agent & { skills: string; skillCount: number }
+
 export function prepareAgents(db: Db) {
   const live = isNull(agents.deletedAt)
   const byAlias = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.alias, p('alias')), live))
@@ -111,9 +144,15 @@ export function prepareAgents(db: Db) {
   const recipient = db.select({ id: agents.id, lastSeenAt: agents.lastSeenAt }).from(agents)
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
-  const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
-    .where(inAccount(agents, live, ne(agents.id, p('except')), matchesSearch(hasOwnMatchingSkill(db))))
-    .orderBy(agents.alias).limit(searchLimit + 1).prepare()
+  const bySearch = db.select(foundAgentFields(db)).from(agents)
+    .where(inAccount(
+      agents,
+      live,
+      gt(agents.alias, p('after')),
+      ne(agents.id, p('except')),
+      matchesSearch(hasOwnMatchingSkill(db)),
+    ))
+    .orderBy(agents.alias).limit(p('limit')).prepare()
   const byRefs = db.select(agentFields).from(agents).where(inAccount(
     agents,
     live,
@@ -181,8 +220,9 @@ export function prepareAgents(db: Db) {
       /** Live agents by alias, after the alias `after`. */
       page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
       total: async () => (await account.one(total))!.n,
-      /** Live agents except one, by alias; `skills` is JSON. Returns `searchLimit` + 1 rows if there are more. */
-      search: (search: string, except: string) => account.all(bySearch, { search, except }),
+      /** Live agents except one, by alias, after the alias `after`. */
+      search: (search: string, except: string, after: string, limit: number): Promise<FoundAgent[]> =>
+        account.all(bySearch, { search, except, after, limit }),
       trial: (agent: string) => account.one(trial, { agent }),
     }),
     changes: (account: AccountBinding) => ({

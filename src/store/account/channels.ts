@@ -24,7 +24,14 @@ export function prepareChannels(db: Db) {
     .leftJoin(channelMembers, membersOf)
     .where(inAccount(channels, eq(channels.name, p('name')), live)).groupBy(channels.id).prepare()
 
-  const ofAgent = db.select({ ...fields, memberCount: count(channelMembers.agentId) }).from(channels)
+  // A subquery, so that only the rows of the page are counted.
+  const memberCount = sql<number>`(${db.select({ n: count() }).from(channelMembers).where(membersOf)})`
+    .as('member_count')
+  // The aliases of a channel are read in its row, so that a page reads no more members than it shows.
+  const aliases = db.select({ json: sql`json_group_array(${agents.alias})` }).from(channelMembers)
+    .innerJoin(agents, and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId)))
+    .where(and(membersOf, isNull(agents.deletedAt)))
+  const ofAgent = db.select({ ...fields, members: sql<string>`(${aliases})`.as('members') }).from(channels)
     .innerJoin(
       member,
       and(
@@ -33,20 +40,7 @@ export function prepareChannels(db: Db) {
         eq(member.agentId, p('agent')),
       ),
     )
-    .innerJoin(channelMembers, membersOf)
-    .where(inAccount(channels, live)).groupBy(channels.id).orderBy(channels.name).prepare()
-
-  const memberAliases = db.select({ channelId: channelMembers.channelId, alias: agents.alias }).from(channelMembers)
-    .innerJoin(
-      member,
-      and(
-        eq(member.accountId, channelMembers.accountId),
-        eq(member.channelId, channelMembers.channelId),
-        eq(member.agentId, p('agent')),
-      ),
-    )
-    .innerJoin(agents, and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId)))
-    .where(inAccount(channelMembers, isNull(agents.deletedAt))).orderBy(agents.alias).prepare()
+    .where(inAccount(channels, live, gt(channels.name, p('after')))).orderBy(channels.name).limit(p('limit')).prepare()
 
   const details = {
     ...fields,
@@ -55,9 +49,8 @@ export function prepareChannels(db: Db) {
     createdAt: channels.createdAt,
     memberCount: count(channelMembers.agentId),
   }
-  const page = db.select(details).from(channels).leftJoin(channelMembers, membersOf)
-    .where(inAccount(channels, live, gt(channels.name, p('after')))).groupBy(channels.id).orderBy(channels.name)
-    .limit(p('limit')).prepare()
+  const page = db.select({ ...details, memberCount }).from(channels)
+    .where(inAccount(channels, live, gt(channels.name, p('after')))).orderBy(channels.name).limit(p('limit')).prepare()
   const total = db.select({ n: count() }).from(channels).where(inAccount(channels, live)).prepare()
   const byRef = db.select(details).from(channels).leftJoin(channelMembers, membersOf)
     .where(inAccount(channels, live, sql`(${channels.id} = ${p('ref')} OR ${channels.name} = ${p('name')})`))
@@ -87,9 +80,6 @@ export function prepareChannels(db: Db) {
     )
     .orderBy(agents.alias).limit(p('limit')).prepare()
 
-  // A subquery, so that only the rows of the page are counted.
-  const memberCount = sql<number>`(${db.select({ n: count() }).from(channelMembers).where(membersOf)})`
-    .as('member_count')
   const isFound = inAccount(channels, live, matchesSearchText([channels.name, channels.description]))
   const searchQuery = db.select({ ...fields, memberCount, createdAt: channels.createdAt }).from(channels).where(isFound)
     .orderBy(channels.name).limit(p('limit')).offset(p('offset')).prepare()
@@ -144,10 +134,8 @@ export function prepareChannels(db: Db) {
       total: async () => (await account.one(total))!.n,
       /** By id or by name. */
       byRef: (ref: string, name: string) => account.one(byRef, { ref, name }),
-      /** The channels of an agent, by name. */
-      ofAgent: (agent: string) => account.all(ofAgent, { agent }),
-      /** The members of every channel of an agent, by alias. */
-      memberAliases: (agent: string) => account.all(memberAliases, { agent }),
+      /** The channels of an agent by name, after the name `after`; `members` is JSON of the aliases, in no order. */
+      ofAgent: (agent: string, after: string, limit: number) => account.all(ofAgent, { agent, after, limit }),
       /** The members of a channel, by alias. */
       members: (channel: string, limit: number, offset = 0) => account.all(members, { channel, limit, offset }),
       /** Live agents that are not members and have `search` in alias or description, by alias. */

@@ -1,17 +1,18 @@
 /** Public agents of other accounts, as the calling agent may find them. */
-import { and, eq, isNull, ne, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, ne, sql } from 'drizzle-orm'
 import { agents } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { acceptsOtherAccounts } from './access.ts'
-import { agentFields, hasMatchingSkill, matchesSearch, searchLimit, skillsAsJson } from './agents.ts'
+import { agentFields, type FoundAgent, foundAgentFields, hasMatchingSkill, matchesSearch } from './agents.ts'
 
 export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries) {
   const reachable = and(ne(agents.accountId, p('account')), acceptsOtherAccounts(agents, p('caller')))
   const fields = { ...agentFields, home: agents.accountId }
   const byAlias = db.select(fields).from(agents).where(and(eq(agents.alias, p('alias')), reachable)).prepare()
-  const bySearch = db.select({ ...agentFields, skills: skillsAsJson(db) }).from(agents)
-    .where(and(reachable, matchesSearch(hasMatchingSkill(db)))).orderBy(agents.alias).limit(searchLimit + 1).prepare()
+  const bySearch = db.select(foundAgentFields(db)).from(agents)
+    .where(and(reachable, gt(agents.alias, p('after')), matchesSearch(hasMatchingSkill(db))))
+    .orderBy(agents.alias).limit(p('limit')).prepare()
   const aliasOwner = db.select({ isOurs: sql<number>`max(${agents.accountId} = ${p('account')})` }).from(agents)
     .where(eq(agents.alias, p('alias'))).groupBy(agents.alias).prepare()
   const aliasLive = db.select({ id: agents.id }).from(agents)
@@ -26,8 +27,9 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
     reads: (account: AccountBinding) => ({
       /** A public agent of another account that accepts the caller (an alias). `home` is its account. */
       byAlias: (alias: string, caller: string) => account.one(byAlias, { alias, caller }),
-      /** Public agents of other accounts that accept the caller; `skills` is JSON. */
-      search: (search: string, caller: string) => account.all(bySearch, { search, caller }),
+      /** Public agents of other accounts that accept the caller, by alias, after the alias `after`. */
+      search: (search: string, caller: string, after: string, limit: number): Promise<FoundAgent[]> =>
+        account.all(bySearch, { search, caller, after, limit }),
       /** Whether no agent has the alias, and no deleted agent of another account had it. */
       async isAliasFree(alias: string): Promise<boolean> {
         const owner = await account.one(aliasOwner, { alias })

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, exists, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, exists, gt, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
 import { agentGuardrails, agents, guardrails } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -79,6 +79,8 @@ export function prepareGuardrails(db: Db) {
       and(eq(agentGuardrails.accountId, guardrails.accountId), eq(agentGuardrails.guardrailId, guardrails.id)),
     )
   })`.as('agent_count')
+  const page = db.select({ ...fields, agentCount }).from(guardrails)
+    .where(inAccount(guardrails, gt(guardrails.name, p('after')))).orderBy(guardrails.name).limit(p('limit')).prepare()
   const isFound = inAccount(guardrails, matchesSearchText([guardrails.name, guardrails.provider]))
   const searchQuery = db.select({ ...fields, agentCount }).from(guardrails).where(isFound).orderBy(guardrails.name)
     .limit(p('limit')).offset(p('offset')).prepare()
@@ -155,6 +157,8 @@ export function prepareGuardrails(db: Db) {
     reads: (account: AccountBinding) => ({
       /** With the number of live agents that each is attached to. */
       list: () => account.all(list),
+      /** The same by name, after the name `after`. */
+      page: (after: string, limit: number) => account.all(page, { after, limit }),
       /** By id or by name. */
       byRef: (ref: string): Promise<Guardrail | undefined> => account.one(byRef, { ref }),
       /** `hasToken` says whether a token is stored. */

@@ -5,7 +5,10 @@ import { accounts, agents, deliveries, messages } from '../../../db/schema.ts'
 import { p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
-import { skillsAsJson } from './agents.ts'
+import { skillNamesAsJson } from './agents.ts'
+
+/** How many skills of a sender a message names, so that a sender fills neither the reader's context nor memory. */
+const maxSenderSkills = 10
 
 /** Times are milliseconds since the epoch; `senderSkills` and `a2a` are JSON text, which may be damaged. */
 export interface InboxMessage {
@@ -47,7 +50,7 @@ const fields = (db: Db) => ({
   flagged: sql<number>`${messages.flagged}`,
   createdAt: messages.createdAt,
   senderDescription: agents.description,
-  senderSkills: skillsAsJson(db),
+  senderSkills: skillNamesAsJson(db, maxSenderSkills),
   senderState: accounts.state,
 })
 

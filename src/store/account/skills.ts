@@ -1,4 +1,4 @@
-import { and, count, eq, exists, isNull, sql } from 'drizzle-orm'
+import { and, count, eq, exists, gt, isNull, sql } from 'drizzle-orm'
 import { agents, agentSkills, skills } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -8,16 +8,16 @@ import { matchesSearchText } from './search.ts'
 export function prepareSkills(db: Db) {
   const fields = { id: skills.id, name: skills.name, description: skills.description }
   const list = db.select(fields).from(skills).where(inAccount(skills)).orderBy(skills.name).prepare()
-  const withCounts = db.select({ ...fields, agentCount: count(agents.id) }).from(skills)
-    .leftJoin(agentSkills, and(eq(agentSkills.accountId, skills.accountId), eq(agentSkills.skillId, skills.id)))
-    .leftJoin(
-      agents,
-      and(eq(agents.accountId, agentSkills.accountId), eq(agents.id, agentSkills.agentId), isNull(agents.deletedAt)),
-    )
-    .where(inAccount(skills)).groupBy(skills.id).orderBy(skills.name).prepare()
+  const isAfter = gt(skills.name, p('after'))
+  const page = db.select(fields).from(skills).where(inAccount(skills, isAfter)).orderBy(skills.name).limit(p('limit'))
+    .prepare()
   const ofAgent = db.select(fields).from(skills)
     .innerJoin(agentSkills, and(eq(agentSkills.accountId, skills.accountId), eq(agentSkills.skillId, skills.id)))
     .where(inAccount(skills, eq(agentSkills.agentId, p('agent')))).orderBy(skills.name).prepare()
+  const pageOfAgent = db.select(fields).from(skills)
+    .innerJoin(agentSkills, and(eq(agentSkills.accountId, skills.accountId), eq(agentSkills.skillId, skills.id)))
+    .where(inAccount(skills, eq(agentSkills.agentId, p('agent')), isAfter)).orderBy(skills.name).limit(p('limit'))
+    .prepare()
 
   const byId = db.select(fields).from(skills).where(inAccount(skills, eq(skills.id, p('id')))).prepare()
   const byName = db.select(fields).from(skills).where(inAccount(skills, eq(skills.name, p('name')))).prepare()
@@ -31,6 +31,8 @@ export function prepareSkills(db: Db) {
   const agentCount = sql<number>`(${
     db.select({ n: count() }).from(agentSkills).innerJoin(agents, liveAgent).where(ofSkill)
   })`.as('agent_count')
+  const withCounts = db.select({ ...fields, agentCount }).from(skills).where(inAccount(skills, isAfter))
+    .orderBy(skills.name).limit(p('limit')).prepare()
   const isFound = inAccount(skills, matchesSearchText([skills.name, skills.description]))
   const searchQuery = db.select({ ...fields, agentCount }).from(skills).where(isFound).orderBy(skills.name)
     .limit(p('limit')).offset(p('offset')).prepare()
@@ -84,9 +86,13 @@ export function prepareSkills(db: Db) {
   return {
     reads: (account: AccountBinding) => ({
       list: () => account.all(list),
-      /** With the number of live agents that have each. */
-      withCounts: () => account.all(withCounts),
+      /** By name, after the name `after`. */
+      page: (after: string, limit: number) => account.all(page, { after, limit }),
+      /** By name, after the name `after`; with the number of live agents that have each. */
+      withCounts: (after: string, limit: number) => account.all(withCounts, { after, limit }),
       ofAgent: (agent: string) => account.all(ofAgent, { agent }),
+      /** The skills of an agent by name, after the name `after`. */
+      pageOfAgent: (agent: string, after: string, limit: number) => account.all(pageOfAgent, { agent, after, limit }),
       byId: (id: string) => account.one(byId, { id }),
       byName: (name: string) => account.one(byName, { name }),
       /** With `search` in name or description, by name; with the number of live agents that have each. */

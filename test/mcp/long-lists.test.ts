@@ -1,0 +1,104 @@
+/** No list is larger than its budget, whatever an account says about itself. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels/channels.ts'
+import { addCrowd } from '../support/crowd.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { callTool, mcp } from '../support/mcp.ts'
+
+/** The text of a page, with some room for the brackets. */
+const pageBytes = 32_010
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+test('200 public agents with 200 skills each come in pages of about 32 kB, each agent once', async () => {
+  const crowd = await addCrowd(grid.store, grid.evil.id, { agents: 200, skills: 200 })
+  const pages = await pagesOf('list_agents', { public: true })
+
+  expect(pages.flat().map(({ alias }) => alias)).toEqual(crowd.aliases)
+  expect(pages.every((page) => JSON.stringify(page).length <= pageBytes)).toBe(true)
+  expect(pages.length).toBeLessThan(20)
+  const [{ skills, skills_left_out }] = pages[0]
+  expect([skills.length, skills_left_out]).toEqual([10, 190])
+  expect(skills[0]).toEqual({ name: 'skill-1000', description: `${'x'.repeat(99)}…` })
+})
+
+test('of many skills, those that match the search are shown', async () => {
+  await addCrowd(grid.store, grid.evil.id, { agents: 3, skills: 200 })
+  const { text } = await callTool(grid, grid.alice.key, 'list_agents', { public: true, search: 'SKILL-1177' })
+
+  expect(text.map(({ skills }: Entry) => skills[0].name)).toEqual(['skill-1177', 'skill-1177', 'skill-1177'])
+})
+
+test('the agents, channels and skills of the own account come in pages too', async () => {
+  const { aliases, skills } = await addCrowd(grid.store, grid.acme.id, { agents: 200, skills: 200 })
+  for (let n = 10; n < 25; n++) await createChannel(grid.acme.store, { name: `c-${n}`, members: ['alice', ...aliases] })
+
+  const listed = {
+    agents: await pagesOf('list_agents', {}),
+    channels: await pagesOf('list_channels', {}),
+    skills: await pagesOf('list_skills', {}),
+    ofAgent: await pagesOf('list_skills', { agent: aliases[0] }),
+  }
+
+  expect(listed.agents.flat().map(({ alias }) => alias)).toEqual(['@bob', ...aliases])
+  expect(listed.channels.flat().map(({ name }) => name)).toEqual(Array.from({ length: 15 }, (_, n) => `#c-${10 + n}`))
+  expect(listed.channels.flat().every(({ members }) => members.length === 201)).toBe(true)
+  expect(listed.channels[0][0].members.slice(0, 2)).toEqual(['@alice', '@crowd-1000'])
+  expect(listed.skills.flat().map(({ name }) => name)).toEqual(skills)
+  expect(listed.ofAgent.flat().map(({ name }) => name)).toEqual(skills)
+  for (const pages of Object.values(listed)) {
+    expect(pages.length).toBeGreaterThan(1)
+    expect(pages.every((page) => JSON.stringify(page).length <= pageBytes)).toBe(true)
+  }
+})
+
+test('resources show the first page', async () => {
+  await addCrowd(grid.store, grid.acme.id, { agents: 200, skills: 200 })
+  const { body } = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://agents' })
+
+  expect(body.result.contents[0].text).toBe(JSON.stringify((await callTool(grid, grid.alice.key, 'list_agents')).text))
+  expect(body.result.contents[0].text.length).toBeLessThanOrEqual(pageBytes)
+})
+
+test('one credential has at most 6 lists at a time, and other credentials have their own', async () => {
+  const { lists } = grid.store.waiting
+  const keys = [grid.alice.key, grid.acme.adminKey]
+  const tools = ['list_agents', 'admin_list_agents']
+  for (const [n, key] of keys.entries()) {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => callTool(grid, key, tools[n])))
+    const refused = answers.filter(({ code }) => code !== undefined)
+
+    expect(refused.map(({ code }) => code)).toEqual(['rate_limit_exceeded', 'rate_limit_exceeded'])
+    expect(refused[0].message).toBe('Too many lists at a time. Call again when one of them has been answered.')
+    expect(lists.count).toBe(0)
+  }
+  const others = [grid.alice, grid.bob, grid.eve].flatMap(({ key }) => Array(6).fill(key))
+  const answers = await Promise.all(others.map((key) => callTool(grid, key, 'list_agents')))
+  expect(answers.map(({ code }) => code)).toEqual(Array(18).fill(undefined))
+})
+
+interface Entry {
+  alias: string
+  name: string
+  members: string[]
+  skills: { name: string; description: string }[]
+  skills_left_out?: number
+}
+
+/** All pages of a list for alice, each fetched with the cursor of the previous one. */
+async function pagesOf(tool: string, args: Record<string, unknown>): Promise<Entry[][]> {
+  const pages: Entry[][] = []
+  let cursor: string | undefined
+  do {
+    const { text, structured, note } = await callTool(grid, grid.alice.key, tool, { ...args, cursor })
+    cursor = structured.cursor
+    expect(structured.has_more).toBe(cursor !== undefined)
+    expect(note).toBe(cursor && `There is more. Call ${tool} with the same arguments and cursor: "${cursor}".`)
+    pages.push(text)
+  } while (cursor !== undefined)
+  return pages
+}
