@@ -184,5 +184,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER access_token_is_revoked AFTER UPDATE OF revoked_at ON oauth_tokens\nWHEN NEW.revoked_at IS NOT NULL AND NEW.kind = 'access'\nBEGIN\n  INSERT INTO wake_signals (agent_id) SELECT agent_id FROM oauth_grants\n    WHERE account_id = NEW.account_id AND id = NEW.grant_id AND agent_id IS NOT NULL;\nEND;",
       "CREATE TRIGGER lease_is_released AFTER UPDATE OF release_count ON deliveries\nWHEN NEW.state = 'unread' AND NOT EXISTS\n  (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND lease_id = OLD.lease_id)\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;"
     ]
+  },
+  {
+    "name": "0007_parts",
+    "hash": "3e2c942ec58e92cd0d1d1089d94b61750962cb2409fb4aee997596c81b8d1dcf",
+    "createdAt": 1795341661695,
+    "statements": [
+      "CREATE TABLE `parts` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`media_type` text NOT NULL,\n\t`encoding` text NOT NULL,\n\t`content` text NOT NULL,\n\t`bytes` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `parts_message` ON `parts` (`account_id`,`message_id`);"
+    ]
   }
 ]

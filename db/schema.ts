@@ -302,7 +302,10 @@ export const messages = sqliteTable('messages', {
   body: text('body').notNull(),
   replyToMessageId: text('reply_to_message_id'),
   conversationId: text('conversation_id'),
-  /** The A2A fields of a message received over A2A (`messageId`, `parts`, `metadata` …); otherwise null. */
+  /**
+   * The A2A fields of a message received over A2A (`messageId`, `parts`, `metadata` …); otherwise null. What is large
+   * in them is in `parts`. Rows of older versions hold everything.
+   */
   a2a: text('a2a', { mode: 'json' }),
   flagged: flag('flagged').notNull().default(false),
   createdAt: integer('created_at').notNull(),
@@ -318,6 +321,23 @@ export const messages = sqliteTable('messages', {
   index('messages_sent').on(t.accountId, t.createdAt),
 ])
 
+/** Parts of messages that are too large for an inbox. See docs/protocol.md, "Large parts". */
+export const parts = sqliteTable('parts', {
+  accountId: text('account_id').notNull(),
+  /** The id of the message, a dot and a name. */
+  id: text('id').notNull(),
+  messageId: text('message_id').notNull(),
+  mediaType: text('media_type').notNull(),
+  encoding: text('encoding', { enum: ['utf8', 'base64'] }).notNull(),
+  content: text('content').notNull(),
+  /** The length of what `content` stands for. */
+  bytes: integer('bytes').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
+  index('parts_message').on(t.accountId, t.messageId),
+])
+
 /**
  * One row per message and recipient: the inbox of the recipient. A delivery belongs to the account of the recipient
  * (`account_id`); the account of the sender reads it by `sender_account_id`. `seq` is the order of storing, and orders
@@ -330,7 +350,7 @@ export const deliveries = sqliteTable('deliveries', {
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   state: text('state', { enum: ['unread', 'read', 'parked'] }).notNull(),
-  /** UTF-16 units of text and A2A fields, so that a read can respect its limit without loading messages. */
+  /** UTF-16 units of text and inline A2A fields, so that a read can respect its limit without loading messages. */
   chars: integer('chars').notNull(),
   createdAt: integer('created_at').notNull(),
   /** When it left `unread`: it was leased or parked. */

@@ -25,6 +25,7 @@ import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
 import type { AppEnv, Handler, RequestContext } from './request-context.ts'
 import { live, ready } from './rest/health.ts'
+import { partContent } from './rest/parts.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
@@ -78,6 +79,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
+    ['GET', '/api/v1/parts/:id', partContent(keysOnly(authenticate))],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', '/healthz', live],

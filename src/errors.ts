@@ -32,6 +32,7 @@ export const errorKinds = {
 
   method_not_allowed: 'method_not_allowed',
   payload_too_large: 'too_large',
+  range_not_satisfiable: 'range',
   unknown_host: 'misdirected',
   unsupported_media_type: 'unsupported_media',
 
@@ -56,6 +57,7 @@ export const errorKinds = {
   member_not_found: 'not_found',
   message_not_found: 'not_found',
   not_found: 'not_found',
+  part_not_found: 'not_found',
   recipient_not_found: 'not_found',
   skill_not_found: 'not_found',
   task_not_found: 'not_found',

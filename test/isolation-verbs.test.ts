@@ -31,7 +31,11 @@ describe('a verb', () => {
     await createChannel(grid.acme.store, { name: 'secret', members: ['alice', 'bob'] })
     await createChannel(grid.acme.store, { name: 'closed', members: ['alice', 'bob'] })
     await setSkills(as(alice), { skills: [{ name: 'spying', description: 'of Acme' }] })
-    const { id } = await sendMessage(as(alice), { to: 'bob', text: 'for Acme alone' })
+    const { id } = await sendMessage(as(alice), {
+      to: 'bob',
+      text: 'for Acme alone',
+      a2a: { messageId: 'm', parts: [{ text: 'for Acme alone '.repeat(1_000) }] },
+    })
     await sendMessage(as(alice), { to: '#secret', text: 'for the channel' })
     const gone = await grid.acme.agent('gone')
     await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, gone.id])

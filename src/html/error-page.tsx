@@ -14,6 +14,7 @@ const titles = {
   conflict: 'Conflict',
   too_large: 'Request too large',
   unsupported_media: 'Unsupported format',
+  range: 'Not satisfiable',
   misdirected: 'Unknown host',
   refused: 'Refused by a guardrail',
   limited: 'Too many requests',

@@ -7,7 +7,8 @@ import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
 import { maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { messageStatus } from '../grid/messaging/message-status.ts'
-import { readAgain } from '../grid/messaging/read-again.ts'
+import { readPart } from '../grid/messaging/parts.ts'
+import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
 import { maxMessageLength, sendMessage } from '../grid/messaging/send-message.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
@@ -76,13 +77,21 @@ const readMessagesTool = tool({
       'Wait this long for a message if there is none',
     ),
     limit: z.int().min(1).max(maxBatch).optional(),
-    max_chars: z.int().min(1).optional().describe('Longest total; messages come whole'),
+    max_chars: z.int().min(1).optional().describe('Longest total; a longer message is shortened'),
     since: identifier.optional().describe('last_batch, a duration such as 1h, or a cursor'),
     peek: z.boolean().optional().describe('true: look at unread messages, leave them unread'),
+    message_id: identifier.optional().describe('With offset: the rest of a shortened message'),
+    offset: z.int().min(0).optional(),
   }),
-  async run(account: AccountStore, { wait_seconds = 0, limit, max_chars: maxChars, since, peek }, call) {
+  async run(account: AccountStore, input, call) {
+    const { wait_seconds = 0, limit, max_chars: maxChars, since, peek, message_id, offset } = input
+    if (offset !== undefined && message_id === undefined) {
+      throw new GridError('invalid_input', 'offset goes with message_id.', { field: 'offset' })
+    }
     const wait = { ...call.caller, seconds: Math.min(wait_seconds, call.maxWaitSeconds) }
-    const { messages, hasMore, cursor, ...rest } = since !== undefined || peek
+    const { messages, hasMore, cursor, ...rest } = message_id !== undefined
+      ? withNote(await readMessage(account, message_id, { offset, maxChars }))
+      : since !== undefined || peek
       ? await readEarlier(account, { limit, maxChars, since })
       : await readUnread(account, { limit, maxChars }, wait)
     return { text: messages, structured: { messages, has_more: hasMore, cursor }, ...rest }
@@ -90,21 +99,24 @@ const readMessagesTool = tool({
 })
 
 async function readUnread(account: AccountStore, input: PageSize, wait: WaitOptions) {
-  const { messages, remaining, cursor, tooLong, lease } = await waitForMessages(account, input, wait)
+  const { messages, remaining, cursor, lease } = await waitForMessages(account, input, wait)
   const more = remaining === 0 ? undefined : `${remaining} more unread. Call read_messages again.`
-  const note = tooLong === undefined ? more : `${remaining} unread. ${advice(tooLong)}`
-  return { messages, hasMore: remaining > 0, cursor, note, lease }
+  return { ...withNote({ messages, hasMore: remaining > 0, cursor }, more), lease }
 }
 
 async function readEarlier(account: AccountStore, input: PageSize & { since?: string }) {
-  const { messages, hasMore, cursor, tooLong } = await readAgain(account, input)
-  const more = hasMore ? `There is more. Call read_messages with since: "${cursor}".` : undefined
-  return { messages, hasMore, cursor, note: tooLong === undefined ? more : advice(tooLong) }
+  const page = await readAgain(account, input)
+  const more = page.hasMore ? `There is more. Call read_messages with since: "${page.cursor}".` : undefined
+  return withNote(page, more)
 }
 
-/** Messages are never cut, so a caller whose `max_chars` is too small gets none and must know why. */
-function advice(tooLong: number): string {
-  return `The next message is ${tooLong} characters long. Call again with max_chars ${tooLong} or more.`
+/** Adds a note that says how to read on. Only the first message of a page can be shortened. */
+function withNote(page: Page, more?: string): Page & { note?: string } {
+  const [first] = page.messages
+  const rest = first?.shortened &&
+    `Message ${first.message_id} has ${first.shortened.length} characters. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
+  const note = [rest, more].filter((sentence) => sentence !== undefined).join(' ')
+  return { ...page, ...(note !== '' && { note }) }
 }
 
 const messageStatusTool = tool({
@@ -181,6 +193,19 @@ const setSkillsTool = tool({
   },
 })
 
+const readPartTool = tool({
+  name: 'read_part',
+  description: 'Fetch a large part of a message by its part_id, a page at a time.',
+  annotations: { readOnlyHint: true },
+  input: z.object({
+    part_id: identifier,
+    offset: z.int().min(0).optional().describe('next_offset of the page before'),
+  }),
+  async run(account: AccountStore, { part_id, offset }) {
+    return { text: await readPart(account, part_id, offset) }
+  },
+})
+
 export const agentTools: Tool<AccountStore<AgentActor>>[] = [
   sendMessageTool,
   readMessagesTool,
@@ -189,4 +214,5 @@ export const agentTools: Tool<AccountStore<AgentActor>>[] = [
   listChannelsTool,
   listSkillsTool,
   setSkillsTool,
+  readPartTool,
 ]

@@ -20,6 +20,7 @@ import { prepareMessageStatus } from './account/message-status.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareNames } from './account/names.ts'
 import { prepareOverview } from './account/overview.ts'
+import { prepareParts } from './account/parts.ts'
 import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
@@ -134,6 +135,7 @@ function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries) {
     messages: prepareMessages(db),
     names: prepareNames(db),
     overview: prepareOverview(db),
+    parts: prepareParts(db),
     profile: prepareProfile(db),
     messageStatus: prepareMessageStatus(db),
     retention: prepareRetention(db),

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { updateTrial } from '../support/database.ts'
@@ -12,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('an agent lists its seven tools', async () => {
+test('an agent lists its eight tools', async () => {
   const agent = await mcp(grid, grid.alice.key, 'tools/list')
 
   expect(agent.body.result.tools.map(({ name }: { name: string }) => name)).toEqual([
@@ -23,14 +24,16 @@ test('an agent lists its seven tools', async () => {
     'list_channels',
     'list_skills',
     'set_skills',
+    'read_part',
   ])
 })
 
-test.each(eras)('%s: the whole list is below 6 kB, has objects for schemas and names no $schema', async (era) => {
+test.each(eras)('%s: the whole list is below 4 kB, has objects for schemas and names no $schema', async (era) => {
   const { body } = await mcp(grid, grid.alice.key, 'tools/list', {}, era)
   const text = JSON.stringify(body)
 
-  expect(text.length).toBeLessThan(6_000)
+  console.log(`${era}: tools/list of an agent has ${Buffer.byteLength(text)} bytes`)
+  expect(Buffer.byteLength(text)).toBeLessThan(4_000)
   expect(text).not.toContain('$schema')
   for (const { inputSchema } of body.result.tools) expect(inputSchema.type).toBe('object')
 })
@@ -111,19 +114,26 @@ test('read_messages with peek leaves what it shows unread', async () => {
   expect(read.text).toEqual(peeked.text)
 })
 
-test('read_messages with max_chars cuts no message: it says how many are unread and how long the next one is', async () => {
-  for (const message of ['x'.repeat(40), 'y']) {
-    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
-  }
+test('a message longer than max_chars is shown shortened, counts as read, and its rest is fetched by offset', async () => {
+  const text = `${'x'.repeat(38)}🙂end`
+  for (const message of [text, 'y']) await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
 
-  const short = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 39 })
   const peeked = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 39, peek: true })
-  const enough = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 40 })
+  const short = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 39 })
+  const behind = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 39 })
+  const { message_id } = short.text[0]
+  const rest = await callTool(grid, grid.bob.key, 'read_messages', { message_id, offset: 38 })
+  const beyond = await callTool(grid, grid.bob.key, 'read_messages', { message_id, offset: 43 })
 
-  const advice = 'The next message is 40 characters long. Call again with max_chars 40 or more.'
-  expect([short.text, short.note, short.structured.has_more]).toEqual([[], `2 unread. ${advice}`, true])
-  expect([peeked.text, peeked.note, peeked.structured.has_more]).toEqual([[], advice, true])
-  expect([enough.text.length, enough.note]).toEqual([1, '1 more unread. Call read_messages again.'])
+  const note = `Message ${message_id} has 43 characters. Its rest: read_messages with this message_id and offset 38.`
+  const shortened = { length: 43, next_offset: 38 }
+  expect(short.text).toMatchObject([{ message: 'x'.repeat(38), shortened }])
+  expect([short.note, short.structured.has_more]).toEqual([`${note} 1 more unread. Call read_messages again.`, true])
+  expect(peeked.text).toEqual(short.text)
+  expect(behind.text).toMatchObject([{ message: 'y' }])
+  expect(rest.text).toMatchObject([{ message: '🙂end', offset: 38, replayed: true }])
+  expect([rest.text[0].shortened, rest.note, rest.structured.has_more]).toEqual([undefined, undefined, false])
+  expect(beyond.code).toBe('invalid_input')
 })
 
 test('an empty read_messages costs less than 60 bytes of text', async () => {
@@ -245,6 +255,8 @@ test.each([
   ['read_messages', { limit: 0 }, 'invalid_input'],
   ['read_messages', { max_chars: 0 }, 'invalid_input'],
   ['read_messages', { since: 'yesterday' }, 'invalid_input'],
+  ['read_messages', { message_id: 'none' }, 'message_not_found'],
+  ['read_messages', { offset: 1 }, 'invalid_input'],
   ['read_messages', { peek: 'yes' }, 'invalid_input'],
   ['read_messages', { limit: 51 }, 'invalid_input'],
   ['read_messages', { limit: 1.5 }, 'invalid_input'],
@@ -260,6 +272,9 @@ test.each([
   ['set_skills', { skills: ['maths'] }, 'invalid_input'],
   ['set_skills', { skills: [{ name: '' }] }, 'invalid_input'],
   ['set_skills', { skills: [{ name: 'x'.repeat(65) }] }, 'invalid_input'],
+  ['read_part', {}, 'invalid_input'],
+  ['read_part', { part_id: 'none' }, 'part_not_found'],
+  ['read_part', { part_id: 'none.0', offset: -1 }, 'invalid_input'],
 ])('%s of %j is refused with %s', async (name, args, code) => {
   await createChannel(grid.acme.store, { name: 'others', members: ['bob'] })
   const called = await callTool(grid, grid.alice.key, name, args)

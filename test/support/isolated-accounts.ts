@@ -104,6 +104,11 @@ async function createEntities(
   const message = await sendMessage(as(sender), { to: `@${mate}`, text: `a text of ${prefix}`, conversationId: prefix })
   // The same message as in the cases, so that their use of an own idempotency key is a repeat.
   await sendMessage(as(sender), { to: `@${mate}`, text: 'hi', idempotencyKey: `${prefix}-key` })
+  const file = await sendMessage(as(sender), {
+    to: `@${mate}`,
+    text: `a file of ${prefix}`,
+    a2a: { messageId: prefix, parts: [{ raw: btoa(`a file of ${prefix} `.repeat(1_000)) }] },
+  })
   const [credential] = await account.store.read.keys.adminKeys()
   const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
 
@@ -120,6 +125,7 @@ async function createEntities(
     'skill id': skill.id,
     'skill name': skill.name,
     'idempotency key': `${prefix}-key`,
+    'part id': `${file.id}.0`,
     'credential id': credential.id,
     'account id': account.id,
     'user id': String(member.user_id),
@@ -165,6 +171,7 @@ async function reset(grid: TestGrid, evil: TestAccount, { agents, guardrails, ch
   await grid.store.write([
     remove('deliveries'),
     remove('idempotency_keys'),
+    remove('parts'),
     remove('messages'),
     remove('agent_guardrails'),
     remove('agent_skills'),

@@ -8,6 +8,8 @@ import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skil
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
+import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
+import { readMessage } from '../../src/grid/messaging/read-again.ts'
 import { resolve } from '../../src/grid/messaging/resolve.ts'
 import { revokeGrant } from '../../src/grid/oauth/grants.ts'
 import type { AccountStore } from '../../src/store/account.ts'
@@ -54,6 +56,9 @@ export const probes: Probe[] = [
     call: (account, to) => resolve(account, callingAgent(account.actor), to),
   },
   { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
+  { name: 'readMessage', as: 'agent', takes: 'message', call: (account, id) => readMessage(account, id) },
+  { name: 'findPart', as: 'agent', takes: 'message', call: (account, id) => findPart(account, `${id}.0`) },
+  { name: 'readPart', as: 'agent', takes: 'message', call: (account, id) => readPart(account, `${id}.details`) },
   { name: 'listSkills', as: 'agent', takes: 'agent', call: (account, agent) => listSkills(account, { agent }) },
   { name: 'listAgents', as: 'agent', takes: 'agent', call: (account, search) => listAgents(account, { search }) },
   {

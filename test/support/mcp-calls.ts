@@ -57,6 +57,8 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
     max_chars: fc.integer({ min: -1, max: 200 }),
     since: fc.constantFrom('last_batch', '1h', 'soon'),
     peek: fc.boolean(),
+    message_id: fc.constantFrom('none', ''),
+    offset: fc.integer({ min: -1, max: 5 }),
     // No valid wait above 0, which would take its time.
     wait_seconds: fc.constantFrom(0, -1, 51, 0.5, '5'),
   }, { requiredKeys: [] }),
@@ -65,6 +67,7 @@ const argumentsOf: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
   list_channels: fc.record({ cursor: text }, { requiredKeys: [] }),
   list_skills: fc.record({ agent: text, cursor: text }, { requiredKeys: [] }),
   set_skills: fc.record({ skills: fc.array(fc.record({ name: text, description: text }, { requiredKeys: ['name'] })) }),
+  read_part: fc.record({ part_id: text, offset: fc.integer({ min: -1, max: 5 }) }, { requiredKeys: ['part_id'] }),
   signup: fc.record({
     owner_email: fc.constantFrom('zoe@example.com', 'zoe'),
     alias: fc.constantFrom('zoe', 'Zoe', 'alice'),

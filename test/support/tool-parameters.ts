@@ -14,6 +14,7 @@ export const forms = [
   'skill id',
   'skill name',
   'idempotency key',
+  'part id',
   'credential id',
   'account id',
   'user id',
@@ -140,7 +141,19 @@ export const agentRows: Record<string, ToolRow> = {
     },
   },
   // A name is not a cursor, and cursors are bound to their agent.
-  read_messages: { args: {}, parameters: { since: { takes: [], random: 'invalid_input', empty: 'invalid_input' } } },
+  read_messages: {
+    args: {},
+    parameters: {
+      since: { takes: [], random: 'invalid_input', empty: 'invalid_input' },
+      // The own message is one that the caller sent, not one in its inbox.
+      message_id: {
+        takes: ['message id'],
+        own: 'message_not_found',
+        random: 'message_not_found',
+        empty: 'message_not_found',
+      },
+    },
+  },
   message_status: {
     args: {},
     parameters: {
@@ -151,6 +164,10 @@ export const agentRows: Record<string, ToolRow> = {
   list_channels: { args: {}, parameters: { cursor: anyText } },
   list_skills: { args: {}, parameters: { agent: { ...agent, empty: 'agent_not_found' }, cursor: anyText } },
   set_skills: { args: { skills: [] }, parameters: { 'skills[].name': skill, 'skills[].description': 'text' } },
+  read_part: {
+    args: {},
+    parameters: { part_id: { takes: ['part id'], random: 'part_not_found', empty: 'part_not_found' } },
+  },
 }
 
 const a2aParameters: ToolRow['parameters'] = {

@@ -23,7 +23,12 @@ onEachDatabase((open) => {
 
   test('a message is kept until its retention ends, read or not, and is then removed with all its rows', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
-    const { id } = await send({ to: 'bob', text: 'release_count', idempotencyKey: 'k' })
+    const { id } = await send({
+      to: 'bob',
+      text: 'release_count',
+      idempotencyKey: 'k',
+      a2a: { messageId: 'm', parts: [{ text: 'x'.repeat(10_000) }] },
+    })
     const { lease } = await readMessages(as(grid.bob), {})
     await leaseOf(as(grid.bob), lease!.id).release()
     await send({ to: 'bob', text: 'read' })
@@ -33,12 +38,14 @@ onEachDatabase((open) => {
     grid.clock.now += 30 * day - 1
     await sweep(grid.store)
     expect((await readAgain(as(grid.bob), { since: '60d' })).messages).toHaveLength(3)
+    expect(await partCount()).toBe(1)
     grid.clock.now += 1
     await send({ to: 'bob', text: 'new' })
     await sweep(grid.store)
 
     expect(await texts(grid.bob)).toEqual(['new'])
     expect(await rowCounts()).toEqual([1, 1, 0, 0])
+    expect(await partCount()).toBe(0)
     await expect(messageStatus(as(grid.alice), id)).rejects.toMatchObject({ code: 'message_not_found' })
   })
 
@@ -87,6 +94,10 @@ async function rowCounts(): Promise<number[]> {
     tables.map((table) => rows(grid, `SELECT 1 FROM "${table}" WHERE "account_id" = ?`, [grid.acme.id])),
   )
   return found.map(({ length }) => length)
+}
+
+async function partCount(): Promise<number> {
+  return (await rows(grid, 'SELECT 1 FROM parts WHERE account_id = ?', [grid.acme.id])).length
 }
 
 async function texts(agent: TestAgent): Promise<string[]> {

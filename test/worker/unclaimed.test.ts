@@ -11,6 +11,7 @@ import { dump, rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'
+import { sendMessage } from '../support/messaging.ts'
 import { person } from '../support/people.ts'
 import { accountTables } from '../support/tripwire.ts'
 
@@ -28,6 +29,12 @@ onEachDatabase((open) => {
     const one = await signUp('zoe-one', zoe, { description: 'counts beans', skills: ['beans', 'peas'] })
     const two = await signUp('zoe-two', zoe)
     await callTool(grid, one.key, 'send_message', { to: 'zoe-two', message: 'hi', idempotency_key: 'k' })
+    await sendMessage(as(one), {
+      to: 'zoe-two',
+      text: 'hi',
+      a2a: { messageId: 'm', parts: [{ text: 'beans '.repeat(2_000) }] },
+    })
+    expect((await rowCounts(one.home)).parts).toBe(1)
     await leaseAndRelease(two)
     const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]
 
@@ -145,10 +152,14 @@ async function claim(signed: Signed): Promise<void> {
   await claimAccount(grid.store, signed.token, claimant, { name: 'Zoe & Co', keep, discard: [] }, null)
 }
 
+function as({ id, home, alias }: Pick<Signed, 'id' | 'home' | 'alias'>) {
+  return grid.store.account(home, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}
+
 /** Lease one of the agent's messages and release it. */
 async function leaseAndRelease({ id, home, alias }: Signed): Promise<void> {
-  const account = grid.store.account(home, { type: 'agent', agentId: id, alias, credentialId: 'test' })
-  const { lease } = await readMessages(account, {})
+  const account = as({ id, home, alias })
+  const { lease } = await readMessages(account, { limit: 1 })
   await leaseOf(account, lease!.id).release()
   expect(await rows(grid, 'SELECT 1 FROM lease_releases WHERE account_id = ?', [home])).toHaveLength(1)
 }

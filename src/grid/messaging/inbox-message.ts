@@ -1,10 +1,11 @@
 /** Inbox messages as their recipient sees them, and how many of them fit into one response. */
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { DamagedMessage } from './leases.ts'
+import { endOfPiece, shownDetails } from './parts.ts'
 
 /** Most messages of one response. */
 export const maxBatch = 50
-/** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. One message always fits. */
+/** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */
 const maxBatchChars = 80_000
 
 /** One message as its recipient sees it; optional fields where they apply. See docs/protocol.md, "Grid message". */
@@ -16,6 +17,10 @@ export interface GridMessage {
   user: string
   type: 'agent' | 'human' | 'system'
   message: string
+  /** Where `message` begins in the whole text, if not at its start. In UTF-16 units. */
+  offset?: number
+  /** The text is longer than shown: its whole length, and where the rest begins. */
+  shortened?: { length: number; next_offset: number }
   /** What to pass as `to` of `send_message` to reply. */
   reply_to: string
   timestamp: string
@@ -37,35 +42,27 @@ export interface GridMessage {
 export interface PageSize {
   /** Messages; at most 50, which is the default. */
   limit?: number
-  /** Length of all messages together, in UTF-16 units. Messages are never cut. Without it, one message always fits. */
+  /** Length of all messages together, in UTF-16 units. A message that is longer is shown alone, shortened. */
   maxChars?: number
 }
 
-/** A page size within the limits of the grid. A first message longer than `maxChars` fits alone, up to `maxOne`. */
-export interface Budget {
-  limit: number
-  maxChars: number
-  maxOne: number
-}
+/** A page size within the limits of the grid. */
+export type Budget = Required<PageSize>
 
 /** Apply the limits of the grid to a page size. */
 export function budgetOf({ limit = maxBatch, maxChars }: PageSize): Budget {
   return {
     limit: Math.max(1, Math.min(limit, maxBatch)),
     maxChars: Math.min(maxChars ?? maxBatchChars, maxBatchChars),
-    maxOne: maxChars ?? Number.MAX_SAFE_INTEGER,
   }
 }
 
-/** The first messages that fit together. A message is never cut. */
-export function fitting<Sized extends { chars: number }>(
-  messages: Sized[],
-  { limit, maxChars, maxOne }: Budget,
-): Sized[] {
+/** The first messages that fit together, and always the first of all: it is shortened if it does not fit. */
+export function fitting<Sized extends { chars: number }>(messages: Sized[], { limit, maxChars }: Budget): Sized[] {
   let total = 0
   const end = messages.findIndex(({ chars }, n) => {
     total += chars
-    return n === limit || (total > maxChars && (n > 0 || total > maxOne))
+    return n === limit || (total > maxChars && n > 0)
   })
   return end === -1 ? messages : messages.slice(0, end)
 }
@@ -73,7 +70,7 @@ export function fitting<Sized extends { chars: number }>(
 /** Render each message by itself: a damaged one does not keep the others back. */
 export function rendered(
   stored: InboxMessage[],
-  render: (message: InboxMessage) => GridMessage = asGridMessage,
+  render: (message: InboxMessage) => GridMessage,
 ): { messages: GridMessage[]; damaged: DamagedMessage[] } {
   const messages: GridMessage[] = []
   const damaged: DamagedMessage[] = []
@@ -87,9 +84,14 @@ export function rendered(
   return { messages, damaged }
 }
 
-/** A message as its recipient sees it. Throws when its row is damaged. */
-export function asGridMessage(message: InboxMessage): GridMessage {
+/**
+ * A message as its recipient sees it: the text from `offset` on, shortened to `maxChars`, and the A2A details in what
+ * is left of them. Throws when its row is damaged.
+ */
+export function asGridMessage(message: InboxMessage, maxChars: number, offset = 0): GridMessage {
   if (typeof message.body !== 'string') throw new TypeError('The body is not text')
+  const { length } = message.body
+  const end = endOfPiece(message.body, offset, maxChars)
   const isPost = message.recipient.startsWith('#')
   const user = `@${message.fromAlias}`
   const skills: string[] = JSON.parse(message.senderSkills)
@@ -98,7 +100,9 @@ export function asGridMessage(message: InboxMessage): GridMessage {
     channel: isPost ? message.recipient : 'direct',
     user,
     type: message.type,
-    message: message.body,
+    message: offset === 0 && end === length ? message.body : message.body.slice(offset, end),
+    ...(offset > 0 && { offset }),
+    ...(end < length && { shortened: { length, next_offset: end } }),
     reply_to: isPost ? message.recipient : user,
     timestamp: new Date(message.createdAt).toISOString(),
     ...(message.replyToMessageId && { reply_to_message_id: message.replyToMessageId }),
@@ -108,6 +112,7 @@ export function asGridMessage(message: InboxMessage): GridMessage {
     ...(message.senderState === 'provisional' && { unverified: true as const }),
     ...(message.releaseCount > 0 && { redelivered: true as const }),
     ...(message.flagged !== 0 && { flagged: true as const }),
-    ...(message.a2a !== null && { a2a: JSON.parse(message.a2a) }),
+    ...(message.a2a !== null && offset === 0 &&
+      { a2a: shownDetails(message.id, message.a2a, maxChars - (end - offset)) }),
   }
 }

@@ -1,10 +1,12 @@
 /** Reading again, without changing anything: messages that were read before, and messages that are still unread. */
 import { callingAgent } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import { cursorAt, positionOf } from './cursor.ts'
 import { asGridMessage, budgetOf, fitting, type GridMessage, type PageSize, rendered } from './inbox-message.ts'
+import { requireOffset } from './parts.ts'
 
 /** How far the clocks of two processes may differ, or one clock before and after a correction. */
 const maxClockSkewMs = 5 * minute
@@ -17,8 +19,6 @@ export interface Page {
   hasMore: boolean
   /** The position of the last message of the page. Opaque. */
   cursor: string
-  /** The length of the next message, when it alone is longer than `maxChars`. */
-  tooLong?: number
 }
 
 /**
@@ -36,14 +36,36 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
   const { found, from } = await select(account, agentId, input.since, budget.limit + 1)
   const page = fitting(found, budget)
   const next = found[page.length]
-  // A page without messages ends just before the one that did not fit.
-  const end = page.at(-1)?.seq ?? (next ? next.seq - 1 : from)
   return {
     // Damaged messages are left out. A read parks them; reading again changes nothing.
-    messages: rendered(page, asShownAgain).messages,
+    messages: rendered(page, (message) => asShownAgain(message, budget.maxChars)).messages,
     hasMore: next !== undefined,
-    cursor: cursorAt(account, agentId, end),
-    ...(page.length === 0 && next && { tooLong: next.chars }),
+    cursor: cursorAt(account, agentId, page.at(-1)?.seq ?? from),
+  }
+}
+
+/**
+ * A message that the calling agent received, from `offset` of its text on: the rest of a message that was shown
+ * shortened. It changes nothing.
+ *
+ * Fails with `wrong_credential`, `message_not_found`, or `invalid_input`: the offset is beyond the end.
+ */
+export async function readMessage(
+  account: AccountStore,
+  messageId: string,
+  { offset = 0, maxChars }: { offset?: number; maxChars?: number } = {},
+): Promise<Page> {
+  const { agentId } = callingAgent(account.actor)
+  const budget = budgetOf({ maxChars })
+  const stored = await account.read.inbox.message(agentId, messageId)
+  if (typeof stored?.body === 'string') requireOffset(offset, stored.body.length)
+  const [message] = stored ? rendered([stored], (found) => asShownAgain(found, budget.maxChars, offset)).messages : []
+  // A damaged message is left out here, too.
+  if (!stored || !message) throw new GridError('message_not_found', 'You received no message with this id.')
+  return {
+    messages: [message],
+    hasMore: message.shortened !== undefined,
+    cursor: cursorAt(account, agentId, stored.seq),
   }
 }
 
@@ -78,6 +100,6 @@ function durationMs(text: string): number | undefined {
   return unit === undefined ? undefined : Number(count) * unitMs[unit]
 }
 
-function asShownAgain(message: InboxMessage): GridMessage {
-  return { ...asGridMessage(message), ...(message.state === 'read' && { replayed: true as const }) }
+function asShownAgain(message: InboxMessage, maxChars: number, offset?: number): GridMessage {
+  return { ...asGridMessage(message, maxChars, offset), ...(message.state === 'read' && { replayed: true as const }) }
 }

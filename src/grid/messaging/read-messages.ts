@@ -3,7 +3,7 @@ import { callingAgent } from '../../auth/actor.ts'
 import { newId } from '../../lib/id.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { cursorAt } from './cursor.ts'
-import { budgetOf, fitting, type GridMessage, type PageSize, rendered } from './inbox-message.ts'
+import { asGridMessage, budgetOf, fitting, type GridMessage, type PageSize, rendered } from './inbox-message.ts'
 import { ackLease, type Lease, leaseOf, parkDamaged, releaseUnknown } from './leases.ts'
 
 export interface Batch {
@@ -12,15 +12,14 @@ export interface Batch {
   remaining: number
   /** The position of the last message of the batch, for reading again later. Opaque. */
   cursor: string
-  /** The length of the next message, when it alone is longer than `maxChars`. */
-  tooLong?: number
   /** The lease on the messages; undefined without messages. */
   lease?: Lease
 }
 
 /**
  * Lease the oldest unread messages of the calling agent, in the order of storing: at most `limit`, and not more than
- * fit into one response or into `maxChars`. If the inbox is empty, nothing is written. The caller acks the lease once
+ * fit into one response or into `maxChars`. A first message that is longer is leased alone and shown shortened. If the
+ * inbox is empty, nothing is written. The caller acks the lease once
  * the response is sent, or releases it. If the process dies before that, the lease is released. `wokenAt` is when a
  * wait ended.
  *
@@ -36,20 +35,14 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
     const oldest = await inbox.oldestUnread(agentId, budget.limit)
     const wanted = fitting(oldest, budget)
     if (wanted.length === 0) {
-      const [first] = oldest
-      return {
-        messages: [],
-        remaining: first ? await inbox.unread(agentId) : 0,
-        cursor: cursorAt(account, agentId, await inbox.lastRead(agentId)),
-        ...(first && { tooLong: first.chars }),
-      }
+      return { messages: [], remaining: 0, cursor: cursorAt(account, agentId, await inbox.lastRead(agentId)) }
     }
 
     const lease = { id: newId(), agent: agentId, holder: instanceId, at: deps.now(), expiresAt: null }
     const parts = change.leases.take(lease, wanted.map(({ seq }) => seq), wokenAt ?? null)
     const rows = await writeParts(account, parts).catch((error) => releaseUnknown(account, lease.id, error))
     const leased = leases.messages(rows.messages)
-    const { messages, damaged } = rendered(leased.messages)
+    const { messages, damaged } = rendered(leased.messages, (message) => asGridMessage(message, budget.maxChars))
     if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
     if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
     const remaining = leased.remaining ?? await inbox.unread(agentId)

@@ -6,6 +6,7 @@ import { type AccountStore, writeParts } from '../../store/account.ts'
 import { inOrder, type NewMessage } from '../../store/account/messages.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
 import type { Sender, SendInput, SentMessage } from './outgoing-message.ts'
+import { splitDetails } from './parts.ts'
 import { type Recipient, resolve } from './resolve.ts'
 import { type ReviewCheck, reviewChecks } from './review.ts'
 
@@ -72,18 +73,21 @@ async function compose(
   const conversationId = checkConversation(input.conversationId)
   const repliedTo = await conversationOf(account, sender, input.replyToMessageId)
   const at = account.deps.now()
+  const id = newId()
+  const details = input.a2a && splitDetails(id, { ...input.a2a })
   return {
-    id: newId(),
+    id,
     from: sender.agentId,
     type: input.type ?? 'agent',
     recipient,
     body: input.text,
     replyToMessageId: input.replyToMessageId ?? null,
     conversationId: conversationId ?? repliedTo,
-    a2a: input.a2a ? JSON.stringify(input.a2a) : null,
+    a2a: details ? JSON.stringify(details.inline) : null,
     flagged: false,
     key: input.idempotencyKey ?? null,
     keysSince: at - keyLifetimeMs,
+    largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     at,
   }
 }
@@ -135,12 +139,13 @@ async function commit(
   recipient: Recipient,
   requestHash: string,
 ): Promise<SentMessage | undefined> {
-  const { messages } = account.change
+  const { messages, parts } = account.change
   const rows = await writeParts(
     account,
     inOrder({
       ...recipient.parts(message),
       trial: sender.isUnlimited ? undefined : messages.countTrial(message),
+      largeParts: message.largeParts === null ? undefined : parts.add(message),
       key: message.key === null ? undefined : messages.addKey(message, requestHash),
       required: account.isRecording ? messages.requireStored(message) : undefined,
     }),

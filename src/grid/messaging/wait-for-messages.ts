@@ -70,7 +70,7 @@ export async function waitForMessages(
         // Many waits that are woken at one moment fill the write queue. They have time.
         if (isLast || !(error instanceof GridError) || !error.details.notExecuted) throw error
       })
-      if (batch && (batch.messages.length > 0 || batch.tooLong !== undefined || isLast)) return batch
+      if (batch && (batch.messages.length > 0 || isLast)) return batch
       // Random, so that they do not all read again at one moment.
       const again = setTimeout(() => signal.raise(), batch ? lookEveryMs : busyMs * (0.5 + Math.random()))
       await signal.raised()

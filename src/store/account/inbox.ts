@@ -1,5 +1,5 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
-import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
@@ -44,6 +44,11 @@ export function prepareInbox(db: Db) {
     db.select().from(half(isRead, 'afterRead').as('read_half')),
   )
   const page = selectInboxMessages(db, inArray(deliveries.seq, halves)).limit(p('limit')).prepare()
+  const byMessage = selectInboxMessages(
+    db,
+    and(eq(deliveries.messageId, p('message')), ne(deliveries.state, sql`'parked'`))!,
+  )
+    .limit(1).prepare()
   const nextUnread = selectInboxMessages(db, isUnread).limit(p('limit')).prepare()
   const before = (isHalf: SQL) =>
     db.select({ seq: deliveries.seq }).from(deliveries)
@@ -84,6 +89,8 @@ export function prepareInbox(db: Db) {
     reads: (account: AccountBinding) => ({
       /** A message that was sent to the agent, whether read or not. */
       received: (agent: string, id: string) => account.one(received, { agent, id }),
+      /** A message that was sent to the agent, as a read shows it; undefined if it is parked. */
+      message: (agent: string, message: string) => account.one(byMessage, { agent, message }),
       /** How many messages of an agent are unread. */
       unread: async (agent: string) => (await account.one(unread, { agent }))!.unread,
       /** The positions and lengths of the unread messages, oldest first. */

@@ -9,7 +9,7 @@ import { acceptsOtherAccounts } from './access.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
 
-/** A message about to be stored. `a2a` is JSON text or null; `at` is milliseconds since the epoch. */
+/** A message about to be stored. `a2a` and `largeParts` are JSON text or null; `at` is milliseconds since the epoch. */
 export interface NewMessage {
   id: string
   /** The id of the sending agent. */
@@ -26,6 +26,8 @@ export interface NewMessage {
   key: string | null
   /** Keys that were used at this time or before are free again. */
   keysSince: number
+  /** The list of `StoredPart` that is stored apart from `a2a`. */
+  largeParts: string | null
   at: number
 }
 
@@ -44,6 +46,8 @@ export interface SendParts {
   message: Statement
   /** Counts the message on the trial of its sender. */
   trial?: Statement
+  /** Stores what is too large for an inbox. */
+  largeParts?: Statement
   deliveries: Statement
   /** Remembers the idempotency key. */
   key?: Statement
@@ -54,8 +58,8 @@ export interface SendParts {
 }
 
 /** The parts of a send in the order in which they must run. */
-export function inOrder({ message, required, trial, deliveries, key, receipt }: SendParts): SendParts {
-  return { message, required, trial, deliveries, key, receipt }
+export function inOrder({ message, required, trial, largeParts, deliveries, key, receipt }: SendParts): SendParts {
+  return { message, required, trial, largeParts, deliveries, key, receipt }
 }
 
 export function prepareMessages(db: Db) {
@@ -263,7 +267,7 @@ export function prepareMessages(db: Db) {
   }
 }
 
-/** The length of the text and A2A details of a message, in UTF-16 units. */
+/** The length of the text and inline A2A details of a message, in UTF-16 units. */
 function lengthOf({ body, a2a }: NewMessage): number {
   return body.length + (a2a?.length ?? 0)
 }

@@ -1,6 +1,6 @@
 /** Removing old messages and idempotency keys. See docs/operations.md, "Retention". */
 import { and, eq, lte, sql } from 'drizzle-orm'
-import { deliveries, idempotencyKeys, leaseReleases, messages } from '../../../db/schema.ts'
+import { deliveries, idempotencyKeys, leaseReleases, messages, parts } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
@@ -28,6 +28,7 @@ export function prepareRetention(db: Db) {
       and(eq(deliveries.senderAccountId, p('account')), sql`${deliveries.messageId} IN ${ids}`),
     ),
     db.delete(idempotencyKeys).where(inAccount(idempotencyKeys, sql`${idempotencyKeys.messageId} IN ${ids}`)),
+    db.delete(parts).where(inAccount(parts, sql`${parts.messageId} IN ${ids}`)),
     db.delete(messages).where(inAccount(messages, sql`${messages.id} IN ${ids}`)),
   ].map((statement) => statement.toSQL())
 

@@ -11,6 +11,7 @@ import {
   leaseReleases,
   leases,
   messages,
+  parts,
   signups,
   skills,
   trials,
@@ -41,6 +42,7 @@ export function prepareUnclaimed(db: Db) {
     db.delete(deliveries)
       .where(and(eq(deliveries.senderAccountId, p('account')), sql`${deliveries.messageId} IN ${sent}`)),
     db.delete(idempotencyKeys).where(inAccount(idempotencyKeys)),
+    db.delete(parts).where(inAccount(parts)),
     db.delete(messages).where(inAccount(messages)),
     db.delete(leases).where(inAccount(leases)),
     db.delete(credentials).where(inAccount(credentials)),

@@ -12,6 +12,7 @@ import {
   leases,
   memberships,
   messages,
+  parts,
   signups,
   skills,
   trials,
@@ -143,6 +144,11 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
   ).toSQL()
   const sentByKept = db.select({ id: messages.id }).from(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId)))
+  const partsOfKept = and(eq(parts.accountId, p('from')), sql`${parts.messageId} IN ${sentByKept}`)
+  const copyParts = db.insert(parts).select(
+    db.select({ ...getTableColumns(parts), accountId: value('to') }).from(parts).where(partsOfKept),
+  ).toSQL()
+  const removeParts = db.delete(parts).where(partsOfKept).toSQL()
   // The holder of a lease would ack it in the old account, so every lease in flight is released: its messages are
   // redelivered.
   const inFlight = db.select({ id: leases.id }).from(leases)
@@ -177,6 +183,7 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     copySkills,
     moveSkills,
     copyMessages,
+    copyParts,
     releaseLeases,
     removeLeases,
     removeReceivedReleases,
@@ -184,6 +191,7 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveSent,
     moveReceived,
     moveSendKeys,
+    removeParts,
     removeMessages,
     leaveBehind,
     revive,

@@ -4,8 +4,10 @@ import type { SignedInUser } from '../../../src/auth/actor.ts'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { findPart } from '../../../src/grid/messaging/parts.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
@@ -76,6 +78,19 @@ onEachDatabase((open) => {
 
     expect((await readMessages(before, {})).messages).toEqual([])
     expect((await readMessages(await enter(zoe), {})).messages).toMatchObject([{ message: 'one' }])
+  })
+
+  test('large parts move with their message', async () => {
+    const parts = [{ text: 'p'.repeat(10_000) }]
+    await sendMessage(await enter(mate), { to: 'zoe', text: 'one', a2a: { messageId: 'm', parts } })
+    await merge()
+
+    const [{ message_id }] = (await readMessages(await enter(zoe), {})).messages
+    for (const key of [zoe, mate]) {
+      expect((await findPart(await enter(key), `${message_id}.0`)).text).toBe(parts[0].text)
+    }
+    const stored = await rows(grid, 'SELECT account_id FROM parts WHERE account_id = ?', [grid.evil.id])
+    expect(stored).toHaveLength(1)
   })
 
   test('a repeat of an earlier send under its key gets the same receipt', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
-import { readAgain } from '../../../src/grid/messaging/read-again.ts'
+import { readAgain, readMessage } from '../../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { day, hour, minute } from '../../../src/lib/time.ts'
 import { openStore } from '../../../src/store/store.ts'
@@ -177,29 +177,19 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: replay.cursor }))).toEqual(['x', '12'])
   })
 
-  test('a message longer than max_chars is not leased, and the result has its length', async () => {
+  test('a message longer than max_chars is leased alone and shortened, and what is behind it comes next', async () => {
     await sendAll('x'.repeat(10_000), 'short')
 
-    const refused = await readMessages(as(grid.bob), { maxChars: 9_999 })
     const peeked = await again({ maxChars: 9_999 })
-    const skipped = await again({ since: peeked.cursor, maxChars: 10_000 })
-    const taken = await readMessages(as(grid.bob), { maxChars: 10_000 })
+    const taken = await readMessages(as(grid.bob), { maxChars: 9_999 })
+    const next = await readMessages(as(grid.bob), { maxChars: 1 })
+    const rest = await readMessage(as(grid.bob), taken.messages[0].message_id, { offset: 9_999 })
 
-    expect(refused).toMatchObject({ messages: [], remaining: 2, tooLong: 10_000 })
-    expect(peeked).toMatchObject({ messages: [], hasMore: true, tooLong: 10_000 })
-    expect(skipped.messages).toHaveLength(1)
-    expect([taken.messages.length, taken.remaining]).toEqual([1, 1])
-  })
-
-  test('max_chars above the limit of one answer does not stop a single long message', async () => {
-    await sendMessage(as(grid.alice), { to: 'bob', text: 'x', a2a: { messageId: 'm', parts: ['p'.repeat(90_000)] } })
-    await sendAll('short')
-
-    const peeked = await again({ maxChars: 100_000 })
-    const { messages, remaining } = await readMessages(as(grid.bob), { maxChars: 100_000 })
-
-    expect(peeked.messages).toHaveLength(1)
-    expect([messages.length, remaining]).toEqual([1, 1])
+    expect(texts(peeked)).toEqual(['x'.repeat(9_999)])
+    expect([texts(taken), taken.remaining]).toEqual([['x'.repeat(9_999)], 1])
+    expect(taken.messages[0].shortened).toEqual({ length: 10_000, next_offset: 9_999 })
+    expect(next.messages).toMatchObject([{ message: 's', shortened: { length: 5, next_offset: 1 } }])
+    expect(rest.messages).toMatchObject([{ message: 'x', offset: 9_999, replayed: true }])
   })
 
   test.each(['', 'yesterday', '1w', '-1h', '1.5h', 'LAST_BATCH', '1h ', 'a.b.c', '1234567d'])(

@@ -182,7 +182,15 @@ test('the parts of a send run in one order, however they were named', () => {
     message: statement('message'),
   }
 
-  expect(Object.keys(inOrder(parts))).toEqual(['message', 'required', 'trial', 'deliveries', 'key', 'receipt'])
+  expect(Object.keys(inOrder(parts))).toEqual([
+    'message',
+    'required',
+    'trial',
+    'largeParts',
+    'deliveries',
+    'key',
+    'receipt',
+  ])
 })
 
 function as({ id, alias }: TestAgent): AccountStore {

@@ -1,0 +1,255 @@
+/**
+ * The A2A details of a message within their inline limit, and what is stored apart from them: large parts, which a
+ * reader sees as a handle and fetches one by one. See docs/protocol.md, "Large parts".
+ */
+import { Buffer } from 'node:buffer'
+import { callingAgent } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
+
+/** Most bytes of A2A details that a read shows of one message, as JSON in UTF-8. */
+export const maxInlineBytes = 8 * 1024
+/** Details other than parts stay inline up to this size each, so that parts have room beside them. */
+const maxFieldBytes = 1024
+/** A handle that would be longer, because of its name or metadata, leaves them to the stored part. */
+const maxHandleBytes = 512
+/** Room for the handle of the parts that no longer fit. */
+const restBytes = 256
+const mediaTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w-]+=[\w.+-]+)*$/
+const maxMediaTypeLength = 100
+
+/** What a reader sees in place of something large. */
+export interface PartHandle {
+  /**
+   * What the part holds: `text`, `raw` (bytes), `url` or `data`. Or `part`, a part as a whole; `parts`, all parts from
+   * this place on; `metadata`, `extensions`, `referenceTaskIds` or `details`, that member of the A2A details or all of
+   * them. Whatever is whole is JSON.
+   */
+  kind: string
+  name?: string
+  mediaType?: string
+  bytes: number
+  part_id: string
+  metadata?: unknown
+}
+
+/** The details of a message as a reader sees them, and the parts to be stored apart. */
+export interface SplitDetails {
+  inline: Record<string, unknown>
+  apart: StoredPart[]
+}
+
+/** The content of a part. */
+export interface PartContent {
+  id: string
+  mediaType: string
+  /** Of text; undefined for bytes. */
+  text?: string
+  bytes: Buffer
+}
+
+/**
+ * Move what is large out of the details of a message. Details within the limit stay as they are, so that splitting
+ * twice changes nothing. The ids of parts follow from the message, so that messages which were stored whole by an older
+ * version have the same ones.
+ */
+export function splitDetails(messageId: string, details: Record<string, unknown>): SplitDetails {
+  if (sizeOf(details) <= maxInlineBytes) return { inline: details, apart: [] }
+  const apart: StoredPart[] = []
+  const setApart = (kind: string, key: string | number, content: unknown): PartHandle => {
+    const part = wholePart(`${messageId}.${key}`, content)
+    apart.push(part)
+    return handleOf(kind, part)
+  }
+
+  const { parts, ...others } = details
+  const inline: Record<string, unknown> = {}
+  const more: PartHandle[] = []
+  for (const [name, value] of Object.entries(others)) {
+    if (value !== undefined && sizeOf(value) > maxFieldBytes) more.push(setApart(name, name, value))
+    else inline[name] = value
+  }
+  if (more.length > 0) inline.more = more
+  if (!Array.isArray(parts)) return { inline, apart }
+
+  const shown: unknown[] = []
+  inline.parts = shown
+  let room = maxInlineBytes - sizeOf(inline) - restBytes
+  for (const [n, part] of parts.entries()) {
+    const size = sizeOf(part) + 1
+    const stored = size > room ? storedPart(`${messageId}.${n}`, part) : undefined
+    const handleSize = stored ? sizeOf(stored.handle) + 1 : size
+    // A handle for each of many small parts would cost the reader more than they do.
+    if (handleSize > room || (stored && size <= maxHandleBytes)) {
+      shown.push(setApart('parts', 'rest', parts.slice(n)))
+      break
+    }
+    if (stored) apart.push(stored.part)
+    shown.push(stored?.handle ?? part)
+    room -= handleSize
+  }
+  return { inline, apart }
+}
+
+/** The details of a stored message as its reader sees them, at most `maxChars` long if that has room for a handle. */
+export function shownDetails(messageId: string, json: string, maxChars: number): unknown {
+  const details = JSON.parse(json)
+  const isInline = Buffer.byteLength(json) <= maxInlineBytes
+  const inline = isInline ? details : splitDetails(messageId, details).inline
+  if ((isInline ? json : JSON.stringify(inline)).length <= maxChars) return inline
+  return { more: [handleOf('details', wholePart(`${messageId}.details`, inline))] }
+}
+
+/**
+ * A part of a message that the calling agent received or sent.
+ * Fails with `wrong_credential` or `part_not_found`: unknown, of a message of others, or past its retention.
+ */
+export async function findPart(account: AccountStore, partId: string): Promise<PartContent> {
+  const { agentId } = callingAgent(account.actor)
+  const messageId = partId.slice(0, Math.max(0, partId.lastIndexOf('.')))
+  const { parts } = account.read
+  const found = await parts.received(agentId, messageId, partId) ?? await parts.sent(agentId, messageId, partId)
+  const part = found && partIn(found, messageId, partId)
+  if (!part) throw new GridError('part_not_found', 'No part of a message that you received or sent has this id.')
+  const { id, mediaType, encoding, content } = part
+  return encoding === 'base64'
+    ? { id, mediaType, bytes: Buffer.from(content, 'base64') }
+    : { id, mediaType, text: content, bytes: Buffer.from(content) }
+}
+
+/** A part as it is stored, or cut out of the details of its message. */
+function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: string): StoredPart | undefined {
+  if (part) return part
+  if (a2a === null) return undefined
+  let split: SplitDetails
+  try {
+    split = splitDetails(messageId, JSON.parse(a2a))
+  } catch {
+    // The row is damaged. A read does not show the message either.
+    return undefined
+  }
+  if (partId === `${messageId}.details`) return wholePart(partId, split.inline)
+  return split.apart.find(({ id }) => id === partId)
+}
+
+/** A page of a part, for a model. */
+export interface PartPage {
+  part_id: string
+  mediaType: string
+  bytes: number
+  /** A text is paged by UTF-16 units, bytes by bytes; offsets and `left` count the same. */
+  text?: string
+  base64?: string
+  left: number
+  next_offset?: number
+}
+
+/** Most UTF-16 units of one page. */
+const pageChars = 16_000
+/** As many bytes as base64 writes with a page of characters. */
+const pageBytes = pageChars / 4 * 3
+
+/** A page of a part from `offset` on. Fails as `findPart` does, or with `invalid_input`: the offset is not in the part. */
+export async function readPart(account: AccountStore, partId: string, offset = 0): Promise<PartPage> {
+  const { mediaType, text, bytes } = await findPart(account, partId)
+  const length = text === undefined ? bytes.length : text.length
+  requireOffset(offset, length)
+  const end = text === undefined ? Math.min(offset + pageBytes, length) : endOfPiece(text, offset, pageChars)
+  return {
+    part_id: partId,
+    mediaType,
+    bytes: bytes.length,
+    ...(text === undefined
+      ? { base64: bytes.subarray(offset, end).toString('base64') }
+      : { text: text.slice(offset, end) }),
+    left: length - end,
+    ...(end < length && { next_offset: end }),
+  }
+}
+
+/** Fails with `invalid_input` unless the offset is within a length. */
+export function requireOffset(offset: number, length: number): void {
+  if (offset === 0 || offset < length) return
+  throw new GridError('invalid_input', `The offset is beyond the end: the length is ${length}.`, { field: 'offset' })
+}
+
+/** Where a piece of at most `maxChars` ends. No character is cut, and a piece has at least one. */
+export function endOfPiece(text: string, offset: number, maxChars: number): number {
+  const end = offset + maxChars
+  if (end >= text.length) return text.length
+  const splitsPair = /[\ud800-\udbff]/.test(text[end - 1]) && /[\udc00-\udfff]/.test(text[end])
+  if (!splitsPair) return end
+  return end - 1 > offset ? end - 1 : end + 1
+}
+
+/** A part in 1.0 form: its content, and its handle with the other members. */
+function storedPart(id: string, part: unknown): { part: StoredPart; handle: PartHandle } {
+  const stored = contentPart(id, part)
+  if (stored) {
+    const { filename: name, mediaType, metadata } = part as Record<string, unknown>
+    const handle = {
+      kind: stored.kind,
+      ...(name !== undefined && { name: String(name) }),
+      ...(mediaType !== undefined && { mediaType: String(mediaType) }),
+      bytes: stored.part.bytes,
+      part_id: id,
+      ...(metadata !== undefined && { metadata }),
+    }
+    if (sizeOf(handle) <= maxHandleBytes) return { part: stored.part, handle }
+  }
+  const whole = wholePart(id, part)
+  return { part: whole, handle: handleOf('part', whole) }
+}
+
+/** The content of a part without its other members. Undefined if only JSON can hold it. */
+function contentPart(id: string, part: unknown): { kind: string; part: StoredPart } | undefined {
+  if (typeof part !== 'object' || part === null) return undefined
+  const { text, raw, url, data, mediaType } = part as Record<string, unknown>
+  const type = (usual: string) =>
+    typeof mediaType === 'string' && mediaType.length <= maxMediaTypeLength && mediaTypePattern.test(mediaType)
+      ? mediaType
+      : usual
+  if (typeof raw === 'string') {
+    const bytes = bytesOf(raw)
+    return bytes && {
+      kind: 'raw',
+      part: {
+        id,
+        mediaType: type('application/octet-stream'),
+        encoding: 'base64',
+        content: bytes.toString('base64'),
+        bytes: bytes.length,
+      },
+    }
+  }
+  if (typeof text === 'string') return textPart('text', id, type('text/plain'), text)
+  // The media type of such a part is that of the document at the address.
+  if (typeof url === 'string') return textPart('url', id, 'text/uri-list', url)
+  return data === undefined ? undefined : textPart('data', id, type('application/json'), JSON.stringify(data))
+}
+
+/** U+0000 is left to JSON, which escapes it, because databases truncate text there. */
+function textPart(kind: string, id: string, mediaType: string, text: string) {
+  if (text.includes('\0')) return undefined
+  const content = text.toWellFormed()
+  return { kind, part: { id, mediaType, encoding: 'utf8' as const, content, bytes: Buffer.byteLength(content) } }
+}
+
+function wholePart(id: string, value: unknown): StoredPart {
+  const content = JSON.stringify(value)
+  return { id, mediaType: 'application/json', encoding: 'utf8', content, bytes: Buffer.byteLength(content) }
+}
+
+function handleOf(kind: string, { id, mediaType, bytes }: StoredPart): PartHandle {
+  return { kind, mediaType, bytes, part_id: id }
+}
+
+/** Base64 of either alphabet, with or without padding. Undefined for anything else. */
+function bytesOf(base64: string): Buffer | undefined {
+  return /^[\w+/-]*={0,2}$/.test(base64) ? Buffer.from(base64, 'base64') : undefined
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}

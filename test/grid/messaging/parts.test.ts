@@ -1,0 +1,185 @@
+/** Large parts of messages: an inbox shows handles, and each part is fetched by itself. docs/protocol.md, "Large parts". */
+import { Buffer } from 'node:buffer'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { callTool } from '../../support/mcp.ts'
+import { postA2a, send10 } from '../../support/a2a.ts'
+import { rows } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestGrid } from '../../support/grid.ts'
+
+let grid: TestGrid
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
+  })
+  afterEach(() => grid.close())
+
+  test('a message of "x" with a data part of 240 kB is a short answer with a handle, and the part comes by pages', async () => {
+    const data = { blob: 'd'.repeat(240_000), end: 'é' }
+    await deliver([{ text: 'x' }, { data, filename: 'big.json' }, { text: 'y', metadata: { small: true } }])
+    const answer = await callTool(grid, grid.bob.key, 'read_messages')
+
+    const json = JSON.stringify(data)
+    const [message] = answer.text
+    expect(JSON.stringify(answer).length).toBeLessThan(3_000)
+    expect(message.message).toBe('x\ny')
+    expect(message.a2a.parts).toEqual([
+      { text: 'x' },
+      { kind: 'data', name: 'big.json', bytes: Buffer.byteLength(json), part_id: `${message.message_id}.1` },
+      { text: 'y', metadata: { small: true } },
+    ])
+    expect(await chars()).toEqual([message.message.length + JSON.stringify(message.a2a).length])
+    expect(await wholePart(message.a2a.parts[1].part_id)).toEqual(json)
+    const [{ a2a }] = await rows(grid, 'SELECT a2a FROM messages WHERE account_id = ?', [grid.acme.id])
+    expect(String(a2a).length).toBeLessThan(1_000)
+  })
+
+  test('with max_chars a large message is read at once and does not keep back what is behind it', async () => {
+    await deliver([{ text: 'x' }, { data: 'd'.repeat(200_000) }])
+    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'next' })
+
+    const first = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 10 })
+    const second = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 10 })
+
+    const [{ message_id, message, a2a }] = first.text
+    expect(message).toBe('x')
+    expect(a2a).toEqual({
+      more: [{
+        kind: 'details',
+        mediaType: 'application/json',
+        bytes: expect.any(Number),
+        part_id: `${message_id}.details`,
+      }],
+    })
+    expect(second.text).toMatchObject([{ message: 'next' }])
+    const details = JSON.parse(await wholePart(a2a.more[0].part_id))
+    expect(details.parts[1]).toMatchObject({ kind: 'data', part_id: `${message_id}.1` })
+    expect(await wholePart(`${message_id}.1`)).toBe(JSON.stringify('d'.repeat(200_000)))
+  })
+
+  test('a row of an older version, which holds everything, is shown and fetched alike', async () => {
+    const parts = [{ text: 'x' }, { raw: bytes(90_000).toString('base64'), mediaType: 'image/png' }]
+    await deliver(parts)
+    const fresh = (await callTool(grid, grid.bob.key, 'read_messages')).text[0]
+    const { a2a: { contextId, messageId } } = fresh
+    const whole = JSON.stringify({ messageId, contextId, parts })
+    await rows(grid, 'DELETE FROM parts WHERE account_id = ?', [grid.acme.id])
+    await rows(grid, 'UPDATE messages SET a2a = ? WHERE account_id = ?', [whole, grid.acme.id])
+    await rows(grid, `UPDATE deliveries SET chars = ?, state = 'unread' WHERE account_id = ?`, [
+      whole.length + 1,
+      grid.acme.id,
+    ])
+    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'next' })
+
+    const old = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 5_000 })
+    const next = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: 5_000 })
+
+    expect(old.text).toEqual([fresh])
+    expect(next.text).toMatchObject([{ message: 'next' }])
+    expect(Buffer.from(await wholePart(fresh.a2a.parts[1].part_id), 'base64')).toEqual(bytes(90_000))
+  })
+
+  test('many parts, long names and large metadata stay within 8 kB, and nothing is lost', async () => {
+    const parts = [
+      { text: 'x' },
+      { raw: 'no base64!'.repeat(1_000), filename: 'n'.repeat(1_000), mediaType: 'text/html' },
+      ...Array.from({ length: 400 }, (_, n) => ({ url: `https://files.example/${n}/${'u'.repeat(200)}` })),
+    ]
+    const metadata = { to: '@bob', deep: ['m'.repeat(20_000)] }
+    const referenceTaskIds = Array.from({ length: 100 }, (_, n) => `task-${n}-${'t'.repeat(20)}`)
+    await deliver(parts, { metadata, referenceTaskIds })
+
+    const [message] = (await callTool(grid, grid.bob.key, 'read_messages')).text
+
+    const { a2a } = message
+    expect(Buffer.byteLength(JSON.stringify(a2a))).toBeLessThanOrEqual(8 * 1024)
+    expect(a2a.parts[1]).toMatchObject({ kind: 'part', mediaType: 'application/json' })
+    expect(a2a.parts.at(-1)).toMatchObject({ kind: 'parts', part_id: `${message.message_id}.rest` })
+    const fetched = []
+    for (const shown of a2a.parts) {
+      if (shown.part_id === undefined) fetched.push(shown)
+      else fetched.push(...[JSON.parse(await wholePart(shown.part_id))].flat())
+    }
+    expect(fetched).toEqual(parts)
+    const more = Object.fromEntries(a2a.more.map((handle: { kind: string; part_id: string }) => [handle.kind, handle]))
+    expect(JSON.parse(await wholePart(more.metadata.part_id))).toEqual({ deep: metadata.deep })
+    expect(JSON.parse(await wholePart(more.referenceTaskIds.part_id))).toEqual(referenceTaskIds)
+  })
+
+  test('text is paged without cutting a character, and bytes as base64', async () => {
+    const text = '🙂'.repeat(9_000)
+    await deliver([{ text, mediaType: 'text/markdown' }, {
+      raw: bytes(30_000).toString('base64url'),
+      filename: 'a.bin',
+    }])
+    const [{ a2a: { parts } }] = (await callTool(grid, grid.bob.key, 'read_messages')).text
+    const page = (part_id: string, offset: number) => callTool(grid, grid.bob.key, 'read_part', { part_id, offset })
+
+    expect(parts).toMatchObject([
+      { kind: 'text', mediaType: 'text/markdown', bytes: 36_000 },
+      { kind: 'raw', name: 'a.bin', bytes: 30_000 },
+    ])
+    expect((await page(parts[0].part_id, 1)).text.next_offset).toBe(16_000)
+    const { text: first } = await page(parts[1].part_id, 0)
+    expect(first).toMatchObject({ mediaType: 'application/octet-stream', left: 18_000, next_offset: 12_000 })
+    expect(Buffer.from(first.base64, 'base64')).toEqual(bytes(30_000).subarray(0, 12_000))
+    expect(await wholePart(parts[0].part_id)).toBe(text)
+    expect((await page(parts[0].part_id, 18_000)).code).toBe('invalid_input')
+  })
+
+  test('only its sender and its recipients have a part: others are told that there is none', async () => {
+    const carol = await grid.acme.agent('carol')
+    await deliver([{ text: 'x' }, { data: 'd'.repeat(20_000) }])
+    const [{ message_id }] = (await callTool(grid, grid.bob.key, 'read_messages')).text
+    const codes = async (key: string, part_id: string) => {
+      const called = await callTool(grid, key, 'read_part', { part_id })
+      const rest = await grid.request(`/api/v1/parts/${part_id}`, { headers: { Authorization: `Bearer ${key}` } })
+      return [called.code, rest.status]
+    }
+
+    for (const { key } of [grid.alice, grid.bob]) expect(await codes(key, `${message_id}.1`)).toEqual([undefined, 200])
+    for (const { key } of [grid.eve, carol]) {
+      for (const name of ['1', 'details']) {
+        expect(await codes(key, `${message_id}.${name}`)).toEqual(['part_not_found', 404])
+      }
+    }
+    expect(await codes(grid.bob.key, `${message_id}.0`)).toEqual(['part_not_found', 404])
+  })
+
+  test('a repeat with the same key stores the part once', async () => {
+    const body = send10({ parts: [{ text: 'x' }, { data: 'd'.repeat(20_000) }] })
+    for (let n = 0; n < 2; n++) await postA2a(grid, grid.alice.key, body, { 'Idempotency-Key': 'k' })
+
+    expect(await rows(grid, 'SELECT 1 FROM parts WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
+    expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toHaveLength(1)
+  })
+})
+
+async function deliver(parts: unknown[], more: Record<string, unknown> = {}): Promise<void> {
+  const { body } = await postA2a(grid, grid.alice.key, send10({ parts, ...more }))
+  expect(body.error).toBeUndefined()
+}
+
+/** The text or base64 of a part, as bob fetches it page by page. */
+async function wholePart(part_id: string): Promise<string> {
+  let whole = ''
+  for (let offset: number | undefined = 0; offset !== undefined;) {
+    const { text: page } = await callTool(grid, grid.bob.key, 'read_part', { part_id, offset })
+    whole += page.text ?? page.base64
+    offset = page.next_offset
+    expect(page.left > 0).toBe(offset !== undefined)
+  }
+  return whole
+}
+
+/** The lengths of the messages in the inboxes of Acme. */
+async function chars(): Promise<number[]> {
+  return (await rows(grid, 'SELECT chars FROM deliveries WHERE account_id = ?', [grid.acme.id])).map(({ chars }) =>
+    Number(chars)
+  )
+}
+
+function bytes(length: number): Buffer {
+  return Buffer.from(Array.from({ length }, (_, n) => n * 7 % 256))
+}
