@@ -1,16 +1,14 @@
-/** Consent, revocation and password resets in the activity log of the account. */
+/** Consent and revocation in the activity log of the account. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
-import { maxAccountsAtOnce } from '../../src/grid/oauth/revoke-all-grants.ts'
 import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
-import { newId } from '../../src/lib/id.ts'
 import { dump, rows } from '../support/database.ts'
+import { activityPage, joinEvil, sentences } from '../support/oauth-activity.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import {
   browse,
   callback,
-  codeFor,
   exchange,
   fetchApiKey,
   issuer,
@@ -23,7 +21,6 @@ import {
   redirectParameters,
   refresh,
   setRole,
-  signedIn,
   signedInPerson,
   submitConsent,
 } from '../support/oauth.ts'
@@ -58,7 +55,7 @@ describe('consent', () => {
     expect(row).toMatchObject({ tool: 'give_grant', outcome: 'ok', actorType: 'user', userId: ann() })
     expect(row).toMatchObject({ credentialId: grid.ann.visitor.sessionId, credentialKind: 'session' })
     expect(JSON.parse(row.arguments)).toEqual({ id, program: 'Demo', client: grid.clientId, as })
-    expect(await sentences()).toEqual([sentence])
+    expect(await sentences(grid)).toEqual([sentence])
     await refresh(grid, (await exchange(grid, code)).body.refresh_token)
     expect(await log()).toHaveLength(1)
     expect(await log(grid.evil)).toEqual([])
@@ -76,7 +73,7 @@ describe('consent', () => {
       ['give_grant', 'access_denied'],
     ])
     await setRole(grid, grid.ann, 'owner')
-    expect(await sentences()).toEqual([
+    expect(await sentences(grid)).toEqual([
       'Could not authorize program Demo as @adminaccess denied',
       'Could not authorize program Demo as @alice (deleted)access denied',
     ])
@@ -125,7 +122,7 @@ describe('consent', () => {
 })
 
 test('revoking an own grant is logged in the account of the grant, whichever account the user is viewing', async () => {
-  await joinEvil()
+  await joinEvil(grid)
   const { grantId } = await accessTokenFor(grid, ann(), grid.evil.id, grid.eve.id)
   const { grantId: eds } = await accessTokenFor(grid, grid.ed.visitor.user.id, grid.evil.id)
   const end = (id: string) =>
@@ -141,7 +138,7 @@ test('revoking an own grant is logged in the account of the grant, whichever acc
   expect(more).toEqual([])
   expect(row).toMatchObject({ tool: 'revoke_own_grant', outcome: 'ok', userId: ann(), credentialKind: 'session' })
   expect(JSON.parse(row.arguments)).toEqual({ id: grantId, program: 'Client', client: 'client', as: '@eve' })
-  expect(await sentences(grid.evil)).toEqual(['Disconnected program Client, which they had authorized as @eve'])
+  expect(await sentences(grid, grid.evil)).toEqual(['Disconnected program Client, which they had authorized as @eve'])
   expect(await log()).toEqual([])
 })
 
@@ -166,8 +163,10 @@ describe('a client', () => {
       expect(before.map(({ tool }) => tool)).toEqual(['give_grant'])
       expect(row).toMatchObject({ tool: 'return_grant', outcome: 'ok', actorType, userId: ann() })
       expect(row).toMatchObject({ credentialId: id, credentialKind: 'oauth' })
-      expect((await sentences())[0]).toBe(`Disconnected program Demo at its own request, which was authorized as ${as}`)
-      expect(await page()).toMatch(new RegExp(`${name}<span[^>]*>program “Demo”, OAuth`))
+      expect((await sentences(grid))[0]).toBe(
+        `Disconnected program Demo at its own request, which was authorized as ${as}`,
+      )
+      expect(await activityPage(grid)).toMatch(new RegExp(`${name}<span[^>]*>program “Demo”, OAuth`))
       expect(await log(grid.evil)).toEqual([])
     },
   )
@@ -186,111 +185,7 @@ describe('a client', () => {
     expect(row).toMatchObject({ tool: 'fetch_agent_key', outcome: 'ok', actorType: 'agent', credentialKind: 'oauth' })
     expect(JSON.parse(row.arguments)).toEqual({ alias: '@alice' })
     expect(JSON.stringify(row)).not.toContain(body.apiKey.slice(9, -4))
-    expect((await sentences())[0]).toBe('Fetched a new key for @alice')
-  })
-})
-
-describe('a password reset', () => {
-  test('is logged in each account where a program lost its access, and in no other', async () => {
-    await joinEvil()
-    await obtainTokens(grid)
-    await fetchApiKey(grid, (await obtainTokens(grid, agent())).access_token)
-    await codeFor(grid)
-    await revoke((await obtainTokens(grid)).refresh_token)
-    await accessTokenFor(grid, ann(), grid.evil.id)
-    const eds = await accessTokenFor(grid, grid.ed.visitor.user.id, grid.evil.id)
-    const [before, beforeEvil] = [(await log()).length, (await log(grid.evil)).length]
-    const alone = await newAccount()
-
-    await reset()
-
-    const [[here, ...older], [there, ...olderEvil]] = [await log(), await log(grid.evil)]
-    expect([older.length, olderEvil.length]).toEqual([before, beforeEvil])
-    for (const row of [here, there]) {
-      expect(row).toMatchObject({ tool: 'reset_password', outcome: 'ok', actorType: 'user', userId: ann() })
-    }
-    const named = ({ arguments: json }: typeof here) =>
-      JSON.parse(json).programs.map(({ name, as }: { name: string; as: string }) => `${name} ${as}`).sort()
-    expect(named(here)).toEqual(['Demo @admin', 'Demo @admin', 'Demo @alice', 'a fetched key @alice'])
-    expect(named(there)).toEqual(['Client @admin'])
-    expect(await sentences(grid.evil, await signedIn(grid, grid.ed.visitor.user))).toContain(
-      'Disconnected Client by resetting the password',
-    )
-    expect(await mcpAccess(grid, eds.token)).toBe('admin tools')
-    expect(await logOf(alone)).toEqual([])
-  })
-
-  test('logs nothing when no program was authorized', async () => {
-    await reset()
-
-    expect(await log()).toEqual([])
-  })
-
-  test('is logged once in each of very many accounts', async () => {
-    const ids = []
-    for (let n = 0; n <= 2 * maxAccountsAtOnce; n++) ids.push(await newAccount())
-    const tokens = []
-    for (const id of ids) tokens.push((await accessTokenFor(grid, ann(), id)).token)
-
-    await reset()
-
-    for (const [n, id] of ids.entries()) {
-      expect((await logOf(id)).map(({ tool }) => tool)).toEqual(['reset_password'])
-      expect(await mcpAccess(grid, tokens[n])).toBe('401')
-    }
-  })
-
-  test('is one unit: when one account cannot be logged, nothing is revoked in the others', async () => {
-    await joinEvil()
-    const [here, there] = [
-      await accessTokenFor(grid, ann(), grid.acme.id),
-      await accessTokenFor(grid, ann(), grid.evil.id),
-    ]
-    await rows(
-      grid,
-      `CREATE TRIGGER no_log BEFORE INSERT ON activity WHEN NEW.account_id = '${grid.evil.id}'
-        BEGIN SELECT RAISE(ABORT, 'no log today'); END`,
-    )
-
-    await expect(reset()).rejects.toMatchObject({ code: 'write_conflict' })
-
-    expect([await log(), await log(grid.evil)]).toEqual([[], []])
-    expect([await mcpAccess(grid, here.token), await mcpAccess(grid, there.token)]).toEqual([
-      'admin tools',
-      'admin tools',
-    ])
-  })
-
-  test('checks again when a program is authorized in another account meanwhile', async () => {
-    await joinEvil()
-    await accessTokenFor(grid, ann(), grid.acme.id)
-    let late: { token: string } | undefined
-    const store: typeof grid.store = {
-      ...grid.store,
-      async record(found, statements) {
-        late ??= await accessTokenFor(grid, ann(), grid.evil.id)
-        return await grid.store.record(found, statements)
-      },
-    }
-
-    await reset(store)
-
-    expect(await mcpAccess(grid, late!.token)).toBe('401')
-    for (const account of [grid.acme, grid.evil]) {
-      expect((await log(account)).map(({ tool }) => tool)).toEqual(['reset_password'])
-    }
-  })
-
-  test('includes a program that is authorized at the same time', async () => {
-    await obtainTokens(grid)
-    const { handle } = await openConsentPage(grid, grid.ann)
-
-    await Promise.all([reset(), submitConsent(grid, grid.ann, { handle, pick: agent(), decision: 'allow' })])
-
-    const logged = await log()
-    const given = logged.filter(({ tool, outcome }) => tool === 'give_grant' && outcome === 'ok').length
-    const { programs } = JSON.parse(logged.find(({ tool }) => tool === 'reset_password')!.arguments)
-    expect(programs).toHaveLength(given)
+    expect((await sentences(grid))[0]).toBe('Fetched a new key for @alice')
   })
 })
 
@@ -327,41 +222,4 @@ test('when the log cannot be written, nothing changes', async () => {
 /** The rows of an account, newest first. */
 function log(account = grid.acme) {
   return account.store.read.activity.list()
-}
-
-async function logOf(id: string) {
-  const { activity } = grid.store.account(id, { type: 'system', job: 'test' }).read
-  expect(await activity.firstBroken()).toBeUndefined()
-  return await activity.list()
-}
-
-async function page(account = grid.acme, browser = grid.ann): Promise<string> {
-  return await (await browse(grid, browser, `/accounts/${account.id}/activity`)).text()
-}
-
-/** The sentences of the page, newest first. */
-async function sentences(account = grid.acme, browser = grid.ann): Promise<string[]> {
-  const happened = (await page(account, browser)).matchAll(/<span class="happened">(.*?)<\/span><details/gs)
-  return [...happened].map(([, sentence]) => sentence.replace(/<[^>]+>/g, ''))
-}
-
-async function joinEvil(): Promise<void> {
-  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, ann(), 'admin', grid.clock.now)])
-  Object.assign(grid.ann, await signedIn(grid, grid.ann.visitor.user))
-}
-
-/** The id of a new account owned by Ann. */
-async function newAccount(): Promise<string> {
-  const { accounts, users } = grid.store.global
-  const id = newId()
-  await grid.store.write([
-    accounts.add({ id, name: 'One more', state: 'claimed', joinEmail: null }, grid.clock.now),
-    users.addMembership(id, ann(), 'owner', grid.clock.now),
-  ])
-  return id
-}
-
-async function reset(store = grid.store): Promise<void> {
-  await requestEmailLink(grid.store, 'reset', { email: 'ann@acme.example' }, '203.0.113.9')
-  await resetPassword(store, emailedPath(grid).split('/').at(-1)!, 'a new horse battery', null)
 }

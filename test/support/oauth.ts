@@ -39,6 +39,12 @@ export async function signedIn(
   return { visitor: visitor!, cookies: new Map([[name, value]]) }
 }
 
+/** The id of another registered client, with the same redirect URI. */
+export async function otherClient(grid: TestGrid): Promise<string> {
+  const response = await grid.post(`${issuer}/oauth/register`, { redirect_uris: [callback] })
+  return (await response.json()).client_id
+}
+
 /** Advance the clock. Ann signs in again because her session may have ended. */
 export async function advanceClock(grid: OAuthGrid, ms: number): Promise<void> {
   grid.clock.now += ms

@@ -1,21 +1,12 @@
-/** The pages of guardrails. See docs/security.md, "Sealed tokens". */
+/** The pages of guardrails: the forms, who sees what, and deletion. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
+import { setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { listedProviders } from '../../../src/guardrails/providers.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { dump, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { judge, make, makeJudge, stored, token } from '../../support/guardrails.ts'
 import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
-
-const token = 'sk-very-secret-token'
-const judge = {
-  'config.baseUrl': 'https://llm.example/v1',
-  'config.model': 'small',
-  'config.policy': 'No insults.\r\nNo threats.',
-  'action': 'flag',
-  'onFailure': 'open',
-  'enabled': 'on',
-}
 
 let grid: TestGrid
 let guardrails: string
@@ -25,21 +16,8 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-const make = async (input: Partial<NewGuardrail> & { name: string }, account = grid.acme) =>
-  (await createGuardrail(account.store, { provider: 'pii', ...input })).id
-const makeJudge = () =>
-  make({
-    name: 'judge',
-    provider: 'llm-judge',
-    token,
-    config: { baseUrl: 'https://l.example', model: 'm', policy: 'p' },
-  })
-const stored = async (id: string) => (await grid.acme.store.read.guardrails.byId(id))!
-const sealed = async () =>
-  (await rows(grid, 'SELECT encrypted_token FROM guardrails WHERE account_id = ?', [grid.acme.id]))[0].encrypted_token
-
 test('the pages say that guardrails are not active yet', async () => {
-  const id = await make({ name: 'data' })
+  const id = await make(grid.acme, { name: 'data' })
   const ann = await signedInWithRole(grid, 'viewer')
 
   for (const path of [guardrails, `${guardrails}/${id}`]) {
@@ -96,8 +74,8 @@ test.each([
 
   expect(page.at, page.text).toMatch(/\?done=guardrail-created$/)
   const { id } = (await grid.acme.store.read.guardrails.byRef('one'))!
-  expect(await stored(id)).toMatchObject({ provider, config, onFailure: 'open' })
-  expect(Object.keys((await stored(id)).config as object)).toEqual(Object.keys(config))
+  expect(await stored(grid.acme, id)).toMatchObject({ provider, config, onFailure: 'open' })
+  expect(Object.keys((await stored(grid.acme, id)).config as object)).toEqual(Object.keys(config))
 })
 
 test.each([
@@ -113,7 +91,7 @@ test.each([
   ['phrases', { name: '' }, 'name', 'A guardrail name has 1 to 64 characters'],
   ['phrases', { name: 'taken' }, 'name', 'The account has a guardrail taken'],
 ])('%s with %j is rejected at %s', async (provider, fields, field, text) => {
-  await make({ name: 'taken' })
+  await make(grid.acme, { name: 'taken' })
   const ann = await signedInWithRole(grid, 'owner')
 
   const page = await ann.submit(`${guardrails}/new/${provider}`, {
@@ -138,87 +116,8 @@ test.each([
   expect(JSON.stringify(await activityOf(grid))).not.toContain(token)
 })
 
-test('a token is kept, replaced and removed, and is never shown', async () => {
-  const ann = await signedInWithRole(grid, 'owner')
-  const created = await ann.submit(`${guardrails}/new/llm-judge`, { name: 'judge', token, ...judge })
-  const path = created.at.split('?')[0]
-  const id = path.split('/').at(-1)!
-  const first = await sealed()
-
-  const kept = await ann.submit(path, { name: 'the judge', ...judge })
-  expect(kept.at).toBe(`${path}?done=saved`)
-  expect(kept.text).toContain('A token is stored. It is never shown')
-  expect(await sealed()).toBe(first)
-
-  const another = `${token}-2`
-  await ann.submit(path, { name: 'the judge', token: another, ...judge })
-  expect(await sealed()).not.toBe(first)
-  expect((await stored(id)).hasToken).toBe(true)
-
-  const refused = await ann.submit(path, { name: 'the judge', removeToken: 'on', ...judge })
-  expect(refused.status).toBe(400)
-  expect(refused.text).toContain('needs a token while the guardrail is on')
-  expect((await stored(id)).hasToken).toBe(true)
-
-  const { enabled: _, ...off } = judge
-  const removed = await ann.submit(path, { name: 'the judge', removeToken: 'on', ...off })
-  expect(removed.at).toBe(`${path}?done=saved`)
-  expect(await stored(id)).toMatchObject({ hasToken: false, enabled: false, name: 'the judge' })
-  expect(await sealed()).toBe(null)
-
-  const on = await ann.submit(path, { name: 'the judge', ...judge })
-  expect(on.status).toBe(400)
-
-  const log = await activityOf(grid)
-  expect(log.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
-    'create_guardrail ok',
-    'update_guardrail ok',
-    'update_guardrail ok',
-    'update_guardrail invalid_input',
-    'update_guardrail ok',
-    'update_guardrail invalid_input',
-  ])
-  expect(log[0].input.token).toBe('…')
-  const seen = JSON.stringify([log, await dump(grid, grid.acme)]) + grid.logs.join() +
-    [created, kept, refused, removed, on, await ann.open(path), await ann.open(guardrails)].map(({ html }) => html)
-      .join()
-  expect(seen).not.toContain(token)
-})
-
-test('a stored token is not sent to another server', async () => {
-  const id = await makeJudge()
-  const ann = await signedInWithRole(grid, 'owner')
-  const path = `${guardrails}/${id}`
-  const same = { ...judge, 'config.baseUrl': 'https://l.example/another/path' }
-  const elsewhere = { ...judge, 'config.baseUrl': 'https://evil.example' }
-
-  const page = await ann.submit(path, { name: 'judge', ...elsewhere })
-  expect(page.status).toBe(400)
-  expect(page.text).toContain('The server address has changed')
-  expect((await stored(id)).config).toMatchObject({ baseUrl: 'https://l.example' })
-
-  expect((await ann.submit(path, { name: 'judge', ...same })).at).toContain('done=saved')
-  expect((await ann.submit(path, { name: 'judge', token: 'theirs', ...elsewhere })).at).toContain('done=saved')
-})
-
-test('a guardrail cannot be enabled without its token, not even when the token is removed at the same time', async () => {
-  const id = await makeJudge()
-  const ann = await signedInWithRole(grid, 'owner')
-  const { enabled: _, ...off } = judge
-  const here = { 'config.baseUrl': 'https://l.example' }
-
-  const pages = await Promise.all([
-    postWithToken(ann, `${guardrails}/${id}`, { name: 'judge', removeToken: 'on', ...off, ...here }),
-    postWithToken(ann, `${guardrails}/${id}`, { name: 'judge', ...judge, ...here }),
-  ])
-
-  expect(pages.map(({ status }) => status)).toContain(200)
-  const { enabled, hasToken } = await stored(id)
-  expect(enabled && !hasToken).toBe(false)
-})
-
 test('the form shows the stored settings, and a change applies to every agent', async () => {
-  const id = await make({ name: 'data', config: { kinds: ['email'] }, action: 'redact' })
+  const id = await make(grid.acme, { name: 'data', config: { kinds: ['email'] }, action: 'redact' })
   await setAgentGuardrails(grid.acme.store, {
     agent: 'alice',
     guardrails: [{ ref: 'data', direction: 'outbound', action: 'flag' }],
@@ -233,7 +132,7 @@ test('the form shows the stored settings, and a change applies to every agent', 
 
   const page = await ann.submit(`${guardrails}/${id}`, { 'name': 'phones', 'config.kinds': 'phone', 'action': 'block' })
   expect(page.at).toBe(`${guardrails}/${id}?done=saved`)
-  expect(await stored(id)).toMatchObject({
+  expect(await stored(grid.acme, id)).toMatchObject({
     name: 'phones',
     config: { kinds: ['phone'] },
     action: 'block',
@@ -244,7 +143,7 @@ test('the form shows the stored settings, and a change applies to every agent', 
 })
 
 test('a deleted guardrail is detached from its agents', async () => {
-  const id = await make({ name: 'data' })
+  const id = await make(grid.acme, { name: 'data' })
   await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: 'data' }] })
   const ann = await signedInWithRole(grid, 'owner')
 
@@ -262,7 +161,7 @@ test('a deleted guardrail is detached from its agents', async () => {
 test.each(['member', 'viewer'] as const)(
   'a %s sees everything but no form, and a forged form changes nothing',
   async (role) => {
-    const id = await makeJudge()
+    const id = await makeJudge(grid.acme)
     await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: 'judge' }] })
     const one = await signedInWithRole(grid, role)
     const before = await dump(grid, grid.acme, ['activity'])
@@ -285,7 +184,7 @@ test.each(['member', 'viewer'] as const)(
 )
 
 test('a guardrail of another account is not found, by page or by forged request', async () => {
-  const foreign = await make({ name: 'watch' }, grid.evil)
+  const foreign = await make(grid.evil, { name: 'watch' })
   const ann = await signedInWithRole(grid, 'owner')
   const before = await dump(grid, grid.evil)
 
@@ -298,7 +197,7 @@ test('a guardrail of another account is not found, by page or by forged request'
 
 test('hostile text is escaped', async () => {
   const hostile = `<script>alert("1")</script>' onload='x`
-  const id = await make({ name: hostile, provider: 'phrases', config: { phrases: [hostile] } })
+  const id = await make(grid.acme, { name: hostile, provider: 'phrases', config: { phrases: [hostile] } })
   const sees = [await signedInWithRole(grid, 'owner'), await signedInWithRole(grid, 'viewer')]
 
   for (const one of sees) {

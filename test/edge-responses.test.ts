@@ -1,0 +1,228 @@
+/** Headers of every response, unknown routes, internal errors and health (docs/security.md, "Request edge"). */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { connect } from '../src/store/driver/local-client.ts'
+import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
+import { routesOf } from './support/routes.ts'
+
+const hosts = { BASE_URL: 'https://api.grid.example', APP_URL: 'https://app.grid.example' }
+
+let grid: TestGrid
+let open: (options: TestGridOptions) => Promise<void>
+beforeEach(async () => {
+  grid = await testGrid({ env: hosts })
+  open = async (options) => {
+    await grid.close()
+    grid = await testGrid(options)
+  }
+})
+afterEach(() => grid.close())
+
+describe('every response', () => {
+  const requests = () => [
+    ...routesOf(grid),
+    { method: 'GET', path: '/nowhere' },
+    { method: 'POST', path: '/healthz' },
+    { method: 'DELETE', path: '/mcp/v1/grid' },
+    { method: 'GET', path: '/%2e%2e/etc/passwd' },
+    { method: 'GET', path: '//etc/passwd' },
+  ]
+
+  test('has the security headers and its own id', async () => {
+    const ids = new Set<string>()
+    for (const { method, path } of requests()) {
+      for (const headers of [{}, { Host: 'evil.example' }] as Record<string, string>[]) {
+        const response = await grid.request(path, { method, headers })
+        const header = (name: string) => response.headers.get(name)
+        // With no-referrer a browser sends our own forms with `Origin: null`.
+        const isPage = header('content-type')?.startsWith('text/html')
+        expect([path, header('x-content-type-options'), header('referrer-policy'), header('cache-control') !== null])
+          .toEqual([path, 'nosniff', isPage ? 'same-origin' : 'no-referrer', true])
+
+        ids.add(header('x-request-id')!)
+      }
+    }
+
+    expect(ids.size).toBe(requests().length * 2)
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/)
+  })
+
+  test('does not use the request id of the caller', async () => {
+    const response = await grid.request('/healthz', { headers: { 'X-Request-Id': 'mine' } })
+
+    expect(response.headers.get('x-request-id')).not.toBe('mine')
+  })
+
+  test('has HSTS only if all origins are HTTPS', async () => {
+    expect((await grid.request('/')).headers.get('strict-transport-security')).toBe('max-age=31536000')
+
+    const foreign = await grid.request('/', { headers: { Host: 'evil.example' } })
+    expect(foreign.headers.get('strict-transport-security')).toBeNull()
+
+    await open({})
+
+    expect((await grid.request('/')).headers.get('strict-transport-security')).toBeNull()
+  })
+
+  test('of an MCP call has the same headers as others', async () => {
+    const list = () =>
+      grid.request('/mcp/v1/signup', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      })
+    const namesAndValues = async () => {
+      const { status, headers } = await list()
+      expect(status).toBe(200)
+      const { 'x-request-id': id, 'content-length': _, ...others } = Object.fromEntries(headers)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/)
+      return others
+    }
+    const everywhere = {
+      'cache-control': 'no-store',
+      'content-type': 'application/json',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    }
+    expect(await namesAndValues()).toEqual({ ...everywhere, 'strict-transport-security': 'max-age=31536000' })
+
+    await open({})
+
+    expect(await namesAndValues()).toEqual(everywhere)
+  })
+
+  test('with a page allows only our own style sheet and script, and no frames', async () => {
+    const response = await grid.request('/')
+    const page = await response.text()
+
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(response.headers.get('x-frame-options')).toBe('DENY')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('content-security-policy')).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; " +
+        "base-uri 'none'; frame-ancestors 'none'",
+    )
+    expect(page).not.toMatch(/<script(?! src=)|<style|\sstyle=|\son\w+=/)
+  })
+
+  test('with an asset may be cached forever, because its path contains a hash of its content', async () => {
+    const page = await (await grid.request('/')).text()
+    const loaded = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path)
+
+    expect(loaded).toEqual([
+      expect.stringMatching(/^\/assets\/app\.[0-9a-f]{16}\.css$/),
+      expect.stringMatching(/^\/assets\/app\.[0-9a-f]{16}\.js$/),
+    ])
+    for (const path of loaded) {
+      const response = await grid.request(path)
+      expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+      expect(response.headers.get('content-type')).toBe(
+        path.endsWith('css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
+      )
+    }
+  })
+
+  test('never allows credentials from other origins', async () => {
+    for (const { method, path } of requests()) {
+      const response = await grid.request(path, { method, headers: { Origin: 'https://anywhere.example' } })
+      expect(response.headers.get('access-control-allow-credentials')).toBeNull()
+    }
+  })
+})
+
+describe('a request without a route', () => {
+  test.each([
+    ['GET', '/nowhere', 404, 'not_found'],
+    ['GET', '/api/v1/agentic-signup/', 404, 'not_found'],
+    ['GET', '/healthz/x', 404, 'not_found'],
+    ['GET', '/constructor', 404, 'not_found'],
+    ['POST', '/healthz', 405, 'method_not_allowed'],
+    ['DELETE', '/readyz', 405, 'method_not_allowed'],
+    ['GET', '/api/v1/agentic-signup', 405, 'method_not_allowed'],
+  ])('%s %s gets %i as a REST error', async (method, path, status, code) => {
+    const response = await grid.request(path, { method })
+
+    expect(response.status).toBe(status)
+    expect(await response.json()).toEqual({ error: { code, message: expect.stringContaining(path) } })
+    if (status === 405) expect(response.headers.get('allow')).toMatch(/^(GET|POST)$/)
+  })
+
+  test('gets a page if it accepts HTML, with the path escaped', async () => {
+    const response = await grid.request('/<b>nowhere</b>', { headers: { Accept: 'text/html,*/*;q=0.8' } })
+
+    expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(await response.text()).toMatch(/<h1>Not found<\/h1><p>There is nothing at GET \/[^<]*nowhere/)
+  })
+
+  test('HEAD gets the response of GET without a body', async () => {
+    const response = await grid.request('/healthz', { method: 'HEAD' })
+
+    expect([response.status, await response.text()]).toEqual([200, ''])
+  })
+})
+
+describe('an internal error', () => {
+  test('shows no details; the log has them with the request id', async () => {
+    await open({
+      env: hosts,
+      connect(config) {
+        const client = connect(config)
+        const execute = client.execute.bind(client)
+        client.execute = ((statement: never) => {
+          return JSON.stringify(statement).includes('signups')
+            ? Promise.reject(new Error('the inner error'))
+            : execute(statement)
+        }) as typeof client.execute
+        return client
+      },
+    })
+
+    const response = await grid.post('/api/v1/agentic-signup', { alias: 'zoe', owner_email: 'ann@owner.example' })
+
+    expect(response.status).toBe(500)
+    expect(await response.text()).toBe('{"error":{"code":"internal","message":"Internal error"}}')
+    const line = grid.logs.map((text) => JSON.parse(text)).find(({ level }) => level === 'error')
+    expect(line).toMatchObject({
+      message: 'Unexpected error',
+      error: { message: 'the inner error' },
+      requestId: response.headers.get('x-request-id'),
+    })
+  })
+})
+
+describe('health', () => {
+  test('/healthz says only that the process is alive', async () => {
+    const response = await grid.request('/healthz')
+
+    expect([response.status, await response.text()]).toEqual([200, '{"status":"ok"}'])
+  })
+
+  test.each(['full', 'relaxed'])('/readyz says how durable acknowledged messages are: %s', async (durability) => {
+    await open({ env: { ...hosts, DURABILITY: durability } })
+
+    const response = await grid.request('/readyz')
+
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ready', durability }])
+  })
+
+  test('/readyz is 503 with Retry-After if the database does not respond', async () => {
+    let answers = true
+    await open({
+      env: hosts,
+      connect(config) {
+        const client = connect(config)
+        const execute = client.execute.bind(client)
+        client.execute = ((statement: never) =>
+          answers ? execute(statement) : Promise.reject(new Error('secret path'))) as typeof client.execute
+        return client
+      },
+    })
+    answers = false
+
+    const response = await grid.request('/readyz')
+    answers = true
+
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await response.json()).toEqual({ status: 'database unreachable', durability: 'relaxed' })
+    expect((await grid.request('/healthz')).status).toBe(200)
+  })
+})

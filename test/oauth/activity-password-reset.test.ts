@@ -1,0 +1,165 @@
+/** Password resets in the activity log of each account where a program loses its access. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { maxAccountsAtOnce } from '../../src/grid/oauth/revoke-all-grants.ts'
+import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
+import { newId } from '../../src/lib/id.ts'
+import { rows } from '../support/database.ts'
+import { joinEvil, sentences } from '../support/oauth-activity.ts'
+import { accessTokenFor } from '../support/oauth-token.ts'
+import {
+  codeFor,
+  fetchApiKey,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  postForm,
+  signedIn,
+  submitConsent,
+} from '../support/oauth.ts'
+import { emailedPath } from '../support/people.ts'
+
+let grid: OAuthGrid
+beforeEach(async () => {
+  grid = await oauthGrid({ env: { DURABILITY: 'relaxed' } })
+})
+afterEach(async () => {
+  for (const { store } of [grid.acme, grid.evil]) expect(await store.read.activity.firstBroken()).toBeUndefined()
+  await grid.close()
+})
+
+const ann = () => grid.ann.visitor.user.id
+const agent = () => `agent:${grid.alice.id}`
+const revoke = (token: string, client_id = grid.clientId) => postForm(grid, '/oauth/revoke', { token, client_id })
+
+describe('a password reset', () => {
+  test('is logged in each account where a program lost its access, and in no other', async () => {
+    await joinEvil(grid)
+    await obtainTokens(grid)
+    await fetchApiKey(grid, (await obtainTokens(grid, agent())).access_token)
+    await codeFor(grid)
+    await revoke((await obtainTokens(grid)).refresh_token)
+    await accessTokenFor(grid, ann(), grid.evil.id)
+    const eds = await accessTokenFor(grid, grid.ed.visitor.user.id, grid.evil.id)
+    const [before, beforeEvil] = [(await log()).length, (await log(grid.evil)).length]
+    const alone = await newAccount()
+
+    await reset()
+
+    const [[here, ...older], [there, ...olderEvil]] = [await log(), await log(grid.evil)]
+    expect([older.length, olderEvil.length]).toEqual([before, beforeEvil])
+    for (const row of [here, there]) {
+      expect(row).toMatchObject({ tool: 'reset_password', outcome: 'ok', actorType: 'user', userId: ann() })
+    }
+    const named = ({ arguments: json }: typeof here) =>
+      JSON.parse(json).programs.map(({ name, as }: { name: string; as: string }) => `${name} ${as}`).sort()
+    expect(named(here)).toEqual(['Demo @admin', 'Demo @admin', 'Demo @alice', 'a fetched key @alice'])
+    expect(named(there)).toEqual(['Client @admin'])
+    expect(await sentences(grid, grid.evil, await signedIn(grid, grid.ed.visitor.user))).toContain(
+      'Disconnected Client by resetting the password',
+    )
+    expect(await mcpAccess(grid, eds.token)).toBe('admin tools')
+    expect(await logOf(alone)).toEqual([])
+  })
+
+  test('logs nothing when no program was authorized', async () => {
+    await reset()
+
+    expect(await log()).toEqual([])
+  })
+
+  test('is logged once in each of very many accounts', async () => {
+    const ids = []
+    for (let n = 0; n <= 2 * maxAccountsAtOnce; n++) ids.push(await newAccount())
+    const tokens = []
+    for (const id of ids) tokens.push((await accessTokenFor(grid, ann(), id)).token)
+
+    await reset()
+
+    for (const [n, id] of ids.entries()) {
+      expect((await logOf(id)).map(({ tool }) => tool)).toEqual(['reset_password'])
+      expect(await mcpAccess(grid, tokens[n])).toBe('401')
+    }
+  })
+
+  test('is one unit: when one account cannot be logged, nothing is revoked in the others', async () => {
+    await joinEvil(grid)
+    const [here, there] = [
+      await accessTokenFor(grid, ann(), grid.acme.id),
+      await accessTokenFor(grid, ann(), grid.evil.id),
+    ]
+    await rows(
+      grid,
+      `CREATE TRIGGER no_log BEFORE INSERT ON activity WHEN NEW.account_id = '${grid.evil.id}'
+        BEGIN SELECT RAISE(ABORT, 'no log today'); END`,
+    )
+
+    await expect(reset()).rejects.toMatchObject({ code: 'write_conflict' })
+
+    expect([await log(), await log(grid.evil)]).toEqual([[], []])
+    expect([await mcpAccess(grid, here.token), await mcpAccess(grid, there.token)]).toEqual([
+      'admin tools',
+      'admin tools',
+    ])
+  })
+
+  test('checks again when a program is authorized in another account meanwhile', async () => {
+    await joinEvil(grid)
+    await accessTokenFor(grid, ann(), grid.acme.id)
+    let late: { token: string } | undefined
+    const store: typeof grid.store = {
+      ...grid.store,
+      async record(found, statements) {
+        late ??= await accessTokenFor(grid, ann(), grid.evil.id)
+        return await grid.store.record(found, statements)
+      },
+    }
+
+    await reset(store)
+
+    expect(await mcpAccess(grid, late!.token)).toBe('401')
+    for (const account of [grid.acme, grid.evil]) {
+      expect((await log(account)).map(({ tool }) => tool)).toEqual(['reset_password'])
+    }
+  })
+
+  test('includes a program that is authorized at the same time', async () => {
+    await obtainTokens(grid)
+    const { handle } = await openConsentPage(grid, grid.ann)
+
+    await Promise.all([reset(), submitConsent(grid, grid.ann, { handle, pick: agent(), decision: 'allow' })])
+
+    const logged = await log()
+    const given = logged.filter(({ tool, outcome }) => tool === 'give_grant' && outcome === 'ok').length
+    const { programs } = JSON.parse(logged.find(({ tool }) => tool === 'reset_password')!.arguments)
+    expect(programs).toHaveLength(given)
+  })
+})
+
+/** The rows of an account, newest first. */
+function log(account = grid.acme) {
+  return account.store.read.activity.list()
+}
+
+async function logOf(id: string) {
+  const { activity } = grid.store.account(id, { type: 'system', job: 'test' }).read
+  expect(await activity.firstBroken()).toBeUndefined()
+  return await activity.list()
+}
+
+/** The id of a new account owned by Ann. */
+async function newAccount(): Promise<string> {
+  const { accounts, users } = grid.store.global
+  const id = newId()
+  await grid.store.write([
+    accounts.add({ id, name: 'One more', state: 'claimed', joinEmail: null }, grid.clock.now),
+    users.addMembership(id, ann(), 'owner', grid.clock.now),
+  ])
+  return id
+}
+
+async function reset(store = grid.store): Promise<void> {
+  await requestEmailLink(grid.store, 'reset', { email: 'ann@acme.example' }, '203.0.113.9')
+  await resetPassword(store, emailedPath(grid).split('/').at(-1)!, 'a new horse battery', null)
+}

@@ -1,0 +1,184 @@
+/** Answers to the consent page: Allow, Deny, and the checks of an answer. See docs/security.md, "Consent page". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { minute } from '../../src/lib/time.ts'
+import { rows } from '../support/database.ts'
+import {
+  exchange,
+  issuer,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  openConsentPage,
+  redirectParameters,
+  setRole,
+  signedIn,
+  submitConsent,
+} from '../support/oauth.ts'
+
+let grid: OAuthGrid
+beforeEach(async () => {
+  grid = await oauthGrid()
+})
+afterEach(() => grid.close())
+
+const admin = () => `admin:${grid.acme.id}`
+const agent = (agent = grid.alice) => `agent:${agent.id}`
+
+test('Allow redirects with a code, state and iss, each once, and the code yields tokens of the chosen entry', async () => {
+  for (const [pick, tools] of [[admin(), 'admin tools'], [agent(), 'agent tools']]) {
+    const { handle } = await openConsentPage(grid, grid.ann)
+    const response = await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' })
+
+    expect(response.status).toBe(303)
+    const location = response.headers.get('location')!
+    expect(location.match(/[?&]iss=/g)).toHaveLength(1)
+    expect(redirectParameters(response)).toEqual({ code: expect.stringMatching(/^\w{43}$/), state: 'x7', iss: issuer })
+    const { status, body, headers } = await exchange(grid, redirectParameters(response).code)
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(body).toEqual({
+      access_token: expect.stringMatching(/^grid_oat_\w{49}$/),
+      token_type: 'Bearer',
+      expires_in: tools === 'admin tools' ? 3_600 : 28_800,
+      refresh_token: expect.stringMatching(/^grid_ort_\w{49}$/),
+      scope: tools === 'admin tools' ? 'admin' : 'agent:use',
+    })
+    expect(await mcpAccess(grid, body.access_token)).toBe(tools)
+  }
+})
+
+test('Deny redirects with access_denied, state and iss', async () => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+
+  const response = await submitConsent(grid, grid.ann, { handle, decision: 'deny' })
+
+  expect(response.status).toBe(303)
+  expect(redirectParameters(response)).toMatchObject({ error: 'access_denied', state: 'x7', iss: issuer })
+  expect((await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })).status).toBe(400)
+})
+
+test('without state in the request there is none in the redirect', async () => {
+  const { handle } = await openConsentPage(grid, grid.ann, { state: undefined })
+
+  const response = await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })
+
+  expect(redirectParameters(response)).toEqual({ code: expect.any(String), iss: issuer })
+})
+
+test('a page is answered once, also by 20 concurrent answers', async () => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+  const cookies = new Map(grid.ann.cookies)
+
+  const answers = await Promise.all(
+    Array.from(
+      { length: 20 },
+      () =>
+        submitConsent(grid, { ...grid.ann, cookies: new Map(cookies) }, { handle, pick: admin(), decision: 'allow' }),
+    ),
+  )
+
+  expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(19).fill(400)])
+  expect(await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
+})
+
+test.each<[string, () => Promise<Record<string, string>>]>([
+  ['an entry of another account', () => Promise.resolve({ pick: `admin:${grid.evil.id}` })],
+  ['an agent of another account', () => Promise.resolve({ pick: agent(grid.eve) })],
+  ['no entry', () => Promise.resolve({ pick: '' })],
+  ['an unknown entry', () => Promise.resolve({ pick: 'admin:x' })],
+  ['no handle', () => Promise.resolve({ pick: admin(), handle: '' })],
+  ['an unknown handle', () => Promise.resolve({ pick: admin(), handle: 'x'.repeat(43) })],
+  [
+    'the handle of another user',
+    async () => ({ pick: admin(), handle: (await openConsentPage(grid, grid.ed)).handle }),
+  ],
+  ['an unknown decision', () => Promise.resolve({ pick: admin(), decision: 'maybe' })],
+])('%s is 400 and grants nothing', async (_, changes) => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+
+  const response = await submitConsent(grid, grid.ann, { handle, decision: 'allow', ...(await changes()) })
+
+  expect(response.status).toBe(400)
+  expect(
+    await rows(
+      grid,
+      'SELECT id FROM oauth_grants WHERE account_id IN (?, ?)'.replace('IN (?, ?)', '= ? OR account_id = ?'),
+      [grid.acme.id, grid.evil.id],
+    ),
+  ).toEqual([])
+})
+
+test("another browser's page, another session's page and an old page are 400", async () => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+  const decision = { handle, pick: admin(), decision: 'allow' }
+  const sessionAlone = [...grid.ann.cookies].filter(([name]) => name.endsWith('session'))
+  const withoutCookie = { ...grid.ann, cookies: new Map(sessionAlone) }
+  const other = await signedIn(grid, grid.ann.visitor.user)
+  const otherSession = { ...other, cookies: new Map([...grid.ann.cookies, ...other.cookies]) }
+
+  expect((await submitConsent(grid, withoutCookie, decision)).status).toBe(400)
+  expect((await submitConsent(grid, otherSession, decision)).status).toBe(400)
+  grid.clock.now += 10 * minute
+  expect((await submitConsent(grid, grid.ann, decision)).status).toBe(400)
+})
+
+test('two tabs have independent pages, each with its own cookie', async () => {
+  const first = await openConsentPage(grid, grid.ann)
+  const second = await openConsentPage(grid, grid.ann)
+
+  const cookies = [first, second].map(({ response }) => response.headers.getSetCookie()[0])
+  for (const cookie of cookies) {
+    expect(cookie).toMatch(
+      /^__Host-grid-consent-[0-9a-f]{12}=\w{43}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    )
+  }
+  for (const { handle } of [second, first]) {
+    expect((await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })).status).toBe(303)
+  }
+})
+
+test.each<[string, Record<string, string>, Record<string, string>]>([
+  ['no csrf token', { csrf: '' }, {}],
+  ["another session's csrf token", { csrf: 'csrf of another session' }, {}],
+  ['a foreign Origin', {}, { Origin: 'https://evil.example' }],
+])('%s is 403 and grants nothing', async (_, fields, headers) => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+
+  const response = await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow', ...fields }, headers)
+
+  expect(response.status).toBe(403)
+  expect(await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).toEqual([])
+})
+
+test.each(['application/json', 'text/plain', 'multipart/form-data; boundary=x'])(
+  'an answer of type %s is rejected',
+  async (type) => {
+    const { handle } = await openConsentPage(grid, grid.ann)
+
+    const response = await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' }, {
+      'Content-Type': type,
+    })
+
+    expect(response.status).toBe(400)
+  },
+)
+
+test('a user who lost the role after the page was shown grants nothing', async () => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+  await setRole(grid, grid.ann, 'member')
+
+  const response = await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })
+
+  expect(redirectParameters(response)).toMatchObject({ error: 'access_denied', state: 'x7', iss: issuer })
+  expect(await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).toEqual([])
+})
+
+test('an agent that was deleted after the page was shown is not granted', async () => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+  await deleteAgent(grid.acme.store, 'alice')
+
+  const response = await submitConsent(grid, grid.ann, { handle, pick: agent(), decision: 'allow' })
+
+  expect(redirectParameters(response)).toMatchObject({ error: 'access_denied' })
+})

@@ -1,0 +1,184 @@
+/** The entries of the consent page, and creating an agent there. See docs/security.md, "Consent page". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { rows } from '../support/database.ts'
+import {
+  browse,
+  exchange,
+  issuer,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  openConsentPage,
+  redirectParameters,
+  setRole,
+  signedInPerson,
+  submitConsent,
+} from '../support/oauth.ts'
+
+let grid: OAuthGrid
+beforeEach(async () => {
+  grid = await oauthGrid()
+})
+afterEach(() => grid.close())
+
+const admin = () => `admin:${grid.acme.id}`
+const agent = (agent = grid.alice) => `agent:${agent.id}`
+
+test('the picker lists the @admin entries with a badge first, then the agents', async () => {
+  const { html, picks, response } = await openConsentPage(grid, grid.ann)
+
+  expect(picks).toEqual([admin(), agent(grid.alice), agent(grid.bob)])
+  expect(html).toMatch(/@admin \(Acme\) <span class="badge[^"]*">Admin<\/span>/)
+  expect(html.indexOf('127.0.0.1:4100')).toBeLessThan(html.indexOf('Demo'))
+  expect(html).toContain('ann@acme.example')
+  expect(html).not.toContain('Evil')
+  const policy = response.headers.get('content-security-policy')
+  expect(policy).toContain("form-action 'self' http://127.0.0.1:4100;")
+  expect(policy).toContain("frame-ancestors 'none'")
+  expect(response.headers.get('x-frame-options')).toBe('DENY')
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  // `no-referrer` would make browsers send the form with `Origin: null`.
+  expect(response.headers.get('referrer-policy')).toBe('same-origin')
+})
+
+test.each(
+  [
+    ['owner', ['admin', 'alice', 'bob']],
+    ['admin', ['admin', 'alice', 'bob']],
+    ['member', ['alice', 'bob']],
+    ['viewer', []],
+    [undefined, []],
+  ] as const,
+)('a user with the role %s sees %j', async (role, expected) => {
+  const names: Record<string, string> = { [admin()]: 'admin', [agent()]: 'alice', [agent(grid.bob)]: 'bob' }
+
+  const { picks, html } = await openConsentPage(grid, await signedInPerson(grid, role))
+
+  expect(picks.map((pick) => names[pick])).toEqual(expected)
+  if (expected.length === 0) expect(html).not.toContain('value="allow"')
+  expect(html).toContain('value="deny"')
+})
+
+test.each([
+  ['agent:use', ['agent', 'agent']],
+  ['admin', ['admin']],
+  ['admin agent:use offline_access', ['admin', 'agent', 'agent']],
+])('a request for scope %s shows only those entries: %j', async (scope, kinds) => {
+  const { picks } = await openConsentPage(grid, grid.ann, { scope })
+
+  expect(picks.map((pick) => pick.split(':')[0])).toEqual(kinds)
+})
+
+test('a request for agents cannot be answered with @admin, and a member sees no entries for the admin scope', async () => {
+  const forAgents = await openConsentPage(grid, grid.ann, { scope: 'agent:use' })
+  const member = await signedInPerson(grid, 'member')
+  const forAdmin = await openConsentPage(grid, member, { scope: 'admin' })
+
+  const upscoped = await submitConsent(grid, grid.ann, { handle: forAgents.handle, pick: admin(), decision: 'allow' })
+  const forged = await submitConsent(grid, member, { handle: forAdmin.handle, pick: admin(), decision: 'allow' })
+
+  expect([upscoped.status, forged.status]).toEqual([400, 400])
+  expect(forAdmin.picks).toEqual([])
+})
+
+test('deleted agents, agents of other types and agents of other accounts are not listed', async () => {
+  await deleteAgent(grid.acme.store, 'bob')
+  await grid.acme.agent('remote', { type: 'a2a', remoteUrl: 'https://remote.example/' })
+  await grid.acme.agent('someone', { type: 'human' })
+
+  const { picks } = await openConsentPage(grid, grid.ann)
+
+  expect(picks).toEqual([admin(), agent(grid.alice)])
+})
+
+test('many agents are found with the search, without a script', async () => {
+  for (let n = 0; n < 55; n++) await grid.acme.agent(`robot-${n}`)
+
+  const all = await openConsentPage(grid, grid.ann)
+  const found = await openConsentPage(grid, grid.ann, { find: '@ROBOT-54' })
+
+  expect(all.picks).toHaveLength(1 + 50)
+  expect(all.html).toContain('There are more agents')
+  expect(found.picks).toHaveLength(1 + 1)
+  expect(found.html).toContain('@robot-54')
+  expect(found.html).toContain('name="client_id"')
+})
+
+test('client names are escaped, cleaned and cut, and the redirect host comes first', async () => {
+  const hostile = '<script>alert(1)</script>\u202egrid\u200b' + 'x'.repeat(200)
+  const registration = await grid.post(`${issuer}/oauth/register`, {
+    client_name: hostile,
+    redirect_uris: ['https://evil.example/cb'],
+    logo_uri: 'https://evil.example/logo.png',
+  })
+  const { client_id, client_name } = await registration.json()
+
+  const { html } = await openConsentPage(grid, grid.ann, { client_id, redirect_uri: 'https://evil.example/cb' })
+
+  expect(client_name).toHaveLength(80)
+  expect(html).not.toMatch(/<script(?! src="\/assets\/)|\u202e|\u200b|logo\.png|<img/)
+  expect(html).toContain('registered itself, unverified')
+  expect(html.indexOf('evil.example')).toBeLessThan(html.indexOf('alert(1)'))
+})
+
+test('a new agent is created on the page, logged, and preselected when the page is shown again', async () => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+
+  const made = await submitConsent(grid, grid.ann, {
+    handle,
+    decision: 'new-agent',
+    account: grid.acme.id,
+    alias: '@fresh',
+  })
+  const back = await browse(grid, grid.ann, made.headers.get('location')!)
+  const html = await back.text()
+
+  expect(made.status).toBe(303)
+  expect(html).toMatch(/value="agent:[\w-]+" required="" checked=""\/>(?:(?!<input)[\s\S])*@fresh/)
+  expect(await grid.acme.store.read.activity.list()).toMatchObject([
+    { tool: 'admin_create_agent', outcome: 'ok', userId: grid.ann.visitor.user.id },
+  ])
+  const pick = html.match(/value="(agent:[^"]+)"/)![1]
+  const fresh = html.match(/name="handle" value="([^"]+)"/)![1]
+  const code = redirectParameters(await submitConsent(grid, grid.ann, { handle: fresh, pick, decision: 'allow' })).code
+  expect(await mcpAccess(grid, (await exchange(grid, code)).body.access_token)).toBe('agent tools')
+})
+
+test('a new agent cannot be created in a foreign account, nor by a member', async () => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+  const member = await signedInPerson(grid, 'member')
+  const page = await openConsentPage(grid, member)
+
+  const elsewhere = await submitConsent(grid, grid.ann, {
+    handle,
+    decision: 'new-agent',
+    account: grid.evil.id,
+    alias: 'spy',
+  })
+  const asMember = await submitConsent(grid, member, {
+    handle: page.handle,
+    decision: 'new-agent',
+    account: grid.acme.id,
+    alias: 'spy',
+  })
+
+  expect([elsewhere.status, asMember.status]).toEqual([400, 400])
+  expect(page.html).not.toContain('new-agent')
+  expect(await rows(grid, "SELECT id FROM agents WHERE account_id = ? AND alias = 'spy'", [grid.evil.id])).toEqual([])
+})
+
+test('a user who lost the role after the page was shown cannot create an agent', async () => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+  await setRole(grid, grid.ann, 'member')
+
+  const made = await submitConsent(grid, grid.ann, {
+    handle,
+    decision: 'new-agent',
+    account: grid.acme.id,
+    alias: 'late',
+  })
+
+  expect(made.status).toBe(403)
+  expect(await rows(grid, "SELECT id FROM agents WHERE account_id = ? AND alias = 'late'", [grid.acme.id])).toEqual([])
+})

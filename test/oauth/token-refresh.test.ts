@@ -1,0 +1,229 @@
+/** Refresh tokens, and what ends the tokens of a grant. See docs/security.md, "Refresh rotation". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { day, hour, second } from '../../src/lib/time.ts'
+import { rows } from '../support/database.ts'
+import {
+  gridUrl,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  otherClient,
+  refresh,
+  setRole,
+  signedInPerson,
+} from '../support/oauth.ts'
+
+let grid: OAuthGrid
+beforeEach(async () => {
+  grid = await oauthGrid()
+})
+afterEach(() => grid.close())
+
+const agent = () => `agent:${grid.alice.id}`
+
+test('a refresh token gives a new pair, repeatedly', async () => {
+  let tokens = await obtainTokens(grid, agent())
+
+  for (let n = 0; n < 3; n++) {
+    grid.clock.now += 8 * hour
+    expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
+    const { status, body } = await refresh(grid, tokens.refresh_token, { resource: gridUrl })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 28_800, scope: 'agent:use' })
+    expect(await mcpAccess(grid, body.access_token)).toBe('agent tools')
+    tokens = body
+  }
+})
+
+test('within the grace period, and before a successor was used, an old refresh token gives another pair', async () => {
+  const first = await obtainTokens(grid)
+  const second1 = (await refresh(grid, first.refresh_token)).body
+  grid.clock.now += 120 * second - 1
+  const again = await refresh(grid, first.refresh_token)
+
+  expect(again.status).toBe(200)
+  expect(again.body.refresh_token).not.toBe(second1.refresh_token)
+  for (const { access_token } of [first, second1, again.body]) {
+    expect(await mcpAccess(grid, access_token)).toBe('admin tools')
+  }
+  expect(await rows(grid, 'SELECT DISTINCT grant_id FROM oauth_tokens WHERE account_id = ?', [grid.acme.id]))
+    .toHaveLength(1)
+})
+
+test.each([['121 seconds', 121], ['exactly the grace period', 120]])(
+  'an old refresh token after %s revokes the grant with its access tokens',
+  async (_, seconds) => {
+    const first = await obtainTokens(grid)
+    const second1 = (await refresh(grid, first.refresh_token)).body
+    grid.clock.now += seconds * second
+
+    expect((await refresh(grid, first.refresh_token)).body).toMatchObject({
+      error: 'invalid_grant',
+      error_description: expect.stringContaining('already used'),
+    })
+
+    expect(await mcpAccess(grid, second1.access_token)).toBe('401')
+    expect((await refresh(grid, second1.refresh_token)).body.error).toBe('invalid_grant')
+  },
+)
+
+test('an old refresh token after its successor was used revokes the grant, also within the grace period', async () => {
+  const first = await obtainTokens(grid)
+  const next = (await refresh(grid, first.refresh_token)).body
+  const last = (await refresh(grid, next.refresh_token)).body
+
+  expect((await refresh(grid, first.refresh_token)).body.error).toBe('invalid_grant')
+
+  for (const { access_token } of [first, next, last]) expect(await mcpAccess(grid, access_token)).toBe('401')
+  expect((await refresh(grid, last.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test('50 concurrent refreshes give 50 pairs of one grant, and no error', async () => {
+  const first = await obtainTokens(grid)
+
+  const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(grid, first.refresh_token)))
+
+  expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200))
+  expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(50)
+  const grants = await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
+  expect(grants).toHaveLength(1)
+  grid.clock.now += 121 * second
+  await refresh(grid, first.refresh_token)
+  for (const { body } of answers.slice(0, 5)) expect(await mcpAccess(grid, body.access_token)).toBe('401')
+})
+
+test('OAUTH_REFRESH_GRACE=0 is strict: the second use revokes the grant', async () => {
+  const strict = await oauthGrid({ env: { OAUTH_REFRESH_GRACE: '0' } })
+  const first = await obtainTokens(strict)
+  const next = (await refresh(strict, first.refresh_token)).body
+
+  expect((await refresh(strict, first.refresh_token)).body.error).toBe('invalid_grant')
+
+  expect(await mcpAccess(strict, next.access_token)).toBe('401')
+  await strict.close()
+})
+
+test('another client cannot use a refresh token, and revokes nothing by trying', async () => {
+  const tokens = await obtainTokens(grid)
+
+  const refused = await refresh(grid, tokens.refresh_token, { client_id: await otherClient(grid) })
+
+  expect(refused.body.error).toBe('invalid_grant')
+  expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
+})
+
+test.each<[string, (tokens: { access_token: string }) => string]>([
+  ['an access token', ({ access_token }) => access_token],
+  ['an unknown text', () => 'x'],
+  ['a typo', () => `grid_ort_${'x'.repeat(49)}`],
+])('%s is not a refresh token', async (_, text) => {
+  const tokens = await obtainTokens(grid)
+
+  expect((await refresh(grid, text(tokens))).body.error).toBe('invalid_grant')
+})
+
+test('calls and refreshes fail while the role is missing, and work again when it is back', async () => {
+  const tokens = await obtainTokens(grid)
+  await setRole(grid, grid.ann, 'member')
+
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
+  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
+
+  await setRole(grid, grid.ann, 'admin')
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('admin tools')
+  expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
+})
+
+test.each(
+  [['member', 'agent tools'], ['admin', 'agent tools'], ['viewer', '401'], [undefined, '401']] as const,
+)('a token for an agent whose user is now %s: %s', async (role, outcome) => {
+  const browser = await signedInPerson(grid, 'owner')
+  const tokens = await obtainTokens(grid, agent(), { browser })
+
+  if (role) await setRole(grid, browser, role)
+  else {
+    await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [
+      grid.acme.id,
+      browser.visitor.user.id,
+    ])
+  }
+
+  expect(await mcpAccess(grid, tokens.access_token)).toBe(outcome)
+  expect((await refresh(grid, tokens.refresh_token)).status).toBe(outcome === '401' ? 400 : 200)
+})
+
+test('a role in another account does not keep a token alive', async () => {
+  const tokens = await obtainTokens(grid)
+  const { id } = grid.ann.visitor.user
+  await grid.store.write([grid.store.global.users.addMembership(grid.evil.id, id, 'owner', 1)])
+  await setRole(grid, grid.ann, 'viewer')
+
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
+  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test('a token for a deleted agent is rejected, also when its alias is used again', async () => {
+  const tokens = await obtainTokens(grid, agent())
+  await deleteAgent(grid.acme.store, 'alice')
+  await grid.acme.agent('alice')
+
+  expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
+  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test('access tokens last an hour for admins and OAUTH_AGENT_TTL for agents', async () => {
+  const tokens = [await obtainTokens(grid), await obtainTokens(grid, agent())]
+  const open = () => Promise.all(tokens.map(({ access_token }) => mcpAccess(grid, access_token)))
+
+  grid.clock.now += hour - 1
+  expect(await open()).toEqual(['admin tools', 'agent tools'])
+  grid.clock.now += 1
+  expect(await open()).toEqual(['401', 'agent tools'])
+  grid.clock.now += 7 * hour - 1
+  expect(await open()).toEqual(['401', 'agent tools'])
+  grid.clock.now += 1
+  expect(await open()).toEqual(['401', '401'])
+})
+
+test('a refresh token lasts 30 days after its last use, and a grant 90 days in total', async () => {
+  const idle = await obtainTokens(grid)
+  let used = await obtainTokens(grid)
+  for (let n = 0; n < 3; n++) {
+    grid.clock.now += 30 * day - 1
+    const { status, body } = await refresh(grid, used.refresh_token)
+    expect(status).toBe(200)
+    used = body
+  }
+
+  expect((await refresh(grid, idle.refresh_token)).body.error).toBe('invalid_grant')
+  expect(used.expires_in).toBe(0)
+  grid.clock.now += 3
+  expect((await refresh(grid, used.refresh_token)).body.error).toBe('invalid_grant')
+})
+
+test.each<[string, string | undefined, string, number, string]>([
+  ['the scope it has', 'admin', 'admin', 200, 'admin'],
+  ['a list that holds it', 'agent:use admin offline_access', 'admin', 200, 'admin'],
+  ['no known scope', 'offline_access', 'agent', 200, 'agent:use'],
+  ['more than it has', 'admin', 'agent', 400, 'invalid_scope'],
+])('a refresh with %s', async (_, scope, of, status, outcome) => {
+  const tokens = await obtainTokens(grid, of === 'agent' ? agent() : undefined)
+
+  const answer = await refresh(grid, tokens.refresh_token, { scope })
+
+  expect(answer.status).toBe(status)
+  expect(answer.body.scope ?? answer.body.error).toBe(outcome)
+})
+
+test('an expired client is unknown and has to register again', async () => {
+  const { refresh_token } = await obtainTokens(grid)
+
+  grid.clock.now += 29 * day
+  const { status, body } = await refresh(grid, refresh_token)
+  expect(status).toBe(200)
+  await rows(grid, 'UPDATE oauth_clients SET expires_at = ?', [grid.clock.now])
+
+  expect(await refresh(grid, body.refresh_token)).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+})

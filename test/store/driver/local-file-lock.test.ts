@@ -1,0 +1,134 @@
+/** The lock of the local database file: one process, one connection. See docs/delivery.md, "Local file lock". */
+import { spawn } from 'node:child_process'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runtimeCommand } from '../../../scripts/runtime.ts'
+import { type LocalFile, localFile, pragmas, putFact } from '../../support/local-file.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let file: LocalFile
+beforeEach(() => {
+  file = localFile()
+})
+afterEach(() => file.close())
+
+test('a second process is refused with the owner of the file, and the first goes on writing', async () => {
+  const { store, client } = await file.open()
+  await putFact(store, 'before')
+
+  const startedAt = Date.now()
+  const second = await hold()
+  await putFact(store, 'after')
+
+  expect(second.answer).toEqual({
+    code: 'database_in_use',
+    refused: expect.stringMatching(
+      new RegExp(
+        `^The database ${file.path} is in use by another process \\(process ${process.pid} on .+ since .+\\)\\. ` +
+          'A local file takes one process; for several use libsql-server or Turso\\.$',
+      ),
+    ),
+  })
+  expect(Date.now() - startedAt).toBeLessThan(60_000)
+  expect((await client.execute('PRAGMA integrity_check')).rows).toMatchObject([{ integrity_check: 'ok' }])
+  await store.close()
+  expect(await file.facts()).toEqual(expect.arrayContaining(['before', 'after']))
+})
+
+test('a second connection of the same process is refused too, and does not drop the lock of the first', async () => {
+  await file.open()
+
+  await expect(file.open()).rejects.toMatchObject({ code: 'database_in_use' })
+
+  expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
+})
+
+test('the lock is released by closing', async () => {
+  const { store } = await file.open()
+  await store.close()
+
+  const second = await hold()
+
+  expect(second.answer).toEqual({ opened: true })
+  expect(existsSync(`${file.path}.owner`)).toBe(true)
+  await second.stop()
+  expect(existsSync(`${file.path}.owner`)).toBe(false)
+})
+
+test('the lock is released by kill -9, and acknowledged writes are there', async () => {
+  const first = await hold()
+  expect(first.answer).toEqual({ opened: true })
+  await first.kill()
+
+  await file.open()
+
+  expect(existsSync(`${file.path}.owner`)).toBe(true)
+  for (const close of file.closing.splice(0)) await close()
+  expect(await file.facts()).toEqual(expect.arrayContaining([`held by ${first.pid}`]))
+})
+
+test('LOCK_WAIT waits for a process that is stopping', async () => {
+  const first = await hold()
+  let refusals = 0
+  const opened = file.open({ LOCK_WAIT: '30' }, undefined, () => refusals++)
+  await waitFor('two refusals', () => refusals >= 2)
+  await first.stop()
+
+  const { store, client } = await opened
+  await putFact(store, 'mine')
+
+  expect(await pragmas(client)).toMatchObject({ locking_mode: 'exclusive', journal_mode: 'wal', synchronous: 2 })
+  expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
+})
+
+test('LOCK_WAIT times out', async () => {
+  await hold()
+  const startedAt = Date.now()
+
+  await expect(file.open({ LOCK_WAIT: '1' })).rejects.toMatchObject({ code: 'database_in_use' })
+
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(1_000)
+})
+
+test.each([
+  ['names a living process', JSON.stringify({ pid: 1, host: 'here', since: 'today' })],
+  ['is not JSON', '{'],
+  ['has another shape', '[1]'],
+])('the owner file decides nothing: one that %s does not prevent opening', async (_, text) => {
+  const { store } = await file.open()
+  await store.close()
+  writeFileSync(`${file.path}.owner`, text)
+
+  await expect(file.open()).resolves.toBeDefined()
+})
+
+test('the owner file decides nothing: without one a second process is refused too', async () => {
+  await file.open()
+  rmSync(`${file.path}.owner`)
+
+  expect((await hold()).answer).toMatchObject({
+    refused: expect.stringContaining('is in use by another process. A local'),
+  })
+})
+
+/**
+ * Another process that tries to open the file. It runs on Bun, which starts fastest; the lock is that of the system.
+ */
+async function hold(lockWait = '0') {
+  const [program, ...args] = [
+    ...runtimeCommand('bun'),
+    'test/store/driver/hold-database.ts',
+    `file:${file.path}`,
+    lockWait,
+  ]
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  file.closing.push(() => child.kill('SIGKILL') && ended)
+  const output = await new Promise<string>((resolve) => child.stdout.once('data', (data) => resolve(String(data))))
+  return {
+    pid: child.pid,
+    answer: JSON.parse(output),
+    stop: () => (child.stdin.end(), ended),
+    kill: () => (child.kill('SIGKILL'), ended),
+  }
+}

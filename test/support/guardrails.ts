@@ -1,0 +1,34 @@
+/** Guardrails for tests of their pages. */
+import { createGuardrail, type NewGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import type { TestAccount } from './grid.ts'
+
+export const token = 'sk-very-secret-token'
+
+/** The form of a guardrail that needs a token, without the token. */
+export const judge = {
+  'config.baseUrl': 'https://llm.example/v1',
+  'config.model': 'small',
+  'config.policy': 'No insults.\r\nNo threats.',
+  'action': 'flag',
+  'onFailure': 'open',
+  'enabled': 'on',
+}
+
+/** Create a guardrail, and return its id. */
+export async function make({ store }: TestAccount, input: Partial<NewGuardrail> & { name: string }): Promise<string> {
+  return (await createGuardrail(store, { provider: 'pii', ...input })).id
+}
+
+/** Create a guardrail that has a token, and return its id. */
+export function makeJudge(account: TestAccount): Promise<string> {
+  return make(account, {
+    name: 'judge',
+    provider: 'llm-judge',
+    token,
+    config: { baseUrl: 'https://l.example', model: 'm', policy: 'p' },
+  })
+}
+
+export async function stored({ store }: TestAccount, id: string) {
+  return (await store.read.guardrails.byId(id))!
+}

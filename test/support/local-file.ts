@@ -1,0 +1,70 @@
+/** A local database file in a folder of its own, and what tests write to it and read from it. */
+import { type Client, createClient } from '@libsql/client'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { processDeps } from '../../src/cli/process.ts'
+import { readConfig } from '../../src/config.ts'
+import { createLog } from '../../src/log.ts'
+import { connect } from '../../src/store/driver/local-client.ts'
+import { openStore, type Store } from '../../src/store/store.ts'
+
+export type LocalFile = ReturnType<typeof localFile>
+
+/** The file does not exist until it is opened. `close` closes all that `closing` holds, and removes the folder. */
+export function localFile() {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-grid-file-'))
+  const closing: (() => unknown)[] = []
+  const file = { folder, path: join(folder, 'data', 'grid.db'), closing, open, facts, close }
+  return file
+
+  /** `onRefusal` is called when another process holds the file and it will be tried again. */
+  async function open(
+    env: Record<string, string> = {},
+    onStorageFault?: (error: unknown) => void,
+    onRefusal = () => {},
+  ) {
+    let client!: Client
+    const config = readConfig({ DATABASE_URL: `file:${file.path}`, ...env })
+    const store = await openStore({ ...processDeps(config), log: createLog('error', () => {}) }, {
+      connect(options) {
+        client = connect(options)
+        const reconnect = client.reconnect.bind(client)
+        client.reconnect = () => {
+          onRefusal()
+          return reconnect()
+        }
+        return client
+      },
+      onStorageFault,
+    })
+    closing.push(() => client.closed || store.close())
+    return { store, client }
+  }
+
+  /** The keys in the file, read by a new connection. */
+  async function facts(): Promise<string[]> {
+    const client = createClient({ url: `file:${file.path}` })
+    const { rows } = await client.execute('SELECT key FROM store_facts')
+    client.close()
+    return rows.map(({ key }) => String(key))
+  }
+
+  async function close(): Promise<void> {
+    for (const close of closing.reverse()) await close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export function putFact(store: Store, key: string) {
+  return store.write([{ sql: "INSERT INTO store_facts (key, value) VALUES (?, '')", args: [key] }])
+}
+
+export async function pragmas(client: Client) {
+  const names = [
+    ...['locking_mode', 'journal_mode', 'synchronous', 'foreign_keys'],
+    ...['cache_size', 'wal_autocheckpoint', 'journal_size_limit'],
+  ]
+  const values = await Promise.all(names.map(async (name) => (await client.execute(`PRAGMA ${name}`)).rows[0][name]))
+  return Object.fromEntries(names.map((name, i) => [name, values[i]]))
+}

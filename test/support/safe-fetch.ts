@@ -1,0 +1,46 @@
+/** Outgoing requests in tests, and servers for them. */
+import type { Socket } from 'node:net'
+import { afterEach } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { RemoteError } from '../../src/lib/remote-error.ts'
+import { createSafeFetch, type SafeFetchOptions, type SafeRequest } from '../../src/lib/safe-fetch.ts'
+import { createLog } from '../../src/log.ts'
+import { listenWith, type TestServer } from './hostile.ts'
+
+/** A request to a server that answers at once. */
+export const quick: SafeRequest = { timeoutMs: 5_000 }
+
+/** For one test file: `safeFetch` writes to `logs`, and after each test all of `closing` is called. */
+export function testSafeFetch() {
+  const logs: string[] = []
+  const closing: (() => unknown)[] = []
+  afterEach(async () => {
+    logs.length = 0
+    await Promise.all(closing.splice(0).map((close) => close()))
+  })
+
+  function safeFetch(env: Record<string, string>, options: Partial<SafeFetchOptions> = {}) {
+    const log = createLog('debug', (line) => logs.push(line))
+    return createSafeFetch({ config: readConfig(env), log, ownPorts: new Set(), ...options })
+  }
+
+  /** A server that is closed after the test. */
+  async function open(respond: (socket: Socket) => void, onText?: (text: string) => void): Promise<TestServer> {
+    const listening = await listenWith(respond, '127.0.0.1', onText)
+    closing.push(listening.close)
+    return listening
+  }
+
+  return { logs, closing, safeFetch, open }
+}
+
+/** Why a request failed, or `answered`. */
+export function reasonOf(response: Promise<unknown>): Promise<string> {
+  return response.then(() => 'answered', reasonFrom)
+}
+
+/** The reason in the error of a request. */
+export function reasonFrom(error: unknown): string {
+  if (!(error instanceof RemoteError)) throw error
+  return error.reason
+}

@@ -1,0 +1,138 @@
+/** How users change their password and their email address, and verify the address. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { minute } from '../../../src/lib/time.ts'
+import { browser } from '../../support/browse.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { emailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
+
+const next = 'a new horse battery'
+const email = 'bob@acme.example'
+
+let grid: TestGrid
+let bob: Person
+let profile: string
+beforeEach(async () => {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+  bob = await person(grid, { role: 'member', email })
+  profile = `/accounts/${grid.acme.id}/settings/profile`
+})
+afterEach(() => grid.close())
+
+/** Advance past the limit of emails to one address. */
+const later = () => grid.clock.now += 6 * minute
+
+test('a password reset ends every session and every link of the user, and an email reports it', async () => {
+  const before = await signedIn(grid, bob)
+  await browser(grid).submit('/sign-in-link', { email })
+  const signInLink = emailedPath(grid)
+  later()
+  await browser(grid).submit('/reset', { email })
+  const link = emailedPath(grid)
+  for (let times = 0; times < 5; times++) expect((await browser(grid).open(link)).status).toBe(200)
+
+  const common = await browser(grid).submit(link, { password: 'password123' })
+  const page = await browser(grid).submit(link, { password: next })
+
+  expect(common.status).toBe(400)
+  expect(common.html).toContain('password-error')
+  expect(page.at).toBe(`/accounts/${grid.acme.id}?done=password-reset`)
+  expect(page.text).toContain('programs can no longer act for you')
+  expect((await before.open(profile)).at).toMatch(/^\/sign-in/)
+  expect((await browser(grid).open(signInLink)).status).toBe(400)
+  expect((await browser(grid).open(link)).status).toBe(400)
+  expect(grid.emails.at(-1)).toMatchObject({ kind: 'password_changed', to: email })
+  expect((await browser(grid).signIn(email, password)).status).toBe(401)
+  expect((await browser(grid).signIn(email, next)).text).toContain('Acme')
+})
+
+test('changing the password needs the current one, and ends the other sessions', async () => {
+  const [one, other] = [await signedIn(grid, bob), await signedIn(grid, bob)]
+  const cookie = one.cookies.get('grid-session')
+
+  const wrong = await one.submit(profile, { current: 'not his', password: next }, `${profile}/password`)
+  const right = await one.submit(profile, { current: password, password: next }, `${profile}/password`)
+
+  expect(wrong.status).toBe(400)
+  expect(wrong.html).toMatch(/id="current-error".*This is not your current password/)
+  expect(right.at).toBe(`${profile}?done=password-changed`)
+  expect(right.text).toContain('Programs that you authorized stay signed in')
+  expect(right.html).toContain(`href="/accounts/${grid.acme.id}/settings/sessions">Sessions</a>`)
+  expect(one.cookies.get('grid-session')).not.toBe(cookie)
+  expect((await other.open(profile)).at).toMatch(/^\/sign-in/)
+  expect(grid.emails.at(-1)).toMatchObject({ kind: 'password_changed', to: email })
+  expect((await browser(grid).signIn(email, next)).text).toContain('Acme')
+})
+
+test('guesses of the current password in an open session are limited like sign-ins', async () => {
+  const one = await signedIn(grid, bob)
+  const answers = []
+  for (let n = 0; n < 12; n++) {
+    answers.push((await one.submit(profile, { current: `guess ${n}`, password: next }, `${profile}/password`)).status)
+  }
+
+  expect(answers.filter((status) => status === 400).length).toBeLessThanOrEqual(10)
+  expect(answers.at(-1)).toBe(429)
+})
+
+test('an address can be verified only by the user it belongs to', async () => {
+  const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false })
+  const one = await signedIn(grid, carl)
+  expect((await one.open(profile)).text).toContain('not verified')
+  await one.submit(profile, {}, `${profile}/verify`)
+  const link = emailedPath(grid)
+  const isVerified = async () => (await grid.store.global.users.byId(carl.id))!.emailVerifiedAt !== null
+
+  expect((await browser(grid).open(link)).at).toBe(`/sign-in?next=${encodeURIComponent(link)}`)
+  expect((await (await signedIn(grid, bob)).open(link)).status).toBe(403)
+  expect(await isVerified()).toBe(false)
+  const page = await one.submit(link, {})
+
+  expect(page.text).toContain('Your email address is verified')
+  expect(await isVerified()).toBe(true)
+  expect((await one.open(link)).status).toBe(400)
+})
+
+test('beyond the email limit, the verification page says when to try again', async () => {
+  const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false })
+  const one = await signedIn(grid, carl)
+  await one.submit(profile, {}, `${profile}/verify`)
+  const link = emailedPath(grid)
+
+  const page = await one.submit(profile, {}, `${profile}/verify`)
+
+  expect(page.status).toBe(429)
+  expect(page.text).toContain('Too many emails were sent. Try again in 5 minutes.')
+  expect(grid.emails).toHaveLength(1)
+  expect((await one.submit(link, {})).text).toContain('Your email address is verified')
+})
+
+test('a new address takes effect when its link is opened, and the old address is notified', async () => {
+  const one = await signedIn(grid, bob)
+  await browser(grid).submit('/sign-in-link', { email })
+  const oldLink = emailedPath(grid)
+  const fields = { email: 'rob@acme.example', current: password }
+
+  await one.submit(profile, fields, `${profile}/email`)
+  const link = emailedPath(grid)
+  expect(grid.emails.at(-1)).toMatchObject({ to: 'rob@acme.example' })
+  expect((await one.open(profile)).text).toContain(email)
+  expect((await (await signedIn(grid, await person(grid))).open(link)).status).toBe(403)
+  const page = await one.submit(link, {})
+
+  expect(page.text).toContain('Your email address has been changed')
+  expect(grid.emails.at(-1)).toMatchObject({ kind: 'address_changed', to: email })
+  expect((await browser(grid).open(oldLink)).status).toBe(400)
+  expect((await browser(grid).signIn(email, password)).status).toBe(401)
+  expect((await browser(grid).signIn('rob@acme.example', password)).text).toContain('Acme')
+})
+
+test('a taken address gets the same response as a free one, and no link', async () => {
+  const one = await signedIn(grid, bob)
+  const ask = (email: string) => one.submit(profile, { email, current: password }, `${profile}/email`)
+
+  const taken = await ask('ann@acme.example')
+  const free = await ask('rob@acme.example')
+
+  expect(taken.html).toBe(free.html)
+  expect(grid.emails.map(({ to }) => to)).toEqual(['rob@acme.example'])
+})
