@@ -108,6 +108,21 @@ const settings = {
     'a number from 1 to 100000',
     wholeNumber(1, 100_000, 10),
   ),
+  SIGNUP_TOTAL_PER_HOUR: setting(
+    'Signups per hour in total.',
+    'a number from 1 to 1000000',
+    wholeNumber(1, 1_000_000, 1_000),
+  ),
+  SIGN_INS_PER_HOUR: setting(
+    'Failed sign-ins per hour in total, from where the user has not signed in before.',
+    'a number from 1 to 1000000',
+    wholeNumber(1, 1_000_000, 6_000),
+  ),
+  IPV6_48_FACTOR: setting(
+    'How many times the limit of an IPv6 /64 a whole /48 has: signups, sign-ins, emails, client registrations.',
+    'a number from 1 to 65536',
+    wholeNumber(1, 65_536, 10),
+  ),
   SIGNUP_JOIN: setting(
     'email: signups with the same unverified email address share a provisional account. never: each gets its own.',
     'email or never',
@@ -145,6 +160,11 @@ const settings = {
     'on or off',
     z.enum(['on', 'off']).prefault('on'),
   ),
+  OAUTH_CLIENTS_PER_USER: setting(
+    'Clients that registered themselves, kept per user who authorized them. The least recently used are removed.',
+    'a number from 1 to 10000',
+    wholeNumber(1, 10_000, 100),
+  ),
   OAUTH_REDIRECT_ALLOW: setting(
     'Redirect URIs that are allowed besides https, loopback addresses and schemes with a dot.',
     'comma-separated URIs',
@@ -177,6 +197,11 @@ const settings = {
     emailAddress.optional(),
   ),
   MAILS_PER_HOUR: setting('Emails per hour in total.', 'a number from 1 to 100000', wholeNumber(1, 100_000, 500)),
+  INVITATIONS_PER_HOUR: setting(
+    'Invitations per hour that one user can send. In a day it is three times as many.',
+    'a number from 1 to 10000',
+    wholeNumber(1, 10_000, 100),
+  ),
   ALLOW_PRIVATE_TARGETS: setting(
     '1: agents, guardrails and OAuth clients may be in private networks and use http. For tests and closed networks.',
     '0 or 1',
@@ -218,6 +243,10 @@ export interface Config {
   readonly callBurst: number
   readonly failedKeysPerMinute: number
   readonly signupPerHour: number
+  readonly signupTotalPerHour: number
+  readonly signInsPerHour: number
+  /** The limits of an IPv6 /48, as a multiple of those of a /64. */
+  readonly ipv6Factor48: number
   readonly signupJoin: 'email' | 'never'
   readonly reservedAliases: readonly string[]
   readonly allowedOrigins: readonly string[]
@@ -225,6 +254,7 @@ export interface Config {
   readonly oauthCimd: 'auto' | 'on' | 'off'
   readonly oauthCimdHosts: readonly string[]
   readonly oauthDcr: 'on' | 'off'
+  readonly oauthClientsPerUser: number
   readonly oauthRedirectAllow: readonly string[]
   readonly oauthAgentTtlSeconds: number
   readonly oauthRefreshGraceSeconds: number
@@ -235,6 +265,7 @@ export interface Config {
   /** Defined if `smtpUrl` is. */
   readonly mailFrom: string | undefined
   readonly mailsPerHour: number
+  readonly invitationsPerHour: number
   readonly allowPrivateTargets: boolean
   readonly blockedTargets: readonly string[]
   /** May contain a password. */
@@ -274,6 +305,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     callBurst: read('CALL_BURST', settings.CALL_BURST),
     failedKeysPerMinute: read('FAILED_KEYS_PER_MINUTE', settings.FAILED_KEYS_PER_MINUTE),
     signupPerHour: read('SIGNUP_PER_HOUR', settings.SIGNUP_PER_HOUR),
+    signupTotalPerHour: read('SIGNUP_TOTAL_PER_HOUR', settings.SIGNUP_TOTAL_PER_HOUR),
+    signInsPerHour: read('SIGN_INS_PER_HOUR', settings.SIGN_INS_PER_HOUR),
+    ipv6Factor48: read('IPV6_48_FACTOR', settings.IPV6_48_FACTOR),
     signupJoin: read('SIGNUP_JOIN', settings.SIGNUP_JOIN),
     reservedAliases: ['admin', 'channel', ...read('RESERVED_ALIASES', settings.RESERVED_ALIASES) ?? []],
     allowedOrigins: read('ALLOWED_ORIGINS', settings.ALLOWED_ORIGINS),
@@ -281,6 +315,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     oauthCimd: read('OAUTH_CIMD', settings.OAUTH_CIMD),
     oauthCimdHosts: read('OAUTH_CIMD_HOSTS', settings.OAUTH_CIMD_HOSTS),
     oauthDcr: read('OAUTH_DCR', settings.OAUTH_DCR),
+    oauthClientsPerUser: read('OAUTH_CLIENTS_PER_USER', settings.OAUTH_CLIENTS_PER_USER),
     oauthRedirectAllow: read('OAUTH_REDIRECT_ALLOW', settings.OAUTH_REDIRECT_ALLOW),
     oauthAgentTtlSeconds: read('OAUTH_AGENT_TTL', settings.OAUTH_AGENT_TTL),
     oauthRefreshGraceSeconds: read('OAUTH_REFRESH_GRACE', settings.OAUTH_REFRESH_GRACE),
@@ -288,6 +323,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     smtpUrl: read('SMTP_URL', settings.SMTP_URL),
     mailFrom: read('MAIL_FROM', settings.MAIL_FROM),
     mailsPerHour: read('MAILS_PER_HOUR', settings.MAILS_PER_HOUR),
+    invitationsPerHour: read('INVITATIONS_PER_HOUR', settings.INVITATIONS_PER_HOUR),
     allowPrivateTargets: read('ALLOW_PRIVATE_TARGETS', settings.ALLOW_PRIVATE_TARGETS),
     blockedTargets: read('BLOCKED_TARGETS', settings.BLOCKED_TARGETS),
     egressProxy: read('EGRESS_PROXY', settings.EGRESS_PROXY),

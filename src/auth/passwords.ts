@@ -20,7 +20,8 @@ const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$33dlXvzD+BYWARMf5jzNZA$gUArijg
 
 /**
  * Hash a new password to a PHC string. Fails with `invalid_input` if it is too short, too long or too common, and
- * with `rate_limit_exceeded` if too many passwords are being hashed.
+ * with `rate_limit_exceeded` if too many passwords are being hashed. It has priority over the guesses of strangers:
+ * callers have proved who they are, by a link or the current password.
  */
 export async function hashPassword(password: string): Promise<string> {
   const normal = normalised(password)
@@ -33,18 +34,24 @@ export async function hashPassword(password: string): Promise<string> {
       'This password is too common. Choose another one, for example four random words.',
     )
   }
-  return await hashing.run(async () => (await argon2()).hash(normal), tooMany)
+  return await hashing.run(async () => (await argon2()).hash(normal), tooMany, true)
 }
 
 /**
  * Whether a password matches a hash. Without a hash (the user is unknown or has no password) it takes the same time
- * and is false. Fails with `rate_limit_exceeded` if too many passwords are being hashed.
+ * and is false. Fails with `rate_limit_exceeded` if too many passwords are being hashed. With `hasPriority` it does not
+ * wait behind the guesses of strangers, see docs/security.md, "Hashing capacity".
  */
-export async function verifyPassword(hash: string | null | undefined, password: string): Promise<boolean> {
+export async function verifyPassword(
+  hash: string | null | undefined,
+  password: string,
+  { hasPriority }: { hasPriority: boolean } = { hasPriority: false },
+): Promise<boolean> {
   const normal = normalised(password)
   const isRight = await hashing.run(
     async () => (await argon2()).verify(hash ?? dummyHash, normal ?? ''),
     tooMany,
+    hasPriority,
   )
   return isRight && hash != null && normal !== undefined
 }

@@ -3,6 +3,9 @@ import ipaddr from 'ipaddr.js'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
+/** Stands for clients whose address cannot be told. */
+export const unknownAddress = 'unknown'
+
 /**
  * The address of the client: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies it is
  * taken from `X-Forwarded-For`, which is read from the right as long as addresses are trusted proxies; anything but an
@@ -14,7 +17,7 @@ export function clientAddress(
   trustedProxies: readonly string[],
 ): string {
   let client = parse(socketAddress)
-  if (!client) return 'unknown'
+  if (!client) return unknownAddress
   const hops = (forwardedFor ?? '').split(',').reverse()
   for (const hop of hops) {
     if (!trustedProxies.some((proxy) => contains(proxy, client!))) break
@@ -36,6 +39,24 @@ function rateLimitUnit(address: IpAddress): string {
 export function ipv6Prefix48(address: string): string | undefined {
   if (!address.endsWith('::/64')) return undefined
   return `${address.split(':').slice(0, 3).join(':')}::/48`
+}
+
+/** Client addresses, as `clientAddress` returns them, that sort from one text to another. */
+export interface AddressRange {
+  from: string
+  to: string
+}
+
+/** One client address. */
+export function addressRange(address: string): AddressRange {
+  return { from: address, to: address }
+}
+
+/** All addresses in the /48 of an IPv6 address; an IPv4 address alone. */
+export function addressRange48(address: string): AddressRange {
+  const prefix = ipv6Prefix48(address)?.replace('::/48', ':')
+  // What follows the prefix are hexadecimal digits and colons, which all sort before `g`.
+  return prefix === undefined ? addressRange(address) : { from: prefix, to: `${prefix}g` }
 }
 
 function parse(text: string): IpAddress | undefined {

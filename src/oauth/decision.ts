@@ -108,6 +108,7 @@ async function createGrant(
         global.oauth.grants.add({ id, accountId, agentId, scope, codeHash, ...ends }, proof.handleHash, at),
         // `add` stores nothing if the page was answered or the user lost access meanwhile. Then the whole unit fails.
         recording.change.grants.requireLive(id),
+        global.oauth.clients.removeOfUser(visitor.user.id, clientId, deps.config.oauthClientsPerUser, at),
       ])
     }))
 }

@@ -3,17 +3,25 @@ import { mintKey } from '../auth/secrets.ts'
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { formLimits, parseBody, readText } from '../lib/body.ts'
+import { addressRange, addressRange48 } from '../lib/client-address.ts'
 import { newId } from '../lib/id.ts'
-import { hour } from '../lib/time.ts'
+import { day, hour, minute } from '../lib/time.ts'
 import type { RequestContext } from '../request-context.ts'
-import type { AuthMethod } from '../store/global/oauth-clients.ts'
+import type { AuthMethod, RegistrationLimits } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
 import { cleanName } from './client-name.ts'
 import { unusedClientMs } from './clients.ts'
 import { isAllowedRedirect } from './redirect-uri.ts'
 
-/** Registrations per address and hour, and registered clients in total. See docs/security.md, "Client registration". */
-export const registrationLimits = { perAddress: 60, total: 10_000 } as const
+/**
+ * Registrations per address and hour, and registered clients in total. Unused clients are kept for 15 minutes, in which
+ * their users can sign in, even if there are more than the total, up to `most`. See docs/security.md, "Client
+ * registration".
+ */
+export const registrationLimits = { perAddress: 60, total: 10_000, most: 20_000 } as const
+const youngMs = 15 * minute
+/** A client in use gets tokens more often: an access token lasts a day at most. */
+const idleMs = 7 * day
 const maxRedirectUris = 5
 
 /** The metadata that we use. Other fields are ignored. */
@@ -42,9 +50,11 @@ export function registerClient(store: Store) {
     const id = newId()
     const expiresAt = at + unusedClientMs
     const row = { id, name, redirectUris: JSON.stringify(redirectUris), authMethod, address, expiresAt }
-    const limits = { ...registrationLimits, since: at - hour }
+    const perNetwork = registrationLimits.perAddress * config.ipv6Factor48
+    const times = { since: at - hour, youngSince: at - youngMs, idleSince: at - idleMs }
+    const limits = { ...registrationLimits, perNetwork, ...times }
     const [added] = await write(global.oauth.clients.add({ ...row, secretHash: secret?.hash ?? null }, limits, at))
-    if (added.length === 0) throw await limitError(global, address, at)
+    if (added.length === 0) throw await limitError(global, address, limits, at)
 
     const body = {
       client_id: id,
@@ -86,9 +96,15 @@ function authMethodOf(method: unknown): AuthMethod {
   return method === 'client_secret_post' || method === 'client_secret_basic' ? method : 'none'
 }
 
-async function limitError(global: Store['global'], address: string, at: number): Promise<GridError> {
-  const { n, oldest } = await global.oauth.clients.fromAddress(address, at - hour)
-  if (n >= registrationLimits.perAddress) {
+async function limitError(
+  global: Store['global'],
+  address: string,
+  { perAddress, perNetwork, since }: RegistrationLimits,
+  at: number,
+): Promise<GridError> {
+  for (const [range, max] of [[addressRange(address), perAddress], [addressRange48(address), perNetwork]] as const) {
+    const { n, oldest } = await global.oauth.clients.fromAddress(range, since)
+    if (n < max) continue
     const retryAfterSeconds = Math.max(1, Math.ceil(((oldest ?? at) + hour - at) / 1_000))
     return new GridError('rate_limit_exceeded', 'Too many registrations from this address.', { retryAfterSeconds })
   }

@@ -11,6 +11,8 @@ const maxRows = 500
 /** Maximum number of messages that are read for one unit. */
 const maxMessages = 200
 const maxAccounts = 100
+/** How long an ended session still tells from where its user signs in. See docs/security.md, "Sign-in limits". */
+const sessionsKeptMs = 30 * day
 /** How long an expired invitation is still shown, so that it can be sent again. */
 const invitationsKeptMs = 30 * day
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
@@ -23,7 +25,7 @@ type Sweep = (store: Store, now: number) => Promise<number>
 const sweeps: Record<string, Sweep> = {
   'idempotency keys': (store, now) => removeKeys(store, now - keyLifetimeMs),
   messages: (store, now) => removeMessages(store, now - store.deps.config.retentionDays * day),
-  sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now, maxRows)]),
+  sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
   links: (store, now) => remove(store, [store.global.links.removeExpired(now, maxRows)]),
   invitations: (store, now) =>
     remove(store, [store.global.invitations.removeExpired(now - invitationsKeptMs, maxRows)]),

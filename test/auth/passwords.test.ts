@@ -96,6 +96,20 @@ test('two hashes run at once, sixteen wait, and others are refused immediately',
   expect(await codeOf(verifyPassword(null, 'correct horse'))).toBe('ok')
 })
 
+test('passwords with priority wait in a queue of their own, and every second hash is one of them', async () => {
+  const order: string[] = []
+  const verify = (hasPriority: boolean) =>
+    codeOf(verifyPassword(null, 'correct horse', { hasPriority }).then(() => order.push(hasPriority ? 'p' : 'o')))
+  const strangers = Array.from({ length: 25 }, () => verify(false))
+  const others = Array.from({ length: 6 }, () => verify(true))
+
+  expect(await Promise.all(others)).toEqual(Array(6).fill('ok'))
+  expect((await Promise.all(strangers)).filter((result) => result === 'ok')).toHaveLength(18)
+  // Two ran already, and two run at once, so the order is exact to one.
+  expect(order.lastIndexOf('p')).toBeLessThanOrEqual(14)
+  expect(order.slice(0, 14).filter((one) => one === 'o').length).toBeGreaterThanOrEqual(7)
+})
+
 test('the native and the WebAssembly implementation verify each other', async () => {
   const [native, wasm] = await Promise.all([nativeArgon2(), wasmArgon2()])
   const hashes = [await native.hash('correct hörse'), await wasm.hash('correct hörse')]

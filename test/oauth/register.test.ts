@@ -1,6 +1,6 @@
 /** Dynamic client registration (RFC 7591): lenient, with limits per address and in total. See docs/security.md, "Client registration". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { day, hour } from '../../src/lib/time.ts'
+import { day, hour, minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {
   advanceClock,
@@ -23,6 +23,21 @@ afterEach(() => grid.close())
 async function register(metadata: unknown, address?: string) {
   const response = await grid.post(`${issuer}/oauth/register`, metadata, { Origin: 'https://app.example' }, address)
   return { status: response.status, headers: response.headers, body: await response.json() }
+}
+
+/** Store `n` registered clients: `old 1`, `old 2` and so on. */
+async function fill(n: number, { createdAt, lastUsedAt }: { createdAt: number; lastUsedAt: number | null }) {
+  await rows(
+    grid,
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${n})
+    INSERT INTO oauth_clients (id, kind, name, redirect_uris, auth_method, created_at, last_used_at, expires_at)
+    SELECT 'old ' || i, 'registered', 'x', '[]', 'none', ?, ?, ? FROM n`,
+    [createdAt, lastUsedAt, grid.clock.now + 30 * day],
+  )
+}
+
+async function clientCount(): Promise<number> {
+  return Number((await rows(grid, 'SELECT count(*) AS n FROM oauth_clients'))[0].n)
 }
 
 test('a client gets an id and the stored metadata', async () => {
@@ -142,20 +157,101 @@ test('the grid keeps 10,000 clients: the oldest unused ones are removed, used on
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE id = 'old 100'")).toEqual([])
 })
 
-test('when all 10,000 clients are in use, registration fails', async () => {
-  await rows(
-    grid,
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-    INSERT INTO oauth_clients (id, kind, name, redirect_uris, auth_method, created_at, last_used_at, expires_at)
-    SELECT 'old ' || i, 'registered', 'x', '[]', 'none', i, i, ? FROM n`,
-    [grid.clock.now + day],
-  )
+test('when 20,000 clients are in use, registration fails until one was not used for 7 days', async () => {
+  await fill(20_000, { createdAt: 0, lastUsedAt: grid.clock.now - 7 * day + 1 })
   await rows(grid, 'DELETE FROM oauth_clients WHERE last_used_at IS NULL')
 
   expect(await register({ redirect_uris: [callback] })).toMatchObject({
     status: 503,
     body: { error: 'temporarily_unavailable' },
   })
+  grid.clock.now += 1
+  expect((await register({ redirect_uris: [callback] })).status).toBe(201)
+  expect(await clientCount()).toBe(19_001)
+})
+
+test('unused clients do not displace used ones, however long these are idle', async () => {
+  await fill(9_999, { createdAt: 0, lastUsedAt: 0 })
+  grid.clock.now += 16 * minute
+
+  for (let n = 0; n < 5; n++) await register({ redirect_uris: [callback] })
+  grid.clock.now += 16 * minute
+  await register({ redirect_uris: [callback] })
+
+  expect((await rows(grid, 'SELECT count(last_used_at) AS n FROM oauth_clients'))[0].n).toBe(9_999)
+  expect(await clientCount()).toBe(10_000)
+})
+
+test('a flood of 10,000 registrations neither stops a new client nor removes one that is 14 minutes old', async () => {
+  const { body } = await register({ redirect_uris: [callback] }, '192.0.2.1')
+  await fill(9_500, { createdAt: grid.clock.now, lastUsedAt: null })
+  grid.clock.now += minute
+  const flood = await Promise.all(
+    Array.from(
+      { length: 500 },
+      (_, n) => register({ redirect_uris: [callback] }, `2001:db8:${n % 20}:${n % 100}::1`),
+    ),
+  )
+  expect(flood.every(({ status }) => status === 201)).toBe(true)
+
+  grid.clock.now += 13 * minute
+  expect((await register({ redirect_uris: [callback] }, '192.0.2.2')).status).toBe(201)
+  expect(await clientCount()).toBe(10_003)
+  expect((await openConsentPage(grid, grid.ann, { client_id: body.client_id })).response.status).toBe(200)
+  grid.clock.now += 2 * minute
+  expect((await register({ redirect_uris: [callback] }, '192.0.2.2')).status).toBe(201)
+  expect(await clientCount()).toBe(10_000)
+})
+
+test('beyond 20,000 clients young ones are removed too, the oldest first', async () => {
+  await fill(20_000, { createdAt: grid.clock.now - 20_000, lastUsedAt: null })
+  await rows(grid, 'UPDATE oauth_clients SET created_at = created_at + substr(id, 5) WHERE id LIKE ?', ['old %'])
+
+  expect((await register({ redirect_uris: [callback] })).status).toBe(201)
+
+  expect(await clientCount()).toBe(20_000)
+  expect(await rows(grid, "SELECT id FROM oauth_clients WHERE id IN ('old 1', 'old 2', 'old 3')")).toEqual([
+    { id: 'old 3' },
+  ])
+})
+
+test('one /48 registers ten times as many clients as a /64', async () => {
+  const answers = []
+  for (let n = 0; n < 700; n += 50) {
+    answers.push(
+      ...await Promise.all(
+        Array.from({ length: 50 }, (_, i) => register({ redirect_uris: [callback] }, `2001:db8:7:${n + i}::1`)),
+      ),
+    )
+  }
+
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(600)
+  expect(answers.at(-1)!.headers.get('retry-after')).toBe('3600')
+})
+
+test('a user keeps OAUTH_CLIENTS_PER_USER clients: the least recently used one is removed, unless others use it', async () => {
+  await grid.close()
+  grid = await oauthGrid({ env: { OAUTH_CLIENTS_PER_USER: '2' } })
+  const login = async (client_id: string, who = grid.ann, pick = `admin:${grid.acme.id}`) => {
+    grid.clock.now += minute
+    const { handle } = await openConsentPage(grid, who, { client_id })
+    const allowed = await submitConsent(grid, who, { handle, pick, decision: 'allow' })
+    expect((await exchange(grid, redirectParameters(allowed).code, { client_id })).status).toBe(200)
+  }
+  const client = async () => String((await register({ redirect_uris: [callback] })).body.client_id)
+  const [shared, first, second, third] = [await client(), await client(), await client(), await client()]
+  const kept = async () => {
+    const found = await rows(grid, 'SELECT id FROM oauth_clients')
+    return [shared, first, second, third].map((id) => found.some((row) => row.id === id))
+  }
+
+  await login(shared, grid.ed, `admin:${grid.evil.id}`)
+  for (const id of [shared, first, second]) await login(id)
+  expect(await kept()).toEqual([true, true, true, true])
+  await login(first)
+  await login(third)
+
+  expect(await kept()).toEqual([true, true, false, true])
 })
 
 test('an unused client expires after 30 days, a used one 90 days after its last use', async () => {

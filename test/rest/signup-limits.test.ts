@@ -80,6 +80,48 @@ test('an IPv6 client counts as its /64', async () => {
   expect((await signUp(grid, { alias: 'three' }, '2001:db8:1:3::1')).status).toBe(201)
 })
 
+test('500 signups from one /48 end at ten times the limit of a /64', async () => {
+  await reopen({})
+  const from = (n: number) => `2001:db8:1:${(n >> 3).toString(16)}::1`
+
+  const answers = []
+  for (let n = 0; n < 500; n += 50) {
+    answers.push(
+      ...await Promise.all(
+        Array.from({ length: 50 }, (_, i) => i + n).map((n) =>
+          signUp(grid, { alias: `zoe-${n}`, owner_email: `a${n}@owner.example` }, from(n))
+        ),
+      ),
+    )
+  }
+
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(100)
+  const refused = answers.find(({ status }) => status === 429)!
+  expect(refused.headers.get('retry-after')).toBe('3600')
+  expect((await refused.json()).error).toEqual({
+    code: 'signup_rate_limited',
+    message: 'Too many signups from this network: 100 per hour. Try again in 60 minutes.',
+  })
+  expect((await signUp(grid, { alias: 'other' }, '2001:db8:11:1::1')).status).toBe(201)
+  expect((await signUp(grid, { alias: 'another' }, '203.0.113.7')).status).toBe(201)
+})
+
+test('the grid has a limit in total, whose end is logged', async () => {
+  await reopen({ env: { SIGNUP_TOTAL_PER_HOUR: '20' } })
+
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => signUp(grid, { alias: `zoe-${n}` }, `198.51.100.${n}`)),
+  )
+
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(20)
+  expect((await answers.find(({ status }) => status === 429)!.json()).error.message).toBe(
+    'Too many signups on this grid: 20 per hour. Try again in 60 minutes.',
+  )
+  expect(grid.logs.join('\n')).toContain('"level":"error","message":"The hourly signup limit of the grid is reached"')
+  grid.clock.now += hour
+  expect((await signUp(grid, { alias: 'later' })).status).toBe(201)
+})
+
 async function reopen(options: TestGridOptions): Promise<void> {
   await grid.close()
   grid = await testGrid(options)

@@ -23,6 +23,7 @@ export const allowedCrossAccountQueries = [
   'accounts owned by a user',
   'accounts with old messages',
   'agents a user may act as',
+  'clients of a user',
   'credential by hash',
   'revocation of the fetched keys of a user',
   'revocation of the grants of a user',

@@ -22,7 +22,7 @@ import { openClaim } from './claim.ts'
 export async function sendClaimEmail(store: Store, token: string, address: string, alias?: string): Promise<void> {
   const { ownerEmail } = await openClaim(store, token)
   const { global, deps: { config, log, email: emailSender, now } } = store
-  if (!(await takeEmailAttempt(store, ownerEmail, address))) {
+  if (!(await takeEmailAttempt(store, { purpose: 'claim', email: ownerEmail, address }))) {
     log.info('An email link was not sent: limit reached', { kind: 'claim' })
     return
   }

@@ -4,9 +4,12 @@ import { mintKey, mintLinkToken } from '../../auth/secrets.ts'
 import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
 import { checkNewAlias } from '../../lib/alias.ts'
+import { addressRange, addressRange48 } from '../../lib/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hour } from '../../lib/time.ts'
 import { type Agent, noToken } from '../../store/account/agents.ts'
+import type { AttemptLimit } from '../../store/global/attempts.ts'
+import type { SignupLimit } from '../../store/global/signups.ts'
 import type { Store } from '../../store/store.ts'
 import { checkDescription, newAgentStatements, refuseTakenAlias } from '../agents/agents.ts'
 import { attachSkills, checkSkills, refuseTooManySkills } from '../agents/skills.ts'
@@ -59,7 +62,9 @@ export async function signUp(store: Store, input: SignupInput, address: string):
 
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const at = now()
-    await refuseTooMany(store, address, at)
+    const addressLimits = limitsOfAddress(config, address, at)
+    const total = { kind: 'signup', subject: 'all', max: config.signupTotalPerHour, since: at - hour }
+    await refuseTooMany(store, addressLimits, total, at)
     const joinEmail = config.signupJoin === 'email' ? ownerEmail : null
     const joined = joinEmail === null ? undefined : await store.global.accounts.byJoinEmail(joinEmail)
     const provisionalId = joined?.id ?? newId()
@@ -95,7 +100,8 @@ export async function signUp(store: Store, input: SignupInput, address: string):
         ...(joined ? [] : [
           store.global.accounts.add({ id: provisionalId, name: ownerEmail, state: 'provisional', joinEmail }, at),
         ]),
-        store.global.signups.add(signup, config.signupPerHour, at - hour),
+        store.global.signups.add(signup, addressLimits, [total]),
+        store.global.attempts.add([{ id: signup.id, kind: total.kind, subject: total.subject }], [], at),
         ...newAgentStatements(account, { ...agent, ...noToken, signupId: signup.id }, key),
         account.change.agents.addTrial(agent.id, trial.maxMessages, at + trial.lifetimeMs),
         ...attachSkills(account, agent.id, skills),
@@ -126,15 +132,39 @@ function signupResult(config: Config, alias: string, apiKey: string, claimToken:
   }
 }
 
-async function refuseTooMany(store: Store, address: string, at: number): Promise<void> {
-  const { n, oldest } = await store.global.signups.fromAddress(address, at - hour)
-  if (n < store.deps.config.signupPerHour) return
-  const retryAfterSeconds = Math.ceil(((oldest ?? at) + hour - at) / 1_000)
-  throw new GridError(
+/** The limit of a client address, and that of its IPv6 /48. See docs/security.md, "Networks". */
+function limitsOfAddress(config: Config, address: string, at: number): SignupLimit[] {
+  const since = at - hour
+  return [
+    { ...addressRange(address), max: config.signupPerHour, since },
+    { ...addressRange48(address), max: config.signupPerHour * config.ipv6Factor48, since },
+  ]
+}
+
+async function refuseTooMany(
+  store: Store,
+  [ofAddress, ofNetwork]: SignupLimit[],
+  total: AttemptLimit,
+  at: number,
+): Promise<void> {
+  const { signups, attempts } = store.global
+  const found = [
+    { ...await signups.fromAddress(ofAddress, ofAddress.since), max: ofAddress.max, from: 'this address' },
+    { ...await signups.fromAddress(ofNetwork, ofNetwork.since), max: ofNetwork.max, from: 'this network' },
+  ]
+  const reached = found.find(({ n, max }) => n >= max)
+  if (reached) throw tooMany(`from ${reached.from}`, reached.max, (reached.oldest ?? at) + hour - at)
+  const blockedSince = await attempts.blockedSince(total)
+  if (blockedSince === undefined) return
+  store.deps.log.error('The hourly signup limit of the grid is reached', { limit: total.max })
+  throw tooMany('on this grid', total.max, blockedSince - total.since)
+}
+
+function tooMany(where: string, max: number, waitMs: number): GridError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
+  return new GridError(
     'signup_rate_limited',
-    `Too many signups from this address: ${store.deps.config.signupPerHour} per hour. Try again in ${
-      Math.ceil(retryAfterSeconds / 60)
-    } minutes.`,
+    `Too many signups ${where}: ${max} per hour. Try again in ${Math.ceil(retryAfterSeconds / 60)} minutes.`,
     { retryAfterSeconds },
   )
 }

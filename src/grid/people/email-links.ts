@@ -8,7 +8,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { normaliseEmail } from './email-address.ts'
 import { type EmailLinkKind, findEmailLink, redeemEmailLink } from './email-link-tokens.ts'
 import { linkExpired } from './people.ts'
-import { sendEmailLink, sendPasswordChangedEmail, trySendEmailLink } from './send-email.ts'
+import { sendPasswordChangedEmail, sendVerificationLink, trySendEmailLink } from './send-email.ts'
 
 /** Paths that an email may contain. With any other text, the caller that requests an email could write into it. */
 const allowedPath =
@@ -36,7 +36,7 @@ export async function requestVerification(
   user: { id: string; email: string },
   address: string,
 ): Promise<void> {
-  await sendEmailLink(store, 'verify', { userId: user.id, email: user.email }, address)
+  await sendVerificationLink(store, { userId: user.id, email: user.email }, address)
 }
 
 /**

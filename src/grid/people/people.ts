@@ -93,7 +93,7 @@ export async function signIn(
   const email = signInEmail(input.email)
   const attempt = await takeSignInAttempt(store, email, address)
   const user = await store.global.users.byEmail(email)
-  const isRight = await verifyPassword(user?.passwordHash, input.password)
+  const isRight = await verifyPassword(user?.passwordHash, input.password, { hasPriority: attempt.isFamiliar })
   if (!user || user.passwordHash === null || !isRight) throw signInFailed()
   await attempt.succeeded()
   return { userId: user.id, passwordHash: user.passwordHash }

@@ -96,7 +96,7 @@ async function checkCurrentPassword(
     })
   }
   const attempt = await takeSignInAttempt(store, user.email, address)
-  if (!(await verifyPassword(user.passwordHash, current))) {
+  if (!(await verifyPassword(user.passwordHash, current, { hasPriority: true }))) {
     throw new GridError('invalid_input', 'This is not your current password.', { field: 'current' })
   }
   await attempt.succeeded()

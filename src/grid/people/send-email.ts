@@ -12,7 +12,7 @@ import {
   verifyAddressEmail,
 } from './email-templates.ts'
 import type { SentInvitation } from './invitations.ts'
-import { requireEmailAttempt, takeEmailAttempt } from './throttle.ts'
+import { requireEmailAttempt, type SilentPurpose, takeEmailAttempt } from './throttle.ts'
 
 const templates = {
   sign_in: signInEmail,
@@ -33,28 +33,31 @@ interface LinkRecipient {
 }
 
 /**
- * Send an email link, without telling the caller whether it was sent. An unknown address takes the same limits and
- * the same work, but gets no email. Over a limit nothing is created. `address` is the client's.
+ * Send an email link, without telling the caller whether it was sent. An unknown address takes the same work and gets no
+ * email. Over a limit nothing is created. `address` is the client's.
  */
 export async function trySendEmailLink(
   store: Store,
-  kind: EmailLinkKind,
+  kind: SilentPurpose,
   to: LinkRecipient,
   address: string,
 ): Promise<void> {
-  if (await takeEmailAttempt(store, to.email, address)) await createAndSendLink(store, kind, to)
+  const attempt = { purpose: kind, email: to.email, address, isSent: to.userId !== null }
+  if (await takeEmailAttempt(store, attempt)) await createAndSendLink(store, kind, to)
   else store.deps.log.info('An email link was not sent: limit reached', { kind })
 }
 
-/** Send an email link to a known user. Fails with `rate_limit_exceeded` over a limit. `address` is the client's. */
-export async function sendEmailLink(
+/**
+ * Send a signed-in user the link that verifies the address. Fails with `rate_limit_exceeded` over a limit. `address` is
+ * the client's.
+ */
+export async function sendVerificationLink(
   store: Store,
-  kind: EmailLinkKind,
   to: { userId: string; email: string },
   address: string,
 ): Promise<void> {
-  await requireEmailAttempt(store, to.email, address)
-  await createAndSendLink(store, kind, to)
+  await requireEmailAttempt(store, { purpose: 'verify', email: to.email, address })
+  await createAndSendLink(store, 'verify', to)
 }
 
 async function createAndSendLink(

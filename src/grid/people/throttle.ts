@@ -3,11 +3,12 @@
  * and adds. Email and client addresses are stored only as SHA-256: users sometimes type their password into the
  * address field, and most tried addresses belong to no user. Rows are kept for a day.
  *
- * See docs/security.md, "Sign-in limits" and "Email limits".
+ * See docs/security.md, "Networks", "Sign-in limits" and "Email limits".
  */
 import { hashSecret } from '../../auth/secrets.ts'
+import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
-import { ipv6Prefix48 } from '../../lib/client-address.ts'
+import { ipv6Prefix48, unknownAddress } from '../../lib/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { Attempt, AttemptLimit } from '../../store/global/attempts.ts'
@@ -28,21 +29,35 @@ const rates = {
   signInInCrowd: [[1, 15 * minute]],
   /** One client address for all users, against credential stuffing. Generous, because an office may share an address. */
   signInFrom: [[30, minute], [300, hour]],
-  /** One recipient. */
+  /** Emails of one purpose to one recipient. */
   emailTo: [[1, 5 * minute], [3, day]],
-  /** One client address. */
+  /** Emails of one purpose that one client address causes. */
   emailFrom: [[5, hour]],
-  /** The /48 network of an IPv6 client address. */
-  emailFromWide: [[50, hour]],
-} as const satisfies Record<string, readonly (readonly number[])[]>
+  /** Email links of one purpose that one client address requests, whether or not they are sent. */
+  linkRequests: { sign_in: [[20, hour]], reset: [[20, hour]], change_email: [[5, hour]] },
+} as const satisfies Record<string, unknown>
+
+/** The part of the hourly emails of the grid that claims may have, and invitations. The rest is for email links. */
+const shareOfGrid = 0.4
 
 /** Retention of attempts, in milliseconds: the longest window. */
 export const attemptsKeptMs = day
 /** Most old attempts that each new one removes. */
 const removedAtOnce = 100
 
+/** What one attempt counts towards, and the rates of that. */
+interface Count {
+  kind: string
+  subject: string
+  rates: readonly Rate[]
+  /** The kind that the attempt is stored with, if it only respects the limit and does not count towards it. */
+  storedAs?: string
+}
+
 /** A counted sign-in attempt that is within the limits. */
 export interface SignInAttempt {
+  /** Whether the user has signed in from this client address before. */
+  isFamiliar: boolean
   /** Call it after the right password: removes the attempts of this user and client from the limits. */
   succeeded(): Promise<void>
 }
@@ -50,77 +65,149 @@ export interface SignInAttempt {
 /**
  * Count one attempt to sign in as `email` from the client at `address`, before the password is verified and also for
  * unknown users. Fails with `rate_limit_exceeded`, which tells when to try again.
+ *
+ * From a familiar address only the limit of this user and address applies: what others guess does not lock a user out.
  */
 export async function takeSignInAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
+  const { config } = store.deps
   const at = store.deps.now()
   const id = newId()
-  const pair = await hashSecret(`${email}\n${address}`)
-  const person = await hashSecret(email)
-  const client = await hashSecret(address)
-
-  const crowd = limitsOf('sign_in_crowd', person, rates.signInCrowd, at)
-  const isCrowded = (await store.global.attempts.blockedSince(crowd[0])) !== undefined
-  const limits = [
-    ...limitsOf('sign_in', pair, [...rates.signIn, ...(isCrowded ? rates.signInInCrowd : [])], at),
-    ...limitsOf('sign_in_from', client, rates.signInFrom, at),
+  const isFamiliar = await isFamiliarAddress(store, email, address)
+  const crowd: Count = { kind: 'sign_in_crowd', subject: await hashSecret(email), rates: rates.signInCrowd }
+  const isCrowded = (await store.global.attempts.blockedSince(limitsOf([crowd], at)[0])) !== undefined
+  const inCrowd = isCrowded && !isFamiliar ? rates.signInInCrowd : []
+  const [pair, ...pairWide] = await ofNetworks(config, 'sign_in', address, [...rates.signIn, ...inCrowd], `${email}\n`)
+  const others = [
+    ...pairWide,
+    ...await ofNetworks(config, 'sign_in_from', address, rates.signInFrom),
+    { kind: 'sign_in_all', subject: 'all', rates: [[config.signInsPerHour, hour]] } as const,
   ]
-  const attempts = [
-    { id: `${id}.1`, kind: 'sign_in', subject: pair },
-    { id: `${id}.2`, kind: 'sign_in_crowd', subject: person },
-    { id: `${id}.3`, kind: 'sign_in_from', subject: client },
-  ]
-  if (!(await take(store, attempts, limits, at))) throw await tooMany(store, limits, 'Too many sign-in attempts.')
+  const attempts = attemptsOf(id, [pair, crowd, ...others])
+  const limits = limitsOf([pair, ...(isFamiliar ? [] : others)], at)
+  if (!(await take(store, attempts, limits, at))) {
+    await logReached(store, limits, 'The hourly limit of failed sign-ins of the grid is reached')
+    throw await tooMany(store, limits, 'Too many sign-in attempts.')
+  }
   return {
+    isFamiliar,
     async succeeded() {
-      await store.write([
-        store.global.attempts.removeAll('sign_in', pair),
-        store.global.attempts.remove(`${id}.2`),
-        store.global.attempts.remove(`${id}.3`),
-      ])
+      const { removeAll, remove } = store.global.attempts
+      await store.write([removeAll(pair.kind, pair.subject), ...attempts.slice(1).map((attempt) => remove(attempt.id))])
     },
   }
 }
 
+/** Emails that are requested without a sign-in, or that must not tell whether an address has a user. */
+export type SilentPurpose = keyof typeof rates.linkRequests
+
+/** An email that is about to be sent. The limits of different purposes are separate. */
+export interface EmailAttempt {
+  purpose: SilentPurpose | 'verify' | 'claim' | 'invitation'
+  /** The recipient. */
+  email: string
+  /** The client that causes it. */
+  address: string
+  /** The id of the user who invites. */
+  sender?: string
+  /** False if nothing will be sent, because the address has no user. It then counts apart from all emails. */
+  isSent?: boolean
+}
+
 /**
- * Count one email to `email`, caused by the client at `address`. False if the limit of the recipient, of the client or
- * of the whole grid (which logs an error) is reached. Do not tell an unauthenticated caller: it would reveal what
- * others have requested.
+ * Count one email. False if a limit is reached; at that of the whole grid it logs an error. Do not tell an
+ * unauthenticated caller: it would reveal what others have requested.
+ *
+ * Of a silent purpose every request counts for the client address, also one that sends nothing. Otherwise callers could
+ * find out which addresses have users, by what is left of their own limit.
  */
-export async function takeEmailAttempt(store: Store, email: string, address: string): Promise<boolean> {
-  return (await takeOrReachedLimits(store, email, address)) === undefined
+export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Promise<boolean> {
+  const { deps: { config, now } } = store
+  const { purpose, address } = attempt
+  if (isSilent(purpose)) {
+    const at = now()
+    const requests = await ofNetworks(config, `ask_${purpose}`, address, rates.linkRequests[purpose])
+    if (!(await take(store, attemptsOf(newId(), requests), limitsOf(requests, at), at))) return false
+  }
+  return (await takeOrReachedLimits(store, attempt)) === undefined
 }
 
 /**
  * The same for a caller that may learn about other emails to this recipient. Fails with `rate_limit_exceeded`, which
  * tells when to try again.
  */
-export async function requireEmailAttempt(store: Store, email: string, address: string): Promise<void> {
-  const limits = await takeOrReachedLimits(store, email, address)
+export async function requireEmailAttempt(
+  store: Store,
+  attempt: EmailAttempt & { purpose: 'verify' | 'invitation' },
+): Promise<void> {
+  const limits = await takeOrReachedLimits(store, attempt)
   if (limits) throw await tooMany(store, limits, 'Too many emails were sent.')
 }
 
 /** Count one email and resolve to undefined, or count nothing and resolve to the limits, some of which are reached. */
-async function takeOrReachedLimits(store: Store, email: string, address: string): Promise<AttemptLimit[] | undefined> {
+async function takeOrReachedLimits(store: Store, attempt: EmailAttempt): Promise<AttemptLimit[] | undefined> {
   const at = store.deps.now()
-  const id = newId()
-  const wide = ipv6Prefix48(address)
-  const subjects = {
-    mail_to: [await hashSecret(email), rates.emailTo],
-    mail_from: [await hashSecret(address), rates.emailFrom],
-    ...(wide === undefined ? {} : { mail_from_wide: [await hashSecret(wide), rates.emailFromWide] }),
-    mail: ['all', [[store.deps.config.mailsPerHour, hour]]],
-  } as Record<string, [string, readonly Rate[]]>
-
-  const entries = Object.entries(subjects)
-  const attempts = entries.map(([kind, [subject]], n) => ({ id: `${id}.${n}`, kind, subject }))
-  const limits = entries.flatMap(([kind, [subject, allowed]]) => limitsOf(kind, subject, allowed, at))
-  if (await take(store, attempts, limits, at)) return undefined
-
-  const gridLimit = limits.at(-1)!
-  if (await store.global.attempts.blockedSince(gridLimit) !== undefined) {
-    store.deps.log.error('The hourly email limit of the grid is reached', { limit: gridLimit.max })
-  }
+  const counts = await countsOfEmail(store, attempt)
+  const limits = limitsOf(counts, at)
+  if (await take(store, attemptsOf(newId(), counts), limits, at)) return undefined
+  await logReached(store, limits, 'The hourly email limit of the grid is reached')
   return limits
+}
+
+async function countsOfEmail(
+  store: Store,
+  { purpose, email, address, sender, isSent = true }: EmailAttempt,
+): Promise<Count[]> {
+  const { config } = store.deps
+  const kind = isSent ? 'mail' : 'no_mail'
+  // The requests of strangers do not use up what users request themselves, from where they have signed in before.
+  const own = isSilent(purpose) && await isFamiliarAddress(store, email, address) ? '\nown' : ''
+  const to = { kind: `${kind}_to`, subject: await hashSecret(`${purpose}\n${email}${own}`), rates: rates.emailTo }
+  // What is not sent respects this limit without counting: the same happens to known and unknown addresses.
+  const total: Count = { kind: 'mail', subject: 'all', rates: [[config.mailsPerHour, hour]], storedAs: kind }
+  if (isSilent(purpose)) return [to, total]
+
+  const perHour: Rate = [config.invitationsPerHour, hour]
+  const isInvitation = purpose === 'invitation'
+  const from = isInvitation ? [perHour] : rates.emailFrom
+  const ofShare = Math.ceil(config.mailsPerHour * shareOfGrid)
+  return [
+    to,
+    ...await ofNetworks(config, `${kind}_from`, address, from, `${purpose}\n`),
+    ...(sender === undefined ? [] : [{
+      kind: `${kind}_sender`,
+      subject: await hashSecret(`${purpose}\n${sender}`),
+      rates: [perHour, [3 * config.invitationsPerHour, day]] as const,
+    }]),
+    ...(purpose === 'verify' ? [] : [{ kind: `${kind}_share`, subject: purpose, rates: [[ofShare, hour]] as const }]),
+    total,
+  ]
+}
+
+function isSilent(purpose: EmailAttempt['purpose']): purpose is SilentPurpose {
+  return purpose in rates.linkRequests
+}
+
+/** Whether the user has signed in from this client address before. Takes the same work for unknown users. */
+async function isFamiliarAddress(store: Store, email: string, address: string): Promise<boolean> {
+  return await store.global.sessions.beganAt(email, address) && address !== unknownAddress
+}
+
+/**
+ * Counts for a client address, and for the /48 of an IPv6 address with a multiple of the rates.
+ * See docs/security.md, "Networks". `prefix` is what else the subject consists of.
+ */
+async function ofNetworks(
+  config: Config,
+  kind: string,
+  address: string,
+  allowed: readonly Rate[],
+  prefix = '',
+): Promise<Count[]> {
+  const wide = ipv6Prefix48(address)
+  const narrow = { kind, subject: await hashSecret(prefix + address), rates: allowed }
+  if (wide === undefined) return [narrow]
+  const wideRates = allowed.map(([max, windowMs]): Rate => [max * config.ipv6Factor48, windowMs])
+  return [narrow, { kind: `${kind}_wide`, subject: await hashSecret(prefix + wide), rates: wideRates }]
 }
 
 /** Add all attempts and resolve to true, or none of them if a limit is reached. */
@@ -131,8 +218,21 @@ async function take(store: Store, attempts: Attempt[], limits: AttemptLimit[], a
   return added.length > 0 || await has(attempts[0].id)
 }
 
-function limitsOf(kind: string, subject: string, allowed: readonly Rate[], at: number): AttemptLimit[] {
-  return allowed.map(([max, windowMs]) => ({ kind, subject, max, since: at - windowMs }))
+function attemptsOf(id: string, counts: Count[]): Attempt[] {
+  return counts.map(({ kind, subject, storedAs = kind }, n) => ({ id: `${id}.${n}`, kind: storedAs, subject }))
+}
+
+function limitsOf(counts: readonly Count[], at: number): AttemptLimit[] {
+  return counts.flatMap(({ kind, subject, rates }) =>
+    rates.map(([max, windowMs]) => ({ kind, subject, max, since: at - windowMs }))
+  )
+}
+
+/** Log an error if the limit of the whole grid, which is the last one, is reached. */
+async function logReached(store: Store, limits: AttemptLimit[], message: string): Promise<void> {
+  const limit = limits.at(-1)!
+  if (limit.subject !== 'all' || await store.global.attempts.blockedSince(limit) === undefined) return
+  store.deps.log.error(message, { limit: limit.max })
 }
 
 async function tooMany(store: Store, limits: AttemptLimit[], what: string): Promise<GridError> {

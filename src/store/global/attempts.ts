@@ -21,6 +21,15 @@ export interface AttemptLimit {
   since: number
 }
 
+/**
+ * Selects a row if one of the limits in the placeholder `limits` is reached. It is JSON, so that one statement takes
+ * lists of any length.
+ */
+export const reachedLimit = sql`SELECT 1 FROM json_each(${p('limits')}) AS allowed WHERE (
+  SELECT count(*) FROM attempts AS seen WHERE seen.kind = allowed.value ->> 'kind'
+    AND seen.subject = allowed.value ->> 'subject' AND seen.created_at > allowed.value ->> 'since'
+) >= allowed.value ->> 'max'`
+
 export function prepareAttempts(db: Db) {
   const ofSubject = and(eq(attempts.kind, p('kind')), eq(attempts.subject, p('subject')))
   const last = db.select({ at: attempts.createdAt }).from(attempts)
@@ -28,18 +37,13 @@ export function prepareAttempts(db: Db) {
     .offset(p('skip')).prepare()
   const byId = db.select({ id: attempts.id }).from(attempts).where(eq(attempts.id, p('id'))).prepare()
 
-  // JSON arrays, so that one statement takes lists of any length.
-  const reached = sql`SELECT 1 FROM json_each(${p('limits')}) AS allowed WHERE (
-    SELECT count(*) FROM attempts AS seen WHERE seen.kind = allowed.value ->> 'kind'
-      AND seen.subject = allowed.value ->> 'subject' AND seen.created_at > allowed.value ->> 'since'
-  ) >= allowed.value ->> 'max'`
   const add = db.insert(attempts).select(
     db.select({
       id: sql<string>`entry.value ->> 'id'`.as('id'),
       kind: sql<string>`entry.value ->> 'kind'`.as('kind'),
       subject: sql<string>`entry.value ->> 'subject'`.as('subject'),
       createdAt: value<number>('at'),
-    }).from(sql`json_each(${p('attempts')}) AS entry`).where(sql`NOT EXISTS (${reached})`),
+    }).from(sql`json_each(${p('attempts')}) AS entry`).where(sql`NOT EXISTS (${reachedLimit})`),
   ).onConflictDoNothing().returning({ id: attempts.id }).toSQL()
 
   const remove = db.delete(attempts).where(eq(attempts.id, p('id'))).toSQL()

@@ -1,7 +1,8 @@
-import { and, count, eq, exists, gt, isNull, lte, or, sql } from 'drizzle-orm'
-import { oauthClients } from '../../../db/schema.ts'
+import { and, between, count, eq, exists, gt, isNull, lte, or, sql } from 'drizzle-orm'
+import { oauthClients, oauthGrants } from '../../../db/schema.ts'
+import { type AddressRange, addressRange48 } from '../../lib/client-address.ts'
 import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
 export type AuthMethod = typeof oauthClients.$inferSelect.authMethod
 
@@ -31,14 +32,28 @@ export interface ClientDocument {
   expiresAt: number
 }
 
-/** How many clients one address may register since a time, and how many registered clients there may be in all. */
+/**
+ * How many clients one address, and its IPv6 /48, may register since a time, and how many registered clients are kept.
+ * Beyond `total` the oldest unused ones go that registered by `youngSince`, and beyond `most` also younger ones. If more
+ * than `total` are in use, those go that were last used by `idleSince`.
+ */
 export interface RegistrationLimits {
   perAddress: number
+  perNetwork: number
   since: number
   total: number
+  most: number
+  youngSince: number
+  idleSince: number
 }
 
-export function prepareOAuthClients(db: Db) {
+/** Most clients that a registration removes for each reason, so that it does not take long. */
+const removedAtOnce = 1_000
+
+/** When a client was last used, or when it registered. */
+const lastUse = sql<number>`coalesce(${oauthClients.lastUsedAt}, ${oauthClients.createdAt})`
+
+export function prepareOAuthClients(db: Db, crossAccountQueries: CrossAccountQueries) {
   const byId = db.select({
     id: oauthClients.id,
     kind: oauthClients.kind,
@@ -50,13 +65,16 @@ export function prepareOAuthClients(db: Db) {
     expiresAt: oauthClients.expiresAt,
   }).from(oauthClients).where(and(eq(oauthClients.id, p('id')), gt(oauthClients.expiresAt, p('at')))).prepare()
 
-  const ofAddress = and(eq(oauthClients.address, p('address')), gt(oauthClients.createdAt, p('since')))
-  const fromAddress = db.select({ n: count() }).from(oauthClients).where(ofAddress)
+  const ofAddress = and(between(oauthClients.address, p('from'), p('to')), gt(oauthClients.createdAt, p('since')))
+  const countFrom = (from: string, to: string) =>
+    db.select({ n: count() }).from(oauthClients)
+      .where(and(between(oauthClients.address, p(from), p(to)), gt(oauthClients.createdAt, p('since'))))
   const oldestFromAddress = db.select({ n: count(), oldest: sql<number | null>`min(${oauthClients.createdAt})` })
     .from(oauthClients).where(ofAddress).prepare()
   const ofKind = db.select({ n: count() }).from(oauthClients).where(eq(oauthClients.kind, p('kind')))
   const unused = and(eq(oauthClients.kind, p('kind')), isNull(oauthClients.lastUsedAt))
-  const anyUnused = db.select({ one: sql`1` }).from(oauthClients).where(unused)
+  const isIdle = and(eq(oauthClients.kind, p('kind')), lte(oauthClients.lastUsedAt, p('idleSince')))
+  const any = (condition: typeof unused) => exists(db.select({ one: sql`1` }).from(oauthClients).where(condition))
   const add = db.insert(oauthClients).select(
     db.select({
       id: value('id'),
@@ -71,15 +89,40 @@ export function prepareOAuthClients(db: Db) {
       freshUntil: sql<null>`NULL`.as('fresh_until'),
       expiresAt: value<number>('expiresAt'),
     }).from(sql`(SELECT 1)`).where(and(
-      sql`(${fromAddress}) < ${p('perAddress')}`,
-      or(sql`(${ofKind}) < ${p('total')}`, exists(anyUnused)),
+      sql`(${countFrom('address', 'address')}) < ${p('perAddress')}`,
+      sql`(${countFrom('from', 'to')}) < ${p('perNetwork')}`,
+      or(any(unused), any(isIdle), sql`(${ofKind}) < ${p('most')}`),
     )),
   ).onConflictDoUpdate({ target: oauthClients.id, set: { id: sql`excluded.id` } }).returning({ id: oauthClients.id })
     .toSQL()
+  const used = db.select({ n: count(oauthClients.lastUsedAt) }).from(oauthClients).where(
+    eq(oauthClients.kind, p('kind')),
+  )
+  const beyondTotal = (n: typeof ofKind | typeof used) =>
+    sql`min(${p('atOnce')}, max(0, (${n}) - ${p('total')}))` as unknown as number
+  const isOther = sql`${oauthClients.id} <> ${p('except')}`
   const oldestUnused = db.select({ id: oauthClients.id }).from(oauthClients)
-    .where(and(unused, sql`${oauthClients.id} <> ${p('except')}`)).orderBy(oauthClients.createdAt)
-    .limit(sql`max(0, (${ofKind}) - ${p('total')})` as unknown as number)
-  const evict = db.delete(oauthClients).where(sql`${oauthClients.id} IN ${oldestUnused}`).toSQL()
+    .where(and(unused, lte(oauthClients.createdAt, p('youngSince')), isOther)).orderBy(oauthClients.createdAt)
+    .limit(beyondTotal(ofKind))
+  const evictUnused = db.delete(oauthClients).where(sql`${oauthClients.id} IN ${oldestUnused}`).toSQL()
+  const longestIdle = db.select({ id: oauthClients.id }).from(oauthClients).where(isIdle)
+    .orderBy(oauthClients.lastUsedAt).limit(beyondTotal(used))
+  const evictIdle = db.delete(oauthClients).where(sql`${oauthClients.id} IN ${longestIdle}`).toSQL()
+
+  // The clients that a user authorized, least recently used first, unless another user has authorized them too.
+  const ofUser = db.selectDistinct({ id: oauthClients.id, usedAt: lastUse.as('used_at') }).from(oauthGrants)
+    .innerJoin(oauthClients, eq(oauthClients.id, oauthGrants.clientId))
+    .where(and(
+      eq(oauthGrants.userId, p('user')),
+      eq(oauthClients.kind, sql`'registered'`),
+      sql`${oauthClients.id} <> ${p('except')}`,
+    )).orderBy(sql`used_at DESC`).limit(sql`-1` as unknown as number).offset(sql`${p('max')} - 1` as unknown as number)
+  const removeOfUser = db.delete(oauthClients).where(and(
+    sql`${oauthClients.id} IN (SELECT id FROM ${ofUser})`,
+    sql`NOT EXISTS (SELECT 1 FROM oauth_grants AS other WHERE other.client_id = ${oauthClients.id}
+      AND other.user_id <> ${p('user')} AND other.revoked_at IS NULL AND other.expires_at > ${p('at')})`,
+  )).toSQL()
+  crossAccountQueries.set(removeOfUser.sql, 'clients of a user')
 
   const saveDocument = db.insert(oauthClients).values({
     id: p('id'),
@@ -110,20 +153,35 @@ export function prepareOAuthClients(db: Db) {
   return {
     /** A client that has not expired. */
     byId: async (id: string, at: number) => (await runQuery(byId, { id, at }))[0],
-    /** How many clients an address registered since a time, and when it registered the oldest of them. */
-    fromAddress: async (address: string, since: number) => (await runQuery(oldestFromAddress, { address, since }))[0],
+    /** How many clients some addresses registered since a time, and when they registered the oldest of them. */
+    fromAddress: async ({ from, to }: AddressRange, since: number) =>
+      (await runQuery(oldestFromAddress, { from, to, since }))[0],
     /**
-     * Two statements: register a client, then delete the oldest unused clients beyond `total`. The first returns no
-     * row if the address or the grid has reached its limit.
+     * Register a client, then delete those beyond the limits. The first statement returns no row if a limit of the
+     * address is reached, or if there are `most` clients that are all in use.
      */
-    add: (client: NewClient, { perAddress, since, total }: RegistrationLimits, at: number): Statement[] => [
-      bind(add, { ...client, kind: 'registered', perAddress, since, total, at }),
-      bind(evict, { kind: 'registered', total, except: client.id }),
-    ],
+    add: (client: NewClient, limits: RegistrationLimits, at: number): Statement[] => {
+      const { perAddress, perNetwork, since, total, most, youngSince, idleSince } = limits
+      const kind = 'registered'
+      const network = addressRange48(client.address)
+      const unused = { kind, except: client.id, atOnce: removedAtOnce }
+      return [
+        bind(add, { ...client, ...network, kind, perAddress, perNetwork, since, most, idleSince, at }),
+        bind(evictUnused, { ...unused, total, youngSince }),
+        bind(evictIdle, { kind, total, idleSince, atOnce: removedAtOnce }),
+        bind(evictUnused, { ...unused, total: most, youngSince: at }),
+      ]
+    },
+    /**
+     * Delete the least recently used clients beyond `max` that a user authorized and no other user has. `except` is the
+     * one that is being authorized.
+     */
+    removeOfUser: (user: string, except: string, max: number, at: number): Statement =>
+      bind(removeOfUser, { user, except, max, at }),
     /** Two statements: store a document, then delete the oldest unused documents beyond `total`. */
     saveDocument: (document: ClientDocument, total: number, at: number): Statement[] => [
       bind(saveDocument, { ...document, at }),
-      bind(evict, { kind: 'document', total, except: document.id }),
+      bind(evictUnused, { kind: 'document', total, except: document.id, youngSince: at, atOnce: removedAtOnce }),
     ],
     /** Record that the client got a token, which extends its life. */
     markUsed: (id: string, expiresAt: number, at: number): Statement => bind(markUsed, { id, expiresAt, at }),

@@ -9,7 +9,7 @@ import { prepareOAuthRevocations } from './oauth-revocations.ts'
 import { prepareOAuthTokens } from './oauth-tokens.ts'
 
 export function prepareOAuth(db: Db, crossAccountQueries: CrossAccountQueries) {
-  const clients = prepareOAuthClients(db)
+  const clients = prepareOAuthClients(db, crossAccountQueries)
   const revocations = prepareOAuthRevocations(db, crossAccountQueries)
   const grants = prepareOAuthGrants(db, crossAccountQueries)
   const picker = prepareOAuthPicker(db, crossAccountQueries)

@@ -41,6 +41,9 @@ export function prepareSessions(db: Db) {
     address: sessions.address,
   }).from(sessions).where(and(eq(sessions.userId, p('user')), isLive)).orderBy(desc(sessions.lastSeenAt)).prepare()
 
+  const fromAddress = db.select({ id: sessions.id }).from(sessions).innerJoin(users, eq(users.id, sessions.userId))
+    .where(and(eq(users.email, p('email')), eq(sessions.address, p('address')))).limit(1).prepare()
+
   const add = db.insert(sessions).values({
     id: p('id'),
     userId: p('userId'),
@@ -68,6 +71,8 @@ export function prepareSessions(db: Db) {
       (await runQuery(byToken, { hash, now, idleSince }))[0],
     /** Live sessions of a user, last used first. */
     ofUser: (user: string, now: number, idleSince: number) => runQuery(ofUser, { user, now, idleSince }),
+    /** Whether the user of an email address has signed in from a client address. Ended sessions count too. */
+    beganAt: async (email: string, address: string) => (await runQuery(fromAddress, { email, address })).length > 0,
     add: (session: NewSession, at: number): Statement => bind(add, { ...session, at }),
     markSeen: (id: string, at: number): Statement => bind(markSeen, { id, at }),
     /** No row if the user has no such session, or it has ended. */

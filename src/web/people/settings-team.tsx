@@ -49,7 +49,8 @@ export function teamPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
     )
   }
   const path = (visit: Visit) => settingsPath(visit, 'team')
-  const checkEmailLimit = ({ address }: Visit) => (email: string) => requireEmailAttempt(store, email, address)
+  const checkEmailLimit = ({ address, actor }: Visit) => (email: string) =>
+    requireEmailAttempt(store, { purpose: 'invitation', email, address, sender: actor.userId })
   const sendInvitation = (visit: Visit, invitation: SentInvitation) => {
     const from = { invitedBy: visit.visitor.user.email, accountName: visit.membership.name }
     sendInvitationEmail(store, invitation, from)

@@ -1,6 +1,11 @@
 /** Rate limits of sign-ins and emails. See docs/security.md, "Sign-in limits" and "Email limits". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { requireEmailAttempt, takeEmailAttempt, takeSignInAttempt } from '../../../src/grid/people/throttle.ts'
+import {
+  type EmailAttempt,
+  requireEmailAttempt,
+  takeEmailAttempt,
+  takeSignInAttempt,
+} from '../../../src/grid/people/throttle.ts'
 import { day, hour, minute, second } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -10,7 +15,7 @@ const here = '203.0.113.7'
 
 let grid: TestGrid
 beforeEach(async () => {
-  grid = await testGrid({ env: { MAILS_PER_HOUR: '100' } })
+  grid = await testGrid({ env: { MAILS_PER_HOUR: '150' } })
 })
 afterEach(() => grid.close())
 
@@ -88,6 +93,29 @@ describe('sign-ins', () => {
     expect(await tries(ann, '198.51.100.1')).toBe('ok')
   })
 
+  test.each([
+    ['one user', 40, (_: number) => ann],
+    ['any user', 300, (n: number) => `p${n}@acme.example`],
+  ])('the /48 of IPv6 clients tries ten times as much as a /64: %s', async (_, max, email) => {
+    const codes = await Promise.all(
+      Array.from({ length: max + 100 }, (_, n) => tries(email(n), `2001:db8:1:${(n >> 2).toString(16)}::/64`)),
+    )
+
+    expect(codes.filter((code) => code === 'ok')).toHaveLength(max)
+    expect(await tries(ann, '2001:db8:2:1::/64')).toBe('ok')
+  })
+
+  test('the limit of the whole grid is logged', async () => {
+    await grid.close()
+    grid = await testGrid({ env: { SIGN_INS_PER_HOUR: '20' } })
+    for (let n = 0; n < 20; n++) expect(await tries(`p${n}@acme.example`, `198.51.100.${n}`)).toBe('ok')
+
+    expect(await tries(ann, here)).toBe('rate_limit_exceeded')
+    expect(grid.logs.join('\n')).toContain('"level":"error","message":"The hourly limit of failed sign-ins')
+    grid.clock.now += hour
+    expect(await tries(ann, here)).toBe('ok')
+  })
+
   test('neither address is stored in plain text, and old attempts are removed', async () => {
     await tries()
     expect(JSON.stringify(await storedAttempts())).not.toMatch(/ann|acme|203/)
@@ -95,7 +123,7 @@ describe('sign-ins', () => {
     grid.clock.now += day + 1
     await tries('bob@acme.example')
 
-    expect(await storedAttempts()).toHaveLength(3)
+    expect(await storedAttempts()).toHaveLength(4)
   })
 
   function tries(email = ann, address = here): Promise<string> {
@@ -104,10 +132,13 @@ describe('sign-ins', () => {
 })
 
 describe('emails', () => {
+  const take = (email: string, address: string, purpose: EmailAttempt['purpose'] = 'claim') =>
+    takeEmailAttempt(grid.store, { purpose, email, address })
+
   test('one recipient gets 1 within 5 minutes and 3 within a day, from any client', async () => {
     const sent: number[] = []
     for (let n = 0; n < 1_000; n++) {
-      if (await takeEmailAttempt(grid.store, ann, `198.51.${n >> 8}.${n & 255}`)) sent.push(grid.clock.now)
+      if (await take(ann, `198.51.${n >> 8}.${n & 255}`)) sent.push(grid.clock.now)
       grid.clock.now += minute
     }
 
@@ -117,36 +148,67 @@ describe('emails', () => {
 
   test('of 1,000 concurrent requests for one recipient one is sent', async () => {
     const results = await Promise.all(
-      Array.from({ length: 1_000 }, (_, n) => takeEmailAttempt(grid.store, ann, `198.51.${n >> 8}.${n & 255}`)),
+      Array.from({ length: 1_000 }, (_, n) => take(ann, `198.51.${n >> 8}.${n & 255}`)),
     )
 
     expect(results.filter(Boolean)).toHaveLength(1)
   })
 
-  test.each([
-    ['one address', 5, () => here],
-    ['one /64', 5, () => '2001:db8:1:1::/64'],
-    ['one /48', 50, (n: number) => `2001:db8:1:${n.toString(16)}::/64`],
-    ['the whole grid', 100, (n: number) => `198.51.${n >> 8}.${n & 255}`],
-  ])('%s can cause %i within an hour', async (_, max, address) => {
-    const take = (n: number) => takeEmailAttempt(grid.store, `p${n}@x.example`, address(n))
-    const results = await Promise.all(Array.from({ length: max + 10 }, (_, n) => take(n)))
+  test.each(
+    [
+      ['one address', 5, () => here, 'claim'],
+      ['one /64', 5, () => '2001:db8:1:1::/64', 'claim'],
+      ['one /48', 50, (n: number) => `2001:db8:1:${n.toString(16)}::/64`, 'claim'],
+      ['the claims of the whole grid', 60, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'claim'],
+      ['the whole grid', 150, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'reset'],
+    ] as const,
+  )('%s can cause %i within an hour', async (_, max, address, purpose) => {
+    const takeNth = (n: number) => take(`p${n}@x.example`, address(n), purpose)
+    const results = await Promise.all(Array.from({ length: max + 10 }, (_, n) => takeNth(n)))
 
     expect(results.filter(Boolean)).toHaveLength(max)
     grid.clock.now += hour
-    expect(await take(500)).toBe(true)
+    expect(await takeNth(500)).toBe(true)
   })
 
   test('refused emails do not count', async () => {
-    await takeEmailAttempt(grid.store, ann, here)
-    for (let n = 0; n < 20; n++) await takeEmailAttempt(grid.store, ann, here)
+    await take(ann, here)
+    for (let n = 0; n < 20; n++) await take(ann, here)
 
-    for (let n = 0; n < 4; n++) expect(await takeEmailAttempt(grid.store, `p${n}@x.example`, here)).toBe(true)
-    expect(await takeEmailAttempt(grid.store, 'p5@x.example', here)).toBe(false)
+    for (let n = 0; n < 4; n++) expect(await take(`p${n}@x.example`, here)).toBe(true)
+    expect(await take('p5@x.example', here)).toBe(false)
+  })
+
+  test('each purpose has limits of its own', async () => {
+    for (const purpose of ['claim', 'sign_in', 'reset', 'change_email', 'invitation'] as const) {
+      for (let n = 0; n < 5; n++) expect(await take(`p${n}@x.example`, here, purpose)).toBe(true)
+    }
+  })
+
+  test('what is sent to nobody counts for the client and the recipient, and not for the grid', async () => {
+    const ask = (n: number, address: string, isSent: boolean) =>
+      takeEmailAttempt(grid.store, { purpose: 'reset', email: `p${n}@x.example`, address, isSent })
+    const stranger = (n: number) => `198.51.${n >> 8}.${n & 255}`
+    for (let n = 0; n < 200; n++) expect(await ask(n, stranger(n), false)).toBe(true)
+    expect(await ask(0, here, false)).toBe(false)
+    expect(await ask(0, here, true)).toBe(true)
+
+    for (const [isSent, client] of [[true, '192.0.2.1'], [false, '192.0.2.2']] as const) {
+      const results = []
+      for (let n = 0; n < 25; n++) results.push(await ask(1_000 + n, client, isSent))
+      expect(results.filter(Boolean)).toHaveLength(20)
+    }
+  })
+
+  test('requests that send nothing because of the recipient count for the client too', async () => {
+    for (let n = 0; n < 20; n++) await take(ann, here, 'reset')
+
+    expect(await take('other@x.example', here, 'reset')).toBe(false)
+    expect(await take('other@x.example', here, 'sign_in')).toBe(true)
   })
 
   test('reaching the limit of the whole grid logs an error', async () => {
-    for (let n = 0; n < 101; n++) await takeEmailAttempt(grid.store, `p${n}@x.example`, `198.51.100.${n}`)
+    for (let n = 0; n < 151; n++) await take(`p${n}@x.example`, `198.51.100.${n}`, 'sign_in')
 
     expect(grid.logs.join('\n')).toMatch(/"level":"error","message":"The hourly email limit of the grid is reached"/)
   })
@@ -156,17 +218,18 @@ describe('emails', () => {
     [3, 5 * minute, day - 15 * minute, 'Too many emails were sent. Try again in 24 hours.'],
   ])('a caller who may know is told when to try again: after %i', async (count, apartMs, waitMs, message) => {
     for (let n = 0; n < count; n++) {
-      await requireEmailAttempt(grid.store, ann, here)
+      await requireEmailAttempt(grid.store, { purpose: 'verify', email: ann, address: here })
       grid.clock.now += apartMs
     }
 
-    await expect(requireEmailAttempt(grid.store, ann, here)).rejects.toMatchObject({
-      code: 'rate_limit_exceeded',
-      message,
-      details: { retryAfterSeconds: waitMs / 1_000 },
-    })
+    await expect(requireEmailAttempt(grid.store, { purpose: 'verify', email: ann, address: here })).rejects
+      .toMatchObject({
+        code: 'rate_limit_exceeded',
+        message,
+        details: { retryAfterSeconds: waitMs / 1_000 },
+      })
     grid.clock.now += waitMs
-    await requireEmailAttempt(grid.store, ann, here)
+    await requireEmailAttempt(grid.store, { purpose: 'verify', email: ann, address: here })
   })
 })
 

@@ -172,6 +172,20 @@ test('refused invitations do not count towards the email limit', async () => {
   expect((await rows(grid, "SELECT count(*) AS n FROM attempts WHERE kind = 'mail'"))[0].n).toBe(1)
 })
 
+test('an owner invites a team of 50 in an hour, and the limit of a user is INVITATIONS_PER_HOUR', async () => {
+  Object.assign(grid.deps, { config: { ...grid.deps.config, invitationsPerHour: 50 } })
+  for (let n = 0; n < 50; n++) {
+    expect((await invite(`p${n}@people.example`)).text).toContain('The invitation is on its way')
+    grid.clock.now += 60_000
+  }
+  expect(grid.emails).toHaveLength(50)
+
+  const page = await invite('p50@people.example')
+
+  expect(page.status).toBe(429)
+  expect(page.text).toContain('Too many emails were sent. Try again in 10 minutes.')
+})
+
 test('errors are shown beside their fields, and the input is kept', async () => {
   const page = await invite('not an address', 'viewer')
 

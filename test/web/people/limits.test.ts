@@ -1,0 +1,142 @@
+/** Limits that strangers use up do not lock users out. See docs/security.md, "Sign-in limits" and "Email limits". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { minute } from '../../../src/lib/time.ts'
+import { browser } from '../../support/browse.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { csrfTokenOf, password, person, signedIn } from '../../support/people.ts'
+import { signUp } from '../../support/signup.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const email = 'bob@acme.example'
+const home = '192.0.2.1'
+const kindsTo = (address: string) => grid.emails.filter(({ to }) => to === address).map(({ kind }) => kind)
+
+let grid: TestGrid
+beforeEach(() => open())
+afterEach(() => grid.close())
+
+/** A grid whose user Bob has signed in at home, and out again. */
+async function open(env: Record<string, string> = {}): Promise<void> {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed', ...env } })
+  const bob = await signedIn(grid, await person(grid, { role: 'member', email }), home)
+  await bob.submit(`/accounts/${grid.acme.id}`, {}, '/sign-out')
+}
+
+async function reopen(env: Record<string, string>): Promise<void> {
+  await grid.close()
+  await open(env)
+}
+
+test('of 160 passwords from one /48 at most 40 are checked, and the owner signs in from elsewhere', async () => {
+  const statuses = []
+  for (let n = 0; n < 40; n++) {
+    const thief = browser(grid, `2001:db8:1:${n.toString(16)}::1`)
+    const csrf = await csrfTokenOf(thief, '/sign-in')
+    for (let guess = 0; guess < 4; guess++) {
+      statuses.push((await thief.post('/sign-in', { csrf, email, password: `guess ${n} ${guess}` })).status)
+    }
+  }
+
+  expect(statuses.filter((status) => status === 401)).toHaveLength(40)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(120)
+  expect((await browser(grid, '198.51.100.1').signIn(email, password)).text).toContain('Acme')
+}, 60_000)
+
+test('while strangers fill the hashing capacity, a user signs in from a familiar address', async () => {
+  const strangers = await Promise.all(Array.from({ length: 60 }, async (_, n) => {
+    const one = browser(grid, `198.51.100.${n}`)
+    return { one, csrf: await csrfTokenOf(one, '/sign-in') }
+  }))
+  const bob = browser(grid, home)
+  const csrf = await csrfTokenOf(bob, '/sign-in')
+
+  const guesses = strangers.map(({ one, csrf }, n) =>
+    one.post('/sign-in', { csrf, email: `p${n}@acme.example`, password: 'a guess' })
+  )
+  const page = await bob.post('/sign-in', { csrf, email, password })
+
+  expect(page.text).toContain('Acme')
+  expect((await Promise.all(guesses)).filter(({ status }) => status === 429).length).toBeGreaterThan(0)
+}, 60_000)
+
+test('when the grid or the user had too many guesses, the user still signs in from a familiar address', async () => {
+  await reopen({ SIGN_INS_PER_HOUR: '8' })
+  for (let n = 0; n < 8; n++) expect((await browser(grid, `198.51.100.${n}`).signIn(email, 'a guess')).status).toBe(401)
+
+  const bob = browser(grid, home)
+
+  expect((await browser(grid, '198.51.100.9').signIn(email, password)).status).toBe(429)
+  expect((await bob.signIn(email, 'a typing error')).status).toBe(401)
+  expect((await bob.signIn(email, password)).text).toContain('Acme')
+}, 60_000)
+
+test('requests of strangers for a sign-in link do not use up the reset link of a user', async () => {
+  for (let n = 0; n < 5; n++) {
+    await browser(grid, `198.51.100.${n}`).submit('/sign-in-link', { email })
+    grid.clock.now += 6 * minute
+  }
+  expect(kindsTo(email)).toEqual(['sign_in', 'sign_in', 'sign_in'])
+
+  await browser(grid, '203.0.113.1').submit('/reset', { email })
+
+  expect(kindsTo(email).at(-1)).toBe('password_reset')
+})
+
+test('requests of strangers for a reset link do not use up those from a familiar address', async () => {
+  for (let n = 0; n < 5; n++) {
+    await browser(grid, `198.51.100.${n}`).submit('/reset', { email })
+    grid.clock.now += 6 * minute
+  }
+  expect(kindsTo(email)).toHaveLength(3)
+
+  for (let n = 0; n < 5; n++) {
+    await browser(grid, home).submit('/reset', { email })
+    grid.clock.now += 6 * minute
+  }
+
+  expect(kindsTo(email)).toHaveLength(6)
+})
+
+test('requests for addresses without a user use up no emails of the grid', async () => {
+  await reopen({ MAILS_PER_HOUR: '2' })
+  for (let n = 0; n < 12; n++) await browser(grid, `198.51.100.${n}`).submit('/reset', { email: `p${n}@x.example` })
+  expect(grid.emails).toHaveLength(0)
+
+  await browser(grid, '203.0.113.1').submit('/reset', { email })
+
+  expect(kindsTo(email)).toEqual(['password_reset'])
+})
+
+test.each([true, false])(
+  'what is left of the limit of a client does not tell whether addresses have users (%s)',
+  async (haveUsers) => {
+    const guessed = Array.from({ length: 19 }, (_, n) => `p${n}@acme.example`)
+    if (haveUsers) { for (const email of guessed) await person(grid, { email }) }
+    const spy = browser(grid, '198.51.100.1')
+    for (const email of guessed) await spy.submit('/reset', { email })
+
+    await spy.submit('/reset', { email })
+    await person(grid, { email: 'spy@evil.example' })
+    await spy.submit('/reset', { email: 'spy@evil.example' })
+
+    expect(kindsTo(email)).toHaveLength(1)
+    expect(kindsTo('spy@evil.example')).toHaveLength(0)
+  },
+)
+
+test('claim emails take 40 % of the emails of the grid, and leave invitations and links theirs', async () => {
+  await reopen({ MAILS_PER_HOUR: '10' })
+  for (let n = 0; n < 12; n++) {
+    await signUp(grid, { alias: `zoe-${n}`, owner_email: `p${n}@owner.example` }, `198.51.100.${n}`)
+  }
+  const refused = () => grid.logs.filter((line) => line.includes('An email link was not sent')).length
+  await waitFor('the emails', () => grid.emails.length + refused() === 12)
+  expect(grid.emails).toHaveLength(4)
+
+  const team = `/accounts/${grid.acme.id}/settings/team`
+  const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+  await owner.submit(team, { email: 'x@people.example', role: 'member' }, `${team}/invitations`)
+  await browser(grid, '203.0.113.1').submit('/reset', { email })
+
+  expect(grid.emails.slice(4).map(({ kind }) => kind)).toEqual(['invitation', 'password_reset'])
+})
