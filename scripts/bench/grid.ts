@@ -28,9 +28,18 @@ export interface BenchGrid {
   agents: BenchAgents
 }
 
+/** Quotas that count, but that no measurement meets. */
+const neverMet = {
+  MESSAGES_PER_DAY: '1000000000',
+  MEGABYTES_PER_DAY: '1000000000',
+  STRANGER_MESSAGES_PER_DAY: '1000000000',
+  UNREAD_PER_INBOX: '1000000000',
+  AGENTS_PER_ACCOUNT: '0',
+}
+
 /** Create a database with agents and their history. */
 export async function createDatabase(database: Database, population: Population): Promise<BenchDatabase> {
-  const env = { DATABASE_URL: await newDatabase(database), DURABILITY: 'full', LOG_LEVEL: 'warn' }
+  const env = { DATABASE_URL: await newDatabase(database), DURABILITY: 'full', LOG_LEVEL: 'warn', ...neverMet }
   return { env, agents: await populate(env, population) }
 }
 

@@ -29,6 +29,7 @@ onEachDatabase((open) => {
     const two = await signUp('zoe-two', zoe)
     await callTool(grid, one.key, 'send_message', { to: 'zoe-two', message: 'hi', idempotency_key: 'k' })
     await leaseAndRelease(two)
+    await grid.store.exchangeUsage()
     const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]
 
     grid.clock.now += 7 * day - 1
