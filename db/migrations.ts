@@ -193,5 +193,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TABLE `parts` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`media_type` text NOT NULL,\n\t`encoding` text NOT NULL,\n\t`content` text NOT NULL,\n\t`bytes` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `parts_message` ON `parts` (`account_id`,`message_id`);"
     ]
+  },
+  {
+    "name": "0008_usage",
+    "hash": "d426571a140ebefb0b5fc13cbef40d82f42c40551fc32f2ad60d34d8383ddc56",
+    "createdAt": 1795341700000,
+    "statements": [
+      "CREATE TABLE `usage` (\n\t`account_id` text NOT NULL,\n\t`day` integer NOT NULL,\n\t`subject` text NOT NULL,\n\t`counter_id` text NOT NULL,\n\t`messages` integer NOT NULL,\n\t`bytes` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `day`, `subject`, `counter_id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `usage_day` ON `usage` (`day`,`account_id`);"
+    ]
   }
 ]

@@ -443,6 +443,25 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
 ])
 
 /**
+ * What the agents of an account have sent on a day. The rows of one day and subject add up: every process has counters
+ * of its own, and only the newest count of each is stored. See docs/operations.md, "Quotas".
+ */
+export const usage = sqliteTable('usage', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  /** The first millisecond of the day, in UTC. */
+  day: integer('day').notNull(),
+  /** Empty for the whole account; otherwise `SENDER/RECIPIENT`, the agent ids of a sender and of a stranger's inbox. */
+  subject: text('subject').notNull(),
+  /** The counter that this row is the count of. */
+  counterId: text('counter_id').notNull(),
+  messages: integer('messages').notNull(),
+  bytes: integer('bytes').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.day, t.subject, t.counterId] }),
+  index('usage_day').on(t.day, t.accountId),
+])
+
+/**
  * The account activity log: one row per admin call. It is append-only (triggers refuse updates and deletes) and
  * chained: `hash` covers the row and the hash of the previous row.
  */

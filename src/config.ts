@@ -83,6 +83,31 @@ const settings = {
     'a number from 7 to 36500',
     wholeNumber(7, 36_500, 90),
   ),
+  MESSAGES_PER_DAY: setting(
+    'Messages that the agents of one account may send per day; 0 for any number.',
+    'a number from 0 to 1000000000',
+    wholeNumber(0, 1_000_000_000, 200_000),
+  ),
+  MEGABYTES_PER_DAY: setting(
+    'Megabytes that the messages of one account may add to the database per day; 0 for any number.',
+    'a number from 0 to 1000000000',
+    wholeNumber(0, 1_000_000_000, 1_000),
+  ),
+  STRANGER_MESSAGES_PER_DAY: setting(
+    'Messages that one agent may send to one agent of another account per day; 0 for any number.',
+    'a number from 0 to 1000000000',
+    wholeNumber(0, 1_000_000_000, 2_000),
+  ),
+  UNREAD_PER_INBOX: setting(
+    'Unread messages of one inbox, from which on it takes no more direct messages; 0 for any number.',
+    'a number from 0 to 1000000000',
+    wholeNumber(0, 1_000_000_000, 10_000),
+  ),
+  AGENTS_PER_ACCOUNT: setting(
+    'Agents that one account may have; 0 for any number.',
+    'a number from 0 to 1000000',
+    wholeNumber(0, 1_000_000, 20_000),
+  ),
   TRUSTED_PROXIES: setting(
     'Proxies whose X-Forwarded-For header is trusted.',
     'comma-separated addresses or CIDR ranges',
@@ -238,6 +263,11 @@ export interface Config {
   readonly durability: 'full' | 'relaxed'
   readonly lockWaitSeconds: number
   readonly retentionDays: number
+  readonly messagesPerDay: number
+  readonly megabytesPerDay: number
+  readonly strangerMessagesPerDay: number
+  readonly unreadPerInbox: number
+  readonly agentsPerAccount: number
   readonly trustedProxies: readonly string[]
   readonly callsPerSecond: number
   readonly callBurst: number
@@ -300,6 +330,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     durability: read('DURABILITY', settings.DURABILITY),
     lockWaitSeconds: read('LOCK_WAIT', settings.LOCK_WAIT),
     retentionDays: read('RETENTION_DAYS', settings.RETENTION_DAYS),
+    messagesPerDay: read('MESSAGES_PER_DAY', settings.MESSAGES_PER_DAY),
+    megabytesPerDay: read('MEGABYTES_PER_DAY', settings.MEGABYTES_PER_DAY),
+    strangerMessagesPerDay: read('STRANGER_MESSAGES_PER_DAY', settings.STRANGER_MESSAGES_PER_DAY),
+    unreadPerInbox: read('UNREAD_PER_INBOX', settings.UNREAD_PER_INBOX),
+    agentsPerAccount: read('AGENTS_PER_ACCOUNT', settings.AGENTS_PER_ACCOUNT),
     trustedProxies: read('TRUSTED_PROXIES', settings.TRUSTED_PROXIES),
     callsPerSecond: read('CALLS_PER_SECOND', settings.CALLS_PER_SECOND),
     callBurst: read('CALL_BURST', settings.CALL_BURST),

@@ -62,6 +62,7 @@ export const errorKinds = {
   skill_not_found: 'not_found',
   task_not_found: 'not_found',
 
+  agent_limit_reached: 'conflict',
   alias_reserved: 'conflict',
   alias_taken: 'conflict',
   channel_taken: 'conflict',
@@ -74,6 +75,7 @@ export const errorKinds = {
   skill_taken: 'conflict',
   write_conflict: 'conflict',
 
+  quota_exceeded: 'limited',
   rate_limit_exceeded: 'limited',
   signup_rate_limited: 'limited',
 

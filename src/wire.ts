@@ -184,11 +184,13 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
 /** By error code: what to do about it, naming tools of the caller. */
 export type Hints = Partial<Record<ErrorCode, string>>
 
-/** The text of a failed MCP tool call: `{"error":{"code","message"}}`, for a model. */
+/** The text of a failed MCP tool call: `{"error":{"code","message"}}`, for a model; of a limit also `retry_after_seconds`. */
 export function toolError(error: GridError, hints: Hints): string {
   const hint = hints[error.code]
   const message = hint ? `${error.message}. ${hint}` : error.message
-  return JSON.stringify({ error: { code: error.code, message } })
+  // How long to wait is in the text of a limit too, because a model does not see headers.
+  const wait = error.kind === 'limited' ? { retry_after_seconds: error.details.retryAfterSeconds } : {}
+  return JSON.stringify({ error: { code: error.code, message, ...wait } })
 }
 
 /** Returns a `GridError` unchanged. Logs any other error, and returns `internal` without its details. */

@@ -18,7 +18,15 @@ export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
 /** One client makes more calls than an agent may. The limits stay on, because what they cost is measured too. */
-const unreachableLimits = { CALLS_PER_SECOND: '100000', CALL_BURST: '10000000' }
+const unreachableLimits = {
+  CALLS_PER_SECOND: '100000',
+  CALL_BURST: '10000000',
+  MESSAGES_PER_DAY: '1000000000',
+  MEGABYTES_PER_DAY: '1000000000',
+  STRANGER_MESSAGES_PER_DAY: '1000000000',
+  UNREAD_PER_INBOX: '1000000000',
+  AGENTS_PER_ACCOUNT: '0',
+}
 
 /** The settings for a database, and its agents. */
 export interface BenchDatabase {

@@ -27,10 +27,14 @@ import { prepareRetention } from './account/retention.ts'
 import { prepareSkills } from './account/skills.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
+import { prepareUsage } from './account/usage.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
+import type { AccountUsage, UsageCounters, Used } from './usage.ts'
 import type { Waiting } from './waiting.ts'
+
+export type { Used }
 
 /** How often `record` is tried when other processes take the next position of the activity chain. */
 const maxRecordAttempts = 20
@@ -49,6 +53,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly instanceId: string
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
+  /** What the agents of the account have sent today. */
+  readonly usage: AccountUsage
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
@@ -142,6 +148,7 @@ function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries) {
     skills: prepareSkills(db),
     team: prepareTeam(db),
     unclaimed: prepareUnclaimed(db),
+    usage: prepareUsage(db),
   }
 }
 
@@ -167,6 +174,7 @@ export interface StoreContext {
   readonly epoch: string
   readonly instanceId: string
   readonly waiting: Waiting
+  readonly usage: UsageCounters
 }
 
 /** A new row for the activity log of an account. */
@@ -223,7 +231,7 @@ async function appendActivity(
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
 export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
-  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting } = context
+  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, usage } = context
 
   return function openAccount(accountId, actor) {
     const { read, change } = tablesOf(accountId)
@@ -234,6 +242,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       epoch,
       instanceId,
       waiting,
+      usage: usage.ofAccount(accountId),
       isRecording: false,
       read,
       change,

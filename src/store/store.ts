@@ -34,6 +34,7 @@ import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
+import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
@@ -59,6 +60,8 @@ export interface Store {
   readonly schemaVersion: number
   /** The id of this process. Each start makes a new one. */
   readonly instanceId: string
+  /** Store what this process counted for the quotas, and read what others counted; runs every second by itself. */
+  exchangeUsage(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
   /** Publish where this process takes commands. Does nothing on a remote database. */
@@ -163,8 +166,15 @@ function buildStore(
   const global = prepareGlobalTables(db, crossAccountQueries)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
+  const tablesOf = prepareAccountTables(db, crossAccountQueries)
+  const usage = new UsageCounters({
+    tablesOf,
+    writeLater: (statements) => queue.writeLater(statements),
+    deps,
+    isAlone: path !== undefined,
+  })
   const context: StoreContext = {
-    tablesOf: prepareAccountTables(db, crossAccountQueries),
+    tablesOf,
     queue,
     activityMutex: new KeyedMutex(maxRecording),
     keyRing,
@@ -172,6 +182,7 @@ function buildStore(
     epoch,
     instanceId,
     waiting,
+    usage,
   }
 
   return {
@@ -185,6 +196,11 @@ function buildStore(
     migrated,
     schemaVersion: migrations.length,
     instanceId,
+    async exchangeUsage() {
+      const isExchanged = usage.exchange()
+      await queue.drained()
+      await isExchanged
+    },
     async ping() {
       await client.execute('SELECT 1')
     },
@@ -193,6 +209,7 @@ function buildStore(
     },
     async close() {
       await waiting.close()
+      usage.close()
       await queue.end()
       if (path) {
         // Before the lock is released: afterwards the file may belong to the next owner.

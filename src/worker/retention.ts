@@ -15,6 +15,8 @@ const maxAccounts = 100
 const sessionsKeptMs = 30 * day
 /** How long an expired invitation is still shown, so that it can be sent again. */
 const invitationsKeptMs = 30 * day
+/** Only the usage of today is needed. The rest is for clocks that differ, and for whoever asks what happened. */
+const usageKeptMs = 7 * day
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
 const unclaimedMs = 7 * day
 
@@ -25,6 +27,7 @@ type Sweep = (store: Store, now: number) => Promise<number>
 const sweeps: Record<string, Sweep> = {
   'idempotency keys': (store, now) => removeKeys(store, now - keyLifetimeMs),
   messages: (store, now) => removeMessages(store, now - store.deps.config.retentionDays * day),
+  usage: (store, now) => removeUsage(store, now - usageKeptMs),
   sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
   links: (store, now) => remove(store, [store.global.links.removeExpired(now, maxRows)]),
   invitations: (store, now) =>
@@ -83,6 +86,16 @@ async function removeMessages(store: Store, until: number): Promise<number> {
     }
     if (ids.length > 0) await account.write(account.change.retention.removeMessages(ids, rows))
     removed += ids.length
+  }
+  return removed
+}
+
+async function removeUsage(store: Store, until: number): Promise<number> {
+  let removed = 0
+  for (const id of await store.global.retention.accountsWithUsage(until, maxRows)) {
+    const account = accountStore(store, id)
+    const [rows] = await account.write([account.change.retention.removeUsage(until, maxRows)])
+    removed += rows.length
   }
   return removed
 }

@@ -129,6 +129,9 @@ test.each([
     /^select count\(\*\), min\("created_at"\) from "signups"/,
     'COVERING INDEX signups_address',
   ],
+  ['the usage of a day', /^select .* from "usage" where .*"day" = /, 'USING INDEX sqlite_autoindex_usage'],
+  ['the unread messages of full inboxes', /json_each\(\?\) AS entry$/, 'USING COVERING INDEX deliveries_unread'],
+  ['old usage', /^select "account_id" from "usage"/, 'USING COVERING INDEX usage_day'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = statements.filter((sql) => statement.test(sql))
 
@@ -204,6 +207,7 @@ async function recordStatements(): Promise<string[]> {
   await setSkills(alice, { skills: [{ name: 'a' }] })
   await listSkills(alice, {})
   await listSkills(alice, { agent: 'bob' })
+  await grid.store.exchangeUsage()
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe-2' })
 

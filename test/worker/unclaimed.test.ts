@@ -36,6 +36,7 @@ onEachDatabase((open) => {
     })
     expect((await rowCounts(one.home)).parts).toBe(1)
     await leaseAndRelease(two)
+    await grid.store.exchangeUsage()
     const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]
 
     grid.clock.now += 7 * day - 1

@@ -46,7 +46,8 @@ export interface NewAgent {
 
 /**
  * Create an agent in the account. The key is returned only here.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken` or `invalid_input`.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input` or
+ * `agent_limit_reached`.
  *
  * See docs/protocol.md, "Agent".
  */
@@ -75,6 +76,7 @@ export async function createAgent(account: AccountStore, input: NewAgent): Promi
     if (await account.read.agents.byId(agent.id)) return { agent, apiKey: key.key }
     await refuseTakenAlias(account, alias)
     await refuseTooManySkills(account, skills)
+    await refuseTooManyAgents(account)
     await account.write([
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
       account.change.agents.addAccess(agent.id, accessList),
@@ -123,6 +125,16 @@ export function keyRow(agentId: string, { hash, last4 }: MintedKey): NewKey {
 export async function refuseTakenAlias(account: AccountStore, alias: string): Promise<void> {
   if (await account.read.directory.isAliasFree(alias)) return
   throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
+}
+
+/** Fails with `agent_limit_reached` if the account has as many agents as it may have. */
+async function refuseTooManyAgents(account: AccountStore): Promise<void> {
+  const { agentsPerAccount } = account.deps.config
+  if (agentsPerAccount === 0 || await account.read.agents.total() < agentsPerAccount) return
+  throw new GridError(
+    'agent_limit_reached',
+    `The account has ${agentsPerAccount.toLocaleString('en')} agents, and no more are allowed. Delete one first.`,
+  )
 }
 
 /** A description as stored. Fails with `invalid_input`. */

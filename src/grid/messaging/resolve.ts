@@ -3,7 +3,7 @@ import { GridError } from '../../errors.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore, PartRows } from '../../store/account.ts'
-import type { NewMessage, SendParts } from '../../store/account/messages.ts'
+import type { InboxAddress, NewMessage, SendParts } from '../../store/account/messages.ts'
 import type { Sender } from './outgoing-message.ts'
 
 /** Members of a channel that were seen within this time count as active. */
@@ -13,6 +13,8 @@ const activeMs = 10 * minute
 export interface Recipient {
   /** As addressed: `@alias` or `#name`. */
   readonly label: string
+  /** The inbox of a direct message; undefined for a channel. */
+  readonly inbox?: InboxAddress
   /** Its parts of the commit. They check again in SQL what was read, so that it is true at the commit. */
   parts(message: NewMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
   /** The ids of the agents that have the committed message in their inbox. */
@@ -55,6 +57,7 @@ function inboxOfAccount(
 ): Recipient {
   return {
     label,
+    inbox: { agentId },
     parts: (message) => ({
       message: messages.addDirect(message, { agentId }),
       deliveries: messages.deliver(message, { agentId }),
@@ -71,6 +74,7 @@ function inboxOfOtherAccount(
 ): Recipient {
   return {
     label,
+    inbox: { agentId, home },
     parts: (message) => ({
       message: messages.addDirect(message, { agentId, home }),
       deliveries: messages.deliver(message, { agentId, home }),

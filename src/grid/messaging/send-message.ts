@@ -4,9 +4,11 @@ import { newId } from '../../lib/id.ts'
 import { characterCount, wellFormed } from '../../lib/text.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { inOrder, type NewMessage } from '../../store/account/messages.ts'
+import type { SendReceipt } from '../../store/account/receipts.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
 import type { Sender, SendInput, SentMessage } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
+import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
 import { type ReviewCheck, reviewChecks } from './review.ts'
 
@@ -22,7 +24,7 @@ const maxAttempts = 3
  *
  * Fails with `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
  * `message_not_found` (the message that this one replies to), `idempotency_conflict`, `trial_expired`, `unavailable`,
- * or as one of `checks` does.
+ * `quota_exceeded`, or as one of `checks` does.
  *
  * See docs/protocol.md, "Grid message", and docs/delivery.md, "Sending".
  */
@@ -40,6 +42,7 @@ export async function sendMessage(
   const repeat = await repeatOf()
   if (repeat) return repeat
   let recipient = await resolve(account, sender, input.to)
+  await checkQuotas(account, sender, recipient)
   let message = await compose(account, sender, { ...input, text }, recipient.label)
   // Before the attempts: a repeated commit does not run the checks again.
   for (const review of checks) message = await review({ account, sender, recipient, message })
@@ -156,9 +159,12 @@ async function commit(
   if (!rows) return undefined
   const [row] = rows.receipt
   if (!row) return undefined
-  account.waiting.notifier.notify(recipient.reached(rows))
+  const reached = recipient.reached(rows)
+  account.waiting.notifier.notify(reached)
+  const receipt: SendReceipt = JSON.parse(String(row.receipt))
+  countSent(account, recipient, message, { deliveries: reached.length, receipt })
   const { id, conversationId, at } = message
-  return { id, recipient: recipient.label, conversationId, createdAt: at, ...JSON.parse(String(row.receipt)) }
+  return { id, recipient: recipient.label, conversationId, createdAt: at, ...receipt }
 }
 
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {

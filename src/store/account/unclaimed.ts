@@ -15,6 +15,7 @@ import {
   signups,
   skills,
   trials,
+  usage,
 } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -47,6 +48,7 @@ export function prepareUnclaimed(db: Db) {
     db.delete(leases).where(inAccount(leases)),
     db.delete(credentials).where(inAccount(credentials)),
     db.delete(trials).where(inAccount(trials)),
+    db.delete(usage).where(inAccount(usage)),
     db.delete(agentAccess).where(inAccount(agentAccess)),
     db.delete(agentSkills).where(inAccount(agentSkills)),
     db.delete(skills).where(inAccount(skills)),

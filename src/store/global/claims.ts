@@ -16,6 +16,7 @@ import {
   signups,
   skills,
   trials,
+  usage,
   users,
 } from '../../../db/schema.ts'
 import { bind, p, precondition, runQuery, type Statement, value } from '../driver/binding.ts'
@@ -169,6 +170,8 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .where(and(eq(deliveries.accountId, p('from')), keptAgent(deliveries.agentId))).toSQL()
   const moveSendKeys = db.update(idempotencyKeys).set(moved)
     .where(and(eq(idempotencyKeys.accountId, p('from')), keptAgent(idempotencyKeys.agentId))).toSQL()
+  // No count of both accounts has the same id.
+  const moveUsage = db.update(usage).set(moved).where(eq(usage.accountId, p('from'))).toSQL()
   const removeMessages = db.delete(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))).toSQL()
   // The row of the agent stays, without its alias: deleting it would make SQLite scan all deliveries for references.
@@ -192,6 +195,7 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveReceived,
     moveSendKeys,
     removeParts,
+    moveUsage,
     removeMessages,
     leaveBehind,
     revive,

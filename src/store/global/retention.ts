@@ -1,5 +1,5 @@
 import { and, eq, gt, lte, notExists, sql } from 'drizzle-orm'
-import { accounts, idempotencyKeys, messages, trials } from '../../../db/schema.ts'
+import { accounts, idempotencyKeys, messages, trials, usage } from '../../../db/schema.ts'
 import { p, runQuery } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
@@ -17,6 +17,10 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
     .where(sql`(${oldest}) <= ${p('until')}`).limit(p('limit')).prepare()
   crossAccountQueries.set(withMessages.getQuery().sql, 'accounts with old messages')
 
+  const withUsage = db.select({ id: usage.accountId }).from(usage).where(lte(usage.day, p('until')))
+    .orderBy(usage.day).limit(p('limit')).prepare()
+  crossAccountQueries.set(withUsage.getQuery().sql, 'accounts with old usage')
+
   const onTrial = db.select({ one: sql`1` }).from(trials)
     .where(and(eq(trials.accountId, accounts.id), gt(trials.expiresAt, p('at'))))
   const unclaimed = db.select({ id: accounts.id }).from(accounts)
@@ -30,6 +34,10 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
     keys: (until: number, limit: number) => runQuery(keys, { until, limit }),
     /** Accounts whose oldest message was stored by `until`. */
     accountsWithMessages: (until: number, limit: number) => runQuery(withMessages, { until, limit }),
+    /** The accounts of the `limit` oldest counts of days that began by `until`. */
+    async accountsWithUsage(until: number, limit: number) {
+      return new Set((await runQuery(withUsage, { until, limit })).map(({ id }) => id))
+    },
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => runQuery(unclaimed, { until, at, limit }),
   }

@@ -1,12 +1,14 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import type { Config } from '../../config.ts'
+import { megabyte } from '../../grid/messaging/quota.ts'
 import { HourlyChart } from '../../html/chart.tsx'
 import { Card, EmptyState, Stat, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { day, hour } from '../../lib/time.ts'
-import type { AccountStore } from '../../store/account.ts'
+import type { AccountStore, Used } from '../../store/account.ts'
 import type { ListedActivity } from '../../store/account/activity-list.ts'
 import type { Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
@@ -53,6 +55,7 @@ export async function overview({ account, frame, path, may }: Visit) {
       <Card title='Messages per hour' lead='Times in UTC'>
         <HourlyChart id='messages' title='Messages per hour in the last 24 hours' bars={figures.bars} />
       </Card>
+      <Usage used={figures.used} config={account.deps.config} />
       <div class='grid halves'>
         <RecentActivity
           rows={figures.recent}
@@ -63,6 +66,24 @@ export async function overview({ account, frame, path, may }: Visit) {
       </div>
     </>,
   )
+}
+
+/** What was sent today, of what the quotas allow. */
+function Usage({ used, config }: { used: Used; config: Config }) {
+  const messages = of(used.messages, config.messagesPerDay)
+  const megabytes = of(Math.ceil(used.bytes / megabyte), config.megabytesPerDay)
+  return (
+    <Card title='Usage today' lead='Since midnight UTC'>
+      <p>
+        {messages} messages and {megabytes} MB.
+      </p>
+    </Card>
+  )
+}
+
+/** A quota of 0 is none. */
+function of(used: number, quota: number): string {
+  return quota === 0 ? used.toLocaleString('en') : `${used.toLocaleString('en')} of ${quota.toLocaleString('en')}`
 }
 
 function soft(text: string) {
@@ -133,11 +154,12 @@ async function loadFigures(account: AccountStore) {
   // The current hour and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
   const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [{ total, seen }, { unread, mostUnread }, bars, recent] = await Promise.all([
+  const [{ total, seen }, { unread, mostUnread }, bars, recent, used] = await Promise.all([
     overview.agents(now - day),
     overview.unreadTotals(mostUnreadRows),
     overview.sentPerHour(hours),
     activity.list({ limit: recentActivityRows }),
+    account.usage.todayOfAll(),
   ])
-  return { agents: total, seen, unread, bars, mostUnread, recent }
+  return { agents: total, seen, unread, bars, mostUnread, recent, used }
 }

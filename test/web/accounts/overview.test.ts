@@ -73,3 +73,14 @@ test('without agents it offers to create one, or says who can', async () => {
   expect(viewer.text).toContain('Owners and admins of the account can create one')
   expect(viewer.html).not.toContain('/new-agent')
 })
+
+test('shows what was sent today, of what may be sent', async () => {
+  await send('yesterday')
+  grid.clock.now += 24 * hour
+  await send('one')
+  await callTool(grid, grid.eve.key, 'send_message', { to: '@alice', message: 'of another account' })
+
+  const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
+
+  expect(text).toMatch(/Usage today .*1 of 200,000 messages and 1 of 1,000 MB/)
+})

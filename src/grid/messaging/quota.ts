@@ -1,0 +1,82 @@
+/** What an account may send on a day, and how full an inbox may be. See docs/operations.md, "Quotas". */
+import { Buffer } from 'node:buffer'
+import { GridError } from '../../errors.ts'
+import { day, minute, second } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { NewMessage } from '../../store/account/messages.ts'
+import type { SendReceipt } from '../../store/account/receipts.ts'
+import type { Sender } from './outgoing-message.ts'
+import type { Recipient } from './resolve.ts'
+
+/** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
+const rowBytes = 500
+export const megabyte = 1_000_000
+/** When to try a full inbox again. Only its agent can change it. */
+const fullInboxRetrySeconds = minute / second
+
+/**
+ * Refuse a message that a quota does not allow. Reads no rows, except at the first message of an account in this
+ * process. Sends at the same time pass together, so a quota may be exceeded by what is sent in about a second.
+ *
+ * Fails with `quota_exceeded`.
+ */
+export async function checkQuotas({ usage, deps }: AccountStore, sender: Sender, recipient: Recipient): Promise<void> {
+  const { messagesPerDay, megabytesPerDay, strangerMessagesPerDay, unreadPerInbox } = deps.config
+  const tomorrow = secondsToTomorrow(deps.now())
+  const { messages, bytes } = await usage.today()
+  if (isReached(messages, messagesPerDay)) {
+    const what = `This account has sent ${count(messagesPerDay, 'message')} today, which is all that it may send a day.`
+    throw exceeded('messages_per_day', messagesPerDay, tomorrow, what)
+  }
+  if (isReached(bytes, megabytesPerDay * megabyte)) {
+    const what = `The messages of this account took ${megabytesPerDay} MB today, which is all that they may take a day.`
+    throw exceeded('megabytes_per_day', megabytesPerDay, tomorrow, what)
+  }
+  if (!recipient.inbox) return
+
+  const { agentId, home } = recipient.inbox
+  if (home !== undefined && isReached(usage.toStranger(sender.agentId, agentId), strangerMessagesPerDay)) {
+    const sent = count(strangerMessagesPerDay, 'message')
+    const what = `You have sent ${sent} to ${recipient.label} today, which is all that another account takes a day.`
+    throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, tomorrow, what)
+  }
+  if (isReached(usage.unread(agentId), unreadPerInbox)) {
+    const what = `The inbox of ${recipient.label} is full: it has ${count(unreadPerInbox, 'unread message')}.`
+    throw exceeded('unread_per_inbox', unreadPerInbox, fullInboxRetrySeconds, what)
+  }
+}
+
+/** Count a message after its commit. */
+export function countSent(
+  { usage }: AccountStore,
+  { inbox }: Recipient,
+  { from, body, a2a }: NewMessage,
+  { deliveries, receipt }: { deliveries: number; receipt: SendReceipt },
+): void {
+  const bytes = Buffer.byteLength(body) + (a2a === null ? 0 : Buffer.byteLength(a2a)) + rowBytes * (1 + deliveries)
+  usage.count({ from, inbox, bytes, unread: receipt.recipientUnread })
+}
+
+/** Whether a quota is used up; 0 stands for none. */
+function isReached(used: number, quota: number): boolean {
+  return quota > 0 && used >= quota
+}
+
+function exceeded(quota: string, limit: number, retryAfterSeconds: number, what: string): GridError {
+  const wait = retryAfterSeconds <= 2 * fullInboxRetrySeconds
+    ? `${retryAfterSeconds} seconds`
+    : `${Math.ceil(retryAfterSeconds * second / minute)} minutes`
+  return new GridError('quota_exceeded', `${what} Try again in ${wait}.`, {
+    retryAfterSeconds,
+    info: { quota, limit: String(limit), retryAfterSeconds: String(retryAfterSeconds) },
+  })
+}
+
+function count(n: number, noun: string): string {
+  return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
+}
+
+/** The day of a quota ends at midnight in UTC. */
+function secondsToTomorrow(now: number): number {
+  return Math.ceil((day - now % day) / second)
+}

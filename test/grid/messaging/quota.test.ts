@@ -1,0 +1,231 @@
+/** Quotas of accounts and inboxes (docs/operations.md, "Quotas"), from outside and with a test clock. */
+import { rmSync } from 'node:fs'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { day, hour } from '../../../src/lib/time.ts'
+import { sweep } from '../../../src/worker/retention.ts'
+import { errorInfo, postA2a, send10 } from '../../support/a2a.ts'
+import { rows } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { startSqld } from '../../support/sqld.ts'
+
+let grid: TestGrid
+
+onEachDatabase((open) => {
+  afterEach(() => grid.close())
+
+  test('an account sends as many messages as it may, and again the next day', async () => {
+    grid = await open({ env: { MESSAGES_PER_DAY: '3' } })
+    await send(grid.alice, '@bob')
+    await send(grid.bob, '@alice')
+    await send(grid.alice, '@bob', { idempotency_key: 'k' })
+
+    const refused = await send(grid.alice, '@bob')
+
+    expect(refused).toEqual({
+      code: 'quota_exceeded',
+      message: 'This account has sent 3 messages today, which is all that it may send a day. Try again in 900 minutes.',
+      retry_after_seconds: 15 * hour / 1_000,
+    })
+    // A stored send answers as before, and others are not concerned.
+    expect(await send(grid.alice, '@bob', { idempotency_key: 'k' })).toMatchObject({ recipient: '@bob' })
+    await grid.evil.agent('mallory')
+    expect(await send(grid.eve, '@mallory')).toMatchObject({ recipient: '@mallory' })
+    expect(await stored(grid.acme)).toBe(3)
+
+    grid.clock.now += 15 * hour
+    expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
+  })
+
+  test('a quota is -32050 with HTTP 429 over A2A', async () => {
+    grid = await open({ env: { MESSAGES_PER_DAY: '1' } })
+    await send(grid.alice, '@bob')
+
+    const { status, headers, body } = await postA2a(grid, grid.alice.key, send10())
+
+    expect([status, headers.get('Retry-After'), body.error.code]).toEqual([429, '54000', -32050])
+    const metadata = { quota: 'messages_per_day', limit: '1', retryAfterSeconds: '54000' }
+    expect(body.error.data).toEqual([errorInfo('RATE_LIMITED', 'localhost', metadata)])
+  })
+
+  test('the bytes of an account are limited, with those of the A2A parts and of each delivery', async () => {
+    grid = await open({ env: { MEGABYTES_PER_DAY: '1' } })
+    const data = 'x'.repeat(120_000)
+    const sendData = (n: number) =>
+      postA2a(
+        grid,
+        grid.alice.key,
+        send10({ messageId: `${n}`.padStart(36, '0'), parts: [{ text: 'x' }, { data: { data } }] }),
+      )
+    for (let n = 0; n < 8; n++) expect((await sendData(n)).status).toBe(200)
+    expect(await usedBytes(grid.acme)).toBeLessThan(1_000_000)
+    expect((await sendData(8)).status).toBe(200)
+
+    expect((await sendData(9)).body.error.data[0].metadata).toMatchObject({ quota: 'megabytes_per_day', limit: '1' })
+    const sent = await usedBytes(grid.evil)
+    expect(sent).toBe(0)
+    await createChannel(grid.evil.store, { name: 'all', members: ['eve', ...await mates(4)] })
+    await send(grid.eve, '#all')
+    expect(await usedBytes(grid.evil)).toBe('hi'.length + 5 * 500)
+  })
+
+  test("a stranger's inbox takes a number of messages of one sender", async () => {
+    grid = await open({ env: { STRANGER_MESSAGES_PER_DAY: '2' } })
+    await grid.acme.agent('desk', { visibility: 'public' })
+    await grid.acme.agent('shop', { visibility: 'public' })
+    const mallory = await grid.evil.agent('mallory')
+    await send(grid.eve, '@desk')
+    await send(grid.eve, '@desk')
+
+    expect(await send(grid.eve, '@desk')).toEqual({
+      code: 'quota_exceeded',
+      message:
+        'You have sent 2 messages to @desk today, which is all that another account takes a day. Try again in 900 minutes.',
+      retry_after_seconds: 54_000,
+    })
+    expect(await send(grid.eve, '@shop')).toMatchObject({ recipient: '@shop' })
+    expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
+    for (let n = 0; n < 3; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
+  })
+
+  test('a full inbox takes messages again when its agent has read', async () => {
+    grid = await open({ env: { UNREAD_PER_INBOX: '3' } })
+    const desk = await grid.acme.agent('desk', { visibility: 'public' })
+    for (let n = 0; n < 3; n++) await send(grid.alice, '@desk')
+    // A stranger learns of it too, though its receipts say nothing.
+    for (const sender of [grid.alice, grid.eve]) {
+      expect(await send(sender, '@desk')).toEqual({
+        code: 'quota_exceeded',
+        message: 'The inbox of @desk is full: it has 3 unread messages. Try again in 60 seconds.',
+        retry_after_seconds: 60,
+      })
+    }
+    expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
+
+    await callTool(grid, desk.key, 'read_messages')
+    await grid.store.exchangeUsage()
+
+    for (let n = 0; n < 3; n++) expect(await send(grid.eve, '@desk')).toMatchObject({ recipient: '@desk' })
+    await grid.store.exchangeUsage()
+    expect(await send(grid.eve, '@desk')).toMatchObject({ code: 'quota_exceeded' })
+  })
+
+  test('an agent that reads is never full, and a post is not refused for one member', async () => {
+    grid = await open({ env: { UNREAD_PER_INBOX: '2' } })
+    for (let n = 0; n < 6; n++) {
+      expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
+      await callTool(grid, grid.bob.key, 'read_messages')
+    }
+    await createChannel(grid.acme.store, { name: 'all', members: ['alice', 'bob'] })
+
+    for (let n = 0; n < 5; n++) expect(await send(grid.alice, '#all')).toMatchObject({ recipient: '#all' })
+  })
+
+  test('a refused send counts nothing, and 0 switches a quota off', async () => {
+    const off = { MESSAGES_PER_DAY: '0', MEGABYTES_PER_DAY: '0', STRANGER_MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '0' }
+    grid = await open({ env: { ...off, AGENTS_PER_ACCOUNT: '0' } })
+
+    for (let n = 0; n < 5; n++) expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
+    await send(grid.alice, '@nobody')
+    await send(grid.alice, '@bob', { reply_to_message_id: 'unknown' })
+
+    expect(await grid.acme.store.usage.today()).toMatchObject({ messages: 5 })
+    await grid.store.exchangeUsage()
+    await grid.store.exchangeUsage()
+    expect(await rows(grid, 'SELECT messages FROM usage WHERE account_id = ?', [grid.acme.id])).toEqual([
+      { messages: 5 },
+    ])
+  })
+
+  test('a restart forgets no usage, and old usage is removed', async () => {
+    grid = await open({ env: { MESSAGES_PER_DAY: '2' } })
+    await send(grid.alice, '@bob')
+    await send(grid.alice, '@bob')
+    await grid.store.exchangeUsage()
+    const url = grid.deps.config.databaseUrl
+    const { acme, evil, alice, bob, eve, folder } = grid
+    // The folder of a local file would go with the grid, so only the store is closed.
+    await grid.store.close()
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    grid = await testGrid({ url, cast: { acme, evil, alice, bob, eve }, env: { MESSAGES_PER_DAY: '2' } })
+
+    expect(await send(grid.alice, '@bob')).toMatchObject({ code: 'quota_exceeded' })
+    grid.clock.now += 7 * day
+    await send(grid.alice, '@bob')
+    await grid.store.exchangeUsage()
+    grid.clock.now += day
+    await sweep(grid.store)
+    expect(await rows(grid, 'SELECT messages FROM usage WHERE account_id = ?', [grid.acme.id])).toEqual([
+      { messages: 1 },
+    ])
+  })
+
+  test('an account has as many agents as it may', async () => {
+    grid = await open({ env: { AGENTS_PER_ACCOUNT: '3' } })
+    await create('carol')
+
+    const { code, message } = await create('dave')
+
+    expect(code).toBe('agent_limit_reached')
+    expect(message).toBe('The account has 3 agents, and no more are allowed. Delete one first.')
+    await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'carol' })
+    expect(await create('dave')).toMatchObject({ api_key: expect.any(String) })
+  })
+})
+
+test('two processes share the quotas of an account', async () => {
+  const server = await startSqld({ isRelaxed: true })
+  onTestFinished(() => server.stop())
+  const env = { MESSAGES_PER_DAY: '4', STRANGER_MESSAGES_PER_DAY: '2' }
+  grid = await testGrid({ url: server.url, env })
+  await grid.acme.agent('desk', { visibility: 'public' })
+  const { acme, evil, alice, bob, eve } = grid
+  const other = await testGrid({ url: server.url, env, cast: { acme, evil, alice, bob, eve } })
+  onTestFinished(() => other.close())
+  const exchange = async () => {
+    for (const { store } of [grid, other, grid]) await store.exchangeUsage()
+  }
+
+  await send(eve, '@desk')
+  await send(eve, '@desk', {}, other)
+  await exchange()
+  for (const process of [grid, other]) {
+    expect(await send(eve, '@desk', {}, process)).toMatchObject({ code: 'quota_exceeded' })
+  }
+  await grid.evil.agent('mallory')
+  await send(eve, '@mallory')
+  await send(eve, '@mallory', {}, other)
+  await exchange()
+  for (const process of [grid, other]) {
+    expect(await send(eve, '@mallory', {}, process)).toMatchObject({ code: 'quota_exceeded' })
+    expect(await process.evil.store.usage.today()).toMatchObject({ messages: 4 })
+  }
+}, 300_000)
+
+async function send(from: TestAgent, to: string, more: object = {}, by: TestGrid = grid) {
+  return await answer(from.key, 'send_message', { to, message: 'hi', ...more }, by)
+}
+
+async function create(alias: string) {
+  return await answer(grid.acme.adminKey, 'admin_create_agent', { alias })
+}
+
+/** The result of a tool, or its error. */
+async function answer(key: string, tool: string, args: Record<string, unknown>, by: TestGrid = grid) {
+  const { text } = await callTool(by, key, tool, args)
+  return text.error ?? text
+}
+
+async function mates(n: number): Promise<string[]> {
+  const names = Array.from({ length: n }, (_, i) => `mate-${i}`)
+  for (const name of names) await grid.evil.agent(name)
+  return names
+}
+
+const usedBytes = async ({ store }: TestAccount) => (await store.usage.today()).bytes
+
+async function stored({ id }: TestAccount): Promise<number> {
+  return (await rows(grid, 'SELECT 1 FROM messages WHERE account_id = ?', [id])).length
+}
