@@ -88,6 +88,21 @@ const settings = {
     'comma-separated addresses or CIDR ranges',
     words('').refine((list) => list.every(isCidr)),
   ),
+  MAX_BODY_BYTES_IN_FLIGHT: setting(
+    'Bytes of request bodies that the process holds at a time. Beyond, requests are refused with 503.',
+    'a number from 1048576 to 4294967296',
+    wholeNumber(1_048_576, 4_294_967_296, 67_108_864),
+  ),
+  SHED_ABOVE_MS: setting(
+    'Delay of requests above which the process refuses them with 503, in milliseconds. 0: never.',
+    'a number from 0 to 60000',
+    wholeNumber(0, 60_000, 3_000),
+  ),
+  WAITS_PER_ACCOUNT: setting(
+    'Waiting reads of an account at a time in one process, and as many event streams.',
+    'a number from 1 to 10000',
+    wholeNumber(1, 10_000, 2_000),
+  ),
   SIGNUP_PER_HOUR: setting(
     'Signups per client address and hour.',
     'a number from 1 to 100000',
@@ -199,6 +214,11 @@ export interface Config {
   readonly lockWaitSeconds: number
   readonly retentionDays: number
   readonly trustedProxies: readonly string[]
+  readonly maxBodyBytesInFlight: number
+  /** 0: no request is refused because the process is overloaded. */
+  readonly shedAboveMs: number
+  /** Waiting reads, and as many event streams. */
+  readonly waitsPerAccount: number
   readonly signupPerHour: number
   readonly signupJoin: 'email' | 'never'
   readonly reservedAliases: readonly string[]
@@ -252,6 +272,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     lockWaitSeconds: read('LOCK_WAIT', settings.LOCK_WAIT),
     retentionDays: read('RETENTION_DAYS', settings.RETENTION_DAYS),
     trustedProxies: read('TRUSTED_PROXIES', settings.TRUSTED_PROXIES),
+    maxBodyBytesInFlight: read('MAX_BODY_BYTES_IN_FLIGHT', settings.MAX_BODY_BYTES_IN_FLIGHT),
+    shedAboveMs: read('SHED_ABOVE_MS', settings.SHED_ABOVE_MS),
+    waitsPerAccount: read('WAITS_PER_ACCOUNT', settings.WAITS_PER_ACCOUNT),
     signupPerHour: read('SIGNUP_PER_HOUR', settings.SIGNUP_PER_HOUR),
     signupJoin: read('SIGNUP_JOIN', settings.SIGNUP_JOIN),
     reservedAliases: ['admin', 'channel', ...read('RESERVED_ALIASES', settings.RESERVED_ALIASES) ?? []],

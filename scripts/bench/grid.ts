@@ -30,7 +30,12 @@ export interface BenchGrid {
 
 /** Create a database with agents and their history. */
 export async function createDatabase(database: Database, population: Population): Promise<BenchDatabase> {
-  const env = { DATABASE_URL: await newDatabase(database), DURABILITY: 'full', LOG_LEVEL: 'warn' }
+  const env = {
+    DATABASE_URL: await newDatabase(database),
+    DURABILITY: 'full',
+    LOG_LEVEL: 'warn',
+    WAITS_PER_ACCOUNT: '10000',
+  }
   return { env, agents: await populate(env, population) }
 }
 

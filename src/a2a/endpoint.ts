@@ -54,7 +54,8 @@ export function a2aGrid(authenticate: Authenticate, deps: Deps): Handler {
 
 /**
  * Authenticate the caller while the body is read. Resolves to the caller's account and the text of the body, which is
- * not checked yet. Fails with `payload_too_large`, `unauthenticated` or `unsupported_media_type`, in this order.
+ * not checked yet. Fails with `payload_too_large` or `unavailable`, `unauthenticated` or
+ * `unsupported_media_type`, in this order.
  */
 async function admit(
   authenticate: Authenticate,
@@ -62,7 +63,7 @@ async function admit(
 ): Promise<{ account: AccountStore; body: Promise<string> }> {
   const body = readText(request, apiLimits)
   const [read, caller] = await Promise.allSettled([body, authenticate(request.headers.get('authorization'))])
-  if (read.status === 'rejected' && read.reason?.code === 'payload_too_large') throw read.reason
+  if (read.status === 'rejected' && ['payload_too_large', 'unavailable'].includes(read.reason?.code)) throw read.reason
   if (caller.status === 'rejected') throw caller.reason
   const account = caller.value
   if (account.actor.type !== 'agent') {

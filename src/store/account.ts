@@ -29,7 +29,7 @@ import { prepareUnclaimed } from './account/unclaimed.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
-import type { Waiting } from './waiting.ts'
+import { AccountWaiting, type Waiting } from './waiting.ts'
 
 /** How often `record` is tried when other processes take the next position of the activity chain. */
 const maxRecordAttempts = 20
@@ -47,7 +47,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
   /** The id of this process, as the holder of leases. */
   readonly instanceId: string
   /** Waiting reads and event streams of this process, and their limits. */
-  readonly waiting: Waiting
+  readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
@@ -231,7 +231,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       deps,
       epoch,
       instanceId,
-      waiting,
+      waiting: new AccountWaiting(waiting, accountId),
       isRecording: false,
       read,
       change,

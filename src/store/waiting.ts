@@ -4,7 +4,7 @@
  * See docs/delivery.md, "Waiting" and docs/security.md, "Streams and waits".
  */
 import type { Deps } from '../deps.ts'
-import { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
+import { ConcurrencyLimit, type GroupLimit } from '../lib/concurrency-limit.ts'
 import { Notifier } from '../lib/notifier.ts'
 import type { NewDeliveries } from './global/new-deliveries.ts'
 import { watchNewDeliveries } from './new-deliveries.ts'
@@ -17,10 +17,33 @@ const perProcess = 10_000
 export interface Waiting {
   /** Notified of the recipients of a message after its commit. */
   readonly notifier: Notifier
-  /** Waiting reads, by credential. */
+  /** Waiting reads, by credential and account. */
   readonly reads: ConcurrencyLimit
-  /** Event streams of any kind, by credential. */
+  /** Event streams of any kind, by credential and account. */
   readonly streams: ConcurrencyLimit
+}
+
+/** The same, as one account sees it. A class, because its fields are made only for callers that wait. */
+export class AccountWaiting {
+  readonly #waiting: Waiting
+  readonly #accountId: string
+
+  constructor(waiting: Waiting, accountId: string) {
+    this.#waiting = waiting
+    this.#accountId = accountId
+  }
+
+  get notifier(): Notifier {
+    return this.#waiting.notifier
+  }
+
+  get reads(): GroupLimit {
+    return this.#waiting.reads.of(this.#accountId)
+  }
+
+  get streams(): GroupLimit {
+    return this.#waiting.streams.of(this.#accountId)
+  }
 }
 
 /**
@@ -32,6 +55,7 @@ export function openWaiting(
   newDeliveries: NewDeliveries,
   isAlone: boolean,
 ): Waiting & { close(): Promise<void> } {
+  const limits = { perKey: perCredential, perGroup: deps.config.waitsPerAccount, total: perProcess }
   const ended = new AbortController()
   let watch: Promise<void> | undefined
   const notifier = new Notifier(watchWhileSubscribed)
@@ -49,8 +73,8 @@ export function openWaiting(
 
   return {
     notifier,
-    reads: new ConcurrencyLimit({ perKey: perCredential, total: perProcess }),
-    streams: new ConcurrencyLimit({ perKey: perCredential, total: perProcess }),
+    reads: new ConcurrencyLimit(limits),
+    streams: new ConcurrencyLimit(limits),
     async close() {
       ended.abort()
       await watch
