@@ -7,6 +7,7 @@ import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.t
 import { createSessions } from './auth/session.ts'
 import { edge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
+import { bodiesInFlight } from './lib/body.ts'
 import { clientAddress } from './lib/client-address.ts'
 import { publicCors } from './lib/cors.ts'
 import { ResponseHeaders } from './lib/response-headers.ts'
@@ -39,7 +40,8 @@ type Route = [method: string, paths: string | readonly string[], handler: Handle
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
-  const { config, log } = deps
+  const { config, log, overload } = deps
+  bodiesInFlight.maxBytes = config.maxBodyBytesInFlight
   const origins = servedOrigins(config)
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
@@ -82,18 +84,35 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/api/v1/parts/:id', partContent(keysOnly(authenticate))],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
+    ...assets.map((asset): Route => ['GET', asset.path, () => serveAsset(asset)]),
+  ]
+
+  /** Answered also by a process that is overloaded: a supervisor must hear that it is alive. */
+  const health: Route[] = [
     ['GET', '/healthz', live],
     ['GET', '/readyz', ready(store)],
-    ...assets.map((asset): Route => ['GET', asset.path, () => serveAsset(asset)]),
   ]
 
   const app = new Hono<AppEnv>({ strict: true })
   app.use(edge(deps, responseHeaders))
   for (const [method, paths, handler] of openToPages) {
-    app.on([method, 'OPTIONS'], [paths].flat(), publicCors, (c) => handler(contextOf(c)))
+    app.on([method, 'OPTIONS'], [paths].flat(), publicCors, unlessOverloaded(handler))
   }
-  for (const [method, paths, handler] of others) app.on(method, [paths].flat(), (c) => handler(contextOf(c)))
+  for (const [method, paths, handler] of health) app.on(method, [paths].flat(), (c) => handler(contextOf(c)))
+  for (const [method, paths, handler] of others) app.on(method, [paths].flat(), unlessOverloaded(handler))
+  app.use(function shed(_, next) {
+    overload.check()
+    return next()
+  })
   app.route('/', createWebApp({ store, sessions: people, address: addressOf }))
+
+  /** See docs/security.md, "Overload". */
+  function unlessOverloaded(handler: Handler): (c: Context<AppEnv>) => Response | Promise<Response> {
+    return (c) => {
+      overload.check()
+      return handler(contextOf(c))
+    }
+  }
 
   function contextOf(c: Context<AppEnv>): RequestContext {
     return new HonoRequestContext(c, config.trustedProxies)
@@ -119,7 +138,9 @@ export function createApp(store: Store): Hono<AppEnv> {
   app.onError((error, c) => {
     const requestId = c.get('requestId')
     const known = asGridError(error, log, requestId)
-    const answer = isRpcPath(c.req.path) ? rpcFrameError(known, -32600) : restError(known)
+    const answer = isRpcPath(c.req.path)
+      ? rpcFrameError(known, known.kind === 'unavailable' ? -32603 : -32600)
+      : restError(known)
     return responseHeaders.finishError(answer, requestId)
   })
   return app

@@ -128,6 +128,21 @@ const settings = {
     'a number from 0 to 100000',
     wholeNumber(0, 100_000, 120),
   ),
+  MAX_BODY_BYTES_IN_FLIGHT: setting(
+    'Bytes of request bodies that the process holds at a time. Beyond, requests are refused with 503.',
+    'a number from 1048576 to 4294967296',
+    wholeNumber(1_048_576, 4_294_967_296, 67_108_864),
+  ),
+  SHED_ABOVE_MS: setting(
+    'Delay of requests above which the process refuses them with 503, in milliseconds. 0: never.',
+    'a number from 0 to 60000',
+    wholeNumber(0, 60_000, 3_000),
+  ),
+  WAITS_PER_ACCOUNT: setting(
+    'Waiting reads of an account at a time in one process, and as many event streams.',
+    'a number from 1 to 10000',
+    wholeNumber(1, 10_000, 2_000),
+  ),
   SIGNUP_PER_HOUR: setting(
     'Signups per client address and hour.',
     'a number from 1 to 100000',
@@ -272,6 +287,11 @@ export interface Config {
   readonly callsPerSecond: number
   readonly callBurst: number
   readonly failedKeysPerMinute: number
+  readonly maxBodyBytesInFlight: number
+  /** 0: no request is refused because the process is overloaded. */
+  readonly shedAboveMs: number
+  /** Waiting reads, and as many event streams. */
+  readonly waitsPerAccount: number
   readonly signupPerHour: number
   readonly signupTotalPerHour: number
   readonly signInsPerHour: number
@@ -339,6 +359,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     callsPerSecond: read('CALLS_PER_SECOND', settings.CALLS_PER_SECOND),
     callBurst: read('CALL_BURST', settings.CALL_BURST),
     failedKeysPerMinute: read('FAILED_KEYS_PER_MINUTE', settings.FAILED_KEYS_PER_MINUTE),
+    maxBodyBytesInFlight: read('MAX_BODY_BYTES_IN_FLIGHT', settings.MAX_BODY_BYTES_IN_FLIGHT),
+    shedAboveMs: read('SHED_ABOVE_MS', settings.SHED_ABOVE_MS),
+    waitsPerAccount: read('WAITS_PER_ACCOUNT', settings.WAITS_PER_ACCOUNT),
     signupPerHour: read('SIGNUP_PER_HOUR', settings.SIGNUP_PER_HOUR),
     signupTotalPerHour: read('SIGNUP_TOTAL_PER_HOUR', settings.SIGNUP_TOTAL_PER_HOUR),
     signInsPerHour: read('SIGN_INS_PER_HOUR', settings.SIGN_INS_PER_HOUR),

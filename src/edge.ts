@@ -6,6 +6,7 @@ import type { MiddlewareHandler } from 'hono'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
+import { bodiesInFlight } from './lib/body.ts'
 import type { ResponseHeaders } from './lib/response-headers.ts'
 import type { AppEnv } from './request-context.ts'
 
@@ -50,7 +51,11 @@ export function edge({ config, log, now }: Deps, responseHeaders: ResponseHeader
         'This origin may not call the grid. ALLOWED_ORIGINS lists the allowed origins.',
       )
     }
-    await next()
+    try {
+      await next()
+    } finally {
+      bodiesInFlight.release(c.req.raw)
+    }
     responseHeaders.finish(c.res, requestId)
     log.debug('request', {
       requestId,

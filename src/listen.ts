@@ -1,7 +1,8 @@
 /** One `listen()` for Node, Deno and Bun. Only this file depends on the runtime. */
 import type { HttpBindings } from '@hono/node-server'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { RequestTurns, type Waited } from './lib/request-turns.ts'
 
 /** What a handler knows about the connection of a request. */
 export interface Connection {
@@ -22,15 +23,21 @@ export interface Listener {
   stop(graceMs: number): Promise<void>
 }
 
-/** Serve on `host` and `port`. Port 0 means any free port. */
-export function listen(fetch: FetchHandler, options: { port: number; host: string }): Promise<Listener> {
+export interface ListenOptions {
+  /** 0 means any free port. */
+  port: number
+  host: string
+  /** Told how long requests wait until they are served. */
+  waited?: Waited
+}
+
+/** Serve on `host` and `port`. */
+export function listen(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { Deno, Bun } = globalThis as { Deno?: DenoRuntime; Bun?: BunRuntime }
   if (Deno) return listenOnDeno(Deno, fetch, options)
   if (Bun) return listenOnBun(Bun, fetch, options)
   return listenOnNode(fetch, options)
 }
-
-type ListenOptions = { port: number; host: string }
 
 /** The part of the Deno API that this file uses. Deno's types are not loaded on the other runtimes. */
 interface DenoRuntime {
@@ -56,15 +63,55 @@ interface BunServer {
   stop(closeActive?: boolean): Promise<void>
 }
 
-async function listenOnNode(fetch: FetchHandler, { port, host }: ListenOptions): Promise<Listener> {
+/** Requests to these paths never wait for a turn: a supervisor must hear that a busy process is alive. */
+const urgentPaths = ['/healthz', '/readyz']
+
+/** The path and query of a request, without parsing its URL. */
+function pathOf({ url }: Request): string {
+  return url.slice(url.indexOf('/', 'https://'.length))
+}
+
+/** Serve a request in its turn. A caller that left while it waited gets no work done; nobody reads that answer. */
+function serveInTurn(
+  turns: RequestTurns,
+  fetch: FetchHandler,
+  request: Request,
+  connection: Connection,
+): Response | Promise<Response> {
+  const turn = urgentPaths.includes(pathOf(request)) ? undefined : turns.wait(false)
+  if (!turn) return fetch(request, connection)
+  return turn.then(() => request.signal.aborted ? unread() : fetch(request, connection))
+}
+
+function unread(): Response {
+  return new Response(null, { status: 503 })
+}
+
+/** How many connections may wait to be accepted. The system may allow fewer; beyond, clients try again after a second. */
+const backlog = 4_096
+
+async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenOptions): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
+  const turns = new RequestTurns(waited)
+  /** Connections that have sent no request yet. */
+  const fresh = new WeakSet<Socket>()
   const server = createAdaptorServer({
-    fetch: (request, env) => fetch(request, new NodeConnection(env as HttpBindings)),
+    fetch(request, env) {
+      const connection = new NodeConnection(env as HttpBindings)
+      const { incoming: { socket, url } } = env as HttpBindings
+      const turn = urgentPaths.includes(url ?? '') ? undefined : turns.wait(fresh.delete(socket))
+      if (!turn) return fetch(request, connection)
+      return turn.then(() => socket.destroyed ? unread() : fetch(request, connection))
+    },
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
+  server.on('connection', (socket: Socket) => {
+    fresh.add(socket)
+    turns.accepted()
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, resolve)
+    server.listen({ port, host, backlog }, resolve)
   })
   return {
     port: (server.address() as AddressInfo).port,
@@ -117,20 +164,30 @@ class BunConnection implements Connection {
   }
 }
 
-async function listenOnDeno(Deno: DenoRuntime, fetch: FetchHandler, { port, host }: ListenOptions): Promise<Listener> {
+async function listenOnDeno(
+  Deno: DenoRuntime,
+  fetch: FetchHandler,
+  { port, host, waited }: ListenOptions,
+): Promise<Listener> {
+  const turns = new RequestTurns(waited)
   const server = await Deno.serve({ port, hostname: host, onListen() {} }, (request, info) => {
-    return fetch(request, { remoteAddress: info.remoteAddr.hostname })
+    return serveInTurn(turns, fetch, request, { remoteAddress: info.remoteAddr.hostname })
   })
   return { port: server.addr.port, stop: (graceMs) => waitAtMost(graceMs, server.shutdown()) }
 }
 
-async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, { port, host }: ListenOptions): Promise<Listener> {
+async function listenOnBun(
+  Bun: BunRuntime,
+  fetch: FetchHandler,
+  { port, host, waited }: ListenOptions,
+): Promise<Listener> {
+  const turns = new RequestTurns(waited)
   const server = await Bun.serve({
     port,
     hostname: host,
     // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
     idleTimeout: 30,
-    fetch: (request, bun) => fetch(request, new BunConnection(request, bun)),
+    fetch: (request, bun) => serveInTurn(turns, fetch, request, new BunConnection(request, bun)),
   })
   return {
     port: server.port,

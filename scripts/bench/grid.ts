@@ -26,6 +26,7 @@ const unreachableLimits = {
   STRANGER_MESSAGES_PER_DAY: '1000000000',
   UNREAD_PER_INBOX: '1000000000',
   AGENTS_PER_ACCOUNT: '0',
+  WAITS_PER_ACCOUNT: '10000',
 }
 
 /** The settings for a database, and its agents. */
@@ -41,7 +42,12 @@ export interface BenchGrid {
 
 /** Create a database with agents and their history. */
 export async function createDatabase(database: Database, population: Population): Promise<BenchDatabase> {
-  const env = { DATABASE_URL: await newDatabase(database), DURABILITY: 'full', LOG_LEVEL: 'warn', ...unreachableLimits }
+  const env = {
+    DATABASE_URL: await newDatabase(database),
+    DURABILITY: 'full',
+    LOG_LEVEL: 'warn',
+    ...unreachableLimits,
+  }
   return { env, agents: await populate(env, population) }
 }
 

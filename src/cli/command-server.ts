@@ -4,7 +4,7 @@
  */
 import { isSameSecret, mintLinkToken } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
-import { apiLimits, parseBody, readText } from '../lib/body.ts'
+import { apiLimits, bodiesInFlight, parseBody, readText } from '../lib/body.ts'
 import { listen, type Listener } from '../listen.ts'
 import type { FileOwner } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
@@ -70,6 +70,8 @@ async function handleRequest(
     return Response.json({ result: await run(store, commands, body) } satisfies CommandResponse)
   } catch (error) {
     return Response.json({ error: describeError(store, error) } satisfies CommandResponse)
+  } finally {
+    bodiesInFlight.release(request)
   }
 }
 

@@ -5,6 +5,7 @@ import { type Config, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import type { Log } from '../lib/log.ts'
 import { freePort } from '../lib/free-port.ts'
+import { Overload } from '../lib/overload.ts'
 import { createSafeFetch } from '../lib/safe-fetch.ts'
 import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
@@ -35,6 +36,7 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     ownPorts,
     safeFetch: createSafeFetch({ config, log, ownPorts }),
     email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
+    overload: new Overload(config.shedAboveMs, log),
     stopping,
   }
 }

@@ -16,6 +16,8 @@ export interface Server {
   readonly worker: Worker
   /** Everything that accepts requests. The caller may add one. */
   readonly listeners: Listener[]
+  /** Ends the measurement of the event loop. */
+  stopWatch(): void
 }
 
 /** Open the database and serve the grid. Fails with `database_in_use` or `cannot_listen`. */
@@ -27,7 +29,7 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
     worker = await startWorker(store)
     const app = createApp(store)
     const listener = await listenOrFail((request, connection) => app.fetch(request, connection), deps)
-    return { store, worker, listeners: [listener] }
+    return { store, worker, listeners: [listener], stopWatch: deps.overload.watch() }
   } catch (error) {
     await worker?.stop()
     await store.close()
@@ -36,17 +38,18 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
 }
 
 /** Accept nothing new, finish running requests, send queued emails, commit queued writes, release the database. */
-export async function stopServer({ store, worker, listeners }: Server): Promise<void> {
+export async function stopServer({ store, worker, listeners, stopWatch }: Server): Promise<void> {
   await Promise.all(listeners.map((listener) => listener.stop(requestGraceMs)))
+  stopWatch()
   await worker.stop()
   await store.deps.email.close(emailGraceMs)
   await store.close()
 }
 
-async function listenOrFail(fetch: Parameters<typeof listen>[0], { config }: Deps): Promise<Listener> {
+async function listenOrFail(fetch: Parameters<typeof listen>[0], { config, overload }: Deps): Promise<Listener> {
   const { port, host } = config
   try {
-    return await listen(fetch, { port, host })
+    return await listen(fetch, { port, host, waited: overload })
   } catch (error) {
     const { code, name } = error as { code?: string; name?: string }
     // Deno puts the reason into the name of the error, the other runtimes into its code.

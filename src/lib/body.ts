@@ -15,19 +15,61 @@ export interface BodyLimits {
 export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
 
+/** Bodies up to this size may use all of the budget, larger ones three quarters: a few large ones stop no small one. */
+const smallBytes = 16 * 1024
+
+/** How many bytes of request bodies the process holds, from before they are read until their requests are answered. */
+export class BodyBudget {
+  /** The most that are held. Set once, at the start. */
+  maxBytes = 64 * 1024 * 1024
+  #bytes = 0
+  readonly #byRequest = new WeakMap<Request, number>()
+
+  /** How many are held now. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Hold this many bytes in all for a request. Fails with `unavailable` if these are too many. */
+  hold(request: Request, bytes: number): void {
+    const before = this.#byRequest.get(request) ?? 0
+    const after = this.#bytes - before + bytes
+    if (bytes > before && after > (bytes > smallBytes ? this.maxBytes * 3 / 4 : this.maxBytes)) {
+      throw new GridError('unavailable', 'The grid is reading too many requests. Repeat the call in a second.', {
+        retryAfterSeconds: 1,
+        notExecuted: true,
+      })
+    }
+    this.#byRequest.set(request, bytes)
+    this.#bytes = after
+  }
+
+  /** The request was answered. Does nothing if it had no body, or was released. */
+  release(request: Request): void {
+    this.#bytes -= this.#byRequest.get(request) ?? 0
+    this.#byRequest.delete(request)
+  }
+}
+
+/** The budget of the process. Whoever calls `readText` releases the request once it is answered; the edge does it. */
+export const bodiesInFlight = new BodyBudget()
+
 /** The media type of a request in lower case, without parameters. */
 export function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase()
 }
 
 /**
- * Read the body as text. Fails with `payload_too_large`, or with `invalid_request` if it is not UTF-8. A
- * `Content-Length` within the limit is not trusted.
+ * Read the body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8, or with
+ * `unavailable` if the bodies in flight are too many. A `Content-Length` within the limit is not trusted.
  */
 export async function readText(request: Request, limits: BodyLimits): Promise<string> {
   checkDeclaredLength(request, limits)
   const { maxBytes } = limits
+  const declared = Number(request.headers.get('content-length') ?? 0)
   const hasLength = request.headers.has('content-length') && !request.headers.has('transfer-encoding')
+  // Before the first byte is read: what is declared will come. What is not is counted as it comes.
+  if (hasLength) bodiesInFlight.hold(request, declared >= 0 ? declared : maxBytes)
   const bytes = hasLength ? new Uint8Array(await request.arrayBuffer()) : await readUpTo(request, maxBytes)
   if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
   try {
@@ -61,6 +103,7 @@ async function readUpTo(request: Request, maxBytes: number): Promise<Uint8Array>
   for await (const chunk of request.body ?? []) {
     size += chunk.byteLength
     if (size > maxBytes) throw tooLarge(maxBytes)
+    bodiesInFlight.hold(request, size)
     chunks.push(chunk)
   }
   const all = new Uint8Array(size)

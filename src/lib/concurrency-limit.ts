@@ -1,13 +1,17 @@
-/** Limits how many slots one key, and all keys together, hold at a time. */
+/** Limits how many slots one key, one group of keys, and all keys together hold at a time. */
 export class ConcurrencyLimit {
   /** For each key the functions that evict its slots, the oldest first. */
   readonly #slots = new Map<string, (() => void)[]>()
+  /** How many slots the keys of each group hold. */
+  readonly #groups = new Map<string, number>()
   readonly #perKey: number
+  readonly #perGroup: number
   readonly #total: number
   #count = 0
 
-  constructor(limits: { perKey: number; total: number }) {
+  constructor(limits: { perKey: number; perGroup: number; total: number }) {
     this.#perKey = limits.perKey
+    this.#perGroup = limits.perGroup
     this.#total = limits.total
   }
 
@@ -17,32 +21,40 @@ export class ConcurrencyLimit {
   }
 
   /** Whether `acquire` would succeed. */
-  hasCapacity(key: string): boolean {
-    return this.#count < this.#total && this.#slotsOf(key).length < this.#perKey
+  hasCapacity(key: string, group: string): boolean {
+    return this.#slotsOf(key).length < this.#perKey && this.#hasRoom(group)
   }
 
   /** Returns the function that releases the slot, or undefined if a limit is reached. */
-  acquire(key: string): (() => void) | undefined {
-    return this.hasCapacity(key) ? this.#add(key, () => {}) : undefined
+  acquire(key: string, group: string): (() => void) | undefined {
+    return this.hasCapacity(key, group) ? this.#add(key, group, () => {}) : undefined
   }
 
   /** Like `acquire`, but at the limit of the key its oldest slot is evicted: released, and its `onEvicted` called. */
-  acquireOrEvictOldest(key: string, onEvicted: () => void): (() => void) | undefined {
+  acquireOrEvictOldest(key: string, group: string, onEvicted: () => void): (() => void) | undefined {
     const slots = this.#slotsOf(key)
     if (slots.length >= this.#perKey) slots[0]()
-    return this.#add(key, onEvicted)
+    return this.#hasRoom(group) ? this.#add(key, group, onEvicted) : undefined
+  }
+
+  /** The slots of one group. */
+  of(group: string): GroupLimit {
+    return new GroupLimit(this, group)
+  }
+
+  #hasRoom(group: string): boolean {
+    return this.#count < this.#total && (this.#groups.get(group) ?? 0) < this.#perGroup
   }
 
   #slotsOf(key: string): (() => void)[] {
     return this.#slots.get(key) ?? []
   }
 
-  #add(key: string, onEvicted: () => void): (() => void) | undefined {
-    if (this.#count >= this.#total) return undefined
+  #add(key: string, group: string, onEvicted: () => void): () => void {
     const release = () => {
       const others = this.#slotsOf(key).filter((slot) => slot !== evict)
       if (others.length === this.#slotsOf(key).length) return
-      this.#count--
+      this.#countSlot(group, -1)
       if (others.length > 0) this.#slots.set(key, others)
       else this.#slots.delete(key)
     }
@@ -51,7 +63,37 @@ export class ConcurrencyLimit {
       onEvicted()
     }
     this.#slots.set(key, [...this.#slotsOf(key), evict])
-    this.#count++
+    this.#countSlot(group, 1)
     return release
+  }
+
+  #countSlot(group: string, change: 1 | -1): void {
+    this.#count += change
+    const count = (this.#groups.get(group) ?? 0) + change
+    if (count > 0) this.#groups.set(group, count)
+    else this.#groups.delete(group)
+  }
+}
+
+/** The same limits, for the keys of one group. */
+export class GroupLimit {
+  readonly #limit: ConcurrencyLimit
+  readonly #group: string
+
+  constructor(limit: ConcurrencyLimit, group: string) {
+    this.#limit = limit
+    this.#group = group
+  }
+
+  hasCapacity(key: string): boolean {
+    return this.#limit.hasCapacity(key, this.#group)
+  }
+
+  acquire(key: string): (() => void) | undefined {
+    return this.#limit.acquire(key, this.#group)
+  }
+
+  acquireOrEvictOldest(key: string, onEvicted: () => void): (() => void) | undefined {
+    return this.#limit.acquireOrEvictOldest(key, this.#group, onEvicted)
   }
 }

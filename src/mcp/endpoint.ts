@@ -81,7 +81,7 @@ function mcpServer(log: Log, responseHeaders: ResponseHeaders, limits: BodyLimit
       const message = await readMessage(request, limits)
       const short = shortcut(request.headers, message, toolset)
       const connection = toolset.inbox?.connection
-      if (short && connection && waitsLong(message)) return lateAnswer(short, connection)
+      if (short && connection && waitsLong(message) && isSmall(request)) return lateAnswer(short, connection)
       const answer = short ? asResponse(await short, requestId) : await sdk(request, message, toolset)
       return await send(request, connection, answer)
     } catch (error) {
@@ -92,6 +92,14 @@ function mcpServer(log: Log, responseHeaders: ResponseHeaders, limits: BodyLimit
   function asResponse({ message, lease }: RpcAnswer, requestId: string): LeasedResponse {
     return { response: responseHeaders.json(message, requestId), lease }
   }
+}
+
+/**
+ * Whether the body is small enough to be forgotten: a late answer is a stream, and a body counts as in flight only until
+ * its answer begins. See docs/security.md, "Bodies in flight".
+ */
+function isSmall(request: Request): boolean {
+  return Number(request.headers.get('content-length') ?? 0) <= formLimits.maxBytes
 }
 
 /**

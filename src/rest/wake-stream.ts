@@ -31,9 +31,13 @@ export function wakeStream(authenticateCall: AuthenticateCall): Handler {
     const connection = new CallerConnection(request)
     const events = watchInbox(account, { heartbeatMs, check, connection })
     if (events) return eventStream(wakeFrames(events), connection)
-    throw new GridError('rate_limit_exceeded', 'This key has 3 open streams. Close one of them first.', {
-      retryAfterSeconds: 15,
-    })
+    throw new GridError(
+      'rate_limit_exceeded',
+      'This key has 3 open streams, or its account too many. Close one of them first.',
+      {
+        retryAfterSeconds: 15,
+      },
+    )
   }
 }
 

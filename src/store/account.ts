@@ -32,7 +32,7 @@ import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import type { AccountUsage, UsageCounters, Used } from './usage.ts'
-import type { Waiting } from './waiting.ts'
+import { AccountWaiting, type Waiting } from './waiting.ts'
 
 export type { Used }
 
@@ -52,9 +52,9 @@ export interface AccountStore<Caller extends Actor = Actor> {
   /** The id of this process, as the holder of leases. */
   readonly instanceId: string
   /** Waiting reads and event streams of this process, and their limits. */
-  readonly waiting: Waiting
   /** What the agents of the account have sent today. */
   readonly usage: AccountUsage
+  readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
@@ -241,7 +241,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       deps,
       epoch,
       instanceId,
-      waiting,
+      waiting: new AccountWaiting(waiting, accountId),
       usage: usage.ofAccount(accountId),
       isRecording: false,
       read,

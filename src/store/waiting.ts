@@ -4,7 +4,7 @@
  * See docs/delivery.md, "Waiting" and docs/security.md, "Streams and waits".
  */
 import type { Deps } from '../deps.ts'
-import { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
+import { ConcurrencyLimit, type GroupLimit } from '../lib/concurrency-limit.ts'
 import { Notifier } from '../lib/notifier.ts'
 import type { NewDeliveries } from './global/new-deliveries.ts'
 import { watchNewDeliveries } from './new-deliveries.ts'
@@ -14,20 +14,47 @@ const perCredential = 3
 /** Waits in the process, and streams in the process. Each costs a socket and some 20 KiB. */
 const perProcess = 10_000
 /**
- * Lists that are being made or sent, per credential and in the process. A client that asks for every list when it
- * starts has six. One of an admin takes some megabytes.
+ * Lists that are being made or sent, per credential, per account and in the process. A client that asks for every list
+ * when it starts has six. One of an admin takes some megabytes.
  */
-const listLimits = { perKey: 6, total: 1_000 }
+const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
 
 export interface Waiting {
   /** Notified of the recipients of a message after its commit. */
   readonly notifier: Notifier
-  /** Waiting reads, by credential. */
+  /** Waiting reads, by credential and account. */
   readonly reads: ConcurrencyLimit
-  /** Event streams of any kind, by credential. */
+  /** Event streams of any kind, by credential and account. */
   readonly streams: ConcurrencyLimit
-  /** Answers that list, until they are sent, by credential. */
+  /** Answers that list, until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
+}
+
+/** The same, as one account sees it. A class, because its fields are made only for callers that wait. */
+export class AccountWaiting {
+  readonly #waiting: Waiting
+  readonly #accountId: string
+
+  constructor(waiting: Waiting, accountId: string) {
+    this.#waiting = waiting
+    this.#accountId = accountId
+  }
+
+  get notifier(): Notifier {
+    return this.#waiting.notifier
+  }
+
+  get reads(): GroupLimit {
+    return this.#waiting.reads.of(this.#accountId)
+  }
+
+  get streams(): GroupLimit {
+    return this.#waiting.streams.of(this.#accountId)
+  }
+
+  get lists(): GroupLimit {
+    return this.#waiting.lists.of(this.#accountId)
+  }
 }
 
 /**
@@ -39,6 +66,7 @@ export function openWaiting(
   newDeliveries: NewDeliveries,
   isAlone: boolean,
 ): Waiting & { close(): Promise<void> } {
+  const limits = { perKey: perCredential, perGroup: deps.config.waitsPerAccount, total: perProcess }
   const ended = new AbortController()
   let watch: Promise<void> | undefined
   const notifier = new Notifier(watchWhileSubscribed)
@@ -56,8 +84,8 @@ export function openWaiting(
 
   return {
     notifier,
-    reads: new ConcurrencyLimit({ perKey: perCredential, total: perProcess }),
-    streams: new ConcurrencyLimit({ perKey: perCredential, total: perProcess }),
+    reads: new ConcurrencyLimit(limits),
+    streams: new ConcurrencyLimit(limits),
     lists: new ConcurrencyLimit(listLimits),
     async close() {
       ended.abort()

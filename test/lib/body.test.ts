@@ -1,6 +1,18 @@
 /** Request bodies (docs/security.md, "Body limits" and "JSON limits"). */
 import { expect, test } from 'vitest'
-import { apiLimits, formLimits, mediaType, parseBody, readText } from '../../src/lib/body.ts'
+import {
+  apiLimits,
+  bodiesInFlight,
+  type BodyLimits,
+  formLimits,
+  mediaType,
+  parseBody,
+  readText as readBody,
+} from '../../src/lib/body.ts'
+
+/** Like the edge: the body is no longer in flight afterwards. */
+const readText = (request: Request, limits: BodyLimits) =>
+  readBody(request, limits).finally(() => bodiesInFlight.release(request))
 
 const limits = { maxBytes: 100, maxDepth: 4, maxTokens: 5 }
 

@@ -10,6 +10,7 @@ import type { Deps, OutgoingEmail } from '../../src/deps.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents/agents.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
+import { Overload } from '../../src/lib/overload.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/safe-fetch.ts'
 import { createLog } from '../../src/log.ts'
 import type { AccountStore } from '../../src/store/account.ts'
@@ -124,6 +125,7 @@ async function openGrid(
       close: () => Promise.resolve(),
     },
     ownPorts,
+    overload: new Overload(config.shedAboveMs, log),
     stopping,
   }
   const store = await openStore(deps, {

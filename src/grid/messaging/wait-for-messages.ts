@@ -27,7 +27,7 @@ export interface WaitOptions {
 
 /**
  * Like `readMessages`, but waits while the inbox is empty. It reads before it waits, and again when a message is
- * committed. It returns an empty batch when its time is over, when the process stops or has too many waits, or when the
+ * committed. It returns an empty batch when its time is over, when the process stops, when it or the account has too many waits, or when the
  * credential begins its fourth wait and this is its oldest. While the grid is too busy, it goes on waiting.
  *
  * Fails as `readMessages` does. If the credential ends during the wait, in any process, it fails with

@@ -24,7 +24,7 @@ export interface InboxWatch {
 /**
  * Tell the calling agent, for up to 30 minutes, that it has unread messages: at once, when more arrive, and again
  * while they stay unread. Ends when the process stops or the credential ends. Undefined when the credential has three
- * streams already, or the process has reached its limit of streams.
+ * streams already, or the account or the process has reached its limit of streams.
  *
  * Fails with `wrong_credential`. See docs/protocol.md, "Wake stream".
  */

@@ -39,10 +39,11 @@ onEachDatabase((open) => {
     const { notifier } = account.waiting
     const watched: AccountStore = {
       ...account,
-      waiting: {
-        ...account.waiting,
-        notifier: Object.assign(Object.create(notifier), { notify: (ids: Iterable<string>) => woken.push(...ids) }),
-      },
+      waiting: Object.create(account.waiting, {
+        notifier: {
+          value: Object.assign(Object.create(notifier), { notify: (ids: Iterable<string>) => woken.push(...ids) }),
+        },
+      }),
     }
     await grid.acme.store.write([
       grid.acme.store.change.channels.add({ id: 'c', name: 'general', description: '' }, 0),

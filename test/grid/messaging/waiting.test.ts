@@ -245,6 +245,21 @@ test('a credential has three streams', async () => {
   expect(open(bob)).toBeDefined()
 })
 
+test('an account has WAITS_PER_ACCOUNT streams and as many waits, whatever credentials they have', async () => {
+  await grid.close()
+  grid = await testGrid({ stopping: stop.signal, env: { WAITS_PER_ACCOUNT: '2' } })
+  const [one, two, other] = [as(grid.acme, grid.alice), as(grid.acme, grid.bob), as(grid.evil, grid.eve)]
+  await Promise.all([one, two].map((account) => listen(account).next()))
+  expect(open(one)).toBeUndefined()
+  expect(open(other)).toBeDefined()
+
+  const waits = [one, two].map((account) => waitForMessages(account, {}, { seconds: 50 }))
+  expect(await textsOf(waitForMessages(one, {}, { seconds: 50 }))).toEqual([])
+  expect(grid.store.waiting.reads.count).toBe(2)
+  stop.abort()
+  await Promise.all(waits)
+})
+
 function as(account: TestAccount, { id: agentId, alias, key }: TestAgent): AccountStore {
   return grid.store.account(account.id, { type: 'agent', agentId, alias, credentialId: key })
 }

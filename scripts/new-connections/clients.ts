@@ -1,0 +1,31 @@
+/**
+ * Busy clients of `measure.ts`, in a process of their own: `clients.ts PORT CLIENTS SECONDS`. Each keeps one connection
+ * and sends its next request when it has the answer to the last one. Prints "connecting", "served" when each client has
+ * had two answers, and at the end the number of answers of each client as JSON.
+ */
+import process from 'node:process'
+import { Connection, post } from '../bench/connection.ts'
+
+const [port, clients, seconds] = process.argv.slice(2).map(Number)
+const answers = new Array<number>(clients).fill(0)
+const until = performance.now() + seconds * 1_000
+let unserved = clients
+
+async function repeat(client: number): Promise<void> {
+  const connection = new Connection(port)
+  const request = post(port, '/work', { client })
+  while (performance.now() < until) {
+    // A connection that the server closes is opened again.
+    await connection.send(request).catch(() => connection.close())
+    if (++answers[client] === 2 && --unserved === 0) console.log('served')
+  }
+  connection.close()
+}
+
+console.log('connecting')
+for (let client = 0; client < clients; client++) void repeat(client)
+// Clients that wait for their first answer must not prolong the measurement.
+setTimeout(() => {
+  console.log(JSON.stringify(answers))
+  process.exit(0)
+}, seconds * 1_000 + 100)

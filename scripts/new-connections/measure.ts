@@ -1,0 +1,82 @@
+/** How long a new connection waits for `/healthz` while other clients keep the server busy. */
+import { spawn } from 'node:child_process'
+import { connect } from 'node:net'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A probe that took longer counts as this long. */
+const maxProbeMs = 15_000
+/** Between two probes. */
+const pauseMs = 20
+
+export interface Measured {
+  probes: number
+  /** Of all probes, in milliseconds. */
+  p50: number
+  p99: number
+  max: number
+  /** Until each client had two answers. Undefined: not within the measurement. */
+  allServedMs: number | undefined
+  /** The clients that had at most one answer at the end. */
+  starved: number
+  answersPerSecond: number
+}
+
+/** Measure the server on `port` of this machine, from the moment at which the clients begin to connect. */
+export async function measureNewConnections(port: number, clients: number, seconds: number): Promise<Measured> {
+  const script = ['--import', 'tsx', 'scripts/new-connections/clients.ts', port, clients, seconds].map(String)
+  const child = spawn(process.execPath, script, { stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    let startedAt = 0
+    let onStart: () => void
+    const started = new Promise<void>((resolve) => onStart = resolve)
+    let allServedMs: number | undefined
+    let answers: number[] | undefined
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    createInterface(child.stdout).on('line', (line) => {
+      if (line === 'connecting') {
+        startedAt = performance.now()
+        onStart()
+      } else if (line === 'served') allServedMs = performance.now() - startedAt
+      else answers = JSON.parse(line)
+    })
+    const times: number[] = []
+    await Promise.race([started, ended])
+    while (answers === undefined && child.exitCode === null) {
+      times.push(await probe(port))
+      await sleep(pauseMs)
+    }
+    await ended
+    if (!answers) throw new Error('The clients failed')
+    times.sort((a, b) => a - b)
+    const at = (share: number) => times[Math.ceil(times.length * share) - 1]
+    return {
+      probes: times.length,
+      p50: at(0.5),
+      p99: at(0.99),
+      max: at(1),
+      allServedMs,
+      starved: answers.filter((count) => count < 2).length,
+      answersPerSecond: answers.reduce((sum, count) => sum + count, 0) / seconds,
+    }
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+/** The milliseconds from connecting to the answer. */
+function probe(port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const startedAt = performance.now()
+    const socket = connect(port, '127.0.0.1')
+    socket.setTimeout(maxProbeMs, () => done())
+    const done = () => {
+      socket.destroy()
+      resolve(performance.now() - startedAt)
+    }
+    socket.on('error', reject)
+    socket.once('data', (bytes) => bytes.toString().startsWith('HTTP/1.1 200') ? done() : reject(new Error(`${bytes}`)))
+    socket.write(`GET /healthz HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n\r\n`)
+  })
+}
