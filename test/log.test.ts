@@ -1,9 +1,9 @@
 /** Structured logs (docs/security.md, "Logs"). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../src/auth/bearer.ts'
-import { mintKey } from '../src/auth/secrets.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
 import { redact } from '../src/lib/redact.ts'
+import { mintKey } from '../src/lib/secrets.ts'
 import { createLog } from '../src/log.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
 import { sendMessage } from './support/messaging.ts'

@@ -5,10 +5,10 @@
  * See docs/security.md, "Roles".
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { mintKey } from '../src/auth/secrets.ts'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
 import { deleteAgent } from '../src/grid/agents/agents.ts'
 import { newId } from '../src/lib/id.ts'
+import { mintKey } from '../src/lib/secrets.ts'
 import { postA2a, send03, send10 } from './support/a2a.ts'
 import { rows, updateTrial } from './support/database.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'

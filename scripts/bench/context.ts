@@ -1,5 +1,5 @@
 /** The context of one runtime and table: measures the floor, and reports lines as ratios to it. */
-import { mintKey } from '../../src/auth/secrets.ts'
+import { mintKey } from '../../src/lib/secrets.ts'
 import { loadServer } from './connections.ts'
 import { hello } from './floor-rows.ts'
 import type { Database } from './grid.ts'

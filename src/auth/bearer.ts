@@ -2,6 +2,7 @@
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import { callLimit, refusedKeyLimit } from '../lib/call-limits.ts'
+import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Statement } from '../store/driver/binding.ts'
@@ -9,7 +10,6 @@ import type { Credential } from '../store/global/credentials.ts'
 import type { AccessToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminActor, AgentActor } from './actor.ts'
-import { hashForLookup, keyKind, keyPrefixes } from './secrets.ts'
 
 /** How precise "last used" is, so that not every request writes to the database. */
 const lastUsedPrecisionMs = minute

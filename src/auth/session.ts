@@ -6,12 +6,12 @@ import { parse, serialize } from 'hono/utils/cookie'
 import { createHmac } from 'node:crypto'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
+import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Membership } from '../store/global/users.ts'
 import type { Store } from '../store/store.ts'
 import { signInFailed } from './passwords.ts'
-import { hashForLookup, isSameSecret, mintLinkToken } from './secrets.ts'
 
 export const sessionIdleMs = 12 * hour
 export const sessionLifetimeMs = 14 * day

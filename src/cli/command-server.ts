@@ -2,9 +2,9 @@
  * While a server holds the local file, other processes cannot open it, so commands run through that server. It
  * listens on a loopback port of its own. Port and token are in `<db>.owner`, which only the file's owner can read.
  */
-import { isSameSecret, mintLinkToken } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { apiLimits, bodiesInFlight, parseBody, readText } from '../lib/body.ts'
+import { isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { listen, type Listener } from '../listen.ts'
 import type { FileOwner } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'

@@ -1,9 +1,9 @@
 /** `POST /api/oauth/api-key`: a static key for a client that signed in as an agent. See docs/protocol.md, "Static key of an agent". */
 import type { AuthenticateCall } from '../auth/bearer.ts'
-import { keyPrefixes } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { recordActivity } from '../grid/activity.ts'
 import { replaceAgentKey } from '../grid/agents/agent-keys.ts'
+import { keyPrefixes } from '../lib/secrets.ts'
 import type { Handler } from '../request-context.ts'
 
 /**

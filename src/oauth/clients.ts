@@ -1,6 +1,6 @@
 /** Clients: lookup by id, and client authentication. */
-import { hashSecret, isSameSecret } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
+import { hashSecret, isSameSecret } from '../lib/secrets.ts'
 import { day } from '../lib/time.ts'
 import type { AuthMethod, StoredClient } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'

@@ -3,12 +3,12 @@
  * or leads back to the consent page. See docs/protocol.md, "Consent page".
  */
 import { allows } from '../auth/actor.ts'
-import { mintLinkToken } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { recordActivity } from '../grid/activity.ts'
 import { describeGrant } from '../grid/oauth/grants.ts'
 import { retryOnConflict } from '../grid/retry-on-conflict.ts'
 import { newId } from '../lib/id.ts'
+import { mintLinkToken } from '../lib/secrets.ts'
 import { day, second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'

@@ -1,7 +1,7 @@
 /** Authorization requests that wait for the user's decision, stored between the consent page and its answer. */
-import { hashSecret, mintLinkToken } from '../auth/secrets.ts'
 import type { Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
+import { hashSecret, mintLinkToken } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
 import type { ConsentProof } from '../store/global/oauth-requests.ts'
 import type { Store } from '../store/store.ts'

@@ -1,10 +1,10 @@
 /** Dynamic client registration (RFC 7591). It is lenient: unusable metadata is dropped, and the response contains what was stored. */
-import { mintKey } from '../auth/secrets.ts'
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { formLimits, parseBody, readText } from '../lib/body.ts'
 import { addressRange, addressRange48 } from '../lib/client-address.ts'
 import { newId } from '../lib/id.ts'
+import { mintKey } from '../lib/secrets.ts'
 import { day, hour, minute } from '../lib/time.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { AuthMethod, RegistrationLimits } from '../store/global/oauth-clients.ts'

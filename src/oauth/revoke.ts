@@ -1,7 +1,7 @@
 /** `POST /oauth/revoke` (RFC 7009). */
-import { hashForLookup, keyKind } from '../auth/secrets.ts'
 import { GridError } from '../errors.ts'
 import { revokeGrantByClient } from '../grid/oauth/grants.ts'
+import { hashForLookup, keyKind } from '../lib/secrets.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { authenticateClient, type Clients } from './clients.ts'

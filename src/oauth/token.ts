@@ -2,10 +2,10 @@
  * `POST /oauth/token`: exchanges authorization codes and refresh tokens for token pairs.
  * @see OAuth 2.1 §4.1.3 and §4.3, RFC 7636, RFC 8707
  */
-import { hashForLookup, isSameSecret, keyKind, mintKey } from '../auth/secrets.ts'
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
+import { hashForLookup, isSameSecret, keyKind, mintKey } from '../lib/secrets.ts'
 import { day, hour, second } from '../lib/time.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { OAuthScope } from '../store/global/oauth-grants.ts'

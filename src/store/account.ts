@@ -3,8 +3,10 @@ import type { Row } from '@libsql/client'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
+import type { GroupLimit } from '../lib/concurrency-limit.ts'
 import type { KeyRing, SealedToken } from '../lib/key-ring.ts'
 import type { KeyedMutex } from '../lib/keyed-mutex.ts'
+import type { Notifier } from '../lib/notifier.ts'
 import { chained, type NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
 import { prepareAgentSettings } from './account/agent-settings.ts'
@@ -32,7 +34,7 @@ import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import type { AccountUsage, UsageCounters, Used } from './usage.ts'
-import { AccountWaiting, type Waiting } from './waiting.ts'
+import type { Waiting } from './waiting.ts'
 
 export type { Used }
 
@@ -88,6 +90,33 @@ export async function writeParts<Name extends string>(
   for (const name of Object.keys(parts) as Name[]) found[name] = []
   names.forEach((name, i) => found[name] = rows[i] ?? [])
   return found
+}
+
+/** The waits and streams of the process, as one account sees them. A class, because its fields are made only for callers that wait. */
+export class AccountWaiting {
+  readonly #waiting: Waiting
+  readonly #accountId: string
+
+  constructor(waiting: Waiting, accountId: string) {
+    this.#waiting = waiting
+    this.#accountId = accountId
+  }
+
+  get notifier(): Notifier {
+    return this.#waiting.notifier
+  }
+
+  get reads(): GroupLimit {
+    return this.#waiting.reads.of(this.#accountId)
+  }
+
+  get streams(): GroupLimit {
+    return this.#waiting.streams.of(this.#accountId)
+  }
+
+  get lists(): GroupLimit {
+    return this.#waiting.lists.of(this.#accountId)
+  }
 }
 
 type Repositories = ReturnType<typeof prepareRepositories>

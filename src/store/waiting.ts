@@ -4,7 +4,7 @@
  * See docs/delivery.md, "Waiting" and docs/security.md, "Streams and waits".
  */
 import type { Deps } from '../deps.ts'
-import { ConcurrencyLimit, type GroupLimit } from '../lib/concurrency-limit.ts'
+import { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { Notifier } from '../lib/notifier.ts'
 import type { NewDeliveries } from './global/new-deliveries.ts'
 import { watchNewDeliveries } from './new-deliveries.ts'
@@ -28,33 +28,6 @@ export interface Waiting {
   readonly streams: ConcurrencyLimit
   /** Answers that list, until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
-}
-
-/** The same, as one account sees it. A class, because its fields are made only for callers that wait. */
-export class AccountWaiting {
-  readonly #waiting: Waiting
-  readonly #accountId: string
-
-  constructor(waiting: Waiting, accountId: string) {
-    this.#waiting = waiting
-    this.#accountId = accountId
-  }
-
-  get notifier(): Notifier {
-    return this.#waiting.notifier
-  }
-
-  get reads(): GroupLimit {
-    return this.#waiting.reads.of(this.#accountId)
-  }
-
-  get streams(): GroupLimit {
-    return this.#waiting.streams.of(this.#accountId)
-  }
-
-  get lists(): GroupLimit {
-    return this.#waiting.lists.of(this.#accountId)
-  }
 }
 
 /**

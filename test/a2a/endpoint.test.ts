@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { mintKey } from '../../src/auth/secrets.ts'
+import { mintKey } from '../../src/lib/secrets.ts'
 import { endpoint, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 

@@ -1,7 +1,7 @@
 /** How often a credential may call, at every door. See docs/security.md, "Call limits". */
 import { afterEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { mintKey } from '../../src/auth/secrets.ts'
+import { mintKey } from '../../src/lib/secrets.ts'
 import { second } from '../../src/lib/time.ts'
 import { endpoint as a2aPath, errorInfo, postA2a, send03 } from '../support/a2a.ts'
 import { readEvents } from '../support/events.ts'

@@ -1,9 +1,9 @@
 /** What a signup returns and creates. See docs/protocol.md, "Signup", "Trial". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { hashForLookup } from '../../src/auth/secrets.ts'
 import { listSkills } from '../../src/grid/agents/skills.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { hashForLookup } from '../../src/lib/secrets.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'

@@ -1,6 +1,6 @@
 /** OAuth access tokens without a login, for tests of what a token allows. */
-import { mintKey } from '../../src/auth/secrets.ts'
 import { newId } from '../../src/lib/id.ts'
+import { mintKey } from '../../src/lib/secrets.ts'
 import { hour } from '../../src/lib/time.ts'
 import type { TestGrid } from './grid.ts'
 

@@ -2,7 +2,7 @@
 import { Hono } from 'hono'
 import pg from 'pg'
 import process from 'node:process'
-import { hashForLookup } from '../../../src/auth/secrets.ts'
+import { hashForLookup } from '../../../src/lib/secrets.ts'
 import { listen } from '../../../src/listen.ts'
 import { publish, take } from './postgresql-queue.ts'
 

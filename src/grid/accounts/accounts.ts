@@ -1,8 +1,8 @@
 /** Accounts, created on the command line or by users, and their admin keys. */
 import { type Actor, requireAdmin, type SignedInUser } from '../../auth/actor.ts'
-import { mintKey } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { mintKey } from '../../lib/secrets.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'

@@ -3,9 +3,9 @@
  * the claim email carries the same link with a second, secret token. See docs/security.md, "Claims".
  */
 import { hashPassword } from '../../auth/passwords.ts'
-import { hashForLookup, mintLinkToken } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import type { Store } from '../../store/store.ts'
 import { claimEmail } from '../people/email-templates.ts'
 import { linkLifetimeMs } from '../people/people.ts'

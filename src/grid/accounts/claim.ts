@@ -3,8 +3,8 @@
  * See docs/security.md, "Claims".
  */
 import { requirePermission, type SignedInUser } from '../../auth/actor.ts'
-import { hashForLookup } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 import type { ClaimableAgent } from '../../store/global/claims.ts'

@@ -1,11 +1,11 @@
 /** Signup: an agent registers itself and can send at once, on trial. See docs/security.md, "Signup". */
 import type { Actor } from '../../auth/actor.ts'
-import { mintKey, mintLinkToken } from '../../auth/secrets.ts'
 import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
 import { checkNewAlias } from '../../lib/alias.ts'
 import { addressRange, addressRange48 } from '../../lib/client-address.ts'
 import { newId } from '../../lib/id.ts'
+import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
 import { hour } from '../../lib/time.ts'
 import { type Agent, noToken } from '../../store/account/agents.ts'
 import type { AttemptLimit } from '../../store/global/attempts.ts'

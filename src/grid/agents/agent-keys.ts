@@ -1,8 +1,8 @@
 /** Replacement of agent keys. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
-import { type MintedKey, mintKey } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { type MintedKey, mintKey } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Statement } from '../../store/driver/binding.ts'

@@ -1,10 +1,10 @@
 /** Agents: create, delete and list them. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
-import { type MintedKey, mintKey } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import { aliasPattern, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
 import { newId } from '../../lib/id.ts'
 import { readPage } from '../../lib/read-page.ts'
+import { type MintedKey, mintKey } from '../../lib/secrets.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import {
@@ -19,8 +19,8 @@ import {
 } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/driver/binding.ts'
-import { retryOnConflict } from '../retry-on-conflict.ts'
 import { agentPage } from '../agent-page.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
 import { attachSkills, checkSkills, refuseTooManySkills, type SkillInput } from './skills.ts'
 

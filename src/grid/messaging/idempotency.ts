@@ -1,6 +1,6 @@
 /** Idempotency keys: the same key of the same agent is the same send. See docs/delivery.md, "Idempotency keys". */
-import { hashForLookup } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
 import { wellFormed } from '../../lib/text.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'

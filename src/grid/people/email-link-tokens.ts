@@ -1,7 +1,7 @@
 /** Creation and use of one-time email links. See docs/security.md, "Email links". */
-import { hashForLookup, mintLinkToken } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 import type { LinkKind } from '../../store/global/links.ts'
 import type { Store } from '../../store/store.ts'

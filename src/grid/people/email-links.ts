@@ -1,7 +1,7 @@
 /** Email links that sign a user in, reset the password or verify the address. See docs/security.md, "Email links". */
 import { hashPassword } from '../../auth/passwords.ts'
-import { hashForLookup } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/revoke-all-grants.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'

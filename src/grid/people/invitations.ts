@@ -1,9 +1,9 @@
 /** Invitations of people into an account, and their acceptance. See docs/security.md, "Invitations". */
 import { callingUser, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
-import { hashForLookup, mintLinkToken } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Invitation } from '../../store/account/team.ts'

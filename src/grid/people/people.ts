@@ -1,8 +1,8 @@
 /** Users: set-up of the first one, and sign-in with a password. */
 import { hashPassword, signInFailed, verifyPassword } from '../../auth/passwords.ts'
-import { hashForLookup, mintLinkToken } from '../../auth/secrets.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import { day, minute } from '../../lib/time.ts'
 import type { LinkKind } from '../../store/global/links.ts'
 import type { Store } from '../../store/store.ts'

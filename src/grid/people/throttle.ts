@@ -5,11 +5,11 @@
  *
  * See docs/security.md, "Networks", "Sign-in limits" and "Email limits".
  */
-import { hashSecret } from '../../auth/secrets.ts'
 import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
 import { ipv6Prefix48, unknownAddress } from '../../lib/client-address.ts'
 import { newId } from '../../lib/id.ts'
+import { hashSecret } from '../../lib/secrets.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { Attempt, AttemptLimit } from '../../store/global/attempts.ts'
 import type { Store } from '../../store/store.ts'

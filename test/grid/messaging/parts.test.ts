@@ -1,11 +1,11 @@
 /** Large parts of messages: an inbox shows handles, and each part is fetched by itself. docs/protocol.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { callTool } from '../../support/mcp.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
 
 let grid: TestGrid
 

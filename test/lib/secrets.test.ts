@@ -2,6 +2,7 @@
 import { sha256 } from 'oslo/crypto'
 import { encodeHex } from 'oslo/encoding'
 import { expect, test } from 'vitest'
+import { credentialPattern } from '../../src/lib/redact.ts'
 import {
   hashForLookup,
   hashSecret,
@@ -11,8 +12,7 @@ import {
   keyPrefixes,
   mintKey,
   mintLinkToken,
-} from '../../src/auth/secrets.ts'
-import { credentialPattern } from '../../src/lib/redact.ts'
+} from '../../src/lib/secrets.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const kinds = Object.keys(keyPrefixes) as KeyKind[]
