@@ -70,7 +70,7 @@ const rules: Record<string, Rule> = {
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod'] },
-  'auth/': { ours: ['errors.ts', 'lib/'], types: ['store/', 'deps.ts'], packages: ['hono', 'hash-wasm'] },
+  'auth/': { ours: ['errors.ts', 'lib/'], types: ['store/', 'deps.ts'], packages: ['hono', 'oslo', 'hash-wasm'] },
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
   'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono'] },
   'store/': {
