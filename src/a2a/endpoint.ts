@@ -93,12 +93,15 @@ async function readRequest(request: Request): Promise<RpcRequest> {
   return json
 }
 
-/** Every error of the body but its size is a parse error here, even one of its encoding, depth or number of values. */
+/**
+ * Every error of the text is a parse error here, even one of its encoding, depth or number of values. A body that is
+ * too large, or that finds no room, is not.
+ */
 async function readJson(request: Request): Promise<unknown> {
   try {
     return parseBody(await readText(request, apiLimits), apiLimits)
   } catch (error) {
-    if (!(error instanceof GridError) || error.code === 'payload_too_large') throw error
+    if (!(error instanceof GridError) || error.kind !== 'invalid') throw error
     throw new GridError('malformed_json', error.message)
   }
 }

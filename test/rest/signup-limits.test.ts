@@ -101,6 +101,7 @@ test('500 signups from one /48 end at ten times the limit of a /64', async () =>
   expect((await refused.json()).error).toEqual({
     code: 'signup_rate_limited',
     message: 'Too many signups from this network: 100 per hour. Try again in 60 minutes.',
+    retry_after_seconds: 3_600,
   })
   expect((await signUp(grid, { alias: 'other' }, '2001:db8:11:1::1')).status).toBe(201)
   expect((await signUp(grid, { alias: 'another' }, '203.0.113.7')).status).toBe(201)

@@ -50,10 +50,11 @@ export async function checkQuotas({ usage, deps }: AccountStore, sender: Sender,
 export function countSent(
   { usage }: AccountStore,
   { inbox }: Recipient,
-  { from, body, a2a }: NewMessage,
+  { from, body, a2a, largeParts }: NewMessage,
   { deliveries, receipt }: { deliveries: number; receipt: SendReceipt },
 ): void {
-  const bytes = Buffer.byteLength(body) + (a2a === null ? 0 : Buffer.byteLength(a2a)) + rowBytes * (1 + deliveries)
+  const texts = Buffer.byteLength(body) + Buffer.byteLength(a2a ?? '') + Buffer.byteLength(largeParts ?? '')
+  const bytes = texts + rowBytes * (1 + deliveries)
   usage.count({ from, inbox, bytes, unread: receipt.recipientUnread })
 }
 
@@ -68,7 +69,7 @@ function exceeded(quota: string, limit: number, retryAfterSeconds: number, what:
     : `${Math.ceil(retryAfterSeconds * second / minute)} minutes`
   return new GridError('quota_exceeded', `${what} Try again in ${wait}.`, {
     retryAfterSeconds,
-    info: { quota, limit: String(limit), retryAfterSeconds: String(retryAfterSeconds) },
+    info: { quota, limit: String(limit) },
   })
 }
 

@@ -48,7 +48,7 @@ onEachDatabase((open) => {
     const { status, headers, body } = await postA2a(grid, grid.alice.key, send10())
 
     expect([status, headers.get('Retry-After'), body.error.code]).toEqual([429, '54000', -32050])
-    const metadata = { quota: 'messages_per_day', limit: '1', retryAfterSeconds: '54000' }
+    const metadata = { quota: 'messages_per_day', limit: '1', code: 'quota_exceeded', retry_after_seconds: '54000' }
     expect(body.error.data).toEqual([errorInfo('RATE_LIMITED', 'localhost', metadata)])
   })
 
