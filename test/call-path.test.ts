@@ -1,6 +1,6 @@
 /**
  * How many source files one send passes from the socket to the commit and back, measured by the coverage of one warm
- * call. `lib/` is not counted: its functions are small and without state, and nobody has to stop there.
+ * call. Files of `lib/` are not counted; with them a send passes about 35.
  */
 import { Session } from 'node:inspector/promises'
 import { relative } from 'node:path'
