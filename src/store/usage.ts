@@ -81,8 +81,8 @@ class AccountCounters {
   /** The first millisecond of the day. */
   readonly day: number
   readonly bySubject = new Map<string, Counter>()
-  /** Resolves when the count of the account by others was read. */
-  loaded: Promise<void> | undefined
+  /** Reads for the first time what others counted for the account. */
+  loading: Promise<void> | undefined
 
   constructor(day: number) {
     this.day = day
@@ -139,20 +139,19 @@ export class UsageCounters {
     return counters
   }
 
-  /** The counters of an account today, once the count of the account by others was read. The first call reads it. */
-  async loaded(accountId: string): Promise<AccountCounters> {
+  /** The counters of an account today. The first call reads what others counted. */
+  loaded(accountId: string): AccountCounters | Promise<AccountCounters> {
     const counters = this.of(accountId)
     const total = counters.get(wholeAccount)
     this.#schedule()
-    counters.loaded ??= this.#readOthers(accountId, counters, [total]).catch((error) => {
-      counters.loaded = undefined
-      throw error
+    if (total.hasReadOthers) return counters
+    counters.loading ??= this.#readOthers(accountId, counters, [total]).finally(() => {
+      counters.loading = undefined
     })
-    await counters.loaded
-    return counters
+    return counters.loading.then(() => counters)
   }
 
-  /** The same, with a fresh count by others. */
+  /** The counters of an account today, with a fresh count by others. */
   async reloaded(accountId: string): Promise<AccountCounters> {
     const counters = this.of(accountId)
     await this.#readOthers(accountId, counters, [counters.get(wholeAccount)])
@@ -307,14 +306,15 @@ export class AccountUsage {
     this.#accountId = accountId
   }
 
-  /** What the account has sent today. */
-  async today(): Promise<Used> {
-    return sum((await this.#counters.loaded(this.#accountId)).get(wholeAccount))
+  /** What the account has sent today. Not a promise once it is known, because every send asks. */
+  today(): Used | Promise<Used> {
+    const counters = this.#counters.loaded(this.#accountId)
+    return counters instanceof Promise ? counters.then(totalOf) : totalOf(counters)
   }
 
   /** What the account has sent today, with what other processes have stored up to now. */
   async todayOfAll(): Promise<Used> {
-    return sum((await this.#counters.reloaded(this.#accountId)).get(wholeAccount))
+    return totalOf(await this.#counters.reloaded(this.#accountId))
   }
 
   /** How many messages an agent of the account has sent today to an agent of another account. */
@@ -335,6 +335,10 @@ export class AccountUsage {
 
 /** The subject of the count of an account. */
 const wholeAccount = ''
+
+function totalOf(counters: AccountCounters): Used {
+  return sum(counters.get(wholeAccount))
+}
 
 function pairOf(from: string, to: string): string {
   return `${from}/${to}`

@@ -23,7 +23,8 @@ const fullInboxRetrySeconds = minute / second
 export async function checkQuotas({ usage, deps }: AccountStore, sender: Sender, recipient: Recipient): Promise<void> {
   const { messagesPerDay, megabytesPerDay, strangerMessagesPerDay, unreadPerInbox } = deps.config
   const tomorrow = secondsToTomorrow(deps.now())
-  const { messages, bytes } = await usage.today()
+  const today = usage.today()
+  const { messages, bytes } = today instanceof Promise ? await today : today
   if (isReached(messages, messagesPerDay)) {
     const what = `This account has sent ${count(messagesPerDay, 'message')} today, which is all that it may send a day.`
     throw exceeded('messages_per_day', messagesPerDay, tomorrow, what)
