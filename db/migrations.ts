@@ -202,5 +202,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TABLE `usage` (\n\t`account_id` text NOT NULL,\n\t`day` integer NOT NULL,\n\t`subject` text NOT NULL,\n\t`counter_id` text NOT NULL,\n\t`messages` integer NOT NULL,\n\t`bytes` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `day`, `subject`, `counter_id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `usage_day` ON `usage` (`day`,`account_id`);"
     ]
+  },
+  {
+    "name": "0009_visible_text",
+    "hash": "94bb5dc6ffabdbe15d053251749eb81e2e8f340c3b5eb37f23a602ca6610b021",
+    "createdAt": 1795345623982,
+    "statements": [
+      "ALTER TABLE `messages` ADD `sanitized` integer DEFAULT false NOT NULL;",
+      "CREATE INDEX `agent_access_alias` ON `agent_access` (`alias`);"
+    ]
   }
 ]

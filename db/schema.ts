@@ -6,9 +6,25 @@
  * `@`.
  */
 import { sql } from 'drizzle-orm'
-import { foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import {
+  customType,
+  foreignKey,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core'
+import { withoutInvisible } from '../src/lib/invisible-text.ts'
 
 const flag = (name: string) => integer(name, { mode: 'boolean' })
+
+/** Text of users that others read. Rows of older versions may have invisible characters, which no query returns. */
+const shownText = customType<{ data: string; driverData: string }>({
+  dataType: () => 'text',
+  fromDriver: withoutInvisible,
+})
 
 /** Facts about the database. `epoch` names its history, and cursors contain it. See docs/delivery.md, "Cursors". */
 export const storeFacts = sqliteTable('store_facts', {
@@ -142,7 +158,7 @@ export const agents = sqliteTable('agents', {
   type: text('type', { enum: ['mcp', 'a2a', 'human'] }).notNull(),
   visibility: text('visibility', { enum: ['private', 'public'] }).notNull(),
   accessPolicy: text('access_policy', { enum: ['auto_approve', 'allow_list', 'block_list'] }).notNull(),
-  description: text('description').notNull().default(''),
+  description: shownText('description').notNull().default(''),
   remoteUrl: text('remote_url'),
   /** The bearer token for the remote agent: AES-256-GCM, and in no response. */
   encryptedToken: text('encrypted_token'),
@@ -172,6 +188,8 @@ export const agentAccess = sqliteTable('agent_access', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.alias] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  // Without the account, for a new alias.
+  index('agent_access_alias').on(t.alias),
 ])
 
 /** The message allowance of an agent that registered itself. An agent without a row has no limit. */
@@ -215,7 +233,7 @@ export const skills = sqliteTable('skills', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   name: text('name').notNull(),
-  description: text('description').notNull().default(''),
+  description: shownText('description').notNull().default(''),
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('skills_name').on(t.accountId, t.name)])
 
@@ -235,7 +253,7 @@ export const channels = sqliteTable('channels', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   name: text('name').notNull(),
-  description: text('description').notNull().default(''),
+  description: shownText('description').notNull().default(''),
   externalIntegrationType: text('external_integration_type'),
   externalChannelName: text('external_channel_name'),
   createdAt: integer('created_at').notNull(),
@@ -311,6 +329,8 @@ export const messages = sqliteTable('messages', {
   createdAt: integer('created_at').notNull(),
   /** The number of the message in the trial of its sender: 1, 2, 3 …; null for a sender without a trial. */
   trialNumber: integer('trial_number'),
+  /** Invisible characters were removed from it before it was stored. */
+  sanitized: flag('sanitized').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.fromAgentId], foreignColumns: [agents.accountId, agents.id] }),

@@ -1,6 +1,7 @@
 /** All settings: description, format, default value and validation. */
 import { z } from 'zod'
 import ipaddr from 'ipaddr.js'
+import { reservedAliases } from './lib/alias.ts'
 import { isKeyRing } from './lib/key-ring.ts'
 import { isPlainAddress } from './lib/email-address.ts'
 
@@ -169,9 +170,9 @@ const settings = {
     z.enum(['email', 'never']).prefault('email'),
   ),
   RESERVED_ALIASES: setting(
-    'Aliases that cannot be taken, besides admin and channel.',
+    'More aliases that cannot be taken, besides the built-in ones.',
     'comma-separated aliases',
-    words('grid,system,support,all,everyone,here')
+    words('')
       .transform((list) => list.map((word) => word.replace(/^@/, '').toLowerCase()))
       .refine((list) => list.every((word) => /^[a-z0-9-]+$/.test(word))),
   ),
@@ -367,7 +368,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     signInsPerHour: read('SIGN_INS_PER_HOUR', settings.SIGN_INS_PER_HOUR),
     ipv6Factor48: read('IPV6_48_FACTOR', settings.IPV6_48_FACTOR),
     signupJoin: read('SIGNUP_JOIN', settings.SIGNUP_JOIN),
-    reservedAliases: ['admin', 'channel', ...read('RESERVED_ALIASES', settings.RESERVED_ALIASES) ?? []],
+    reservedAliases: [...reservedAliases, ...read('RESERVED_ALIASES', settings.RESERVED_ALIASES) ?? []],
     allowedOrigins: read('ALLOWED_ORIGINS', settings.ALLOWED_ORIGINS),
     a2aPlainReceipts: read('A2A_PLAIN_RECEIPTS', settings.A2A_PLAIN_RECEIPTS),
     oauthCimd: read('OAUTH_CIMD', settings.OAUTH_CIMD),

@@ -1,6 +1,7 @@
 /** Reading the settings. See docs/security.md, "Configuration". */
 import { expect, test } from 'vitest'
 import { ConfigError, describeSettings, readConfig } from '../src/config.ts'
+import { reservedAliases } from '../src/lib/alias.ts'
 
 test('without settings the grid listens on loopback and stores durably in a local file', () => {
   expect(readConfig({})).toMatchObject({
@@ -31,7 +32,7 @@ test('without settings the grid listens on loopback and stores durably in a loca
     invitationsPerHour: 100,
     oauthClientsPerUser: 100,
     signupJoin: 'email',
-    reservedAliases: ['admin', 'channel', 'grid', 'system', 'support', 'all', 'everyone', 'here'],
+    reservedAliases,
     allowedOrigins: ['*'],
     oauthCimd: 'auto',
     oauthCimdHosts: ['*'],
@@ -102,7 +103,7 @@ test.each<[string, string, string, unknown]>([
   ['SIGN_INS_PER_HOUR', '1', 'signInsPerHour', 1],
   ['IPV6_48_FACTOR', '65536', 'ipv6Factor48', 65_536],
   ['SIGNUP_JOIN', 'never', 'signupJoin', 'never'],
-  ['RESERVED_ALIASES', ' Boss,@chief, ', 'reservedAliases', ['admin', 'channel', 'boss', 'chief']],
+  ['RESERVED_ALIASES', ' Boss,@chief, ', 'reservedAliases', [...reservedAliases, 'boss', 'chief']],
   ['ALLOWED_ORIGINS', '*', 'allowedOrigins', ['*']],
   ['ALLOWED_ORIGINS', 'https://A.example/,http://b.example:3000', 'allowedOrigins', [
     'https://a.example',

@@ -41,6 +41,6 @@ function readConfiguration(configuration: ParamReader): boolean {
   return configuration.object('pushNotificationConfig') !== undefined
 }
 
-function writeReceipt({ messageId, text, contextId }: A2aReceipt): unknown {
-  return { kind: 'message', role: 'agent', messageId, parts: [{ kind: 'text', text }], contextId }
+function writeReceipt({ messageId, text, contextId, metadata }: A2aReceipt): unknown {
+  return { kind: 'message', role: 'agent', messageId, parts: [{ kind: 'text', text }], contextId, metadata }
 }

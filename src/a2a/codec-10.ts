@@ -31,6 +31,6 @@ function readConfiguration(configuration: ParamReader): boolean {
   return configuration.object('taskPushNotificationConfig') !== undefined
 }
 
-function writeReceipt({ messageId, text, contextId }: A2aReceipt): unknown {
-  return { message: { role: 'ROLE_AGENT', messageId, parts: [{ text }], contextId } }
+function writeReceipt({ messageId, text, contextId, metadata }: A2aReceipt): unknown {
+  return { message: { role: 'ROLE_AGENT', messageId, parts: [{ text }], contextId, metadata } }
 }

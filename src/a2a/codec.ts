@@ -36,6 +36,7 @@ export interface A2aReceipt {
   messageId: string
   text: string
   contextId?: string
+  metadata?: Record<string, unknown>
 }
 
 /** The wire format of one version. Readers fail with `invalid_input`. */

@@ -6,6 +6,7 @@ import { resolve } from '../grid/messaging/resolve.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
 import { canonicalJson } from '../lib/canonical-json.ts'
 import { newId } from '../lib/id.ts'
+import { withoutInvisibleIn } from '../lib/invisible-text.ts'
 import type { ClientMessage, Part, SendRequest } from './codec.ts'
 import { pushNotSupported, taskNotFound } from './errors.ts'
 import { gridRoutingUri, recipientOf, withoutRouting } from './grid-routing.ts'
@@ -42,14 +43,15 @@ export async function messageSend({ account, codec, method, params, idempotencyK
     text: joinedText(message.parts),
     conversationId: contextId,
     idempotencyKey,
-    // Method and params as received: the context id generated above differs in every repeat.
-    request: idempotencyKey === undefined ? undefined : canonicalJson([method, params]),
+    // Method and params, not the message: the context id generated above differs in every repeat.
+    request: idempotencyKey === undefined ? undefined : canonicalJson([method, withoutInvisibleIn(params)]),
     a2a: detailsOf(message, contextId, gridRoutingUri(config)),
   })
   return codec.writeReceipt({
     messageId: sent.id,
-    text: `Message delivered to ${sent.recipient}`,
+    text: `Message delivered to ${sent.recipient}${sent.sanitized ? ', without its invisible characters' : ''}`,
     contextId: config.a2aPlainReceipts ? undefined : sent.conversationId ?? undefined,
+    metadata: sent.sanitized && !config.a2aPlainReceipts ? { sanitized: true } : undefined,
   })
 }
 

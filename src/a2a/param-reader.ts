@@ -1,5 +1,6 @@
 /** Reads the params of an A2A request. Errors name the field. See docs/protocol.md, "A2A `message/send`". */
 import { GridError } from '../errors.ts'
+import { hasInvisible } from '../lib/invisible-text.ts'
 import { characterCount, wellFormed } from '../lib/text.ts'
 
 /** The longest id that a client may choose, in characters. */
@@ -46,6 +47,7 @@ export class ParamReader {
     const id = this.text(name)
     if (id === undefined || id === '') return undefined
     if (id !== this.value(name)) throw this.invalid(name, 'is not well-formed Unicode')
+    if (hasInvisible(id)) throw this.invalid(name, 'has invisible characters. Remove them')
     if (characterCount(id) > maxIdLength) throw this.invalid(name, `must have at most ${maxIdLength} characters`)
     return id
   }

@@ -4,6 +4,12 @@ import { GridError } from '../errors.ts'
 /** The format of aliases and channel names. */
 export const aliasPattern = /^[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$/
 
+/** Aliases that nobody can take, because they look like a part of the grid or like everybody. */
+export const reservedAliases: readonly string[] = [
+  ...['admin', 'administrator', 'channel', 'grid', 'system', 'support', 'security', 'root', 'owner', 'api', 'www'],
+  ...['tasks', 'all', 'everyone', 'here'],
+]
+
 const rule = '3 to 32 characters: lower-case letters, digits and hyphens, with a letter or digit at both ends'
 
 /**

@@ -39,6 +39,19 @@ export function parseAllowedUrl(text: string, { allowPrivateTargets }: EgressPol
   return isAllowedPort(portOf(url)) ? url : undefined
 }
 
+/**
+ * Parse the URL of a server that is to be called later, if that call would be allowed as far as the URL tells: an IP
+ * address in it is checked, a host name is resolved with each call.
+ */
+export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | undefined {
+  const url = parseAllowedUrl(text, policy)
+  if (!url) return undefined
+  const host = hostnameOf(url)
+  // RFC 6761, section 6.3: these names are loopback addresses.
+  const address = /(^|\.)localhost\.?$/.test(host) ? '127.0.0.1' : host
+  return !isIpAddress(address) || isAllowedAddress(address, policy) ? url : undefined
+}
+
 /** The port of a URL, or the default port of its scheme. */
 export function portOf(url: URL): number {
   return Number(url.port) || (url.protocol === 'https:' ? 443 : 80)

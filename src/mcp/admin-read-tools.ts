@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Channel } from '../grid/channels/channels.ts'
 import { listedProviders } from '../guardrails/providers.ts'
+import { withoutInvisible } from '../lib/invisible-text.ts'
 import { type Page, type PageBudget, readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -58,7 +59,7 @@ export function asChannel(channel: Channel): Record<string, unknown> {
 
 /** A guardrail as admin tools return it. See docs/protocol.md, "Guardrail". */
 function asGuardrail({ createdAt, ...guardrail }: Guardrail & { agentCount: number }): Record<string, unknown> {
-  return { ...guardrail, createdAt: isoTime(createdAt) }
+  return { ...guardrail, name: withoutInvisible(guardrail.name), createdAt: isoTime(createdAt) }
 }
 
 const listAgents = tool({
@@ -95,7 +96,7 @@ const listSkills = tool({
   input: cursorInput,
   isList: true,
   async run({ read: { skills } }: AccountStore, { cursor }) {
-    const source = { read: skills.withCounts, keyOf: nameOf, entryOf: (skill: Named) => skill }
+    const source = { read: skills.withCounts, keyOf: nameOf, entryOf: asSkill }
     return await listing('skills', readPage(source, cursor, budget(chunk)), skills.searchTotal(''))
   },
 })
@@ -128,6 +129,11 @@ export const adminReadTools = [listAgents, listChannels, listSkills, listGuardra
 
 interface Named {
   name: string
+}
+
+/** Names of older versions may have invisible characters. Pages go on from the name as it is stored. */
+function asSkill<Skill extends Named>(skill: Skill): Skill {
+  return { ...skill, name: withoutInvisible(skill.name) }
 }
 
 const nameOf = ({ name }: Named) => name

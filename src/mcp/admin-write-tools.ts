@@ -63,18 +63,18 @@ const createAgentTool = tool({
       'Which agents of other accounts may write to a public agent: all (auto_approve, default), those on its list (allow_list), all but those (block_list)',
     ),
     accessList: z.array(identifier).max(maxAccessList).optional().describe(
-      'Aliases of other accounts that allow_list lets in or block_list keeps out',
+      'Existing aliases of other accounts that allow_list lets in or block_list keeps out',
     ),
     description,
-    remoteUrl: z.string().max(2_000).optional().describe('http or https address; required for type a2a, for it alone'),
+    remoteUrl: z.string().max(2_000).optional().describe('https address; required for type a2a, for it alone'),
     remoteToken: z.string().min(1).max(4_000).optional().describe(
       'Bearer token for the agent at remoteUrl; not shown again',
     ),
     skills: z.array(skill).max(maxSkills).optional().describe('What it can do: names, or names with descriptions'),
   }),
   async run(account: AccountStore, { skills, ...input }) {
-    const { agent, apiKey } = await createAgent(account, { ...input, skills: skills?.map(asSkill) })
-    return { text: { agent: asAgent(agent), agent_id: agent.id, api_key: apiKey } }
+    const { agent, apiKey, ...rest } = await createAgent(account, { ...input, skills: skills?.map(asSkill) })
+    return { text: { agent: asAgent(agent), agent_id: agent.id, api_key: apiKey, ...rest } }
   },
 })
 
@@ -102,8 +102,8 @@ const createChannelTool = tool({
     members: members.optional().describe('Agents of the account, each by id or alias'),
   }),
   async run(account: AccountStore, input) {
-    const { channel } = await createChannel(account, input)
-    return { text: { channel: asChannel(channel), channel_id: channel.id } }
+    const { channel, sanitized } = await createChannel(account, input)
+    return { text: { channel: asChannel(channel), channel_id: channel.id, sanitized } }
   },
 })
 
@@ -132,7 +132,7 @@ const setAgentSkillsTool = tool({
   }, 'alias'),
   async run(account: AccountStore, { id, alias, skills }) {
     const set = await setAgentSkills(account, { agent: (id ?? alias)!, skills: skills.map(asSkill) })
-    return { text: { agent: asAgent(set.agent), skills: set.skills } }
+    return { text: { ...set, agent: asAgent(set.agent) } }
   },
 })
 

@@ -54,6 +54,7 @@ const sendMessageTool = tool({
         timestamp: isoTime(sent.createdAt),
         recipient: sent.recipient,
         unread: sent.unread,
+        ...(sent.sanitized && { sanitized: true }),
         ...(sent.recipientUnread !== undefined && {
           recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
           recipient_unread: sent.recipientUnread,
@@ -188,8 +189,7 @@ const setSkillsTool = tool({
     skills: z.array(z.object({ name: z.string(), description: z.string().optional() })),
   }),
   async run(account: AccountStore, input) {
-    const { assigned, created } = await setSkills(account, input)
-    return { text: { assigned, created } }
+    return { text: { ...await setSkills(account, input) } }
   },
 })
 

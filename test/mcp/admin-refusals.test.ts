@@ -22,10 +22,24 @@ afterEach(() => grid.close())
 const noAgent = "Agent 'nobody' not found. Nothing was changed. Use admin_list_agents to see the agents."
 const noChannel = "Channel 'nothing' not found. Nothing was changed. Use admin_list_channels to see the channels."
 const noGuardrail = "Guardrail 'none' not found. Nothing was changed. Use admin_list_guardrails to see the guardrails."
+const refusedTargets = [
+  'http://partner.example/',
+  'https://127.0.0.1/',
+  'https://[::1]/',
+  'https://0x7f.1/',
+  'https://10.0.0.8/a2a',
+  'https://169.254.169.254/latest',
+  'https://localhost/',
+  'https://a.localhost:8443/',
+  'https://partner.example:6379/',
+  'https://ann:pw@partner.example/',
+]
 const eitherIdOrAlias = 'The input needs either id or alias, and not both.'
 const eitherIdOrName = 'The input needs either id or name, and not both.'
 const nameRule = '3 to 32 characters: lower-case letters, digits and hyphens, with a letter or digit at both ends.'
-const remoteUrlRule = 'An agent of type a2a needs a remoteUrl: an http or https address.'
+const remoteUrlMissing = 'An agent of type a2a needs a remoteUrl: the address of its A2A server.'
+const remoteUrlRule =
+  'remoteUrl must be an https address without user and password, on an allowed port and not in a private network.'
 
 test.each([
   ['admin_list_agents', { limit: 0 }, 'invalid_input', 'limit must be at least 1.'],
@@ -42,8 +56,20 @@ test.each([
   ['admin_create_agent', { alias: 'bob' }, 'alias_taken', 'The alias @bob is taken. Choose another.'],
   ['admin_create_agent', { alias: 'eve' }, 'alias_taken', 'The alias @eve is taken. Choose another.'],
   ['admin_create_agent', { alias: 'zoe', type: 'bot' }, 'invalid_input', 'type must be one of mcp, a2a, human.'],
-  ['admin_create_agent', { alias: 'zoe', type: 'a2a' }, 'invalid_input', remoteUrlRule],
+  ['admin_create_agent', { alias: 'zoe', type: 'a2a' }, 'invalid_input', remoteUrlMissing],
   ['admin_create_agent', { alias: 'zoe', type: 'a2a', remoteUrl: 'ftp://x' }, 'invalid_input', remoteUrlRule],
+  ...refusedTargets.map((remoteUrl): [string, object, string, string] => [
+    'admin_create_agent',
+    { alias: 'zoe', type: 'a2a', remoteUrl },
+    'invalid_input',
+    remoteUrlRule,
+  ]),
+  [
+    'admin_create_agent',
+    { alias: 'zoe', accessPolicy: 'allow_list', accessList: ['bob', '@later'] },
+    'invalid_input',
+    'accessList names @later, which no agent has.',
+  ],
   [
     'admin_create_agent',
     { alias: 'zoe', remoteToken: 'x' },

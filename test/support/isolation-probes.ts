@@ -144,6 +144,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   setSkills: 'names skills by text, in the account of the caller (test/isolation-verbs.test.ts)',
   createAgent: 'tells that an alias is taken, as signup does: aliases are unique across accounts',
   refuseTakenAlias: 'the same',
+  refuseUnknownAliases: 'the same, of an alias that nobody has (test/grid/access-list.test.ts)',
   createAdminKey: 'takes a display name',
   listGrants: 'lists only grants of the account (test/oauth/revoke.test.ts)',
   replaceAgentKey: 'replaces the key of the calling agent',

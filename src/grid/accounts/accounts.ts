@@ -3,6 +3,7 @@ import { type Actor, requireAdmin, type SignedInUser } from '../../auth/actor.ts
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey } from '../../lib/secrets.ts'
+import { isPlainName } from '../../lib/plain-name.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
@@ -12,14 +13,6 @@ import { normaliseEmail } from '../people/email-address.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 const maxNameLength = 80
-/**
- * Characters that make a name look like another one, or empty: controls, direction marks, fillers, tags.
- * See docs/security.md, "Names and aliases".
- */
-const invisible =
-  /(?![\u200c\u200d\ufe0e\ufe0f])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/u
-/** Joiners and variation selectors where they have no visible effect. Emoji and some scripts need them elsewhere. */
-const uselessJoiner = /(?:^|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Z}])[\u200c\u200d\ufe0e\ufe0f]/u
 /** Users who own this many accounts cannot create another one. */
 export const maxOwned = 20
 
@@ -160,7 +153,7 @@ export function checkName(text: string, field: string): string {
   if (!name || name.length > maxNameLength) {
     throw new GridError('invalid_input', `A name has 1 to ${maxNameLength} characters.`, { field })
   }
-  if (invisible.test(name) || uselessJoiner.test(name)) {
+  if (!isPlainName(name)) {
     throw new GridError('invalid_input', 'A name has no control characters or invisible characters.', { field })
   }
   return name

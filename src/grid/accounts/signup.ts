@@ -12,7 +12,7 @@ import type { AttemptLimit } from '../../store/global/attempts.ts'
 import type { SignupLimit } from '../../store/global/signups.ts'
 import type { Store } from '../../store/store.ts'
 import { checkDescription, newAgentStatements, refuseTakenAlias } from '../agents/agents.ts'
-import { attachSkills, checkSkills, refuseTooManySkills } from '../agents/skills.ts'
+import { attachSkills, checkSkills, refuseTooManySkills, sanitized } from '../agents/skills.ts'
 import { normaliseEmail } from '../people/email-address.ts'
 import { sendClaimEmail } from './claim-email.ts'
 
@@ -41,6 +41,8 @@ export interface SignupResult {
   trial: { max_messages: number; expires_in: string; claim_url: string }
   /** Ready to paste into an MCP client. */
   mcp_config: { mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }> }
+  /** The description had invisible characters, and is stored without them. */
+  sanitized?: true
 }
 
 /**
@@ -93,7 +95,8 @@ export async function signUp(store: Store, input: SignupInput, address: string):
         sendClaimEmail(store, claim.token, address, alias)
           .catch((error) => store.deps.log.warn('A claim email was not sent', { error }))
       }
-      return signupResult(config, alias, key.key, claim.token)
+      const isCleaned = description !== (input.description ?? '')
+      return { ...signupResult(config, alias, key.key, claim.token), ...(isCleaned && sanitized) }
     }
     try {
       await store.write([

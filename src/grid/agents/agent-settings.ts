@@ -3,7 +3,7 @@ import { requireAdmin } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { type AccessPolicy, type Agent, noToken, type Visibility } from '../../store/account/agents.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { checkAccessList, checkDescription, checkRemoteUrl, sealRemoteToken } from './agents.ts'
+import { checkAccessList, checkDescription, checkRemoteUrl, refuseUnknownAliases, sealRemoteToken } from './agents.ts'
 import { findAgent } from './find-agent.ts'
 
 /** Omitted fields stay unchanged. Alias and type cannot be changed. */
@@ -34,17 +34,29 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
       visibility: input.visibility ?? before.visibility,
       accessPolicy: input.accessPolicy ?? before.accessPolicy,
       description: input.description === undefined ? before.description : checkDescription(input.description),
-      remoteUrl: checkRemoteUrl(before.type, input.remoteUrl ?? before.remoteUrl ?? undefined),
+      remoteUrl: input.remoteUrl === undefined || input.remoteUrl === before.remoteUrl
+        ? before.remoteUrl
+        : checkRemoteUrl(account.deps.config, before.type, input.remoteUrl),
     }
     const isOpen = agent.accessPolicy === 'auto_approve'
-    const accessList = input.accessList ?? (isOpen ? [] : undefined)
+    const given = input.accessList ?? (isOpen ? [] : undefined)
+    const accessList = given && checkAccessList(agent.accessPolicy, given)
+    if (accessList !== undefined) {
+      // A list that becomes another kind of list is a new one.
+      const isSame = agent.accessPolicy === before.accessPolicy
+      await refuseUnknownAliases(
+        account,
+        accessList,
+        isSame ? await account.read.agentSettings.accessList(agent.id) : [],
+      )
+    }
     const { agents, agentSettings } = account.change
     await account.write([
       agents.requireLive([agent.id]),
       agentSettings.update(agent.id, agent),
       ...(accessList === undefined ? [] : [
         agentSettings.clearAccess(agent.id),
-        agents.addAccess(agent.id, checkAccessList(agent.accessPolicy, accessList)),
+        agents.addAccess(agent.id, accessList),
       ]),
       ...(remoteToken === undefined ? [] : [
         agentSettings.setToken(

@@ -1,8 +1,11 @@
 /** Agents: create, delete and list them. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
+import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
 import { aliasPattern, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
+import { parseAllowedTarget } from '../../lib/egress-policy.ts'
 import { newId } from '../../lib/id.ts'
+import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { type MintedKey, mintKey } from '../../lib/secrets.ts'
 import { wellFormed } from '../../lib/text.ts'
@@ -22,7 +25,15 @@ import type { Statement } from '../../store/driver/binding.ts'
 import { agentPage } from '../agent-page.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
-import { attachSkills, checkSkills, refuseTooManySkills, type SkillInput } from './skills.ts'
+import {
+  areCleaned,
+  attachSkills,
+  checkSkills,
+  cleanDescription,
+  refuseTooManySkills,
+  sanitized,
+  type SkillInput,
+} from './skills.ts'
 
 /** Longest description of an agent. See docs/protocol.md, "Limits". */
 export const maxDescriptionLength = 500
@@ -51,7 +62,10 @@ export interface NewAgent {
  *
  * See docs/protocol.md, "Agent".
  */
-export async function createAgent(account: AccountStore, input: NewAgent): Promise<{ agent: Agent; apiKey: string }> {
+export async function createAgent(
+  account: AccountStore,
+  input: NewAgent,
+): Promise<{ agent: Agent; apiKey: string; sanitized?: true }> {
   requireAdmin(account.actor)
   const alias = checkNewAlias(input.alias, account.deps.config.reservedAliases)
   const type = input.type ?? 'mcp'
@@ -62,7 +76,7 @@ export async function createAgent(account: AccountStore, input: NewAgent): Promi
     visibility: input.visibility ?? 'private',
     accessPolicy: input.accessPolicy ?? 'auto_approve',
     description: checkDescription(input.description),
-    remoteUrl: checkRemoteUrl(type, input.remoteUrl),
+    remoteUrl: checkRemoteUrl(account.deps.config, type, input.remoteUrl),
     createdAt: account.deps.now(),
     lastSeenAt: null,
   }
@@ -70,19 +84,22 @@ export async function createAgent(account: AccountStore, input: NewAgent): Promi
   const key = await mintKey('agent_key')
   const skills = checkSkills(input.skills ?? [])
   const accessList = checkAccessList(agent.accessPolicy, input.accessList ?? [])
+  const isCleaned = agent.description !== (input.description ?? '') || areCleaned(input.skills ?? [])
+  const created = { agent, apiKey: key.key, ...(isCleaned && sanitized) }
 
   return await retryOnConflict(async () => {
     // A repeated write after a lost response found its own agent, so it has succeeded.
-    if (await account.read.agents.byId(agent.id)) return { agent, apiKey: key.key }
+    if (await account.read.agents.byId(agent.id)) return created
     await refuseTakenAlias(account, alias)
     await refuseTooManySkills(account, skills)
     await refuseTooManyAgents(account)
+    await refuseUnknownAliases(account, accessList)
     await account.write([
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
       account.change.agents.addAccess(agent.id, accessList),
       ...attachSkills(account, agent.id, skills),
     ])
-    return { agent, apiKey: key.key }
+    return created
   })
 }
 
@@ -113,7 +130,8 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
 /** Statements that add an agent and its first key. The unit fails if the alias has been taken meanwhile. */
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
   const at = account.deps.now()
-  return [account.change.agents.add(agent, at), account.change.keys.add(keyRow(agent.id, key), at)]
+  const { agents, directory, keys } = account.change
+  return [directory.distrustNewAlias(agent.alias), agents.add(agent, at), keys.add(keyRow(agent.id, key), at)]
 }
 
 /** The row of a new agent key. */
@@ -137,9 +155,9 @@ async function refuseTooManyAgents(account: AccountStore): Promise<void> {
   )
 }
 
-/** A description as stored. Fails with `invalid_input`. */
+/** A description as stored, without invisible characters. Fails with `invalid_input`. */
 export function checkDescription(text: string | undefined): string {
-  const description = wellFormed(text ?? '')
+  const description = cleanDescription(text ?? '')
   if (description === undefined || description.length > maxDescriptionLength) {
     throw new GridError('invalid_input', `A description has at most ${maxDescriptionLength} characters.`, {
       field: 'description',
@@ -187,7 +205,7 @@ export async function listAgents(
 }
 
 function asListed(agent: FoundAgent): ListedAgent {
-  const skills: ListedAgent['skills'] = JSON.parse(agent.skills)
+  const skills: ListedAgent['skills'] = withoutInvisibleIn(JSON.parse(agent.skills))
   const leftOut = agent.skillCount - skills.length
   return {
     alias: `@${agent.alias}`,
@@ -200,10 +218,7 @@ function asListed(agent: FoundAgent): ListedAgent {
   }
 }
 
-/**
- * An access list as stored. The aliases need not exist, so that an agent can be listed before it is created.
- * Fails with `invalid_input`.
- */
+/** An access list as stored. `refuseUnknownAliases` checks whether the aliases exist. Fails with `invalid_input`. */
 export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
   const list = [...new Set(aliases.map(normaliseAlias))]
   if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
@@ -219,19 +234,45 @@ export function checkAccessList(policy: AccessPolicy, aliases: string[]): string
   return list
 }
 
-/** The URL of a remote agent as stored; null for other agents. Fails with `invalid_input`. */
-export function checkRemoteUrl(type: AgentType, remoteUrl: string | undefined): string | null {
+/**
+ * Fails with `invalid_input` if nobody has one of the aliases: whoever registered it later would inherit the trust.
+ * Aliases of `known`, the list so far, may stay.
+ */
+export async function refuseUnknownAliases(
+  account: AccountStore,
+  list: string[],
+  known: readonly string[] = [],
+): Promise<void> {
+  const added = list.filter((alias) => !known.includes(alias))
+  if (added.length === 0) return
+  const held = await account.read.directory.heldAliases(added)
+  const unknown = added.find((alias) => !held.has(alias))
+  if (unknown === undefined) return
+  throw new GridError('invalid_input', `accessList names @${unknown}, which no agent has.`, { field: 'accessList' })
+}
+
+/**
+ * The URL of a remote agent as stored; null for other agents. It must be one that requests may go to.
+ * Fails with `invalid_input`.
+ */
+export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
       throw new GridError('invalid_input', 'Only an agent of type a2a has a remoteUrl.', { field: 'remoteUrl' })
     }
     return null
   }
-  const url = remoteUrl !== undefined && URL.canParse(remoteUrl) ? new URL(remoteUrl) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
-    throw new GridError('invalid_input', 'An agent of type a2a needs a remoteUrl: an http or https address.', {
+  if (!remoteUrl) {
+    throw new GridError('invalid_input', 'An agent of type a2a needs a remoteUrl: the address of its A2A server.', {
       field: 'remoteUrl',
     })
+  }
+  const url = parseAllowedTarget(remoteUrl, config)
+  if (!url) {
+    const rule = config.allowPrivateTargets
+      ? 'an http or https address without user and password, on an allowed port'
+      : 'an https address without user and password, on an allowed port and not in a private network'
+    throw new GridError('invalid_input', `remoteUrl must be ${rule}.`, { field: 'remoteUrl' })
   }
   return url.href
 }

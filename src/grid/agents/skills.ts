@@ -2,6 +2,8 @@
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { isPlainName } from '../../lib/plain-name.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -37,7 +39,7 @@ export async function listSkills(
     read: (after: string, limit: number) =>
       agent ? skills.pageOfAgent(agent.id, after, limit) : skills.page(after, limit),
     keyOf: ({ name }: Skill) => name,
-    entryOf: ({ name, description }: Skill) => ({ name, description }),
+    entryOf: ({ name, description }: Skill) => ({ name: withoutInvisible(name), description }),
   }
   const { entries, cursor } = await readPage(source, input.cursor, agentPage)
   return { skills: entries, cursor }
@@ -50,7 +52,7 @@ export async function listSkills(
 export async function setSkills(
   account: AccountStore,
   input: { skills: SkillInput[] },
-): Promise<{ assigned: string[]; created: string[] }> {
+): Promise<{ assigned: string[]; created: string[]; sanitized?: true }> {
   const { agentId } = callingAgent(account.actor)
   const skills = checkSkills(input.skills)
   const rows = await retryOnConflict(async () => {
@@ -61,7 +63,7 @@ export async function setSkills(
     ])
   })
   const created = rows.flat().filter((row) => 'name' in row).map((row) => String(row.name))
-  return { assigned: skills.map((skill) => skill.name), created }
+  return { assigned: skills.map((skill) => skill.name), created, ...(areCleaned(input.skills) && sanitized) }
 }
 
 /**
@@ -71,7 +73,7 @@ export async function setSkills(
 export async function setAgentSkills(
   account: AccountStore,
   input: { agent: string; skills: SkillInput[] },
-): Promise<{ agent: Agent; skills: string[] }> {
+): Promise<{ agent: Agent; skills: string[]; sanitized?: true }> {
   requireAdmin(account.actor)
   const skills = checkSkills(input.skills)
   return await retryOnConflict(async () => {
@@ -82,7 +84,7 @@ export async function setAgentSkills(
       account.change.skills.clear(agent.id),
       ...attachSkills(account, agent.id, skills),
     ])
-    return { agent, skills: skills.map((skill) => skill.name) }
+    return { agent, skills: skills.map((skill) => skill.name), ...(areCleaned(input.skills) && sanitized) }
   })
 }
 
@@ -197,12 +199,31 @@ export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
   return [...byName.values()]
 }
 
+/** In a result: a text of the input had invisible characters, and is stored without them. */
+export const sanitized = { sanitized: true } as const
+
+/** Whether the description of one of these skills differs from what is stored of it. */
+export function areCleaned(skills: SkillInput[]): boolean {
+  return skills.some(({ description = '' }) => cleanDescription(description) !== description)
+}
+
+/** A description without invisible characters; undefined if it has U+0000. */
+export function cleanDescription(text: string): string | undefined {
+  const description = wellFormed(text)
+  return description === undefined ? undefined : withoutInvisible(description)
+}
+
 /** One skill as stored. Fails with `invalid_input`, which names `nameField` or `descriptionField`. */
 function checkSkill(skill: SkillInput, nameField: string, descriptionField: string): Required<SkillInput> {
   const name = wellFormed(skill.name)?.trim()
-  const description = wellFormed(skill.description ?? '')
+  const description = cleanDescription(skill.description ?? '')
   if (!name || name.length > maxNameLength) {
     throw new GridError('invalid_input', `The name of a skill has 1 to ${maxNameLength} characters.`, {
+      field: nameField,
+    })
+  }
+  if (!isPlainName(name)) {
+    throw new GridError('invalid_input', 'The name of a skill has no control characters or invisible characters.', {
       field: nameField,
     })
   }

@@ -8,6 +8,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import { agentPage } from '../agent-page.ts'
 import { checkDescription } from '../agents/agents.ts'
+import { sanitized } from '../agents/skills.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 /** Most members of a channel. One write stores a message for all of them. */
@@ -68,7 +69,7 @@ export interface Channel {
 export async function createChannel(
   account: AccountStore,
   input: { name: string; description?: string; members?: string[] },
-): Promise<{ channel: Channel; members: string[] }> {
+): Promise<{ channel: Channel; members: string[]; sanitized?: true }> {
   requireAdmin(account.actor)
   const channel: Channel = {
     id: newId(),
@@ -98,7 +99,11 @@ export async function createChannel(
         channels.addMembers(channel.id, ids, channel.createdAt),
       ])
     }
-    return { channel: { ...channel, memberCount: ids.length }, members: aliasesOf(members) }
+    return {
+      channel: { ...channel, memberCount: ids.length },
+      members: aliasesOf(members),
+      ...(channel.description !== (input.description ?? '') && sanitized),
+    }
   })
 }
 

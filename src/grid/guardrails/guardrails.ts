@@ -3,6 +3,7 @@ import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { type Provider, providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
+import { isPlainName } from '../../lib/plain-name.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { noToken } from '../../store/account/agents.ts'
@@ -156,8 +157,15 @@ function findProvider(id: string): Provider {
 
 function checkName(text: string): string {
   const name = wellFormed(text)?.trim()
-  if (name && name.length <= maxNameLength) return name
-  throw new GridError('invalid_input', `A guardrail name has 1 to ${maxNameLength} characters.`, { field: 'name' })
+  if (!name || name.length > maxNameLength) {
+    throw new GridError('invalid_input', `A guardrail name has 1 to ${maxNameLength} characters.`, { field: 'name' })
+  }
+  if (!isPlainName(name)) {
+    throw new GridError('invalid_input', 'A guardrail name has no control characters or invisible characters.', {
+      field: 'name',
+    })
+  }
+  return name
 }
 
 /** Check that the token fits the provider. `token` is the new token, or whether one is stored. */

@@ -34,8 +34,15 @@ export async function findRepeat(
       'This idempotency key was used for another message. Use a new key for new content.',
     )
   }
-  const { id, recipient, conversationId, createdAt, receipt } = earlier
-  return { id, recipient, conversationId, createdAt, ...await receiptOf(account, sender, receipt) }
+  const { id, recipient, conversationId, createdAt, sanitized, receipt } = earlier
+  return {
+    id,
+    recipient,
+    conversationId,
+    createdAt,
+    ...(sanitized && { sanitized }),
+    ...await receiptOf(account, sender, receipt),
+  }
 }
 
 /** A send that was stored by an older version has no receipt. */

@@ -1,4 +1,5 @@
 /** Inbox messages as their recipient sees them, and how many of them fit into one response. */
+import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { DamagedMessage } from './leases.ts'
 import { endOfPiece, shownDetails } from './parts.ts'
@@ -35,6 +36,8 @@ export interface GridMessage {
   /** It was read before, and is shown again on request. */
   replayed?: true
   flagged?: true
+  /** Invisible characters were removed from it. */
+  sanitized?: true
   a2a?: unknown
 }
 
@@ -90,29 +93,35 @@ export function rendered(
  */
 export function asGridMessage(message: InboxMessage, maxChars: number, offset = 0): GridMessage {
   if (typeof message.body !== 'string') throw new TypeError('The body is not text')
-  const { length } = message.body
-  const end = endOfPiece(message.body, offset, maxChars)
+  // Senders are cleaned before a message is stored. Rows of older versions are not.
+  const body = withoutInvisible(message.body)
+  const { length } = body
+  const end = endOfPiece(body, offset, maxChars)
   const isPost = message.recipient.startsWith('#')
   const user = `@${message.fromAlias}`
-  const skills: string[] = JSON.parse(message.senderSkills)
+  const skills: string[] = withoutInvisibleIn(JSON.parse(message.senderSkills))
+  const senderDescription = withoutInvisible(message.senderDescription)
+  const details = message.a2a === null || offset > 0
+    ? undefined
+    : shownDetails(message.id, message.a2a, maxChars - (end - offset))
   return {
     message_id: message.id,
     channel: isPost ? message.recipient : 'direct',
     user,
     type: message.type,
-    message: offset === 0 && end === length ? message.body : message.body.slice(offset, end),
+    message: offset === 0 && end === length ? body : body.slice(offset, end),
     ...(offset > 0 && { offset }),
     ...(end < length && { shortened: { length, next_offset: end } }),
     reply_to: isPost ? message.recipient : user,
     timestamp: new Date(message.createdAt).toISOString(),
     ...(message.replyToMessageId && { reply_to_message_id: message.replyToMessageId }),
-    ...(message.conversationId && { conversation_id: message.conversationId }),
-    ...(message.senderDescription && { senderDescription: message.senderDescription }),
+    ...(message.conversationId && { conversation_id: withoutInvisible(message.conversationId) }),
+    ...(senderDescription && { senderDescription }),
     ...(skills.length > 0 && { senderSkills: skills }),
     ...(message.senderState === 'provisional' && { unverified: true as const }),
     ...(message.releaseCount > 0 && { redelivered: true as const }),
     ...(message.flagged !== 0 && { flagged: true as const }),
-    ...(message.a2a !== null && offset === 0 &&
-      { a2a: shownDetails(message.id, message.a2a, maxChars - (end - offset)) }),
+    ...((message.sanitized !== 0 || body !== message.body || details?.sanitized) && { sanitized: true as const }),
+    ...(details && { a2a: details.shown }),
   }
 }

@@ -46,4 +46,6 @@ export interface SentMessage extends SendReceipt {
   conversationId: string | null
   /** Milliseconds since the epoch. */
   createdAt: number
+  /** Invisible characters were removed from the message before it was stored. */
+  sanitized?: true
 }

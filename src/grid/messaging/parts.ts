@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
 
@@ -92,13 +93,22 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
   return { inline, apart }
 }
 
-/** The details of a stored message as its reader sees them, at most `maxChars` long if that has room for a handle. */
-export function shownDetails(messageId: string, json: string, maxChars: number): unknown {
-  const details = JSON.parse(json)
+/**
+ * The details of a stored message as its reader sees them, at most `maxChars` long if that has room for a handle.
+ * `sanitized`: they were stored by an older version, with invisible characters.
+ */
+export function shownDetails(
+  messageId: string,
+  json: string,
+  maxChars: number,
+): { shown: unknown; sanitized: boolean } {
+  const stored = JSON.parse(json)
+  const details = withoutInvisibleIn(stored)
+  const sanitized = details !== stored
   const isInline = Buffer.byteLength(json) <= maxInlineBytes
   const inline = isInline ? details : splitDetails(messageId, details).inline
-  if ((isInline ? json : JSON.stringify(inline)).length <= maxChars) return inline
-  return { more: [handleOf('details', wholePart(`${messageId}.details`, inline))] }
+  if ((isInline ? json : JSON.stringify(inline)).length <= maxChars) return { shown: inline, sanitized }
+  return { shown: { more: [handleOf('details', wholePart(`${messageId}.details`, inline))] }, sanitized }
 }
 
 /**
@@ -113,9 +123,10 @@ export async function findPart(account: AccountStore, partId: string): Promise<P
   const part = found && partIn(found, messageId, partId)
   if (!part) throw new GridError('part_not_found', 'No part of a message that you received or sent has this id.')
   const { id, mediaType, encoding, content } = part
-  return encoding === 'base64'
-    ? { id, mediaType, bytes: Buffer.from(content, 'base64') }
-    : { id, mediaType, text: content, bytes: Buffer.from(content) }
+  if (encoding === 'base64') return { id, mediaType, bytes: Buffer.from(content, 'base64') }
+  // Parts that an older version stored apart are not clean.
+  const text = withoutInvisible(content)
+  return { id, mediaType, text, bytes: Buffer.from(text) }
 }
 
 /** A part as it is stored, or cut out of the details of its message. */
@@ -124,7 +135,7 @@ function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: string)
   if (a2a === null) return undefined
   let split: SplitDetails
   try {
-    split = splitDetails(messageId, JSON.parse(a2a))
+    split = splitDetails(messageId, withoutInvisibleIn(JSON.parse(a2a)))
   } catch {
     // The row is damaged. A read does not show the message either.
     return undefined

@@ -1,6 +1,7 @@
 /** Reading again, without changing anything: messages that were read before, and messages that are still unread. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
@@ -58,7 +59,7 @@ export async function readMessage(
   const { agentId } = callingAgent(account.actor)
   const budget = budgetOf({ maxChars })
   const stored = await account.read.inbox.message(agentId, messageId)
-  if (typeof stored?.body === 'string') requireOffset(offset, stored.body.length)
+  if (typeof stored?.body === 'string') requireOffset(offset, withoutInvisible(stored.body).length)
   const [message] = stored ? rendered([stored], (found) => asShownAgain(found, budget.maxChars, offset)).messages : []
   // A damaged message is left out here, too.
   if (!stored || !message) throw new GridError('message_not_found', 'You received no message with this id.')

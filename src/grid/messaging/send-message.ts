@@ -1,6 +1,7 @@
 /** Sending a message to an agent or a channel: resolve → compose → review → commit. */
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
+import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { characterCount, wellFormed } from '../../lib/text.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { inOrder, type NewMessage } from '../../store/account/messages.ts'
@@ -34,16 +35,18 @@ export async function sendMessage(
   input: SendInput,
   checks: readonly ReviewCheck[] = reviewChecks,
 ): Promise<SentMessage> {
-  const text = checkText(input.text)
+  // First of all, so that the hash of a repeat, the checks and the recipient have the same text.
+  const cleaned = { ...input, text: checkText(input.text), a2a: input.a2a && withoutInvisibleIn(input.a2a) }
   const key = input.idempotencyKey === undefined ? null : checkKey(input.idempotencyKey)
-  const requestHash = key === null ? '' : requestHashOf(input)
+  const requestHash = key === null ? '' : requestHashOf(cleaned)
   const repeatOf = () => key === null ? undefined : findRepeat(account, sender, key, requestHash)
 
   const repeat = await repeatOf()
   if (repeat) return repeat
   let recipient = await resolve(account, sender, input.to)
   await checkQuotas(account, sender, recipient)
-  let message = await compose(account, sender, { ...input, text }, recipient.label)
+  const sanitized = cleaned.text !== input.text || cleaned.a2a !== input.a2a
+  let message = await compose(account, sender, cleaned, recipient.label, sanitized)
   // Before the attempts: a repeated commit does not run the checks again.
   for (const review of checks) message = await review({ account, sender, recipient, message })
 
@@ -72,6 +75,7 @@ async function compose(
   sender: Sender,
   input: SendInput,
   recipient: string,
+  sanitized: boolean,
 ): Promise<NewMessage> {
   const conversationId = checkConversation(input.conversationId)
   const repliedTo = await conversationOf(account, sender, input.replyToMessageId)
@@ -88,6 +92,7 @@ async function compose(
     conversationId: conversationId ?? repliedTo,
     a2a: details ? JSON.stringify(details.inline) : null,
     flagged: false,
+    sanitized,
     key: input.idempotencyKey ?? null,
     keysSince: at - keyLifetimeMs,
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
@@ -95,11 +100,13 @@ async function compose(
   }
 }
 
-/** Well-formed text of 1 to 10,000 characters. */
+/** Well-formed text of 1 to 10,000 characters, without invisible ones. */
 function checkText(text: string): string {
-  const checked = wellFormed(text)
-  if (checked === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
-  if (checked === '') throw new GridError('invalid_input', 'The message is empty.')
+  const given = wellFormed(text)
+  if (given === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
+  if (given === '') throw new GridError('invalid_input', 'The message is empty.')
+  const checked = withoutInvisible(given)
+  if (checked === '') throw new GridError('invalid_input', 'The message has only invisible characters. Write text.')
   if (checked.length > maxMessageLength && characterCount(checked) > maxMessageLength) {
     throw new GridError(
       'message_too_long',
@@ -163,8 +170,8 @@ async function commit(
   account.waiting.notifier.notify(reached)
   const receipt: SendReceipt = JSON.parse(String(row.receipt))
   countSent(account, recipient, message, { deliveries: reached.length, receipt })
-  const { id, conversationId, at } = message
-  return { id, recipient: recipient.label, conversationId, createdAt: at, ...receipt }
+  const { id, conversationId, at, sanitized } = message
+  return { id, recipient: recipient.label, conversationId, createdAt: at, ...(sanitized && { sanitized }), ...receipt }
 }
 
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {

@@ -1,6 +1,6 @@
 /** Public agents of other accounts, as the calling agent may find them. */
-import { and, eq, gt, isNull, ne, sql } from 'drizzle-orm'
-import { agents } from '../../../db/schema.ts'
+import { and, eq, exists, gt, isNull, ne, notExists, sql } from 'drizzle-orm'
+import { agentAccess, agents } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { acceptsOtherAccounts } from './access.ts'
@@ -18,10 +18,26 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
   const aliasLive = db.select({ id: agents.id }).from(agents)
     .where(and(eq(agents.alias, p('alias')), isNull(agents.deletedAt))).prepare()
 
+  const held = db.select({ alias: agents.alias }).from(agents)
+    .where(and(sql`${agents.alias} IN (SELECT value FROM json_each(${p('aliases')}))`, isNull(agents.deletedAt)))
+    .prepare()
+
+  const one = { one: sql`1` }
+  const holder = db.select(one).from(agents).where(eq(agents.alias, p('alias')))
+  const allows = db.select(one).from(agents).where(and(
+    eq(agents.accountId, agentAccess.accountId),
+    eq(agents.id, agentAccess.agentId),
+    eq(agents.accessPolicy, sql`'allow_list'`),
+  ))
+  const distrust = db.delete(agentAccess)
+    .where(and(eq(agentAccess.alias, p('alias')), notExists(holder), exists(allows))).toSQL()
+
   crossAccountQueries.set(byAlias.getQuery().sql, 'public agent by alias')
   crossAccountQueries.set(bySearch.getQuery().sql, 'public agents')
   crossAccountQueries.set(aliasOwner.getQuery().sql, 'owner of an alias')
   crossAccountQueries.set(aliasLive.getQuery().sql, 'live alias')
+  crossAccountQueries.set(held.getQuery().sql, 'held aliases')
+  crossAccountQueries.set(distrust.sql, 'allow lists with a new alias')
 
   return {
     reads: (account: AccountBinding) => ({
@@ -30,6 +46,9 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
       /** Public agents of other accounts that accept the caller, by alias, after the alias `after`. */
       search: (search: string, caller: string, after: string, limit: number): Promise<FoundAgent[]> =>
         account.all(bySearch, { search, caller, after, limit }),
+      /** Those of the aliases that a live agent of any account has. */
+      heldAliases: async (aliases: string[]): Promise<Set<string>> =>
+        new Set((await account.all(held, { aliases: JSON.stringify(aliases) })).map(({ alias }) => alias)),
       /** Whether no agent has the alias, and no deleted agent of another account had it. */
       async isAliasFree(alias: string): Promise<boolean> {
         const owner = await account.one(aliasOwner, { alias })
@@ -37,6 +56,12 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
         return owner.isOurs === 1 && !(await account.one(aliasLive, { alias }))
       },
     }),
-    changes: () => ({}),
+    changes: (account: AccountBinding) => ({
+      /**
+       * Before an agent is added: if its alias is new, or free again after the removal of an unclaimed account, take it
+       * off every allow list. They meant somebody else.
+       */
+      distrustNewAlias: (alias: string) => account.bind(distrust, { alias }),
+    }),
   }
 }

@@ -27,6 +27,8 @@ export interface InboxMessage {
   a2a: string | null
   /** 0 or 1. */
   flagged: number
+  /** 0 or 1. */
+  sanitized: number
   createdAt: number
   senderDescription: string
   senderSkills: string
@@ -48,6 +50,7 @@ const fields = (db: Db) => ({
   conversationId: messages.conversationId,
   a2a: sql<string | null>`${messages.a2a}`,
   flagged: sql<number>`${messages.flagged}`,
+  sanitized: sql<number>`${messages.sanitized}`,
   createdAt: messages.createdAt,
   senderDescription: agents.description,
   senderSkills: skillNamesAsJson(db, maxSenderSkills),

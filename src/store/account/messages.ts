@@ -22,6 +22,8 @@ export interface NewMessage {
   conversationId: string | null
   a2a: string | null
   flagged: boolean
+  /** Invisible characters were removed from it. */
+  sanitized: boolean
   /** The idempotency key of the send, or null. */
   key: string | null
   /** Keys that were used at this time or before are free again. */
@@ -130,6 +132,7 @@ export function prepareMessages(db: Db) {
         flagged: value<boolean>('flagged'),
         createdAt: value<number>('at'),
         trialNumber: sql<number | null>`(${trialNumber})`.as('trial_number'),
+        sanitized: value<boolean>('sanitized'),
       }).from(sender)
         .where(
           inAccount(sender, eq(sender.id, p('from')), isNull(sender.deletedAt), trialIsOpen, keyIsUnused, condition),
@@ -202,6 +205,7 @@ export function prepareMessages(db: Db) {
     recipient: messages.recipient,
     conversationId: messages.conversationId,
     createdAt: messages.createdAt,
+    sanitized: messages.sanitized,
   }
   const sent = db.select(sentFields).from(messages)
     .where(inAccount(messages, eq(messages.id, p('id')), eq(messages.fromAgentId, p('from')))).prepare()

@@ -78,7 +78,7 @@ export function AccessFields({ value, error }: AgentFieldsProps) {
         <TextArea
           name='accessList'
           label='Access list'
-          hint={`Aliases of other accounts, separated by spaces, commas or lines. At most ${maxAccessList}. They need not exist yet.`}
+          hint={`Aliases of other accounts, separated by spaces, commas or lines. At most ${maxAccessList}. Each must be the alias of an agent.`}
           isOptional
           isMono
           rows={2}
@@ -106,7 +106,7 @@ export function RemoteFields({ value, error, hasToken }: AgentFieldsProps & { ha
       <TextInput
         name='remoteUrl'
         label='Remote URL'
-        hint='Its A2A endpoint: an http or https URL.'
+        hint='Its A2A endpoint: an https URL.'
         type='url'
         isMono
         maxLength={2_000}

@@ -122,6 +122,7 @@ onEachDatabase((open) => {
       ['block_list', [], true],
     ] as const,
   )('a public agent with %s %j can be found and written to by eve: %j', async (accessPolicy, accessList, isAllowed) => {
+    await grid.evil.agent('somebody-else')
     await grid.acme.agent('front-desk', { visibility: 'public', accessPolicy, accessList: [...accessList] })
 
     const listed = await listAgents(as(grid.eve), { public: true })

@@ -55,6 +55,7 @@ describe('an agent', () => {
   })
 
   test('can be changed: visibility, access policy and description', async () => {
+    await grid.evil.agent('mallory')
     const page = await ann.submit(`${base}/agents/bob`, {
       visibility: 'public',
       accessPolicy: 'allow_list',

@@ -67,6 +67,7 @@ describe('the list', () => {
 
 describe('a new agent', () => {
   test('gets a key that is shown once, filled into the configurations', async () => {
+    await grid.evil.agent('mallory')
     const created = await ann.submit(`${base}/new-agent`, {
       alias: '@carol',
       description: 'Counts\r\nbeans',
@@ -119,8 +120,10 @@ describe('a new agent', () => {
     ['alias', { alias: 'alice' }, 'is taken'],
     ['alias', { alias: 'Al' }, 'An alias has 3 to 32'],
     ['alias', { alias: 'admin' }, 'is reserved'],
-    ['remoteUrl', { alias: 'carol', type: 'a2a', remoteUrl: 'javascript:alert(1)' }, 'needs a remoteUrl'],
+    ['remoteUrl', { alias: 'carol', type: 'a2a', remoteUrl: 'javascript:alert(1)' }, 'must be an https address'],
+    ['remoteUrl', { alias: 'carol', type: 'a2a', remoteUrl: 'https://127.0.0.1/' }, 'not in a private network'],
     ['accessList', { alias: 'carol', accessPolicy: 'allow_list', accessList: 'eve !' }, 'valid aliases'],
+    ['accessList', { alias: 'carol', accessPolicy: 'allow_list', accessList: 'eve later' }, 'names @later'],
     ['description', { alias: 'carol', description: 'x'.repeat(501) }, 'at most 500'],
     ['visibility', { alias: 'carol', visibility: 'secret' }, 'Choose one'],
   ])(

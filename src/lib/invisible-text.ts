@@ -1,0 +1,130 @@
+/**
+ * Characters that a person does not see and a model reads: tags, direction controls, zero-width characters, variation
+ * selectors, controls. They are removed, except where a script or an emoji needs them. See docs/security.md,
+ * "Invisible text".
+ */
+
+/** Controls but tab and line feed, and what Unicode lets a renderer ignore (`Default_Ignorable_Code_Point`). */
+const hidden = String
+  .raw`\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e` +
+  String
+    .raw`\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}`
+
+/**
+ * Whether there is anything to look at. One class of code units, without the flag `u`: this runs for every text that
+ * is read.
+ */
+const suspicious =
+  // deno-lint-ignore no-control-regex -- controls are what it looks for
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ud82f\ud834\udb40-\udb43\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]/
+
+/** Controls that end a line. A lone carriage return would let a terminal write over the line. */
+const unusualLineEnd = /\r(?!\n)|[\v\f\x85]/g
+
+/** A character of `properties` that is itself visible. */
+const visible = (properties: string, except = '') => `(?![${hidden}]${except && `|[${except}]`})[${properties}]`
+
+const scripts = (names: string) => names.split(' ').map((name) => String.raw`\p{scx=${name}}`).join('')
+
+/** Letters of scripts that need no joiners. The letters of all others may be joined or kept apart. */
+const unjoined = scripts(
+  'Latin Greek Cyrillic Armenian Georgian Han Hiragana Katakana Hangul Bopomofo Common Inherited',
+)
+const joined = visible(String.raw`\p{L}\p{M}`, unjoined)
+/** Scripts without spaces between words. */
+const unspaced = visible(
+  scripts('Thai Lao Khmer Myanmar Tai_Tham New_Tai_Lue Tai_Le Tai_Viet Tibetan Javanese Balinese Sundanese Cham Batak'),
+)
+const letter = visible(String.raw`\p{L}\p{M}`)
+const mongolian = visible(scripts('Mongolian'))
+const shorthand = visible(scripts('Duployan'))
+const music = visible(String.raw`\u{1d100}-\u{1d1ff}`)
+/** Symbols, and those letters and punctuation that have standardized variants. */
+const variable = visible(
+  String.raw`\p{S}\p{Emoji}\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f${
+    scripts('Han Myanmar Phags_Pa Manichaean')
+  }`,
+  '$+<=>^`|~',
+)
+
+/** What follows or precedes a character that it makes sense for. Everything here depends only on visible neighbours. */
+const needed = [
+  // Emoji: presentation, sequences such as families and flags, and the three flags that are made of tags.
+  String.raw`(?<=${variable})[\ufe00-\ufe02\ufe0e\ufe0f]`,
+  String.raw`(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})`,
+  String
+    .raw`(?<=\u{1f3f4})\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}`,
+  // Scripts.
+  ...beside(joined, String.raw`[\u200c\u200d]`),
+  ...beside(unspaced, String.raw`\u200b`),
+  String.raw`(?<=\p{Unified_Ideograph})[\u{e0100}-\u{e01ef}]`,
+  String.raw`(?<=${mongolian})[\u180b-\u180f]`,
+  String.raw`(?<=${visible(scripts('Khmer'))})[\u17b4\u17b5]`,
+  String.raw`\u115f(?:(?=[\u1161-\u11a7\ud7b0-\ud7c6])|\u1160(?=[\u11a8-\u11ff\ud7cb-\ud7fb]))`,
+  String.raw`(?<=[\u1100-\u115e\ua960-\ua97c])\u1160`,
+  ...beside(shorthand, String.raw`[\u{1bca0}-\u{1bca3}]`),
+  ...beside(music, String.raw`[\u{1d173}-\u{1d17a}]`),
+  String.raw`(?<=${visible(scripts('Egyptian_Hieroglyphs'))})[\ufe00-\ufe06]`,
+  // Between combining marks, whose order it keeps; and in a word, where it shows when the line ends there.
+  String.raw`\u034f(?=${visible(String.raw`\p{M}`)})`,
+  String.raw`(?<=${letter})\xad(?=${letter})`,
+  // Looked at below, by line.
+  String.raw`[\u061c\u200e\u200f]`,
+]
+
+function beside(neighbour: string, char: string): string[] {
+  return [`(?<=${neighbour})${char}`, `${char}(?=${neighbour})`]
+}
+
+const unneeded = new RegExp(`(?=[${hidden}])(?:(${needed.join('|')})|[${hidden}])`, 'gu')
+
+/** Hebrew, Arabic and the other blocks that Unicode keeps for scripts written from right to left. */
+const rightToLeft = String.raw`\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}`
+const isRightToLeft = new RegExp(`(?=[\\p{L}\\p{N}])[${rightToLeft}]`, 'u')
+const directionMarks = /[\u061c\u200e\u200f]+/g
+const inLeftToRightWord = new RegExp(
+  String.raw`(?<=(?![${rightToLeft}])\p{L})[\u061c\u200e\u200f]+(?=(?![${rightToLeft}])\p{L})`,
+  'gu',
+)
+
+/**
+ * Marks order the punctuation and the digits of a line that is written from right to left, two at a time at most, and
+ * never within a word of a script written from left to right.
+ */
+function withNeededMarks(line: string): string {
+  if (!isRightToLeft.test(line)) return line.replace(directionMarks, '')
+  return line.replace(inLeftToRightWord, '').replace(directionMarks, (marks) => marks.slice(0, 2))
+}
+
+/**
+ * The text without invisible characters. Lone carriage returns and other line ends become line feeds. A text without
+ * any is returned as it is, after one search. Applying it twice changes nothing more.
+ */
+export function withoutInvisible(text: string): string {
+  if (!suspicious.test(text)) return text
+  const cleaned = text.replace(unusualLineEnd, '\n').replace(unneeded, '$1')
+  return cleaned.search(directionMarks) === -1 ? cleaned : cleaned.split('\n').map(withNeededMarks).join('\n')
+}
+
+/** Whether a text has invisible characters that nothing in it needs. */
+export function hasInvisible(text: string): boolean {
+  return withoutInvisible(text) !== text
+}
+
+/** A JSON value with all its texts and the names of its members so cleaned; the same value if nothing changed. */
+export function withoutInvisibleIn<T>(value: T): T {
+  return cleanedValue(value) as T
+}
+
+function cleanedValue(value: unknown): unknown {
+  if (typeof value === 'string') return withoutInvisible(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const items = value.map(cleanedValue)
+    return items.every((item, i) => item === value[i]) ? value : items
+  }
+  const members = Object.entries(value)
+  const cleaned = members.map(([name, member]) => [withoutInvisible(name), cleanedValue(member)] as const)
+  const isSame = cleaned.every(([name, member], i) => name === members[i][0] && member === members[i][1])
+  return isSame ? value : Object.fromEntries(cleaned)
+}
