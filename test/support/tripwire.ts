@@ -33,6 +33,7 @@ export const allowedCrossAccountQueries = [
   'expired invitations',
   'grant by code',
   'grant of a user by id',
+  'grant of a user to a client',
   'grants of a user',
   'heads of activity logs',
   'invitation by token',

@@ -151,6 +151,14 @@ export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQuer
   crossAccountQueries.set(ofUser.getQuery().sql, 'grants of a user')
   crossAccountQueries.set(ofUserById.getQuery().sql, 'grant of a user by id')
 
+  const approved = db.select({ one: sql`1` }).from(oauthGrants).where(and(
+    eq(oauthGrants.userId, p('user')),
+    eq(oauthGrants.clientId, p('client')),
+    isNull(oauthGrants.revokedAt),
+    gt(oauthGrants.expiresAt, p('at')),
+  )).limit(1).prepare()
+  crossAccountQueries.set(approved.getQuery().sql, 'grant of a user to a client')
+
   const isEnded = or(
     lte(oauthGrants.expiresAt, p('at')),
     and(isNotNull(oauthGrants.revokedAt), lte(oauthGrants.revokedAt, p('at'))),
@@ -193,6 +201,9 @@ export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQuer
     ofUser: (user: string, at: number) => runQuery(ofUser, { user, at }),
     /** A grant that is not revoked, if its user still belongs to its account. */
     ofUserById: async (user: string, id: string) => (await runQuery(ofUserById, { user, id }))[0],
+    /** Whether the user gave the client a grant, in any account, that neither ended nor expired. */
+    hasApproved: async (user: string, client: string, at: number) =>
+      (await runQuery(approved, { user, client, at })).length > 0,
     /** Tokens first: a grant is deleted when it has none left. */
     removeEnded: (at: number, limit: number): Statement[] =>
       [removeTokensOfEnded, removeEnded].map((query) => ({ ...bind(query, { at, limit }), rows: limit })),
