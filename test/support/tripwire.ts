@@ -26,7 +26,6 @@ export const allowedCrossAccountQueries = [
   'agents a user may act as',
   'clients of a user',
   'credential by hash',
-  'revocation of the fetched keys of a user',
   'revocation of the grants of a user',
   'ended grants',
   'expired OAuth tokens',

@@ -1,10 +1,10 @@
 import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
-import { agents, credentials, memberships } from '../../../db/schema.ts'
+import { agents, credentials, memberships, oauthGrants } from '../../../db/schema.ts'
 import type { Permission } from '../../auth/actor.ts'
 import { isOnTrial } from '../account/agents.ts'
 import { p, runQuery } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { roleHas } from './oauth-access.ts'
+import { fetchingGrant, roleHas, whileGrantLives } from './oauth-access.ts'
 
 /** A live credential and the agent or user behind it. */
 export type Credential = NonNullable<
@@ -36,9 +36,11 @@ export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQuer
         eq(memberships.userId, credentials.userId),
       ),
     )
+    .leftJoin(oauthGrants, fetchingGrant)
     .where(and(
       eq(credentials.hash, p('hash')),
       isNull(credentials.revokedAt),
+      whileGrantLives,
       // An agent key is live while its agent is. A key with a user behind it also needs that user's role.
       or(
         and(eq(credentials.kind, 'agent_key'), isNotNull(agents.id), whileUserMay('use')),
@@ -48,7 +50,10 @@ export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQuer
   crossAccountQueries.set(byHash.getQuery().sql, 'credential by hash')
 
   return {
-    /** The credential with this SHA-256, unless it is revoked, its agent was deleted or its user lost the role. */
-    byHash: async (hash: string) => (await runQuery(byHash, { hash }))[0],
+    /**
+     * The credential with this SHA-256, unless it is revoked, its agent was deleted, its user lost the role, or the grant
+     * that it was fetched with is not live at `at`.
+     */
+    byHash: async (hash: string, at: number) => (await runQuery(byHash, { hash, at }))[0],
   }
 }
