@@ -109,7 +109,7 @@ export function prepareKeys(db: Db) {
   }).from(credentials)
     .leftJoin(users, eq(users.id, sql`coalesce(${credentials.issuedBy}, ${credentials.userId})`))
     .leftJoin(oauthGrants, fetchingGrant)
-    .where(and(liveKeysOfAgent, whileGrantLives))
+    .where(and(liveKeysOfAgent, whileGrantLives(db)))
     .orderBy(desc(credentials.createdAt), desc(credentials.id)).prepare()
 
   const isIssued = inAccount(credentials, isNotNull(credentials.issuedBy), isNull(credentials.revokedAt))

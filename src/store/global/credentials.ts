@@ -1,10 +1,10 @@
 import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
-import { agents, credentials, memberships, oauthGrants } from '../../../db/schema.ts'
+import { agents, credentials, memberships } from '../../../db/schema.ts'
 import type { Permission } from '../../auth/actor.ts'
 import { isOnTrial } from '../account/agents.ts'
 import { p, runQuery } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { fetchingGrant, roleHas, whileGrantLives } from './oauth-access.ts'
+import { roleHas, whileGrantLives } from './oauth-access.ts'
 
 /** A live credential and the agent or user behind it. */
 export type Credential = NonNullable<
@@ -36,11 +36,10 @@ export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQuer
         eq(memberships.userId, credentials.userId),
       ),
     )
-    .leftJoin(oauthGrants, fetchingGrant)
     .where(and(
       eq(credentials.hash, p('hash')),
       isNull(credentials.revokedAt),
-      whileGrantLives,
+      whileGrantLives(db),
       // An agent key is live while its agent is. A key with a user behind it also needs that user's role.
       or(
         and(eq(credentials.kind, 'agent_key'), isNotNull(agents.id), whileUserMay('use')),

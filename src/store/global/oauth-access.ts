@@ -61,18 +61,21 @@ export function belongsToLiveGrant(
   )
 }
 
-/** Join condition from an agent key: the grant with which a client fetched it. */
+/** Condition over an agent key and the grant with which a client fetched it. */
 export const fetchingGrant = and(
   eq(oauthGrants.accountId, credentials.accountId),
   eq(oauthGrants.id, credentials.grantId),
 )
 
-/** Condition on a key over `fetchingGrant`, left-joined: no client fetched it, or its grant is live at `at`. */
-export const whileGrantLives = or(
-  isNull(credentials.grantId),
-  // No row is no live grant: then the comparison is null.
-  and(isNull(oauthGrants.revokedAt), gt(oauthGrants.expiresAt, p('at'))),
-)
+/** Condition on a key: no client fetched it, or its grant is live at `at`. Most keys have no grant to look for. */
+export const whileGrantLives = (db: Db): SQL =>
+  or(
+    isNull(credentials.grantId),
+    exists(
+      db.select({ one: sql`1` }).from(oauthGrants)
+        .where(and(fetchingGrant, isNull(oauthGrants.revokedAt), gt(oauthGrants.expiresAt, p('at')))),
+    ),
+  )!
 
 /** Join condition from a grant: the key that its client fetched with it. There is one at most that is not revoked. */
 export const fetchedKey = and(
