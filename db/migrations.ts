@@ -211,5 +211,19 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "ALTER TABLE `messages` ADD `sanitized` integer DEFAULT false NOT NULL;",
       "CREATE INDEX `agent_access_alias` ON `agent_access` (`alias`);"
     ]
+  },
+  {
+    "name": "0010_fetched_keys",
+    "hash": "e3fbf98c9e977da8f9c9f6e254c2c0db89ac26677dce2c4a0cbb9ce3b25daf80",
+    "createdAt": 1795345683982,
+    "statements": [
+      "ALTER TABLE `credentials` ADD `grant_id` text;",
+      "ALTER TABLE `credentials` ADD `issued_by` text REFERENCES users(id);",
+      "CREATE INDEX `credentials_grant` ON `credentials` (`account_id`,`grant_id`) WHERE grant_id IS NOT NULL;",
+      "CREATE INDEX `credentials_issued` ON `credentials` (`account_id`,`issued_by`) WHERE issued_by IS NOT NULL AND revoked_at IS NULL;",
+      "UPDATE `credentials` SET `grant_id` = (\n  SELECT oauth_grants.id FROM activity\n    JOIN oauth_grants ON oauth_grants.account_id = activity.account_id AND oauth_grants.id = activity.credential_id\n    WHERE activity.account_id = credentials.account_id AND activity.tool = 'fetch_agent_key' AND activity.outcome = 'ok'\n      AND activity.created_at >= credentials.created_at\n      AND oauth_grants.agent_id = credentials.agent_id AND oauth_grants.user_id = credentials.user_id\n    ORDER BY activity.n LIMIT 1\n) WHERE `kind` = 'agent_key' AND `user_id` IS NOT NULL AND `revoked_at` IS NULL;",
+      "UPDATE `credentials` SET `name` = (\n  SELECT client_name FROM oauth_grants\n    WHERE oauth_grants.account_id = credentials.account_id AND oauth_grants.id = credentials.grant_id\n) WHERE `grant_id` IS NOT NULL;",
+      "UPDATE `credentials` SET `revoked_at` = CAST(unixepoch('subsec') * 1000 AS INTEGER)\n  WHERE `kind` = 'agent_key' AND `user_id` IS NOT NULL AND `grant_id` IS NULL AND `revoked_at` IS NULL;"
+    ]
   }
 ]

@@ -216,17 +216,30 @@ export const credentials = sqliteTable('credentials', {
    * that user allows it. Null for keys created on the command line, by signup or by an admin for an agent.
    */
   userId: text('user_id').references(() => users.id),
+  /** Of an admin key, or of the client that fetched the agent key. */
   name: text('name').notNull().default(''),
   hash: text('hash').notNull(),
   last4: text('last4').notNull(),
   createdAt: integer('created_at').notNull(),
   lastUsedAt: integer('last_used_at'),
   revokedAt: integer('revoked_at'),
+  /**
+   * The grant with which a client fetched the agent key; null for other keys. The key works while the grant is live. No
+   * foreign key: a grant that has ended is removed, and a key whose grant is missing works no more.
+   */
+  grantId: text('grant_id'),
+  /**
+   * The user who was shown the agent key when it was made, as an admin of the account; null if it was not a user. The
+   * key does not depend on them.
+   */
+  issuedBy: text('issued_by').references(() => users.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   uniqueIndex('credentials_hash').on(t.hash),
   index('credentials_agent').on(t.accountId, t.agentId),
+  index('credentials_grant').on(t.accountId, t.grantId).where(sql`grant_id IS NOT NULL`),
+  index('credentials_issued').on(t.accountId, t.issuedBy).where(sql`issued_by IS NOT NULL AND revoked_at IS NULL`),
 ])
 
 export const skills = sqliteTable('skills', {

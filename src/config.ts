@@ -393,6 +393,18 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   return Object.freeze(config)
 }
 
+/**
+ * What to tell the operator about the public addresses, if only one of them is HTTPS; otherwise undefined. The grid runs
+ * all the same: a proxy of another host may add the encryption.
+ */
+export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | undefined {
+  const isSecure = (url: string) => url.startsWith('https:')
+  if (isSecure(baseUrl) === isSecure(appUrl)) return undefined
+  return isSecure(appUrl)
+    ? `APP_URL is https, but BASE_URL is ${baseUrl}. Keys can cross the network unencrypted, and people can sign in only at APP_URL. Use https for both.`
+    : `BASE_URL is https, but APP_URL is ${appUrl}. Passwords can cross the network unencrypted, and cookies are not Secure. Use https for both.`
+}
+
 /** The name, description and format of every setting, for `agent-grid help settings`. */
 export function describeSettings(): { name: string; description: string; format: string }[] {
   return Object.entries(settings).map(([name, { description, format }]) => ({ name, description, format }))

@@ -1,6 +1,6 @@
 /** Reading the settings. See docs/security.md, "Configuration". */
 import { expect, test } from 'vitest'
-import { ConfigError, describeSettings, readConfig } from '../src/config.ts'
+import { ConfigError, describeMixedAddresses, describeSettings, readConfig } from '../src/config.ts'
 import { reservedAliases } from '../src/lib/alias.ts'
 
 test('without settings the grid listens on loopback and stores durably in a local file', () => {
@@ -219,6 +219,19 @@ test('a password in an invalid database URL is not printed', () => {
 
 test.each(['PORT', 'BASE_URL', 'DATABASE_AUTH_TOKEN', 'TRUSTED_PROXIES'])('an empty %s counts as missing', (name) => {
   expect(readConfig({ [name]: '' })).toEqual(readConfig({}))
+})
+
+test.each([
+  ['http://a.example', undefined, undefined],
+  ['https://a.example', undefined, undefined],
+  ['https://a.example', 'https://b.example', undefined],
+  ['http://a.example', 'https://b.example', 'APP_URL is https, but BASE_URL is http://a.example.'],
+  ['https://a.example', 'http://b.example', 'BASE_URL is https, but APP_URL is http://b.example.'],
+])('with BASE_URL %s and APP_URL %s the start says: %s', (base, app, said) => {
+  const text = describeMixedAddresses(readConfig({ BASE_URL: base, APP_URL: app }))
+
+  if (said === undefined) expect(text).toBeUndefined()
+  else expect(text).toContain(said)
 })
 
 test('other variables are ignored', () => {

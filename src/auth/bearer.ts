@@ -51,7 +51,7 @@ export function createAuthenticator(store: Store): Authenticate {
   }
 
   async function byKey(token: string): Promise<AccountStore> {
-    const credential = await store.global.credentials.byHash(hashForLookup(token))
+    const credential = await store.global.credentials.byHash(hashForLookup(token), store.deps.now())
     if (!credential) throw unknownKey()
     const account = openAccount(credential.accountId, actorOfKey(credential))
     recordUse(account, credential, recordedUses, account.change.keys.markUsed)

@@ -77,10 +77,13 @@ export interface Sessions {
   openAccount(visitor: Visitor, id: string): AccountStore
 }
 
-/** Sessions of a grid served on `origins`. Cookies are `Secure` if all of these are HTTPS. */
+/**
+ * Sessions of a grid served on `origins`. Cookies are `Secure` if `APP_URL` is HTTPS, whatever the other origins are:
+ * people sign in there.
+ */
 export function createSessions(store: Store, origins: string[]): Sessions {
-  const { now, log } = store.deps
-  const isSecure = origins.every((origin) => origin.startsWith('https:'))
+  const { now, log, config } = store.deps
+  const isSecure = config.appUrl.startsWith('https:')
   const sessionCookie = cookieName('session', isSecure)
   const anonymousCookie = cookieName('visit', isSecure)
 

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import type { Config } from '../config.ts'
+import { type Config, describeMixedAddresses } from '../config.ts'
 import { createSetUpLink } from '../grid/people/people.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
@@ -20,6 +20,8 @@ export const serve: ProcessCommand = {
     const stopping = shutdownSignal()
     const deps = processDeps(config, stopping)
     exitOnUncaughtError(deps.log)
+    const mixed = describeMixedAddresses(config)
+    if (mixed) deps.log.warn(mixed)
 
     const server = await startServer(deps)
     // On a remote database, commands open the database themselves.

@@ -60,7 +60,7 @@ export async function readClientRedirect(
 }
 
 /**
- * Check the rest of the request. Errors of this step go to the client, by redirect.
+ * Check the rest of the request. The client may be told of errors of this step.
  * Fails with `unsupported_response_type`, `invalid_request` or `invalid_target`.
  */
 export function readAuthorizationRequest(
@@ -87,15 +87,13 @@ export function readScopes(text: string | undefined): OAuthScope[] {
   return known.length === 0 ? ['admin', 'agent:use'] : known
 }
 
-/** The redirect that reports an error to the client. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
-export function errorRedirect(
+/** The address at which the client is told of an error. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
+export function errorAddress(
   { redirectUri, state }: Omit<ClientRedirect, 'client'>,
   error: GridError,
   iss: string,
-): Response {
-  return seeOther(
-    withParameters(redirectUri, { error: oauthCode(error), error_description: error.message, state, iss }),
-  )
+): string {
+  return withParameters(redirectUri, { error: oauthCode(error), error_description: error.message, state, iss })
 }
 
 /** 303, so that browsers do not send the form again to the new address. */

@@ -13,7 +13,8 @@ import { authorizationErrorPage } from './authorization-error-page.tsx'
 import {
   type AuthorizationRequest,
   type AuthorizeRules,
-  errorRedirect,
+  type ClientRedirect,
+  errorAddress,
   readAuthorizationRequest,
   readClientRedirect,
   seeOther,
@@ -35,14 +36,17 @@ export interface AuthorizeParts extends AuthorizeRules {
 export const searchParameter = 'find'
 export const chosenParameter = 'chosen'
 
-/** Answers with the consent page, an error page, or a redirect that reports an error to the client. */
+/**
+ * Answers with the consent page, an error page, or a redirect that reports an error to a client that the user has
+ * allowed something.
+ */
 export function authorizePage(parts: AuthorizeParts): Handler {
   return async function authorizePage({ request, requestId }) {
     try {
       return await authorize(parts, request)
     } catch (error) {
       const known = asGridError(error, parts.store.deps.log, requestId)
-      return await authorizationErrorPage(known, known.code === 'invalid_client' ? 400 : undefined)
+      return await authorizationErrorPage(known, known.code === 'invalid_client' ? { status: 400 } : {})
     }
   }
 }
@@ -63,9 +67,25 @@ async function authorize(parts: AuthorizeParts, request: Request): Promise<Respo
     authorization = readAuthorizationRequest(query, redirect, parts)
   } catch (error) {
     if (!(error instanceof GridError)) throw error
-    return errorRedirect(redirect, error, parts.issuer)
+    return await reportToClient(parts, redirect, error, visitor)
   }
   return await showConsentPage(parts, request, query, authorization, visitor)
+}
+
+/**
+ * A redirect to the client if the user has allowed it something, otherwise a page with a link. Anyone can register a
+ * client with an address of theirs: a link to us must not lead there without a click. @see RFC 9700 §4.11.2
+ */
+async function reportToClient(
+  { store: { global, deps }, issuer }: AuthorizeParts,
+  redirect: ClientRedirect,
+  error: GridError,
+  { user }: Visitor,
+): Promise<Response> {
+  if (await global.oauth.grants.hasApproved(user.id, redirect.client.id, deps.now())) {
+    return seeOther(errorAddress(redirect, error, issuer))
+  }
+  return await authorizationErrorPage(error, { returnTo: errorAddress(redirect, error, issuer) })
 }
 
 async function showConsentPage(

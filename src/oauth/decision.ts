@@ -16,7 +16,7 @@ import type { ConsentProof } from '../store/global/oauth-requests.ts'
 import { asGridError } from '../wire.ts'
 import type { AccountEntry } from './account-picker.ts'
 import { authorizationErrorPage } from './authorization-error-page.tsx'
-import { errorRedirect, seeOther } from './authorize-request.ts'
+import { errorAddress, seeOther } from './authorize-request.ts'
 import type { AuthorizeParts } from './authorize.ts'
 import { consentCookieName, setConsentCookie } from './consent-cookie.ts'
 import { parameter, readOAuthForm } from './form.ts'
@@ -71,7 +71,7 @@ async function allow(
     if (!(error instanceof GridError) || error.code !== 'access_denied') throw error
     const [completed] = await write([global.oauth.requests.complete(proof, null, deps.now())])
     if (completed.length === 0) throw requestNotPending()
-    return clearConsentCookie(parts, proof, errorRedirect(pending, error, issuer))
+    return clearConsentCookie(parts, proof, seeOther(errorAddress(pending, error, issuer)))
   }
   const location = withParameters(redirectUri, { code: code.token, state, iss: issuer })
   return clearConsentCookie(parts, proof, seeOther(location))
@@ -125,7 +125,7 @@ async function deny(parts: AuthorizeParts, pending: PendingRequest): Promise<Res
   const [completed] = await write([global.oauth.requests.complete(pending.proof, null, deps.now())])
   if (completed.length === 0) throw requestNotPending()
   const denied = new GridError('access_denied', 'The user denied access.')
-  return clearConsentCookie(parts, pending.proof, errorRedirect(pending, denied, issuer))
+  return clearConsentCookie(parts, pending.proof, seeOther(errorAddress(pending, denied, issuer)))
 }
 
 /** The chosen entry. Only entries that the page showed are accepted. Fails with `invalid_request`. */

@@ -40,6 +40,13 @@ test('a start on a grid with accounts prints no set-up link', async () => {
   expect(stdout).not.toContain('Durability')
 })
 
+test('a start warns if only one of the two addresses is HTTPS', async () => {
+  const server = await startServe('node', { DATABASE_URL: database.url, APP_URL: 'https://grid.example' })
+  const { stderr } = await server.stop()
+
+  expect(stderr).toContain('people can sign in only at APP_URL. Use https for both.')
+})
+
 test('with --json a start prints one JSON object', async () => {
   const server = await startServe('bun', { DATABASE_URL: database.url }, ['--json'])
   const { stdout } = await server.stop()

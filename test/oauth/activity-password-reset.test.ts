@@ -54,7 +54,7 @@ describe('a password reset', () => {
     }
     const named = ({ arguments: json }: typeof here) =>
       JSON.parse(json).programs.map(({ name, as }: { name: string; as: string }) => `${name} ${as}`).sort()
-    expect(named(here)).toEqual(['Demo @admin', 'Demo @admin', 'Demo @alice', 'a fetched key @alice'])
+    expect(named(here)).toEqual(['Demo @admin', 'Demo @admin', 'Demo @alice'])
     expect(named(there)).toEqual(['Client @admin'])
     expect(await sentences(grid, grid.evil, await signedIn(grid, grid.ed.visitor.user))).toContain(
       'Disconnected Client by resetting the password',

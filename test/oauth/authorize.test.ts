@@ -9,7 +9,9 @@ import {
   issuer,
   type OAuthGrid,
   oauthGrid,
+  obtainTokens,
   openConsentPage,
+  postForm,
   redirectParameters,
   submitConsent,
 } from '../support/oauth.ts'
@@ -53,7 +55,7 @@ test.each(['state', 'client_id', 'redirect_uri', 'scope', 'code_challenge'])(
   },
 )
 
-test.each<[string, Record<string, string | undefined>, string]>([
+const reported: [string, Record<string, string | undefined>, string][] = [
   ['no PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
   ['PKCE plain', { code_challenge_method: 'plain' }, 'invalid_request'],
   ['no PKCE method, which means plain', { code_challenge_method: undefined }, 'invalid_request'],
@@ -65,7 +67,11 @@ test.each<[string, Record<string, string | undefined>, string]>([
   ['a foreign resource', { resource: 'https://other.example/mcp/v1/grid' }, 'invalid_target'],
   ['the resource with a slash', { resource: 'https://api.grid.example/mcp/v1/grid/' }, 'invalid_target'],
   ['the A2A endpoint as resource', { resource: 'https://api.grid.example/a2a/v1/grid' }, 'invalid_target'],
-])('%s is reported by redirect with state and iss', async (_, changes, error) => {
+]
+
+test.each(reported)('%s is reported by redirect with state and iss', async (_, changes, error) => {
+  await codeFor(grid)
+
   const { response } = await openConsentPage(grid, grid.ann, changes)
 
   expect(response.status).toBe(303)
@@ -76,6 +82,35 @@ test.each<[string, Record<string, string | undefined>, string]>([
     state: 'x7',
     iss: issuer,
   })
+})
+
+test.each(reported)(
+  '%s leads to no address that the user has not approved without a click',
+  async (_, changes, error) => {
+    const { response, html } = await openConsentPage(grid, grid.ann, changes)
+
+    expect(response.status).toBe(400)
+    expect(response.headers.get('location')).toBeNull()
+    expect(html).toContain('<strong>127.0.0.1:4100</strong>')
+    const link = html.match(/href="(http:\/\/127\.0\.0\.1:4100[^"]+)"/)![1].replaceAll('&amp;', '&')
+    expect(Object.fromEntries(new URL(link).searchParams)).toEqual({
+      error,
+      error_description: expect.any(String),
+      state: 'x7',
+      iss: issuer,
+    })
+  },
+)
+
+test('a client that another user approved, or whose grant has ended, is not reported to without a click', async () => {
+  await codeFor(grid, `agent:${grid.eve.id}`, { browser: grid.ed })
+  expect((await openConsentPage(grid, grid.ann, { response_type: 'token' })).response.status).toBe(400)
+
+  const { refresh_token } = await obtainTokens(grid)
+  expect((await openConsentPage(grid, grid.ann, { response_type: 'token' })).response.status).toBe(303)
+
+  await postForm(grid, '/oauth/revoke', { token: refresh_token, client_id: grid.clientId })
+  expect((await openConsentPage(grid, grid.ann, { response_type: 'token' })).response.status).toBe(400)
 })
 
 test.each<[string, Record<string, string | undefined>]>([
@@ -137,7 +172,7 @@ test('sign-in comes before any redirect to a client, also for invalid requests',
   const signedInUser = await browse(grid, grid.ann, path)
 
   expect(anonymous.headers.get('location')).toBe(`/sign-in?next=${encodeURIComponent(path)}`)
-  expect(redirectParameters(signedInUser)).toMatchObject({ error: 'unsupported_response_type' })
+  expect([signedInUser.status, signedInUser.headers.get('location')]).toEqual([400, null])
 })
 
 test('the same client needs consent again', async () => {

@@ -1,7 +1,6 @@
-/** Revocation (RFC 7009), lists of grants, the static key of an agent, and the removal of expired rows. See docs/security.md, "Revocation". */
+/** Revocation (RFC 7009), lists of grants, and the removal of expired rows. See docs/security.md, "Revocation". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
 import { day, minute } from '../../src/lib/time.ts'
 import { postA2a, send03 } from '../support/a2a.ts'
@@ -10,7 +9,6 @@ import { callTool } from '../support/mcp.ts'
 import {
   callback,
   codeFor,
-  fetchApiKey,
   issuer,
   mcpAccess,
   type OAuthGrid,
@@ -180,60 +178,6 @@ test('owners and admins see and revoke the grants of their account, and of no ot
   await revokeGrant(grid.acme.store, grant.id)
   expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
   expect(await listGrants(grid.acme.store)).toEqual([])
-})
-
-test('an agent with an access token gets a static key, which replaces the old one', async () => {
-  const { access_token } = await obtainTokens(grid, agent())
-
-  const { status, body } = await fetchApiKey(grid, access_token)
-
-  expect(status).toBe(200)
-  expect(body).toEqual({
-    apiKey: expect.stringMatching(/^grid_agt_\w{49}$/),
-    alias: '@alice',
-    agentId: grid.alice.id,
-  })
-  expect(await mcpAccess(grid, grid.alice.key)).toBe('401')
-  expect(await mcpAccess(grid, body.apiKey)).toBe('agent tools')
-  expect(await mcpAccess(grid, grid.bob.key)).toBe('agent tools')
-  const again = await fetchApiKey(grid, access_token)
-  expect(await mcpAccess(grid, body.apiKey)).toBe('401')
-  expect(await mcpAccess(grid, again.body.apiKey)).toBe('agent tools')
-})
-
-test.each<[string, () => Promise<string> | string, number, string]>([
-  ['an admin token', async () => (await obtainTokens(grid)).access_token, 400, 'agent_token_required'],
-  ['an agent key', () => grid.alice.key, 400, 'agent_token_required'],
-  ['an admin key', () => grid.acme.adminKey, 400, 'agent_token_required'],
-  ['an unknown token', () => 'x', 401, 'unauthenticated'],
-])('%s gets no static key', async (_, token, status, code) => {
-  expect(await fetchApiKey(grid, await token())).toMatchObject({ status, body: { error: { code } } })
-  expect(await mcpAccess(grid, grid.alice.key)).toBe('agent tools')
-})
-
-test.each<[string, (id: string) => Promise<unknown>]>([
-  ['the user who gave it', (id) => revokeOwnGrant(grid.store, grid.ann.visitor, id, null)],
-  ['an admin of the account', (id) => revokeGrant(grid.acme.store, id)],
-])('when %s revokes a grant, the static key that was fetched with it is revoked too, and no other', async (_, end) => {
-  const [one, other] = [await obtainTokens(grid, agent()), await obtainTokens(grid, `agent:${grid.bob.id}`)]
-  const [key, otherKey] = [await fetchApiKey(grid, one.access_token), await fetchApiKey(grid, other.access_token)]
-  const { id } = (await listGrants(grid.acme.store)).find(({ actsAs }) => actsAs === '@alice')!
-
-  await end(id)
-
-  expect(await mcpAccess(grid, key.body.apiKey)).toBe('401')
-  expect(await mcpAccess(grid, otherKey.body.apiKey)).toBe('agent tools')
-  expect(await mcpAccess(grid, grid.acme.adminKey)).toBe('admin tools')
-})
-
-test('a key that an admin created for the agent afterwards outlives the grant', async () => {
-  await fetchApiKey(grid, (await obtainTokens(grid, agent())).access_token)
-  const { apiKey: made } = await reissueKey(grid.acme.store, 'alice')
-  const [{ id }] = await listGrants(grid.acme.store)
-
-  await revokeGrant(grid.acme.store, id)
-
-  expect(await mcpAccess(grid, made)).toBe('agent tools')
 })
 
 test('the sweep removes expired rows in batches, and keeps live ones', async () => {

@@ -116,6 +116,42 @@ describe.each([
     expect(await read('SELECT agent_id FROM wake_signals')).toEqual([{ agent_id: 'alice' }])
   })
 
+  test('the migration of fetched keys finds their grants, and ends keys whose grant has ended', async () => {
+    await migrate(client, migrations.slice(0, migrations.findIndex(({ name }) => name.endsWith('_fetched_keys'))))
+    const key = (id: string, user: string | null, at: number) =>
+      `INSERT INTO credentials (account_id, id, kind, agent_id, user_id, hash, last4, created_at)
+        VALUES ('a', '${id}', 'agent_key', 'alice', ${user ? `'${user}'` : 'NULL'}, '${id}', 'abcd', ${at})`
+    const grant = (id: string, user: string) =>
+      `INSERT INTO oauth_grants (account_id, id, user_id, client_id, client_name, agent_id, scope, resource, redirect_uri,
+        code_hash, code_challenge, code_expires_at, created_at, expires_at)
+        VALUES ('a', '${id}', '${user}', 'c', 'Client ${id}', 'alice', 'agent:use', '', '', '${id}', '', 1, 1, 99)`
+    const fetched = (n: number, grant: string, at: number) =>
+      `INSERT INTO activity (account_id, n, id, created_at, actor_type, credential_id, tool, arguments, outcome,
+        previous_hash, hash) VALUES ('a', ${n}, '${n}', ${at}, 'agent', '${grant}', 'fetch_agent_key', '{}', 'ok', '', '')`
+    await client.migrate([
+      "INSERT INTO accounts (id, name, state, created_at) VALUES ('a', 'Acme', 'claimed', 1)",
+      ...['ann', 'bob'].map((user) =>
+        `INSERT INTO users (id, email, created_at) VALUES ('${user}', '${user}@acme.example', 1)`
+      ),
+      `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at)
+        VALUES ('a', 'alice', 'alice', 'mcp', 'private', 'auto_approve', 1)`,
+      ...['one', 'two', 'three'].map((id) => grant(id, 'ann')),
+      ...[fetched(1, 'one', 5), fetched(2, 'two', 11), fetched(3, 'three', 12)],
+      ...[key('of-two', 'ann', 10), key('of-none', 'bob', 10), key('made', null, 10)],
+    ])
+
+    await migrate(client)
+
+    const { rows } = await client.execute(
+      'SELECT id, grant_id, name, revoked_at > 0 AS ended FROM credentials ORDER BY id',
+    )
+    expect(rows.map((row) => ({ ...row }))).toEqual([
+      { id: 'made', grant_id: null, name: '', ended: null },
+      { id: 'of-none', grant_id: null, name: '', ended: 1 },
+      { id: 'of-two', grant_id: 'two', name: 'Client two', ended: null },
+    ])
+  })
+
   test('foreign keys are enforced after a migration', async () => {
     await migrate(client)
 

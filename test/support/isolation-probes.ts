@@ -147,7 +147,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   refuseUnknownAliases: 'the same, of an alias that nobody has (test/grid/access-list.test.ts)',
   createAdminKey: 'takes a display name',
   listGrants: 'lists only grants of the account (test/oauth/revoke.test.ts)',
-  replaceAgentKey: 'replaces the key of the calling agent',
+  fetchAgentKey: 'makes a key of the calling agent',
   newAgentStatements: 'builds statements for createAgent and signUp',
   sealRemoteToken: 'seals a token for createAgent and updateAgent',
   attachSkills: 'builds statements for setSkills and createAgent',

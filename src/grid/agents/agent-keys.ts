@@ -1,11 +1,10 @@
-/** Replacement of agent keys. */
+/** Keys of agents: replacing them all, and fetching one with an OAuth token. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
-import { type MintedKey, mintKey } from '../../lib/secrets.ts'
+import { mintKey } from '../../lib/secrets.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
-import type { Statement } from '../../store/driver/binding.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { keyRow } from './agents.ts'
 import { findAgent } from './find-agent.ts'
@@ -20,47 +19,46 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
   const keyId = newId()
   return await retryOnConflict(async () => {
     const agent = await findAgent(account, ref)
-    await replaceKeys(account, agent.id, keyId, key)
+    const { agents, keys } = account.change
+    const at = account.deps.now()
+    await account.write([
+      agents.requireLive([agent.id]),
+      keys.add({ ...keyRow(agent.id, key, account.actor), id: keyId }, at),
+      // All but this one, so that a repeated unit after a lost response does not revoke its own key.
+      keys.revokeOthersOfAgent(agent.id, keyId, at),
+    ])
+    // Waiting readers authenticate again, and find that their key was revoked.
+    account.waiting.notifier.notify([agent.id])
     return { agent, apiKey: key.key }
   })
 }
 
 /**
- * Replace all keys of the calling agent by a new one, which is returned only here. Only for a caller with an OAuth
- * token: the key depends on the role of the token's user, and ends with the grant.
+ * Make a key for the calling agent, which is returned only here. Only for a caller with an OAuth token: the key is named
+ * after the client, depends on the role of the token's user, and ends with the grant. It replaces the earlier key that
+ * the same client fetched for the agent by leave of the same user, and no other.
  * Fails with `wrong_credential`, or `write_conflict` if the agent or the grant has ended meanwhile.
  *
  * See docs/security.md, "Fetched keys".
  */
-export async function replaceAgentKey(
+export async function fetchAgentKey(
   account: AccountStore,
 ): Promise<{ agentId: string; alias: string; apiKey: string }> {
-  const { agentId, alias, credentialId, userId } = callingAgent(account.actor)
+  const { agentId, alias, credentialId: grantId, userId } = callingAgent(account.actor)
   if (userId === undefined) {
     throw new GridError('wrong_credential', 'Only a caller with an OAuth access token can fetch a key.')
   }
   const key = await mintKey('agent_key')
-  const precondition = [account.change.grants.requireLive(credentialId)]
-  await replaceKeys(account, agentId, newId(), key, { userId, precondition })
-  return { agentId, alias, apiKey: key.key }
-}
-
-async function replaceKeys(
-  account: AccountStore,
-  agentId: string,
-  keyId: string,
-  key: MintedKey,
-  { userId, precondition }: { userId: string | null; precondition: Statement[] } = { userId: null, precondition: [] },
-): Promise<void> {
-  const { agents, keys } = account.change
+  const name = (await account.read.grants.live(grantId))?.clientName ?? ''
+  const row = { ...keyRow(agentId, key, account.actor), userId, grantId, name }
+  const { agents, grants, keys } = account.change
   const at = account.deps.now()
   await account.write([
-    ...precondition,
+    grants.requireLive(grantId),
     agents.requireLive([agentId]),
-    keys.add({ ...keyRow(agentId, key), id: keyId, userId }, at),
-    // All but this one, so that a repeated unit after a lost response does not revoke its own key.
-    keys.revokeOthersOfAgent(agentId, keyId, at),
+    keys.add(row, at),
+    keys.revokeOfClient(agentId, grantId, row.id, at),
   ])
-  // Waiting readers authenticate again, and find that their key was revoked.
   account.waiting.notifier.notify([agentId])
+  return { agentId, alias, apiKey: key.key }
 }

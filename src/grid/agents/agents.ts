@@ -1,5 +1,5 @@
 /** Agents: create, delete and list them. */
-import { callingAgent, requireAdmin } from '../../auth/actor.ts'
+import { type Actor, callingAgent, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
 import { aliasPattern, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
@@ -131,12 +131,17 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
   const at = account.deps.now()
   const { agents, directory, keys } = account.change
-  return [directory.distrustNewAlias(agent.alias), agents.add(agent, at), keys.add(keyRow(agent.id, key), at)]
+  return [
+    directory.distrustNewAlias(agent.alias),
+    agents.add(agent, at),
+    keys.add(keyRow(agent.id, key, account.actor), at),
+  ]
 }
 
-/** The row of a new agent key. */
-export function keyRow(agentId: string, { hash, last4 }: MintedKey): NewKey {
-  return { id: newId(), kind: 'agent_key', agentId, userId: null, name: '', hash, last4 }
+/** The row of a new agent key that the caller is shown. It names the person behind the caller, if there is one. */
+export function keyRow(agentId: string, { hash, last4 }: MintedKey, actor: Actor): NewKey {
+  const issuedBy = actor.type === 'user' || actor.type === 'admin' ? actor.userId : null
+  return { id: newId(), kind: 'agent_key', agentId, userId: null, issuedBy, name: '', hash, last4 }
 }
 
 /** Fails with `alias_taken` if a live agent has the alias, or a deleted agent of another account had it. */

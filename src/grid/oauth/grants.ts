@@ -2,7 +2,6 @@
 import { type Actor, requireAdmin, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Statement } from '../../store/driver/binding.ts'
 import type { Store } from '../../store/store.ts'
 import { recordActivity } from '../activity.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
@@ -17,6 +16,8 @@ export interface ListedGrant {
   actsAs: string
   createdAt: number
   lastUsedAt: number | null
+  /** The agent key that the client fetched with the grant; null if it fetched none. It ends with the grant. */
+  key: { last4: string; lastUsedAt: number | null } | null
 }
 
 /** A grant in the list of its user, across accounts. */
@@ -53,7 +54,7 @@ export async function revokeOwnGrant(
   await recordActivity(
     account,
     call,
-    (recording) => endLiveGrant(recording, id, recording.change.grants.revoke(id, store.deps.now())),
+    (recording) => endLiveGrant(recording, id),
   )
 }
 
@@ -70,7 +71,7 @@ export async function listGrants(account: AccountStore): Promise<AccountGrant[]>
  */
 export async function revokeGrant(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
-  await endLiveGrant(account, id, account.change.grants.revoke(id, account.deps.now()))
+  await endLiveGrant(account, id)
   return { id }
 }
 
@@ -86,7 +87,7 @@ export interface TokenGrant {
 }
 
 /**
- * Revoke a grant because its client revoked the refresh token. An agent key that was fetched with it stays valid. The
+ * Revoke a grant because its client revoked the refresh token. An agent key that was fetched with it ends too. The
  * activity log names the grant as the actor. Fails with `credential_not_found` if it has ended. @see RFC 7009 §2.1
  */
 export async function revokeGrantByClient(store: Store, grant: TokenGrant, requestId: string | null): Promise<void> {
@@ -96,8 +97,7 @@ export async function revokeGrantByClient(store: Store, grant: TokenGrant, reque
   await recordActivity(
     account,
     call,
-    (recording) =>
-      endLiveGrant(recording, grantId, [store.global.oauth.grants.revoke(accountId, grantId, store.deps.now())]),
+    (recording) => endLiveGrant(recording, grantId),
   )
 }
 
@@ -115,10 +115,11 @@ function actorOfGrant({ grantId, userId, agentId, alias }: TokenGrant): Actor {
 }
 
 /** Revoke a live grant. Of concurrent callers one succeeds; the others fail with `credential_not_found`. */
-async function endLiveGrant(account: AccountStore, id: string, statements: Statement[]): Promise<void> {
+async function endLiveGrant(account: AccountStore, id: string): Promise<void> {
+  const { grants } = account.change
   await retryOnConflict(async () => {
-    if (!(await account.read.grants.isLive(id))) throw notFound(id)
-    await account.write([account.change.grants.requireLive(id), ...statements])
+    if (!(await account.read.grants.live(id))) throw notFound(id)
+    await account.write([grants.requireLive(id), grants.revoke(id, account.deps.now())])
   })
 }
 
@@ -129,9 +130,13 @@ interface GrantRow {
   alias: string | null
   createdAt: number
   lastUsedAt: number | null
+  keyLast4: string | null
+  keyLastUsedAt: number | null
 }
 
-function asListed({ id, clientId, clientName, alias, createdAt, lastUsedAt }: GrantRow): ListedGrant {
+function asListed(
+  { id, clientId, clientName, alias, createdAt, lastUsedAt, keyLast4, keyLastUsedAt }: GrantRow,
+): ListedGrant {
   return {
     id,
     clientName,
@@ -139,6 +144,7 @@ function asListed({ id, clientId, clientName, alias, createdAt, lastUsedAt }: Gr
     actsAs: actsAsOf(alias),
     createdAt,
     lastUsedAt,
+    key: keyLast4 === null ? null : { last4: keyLast4, lastUsedAt: keyLastUsedAt },
   }
 }
 

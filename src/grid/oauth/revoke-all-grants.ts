@@ -21,7 +21,7 @@ export interface RevokeAllInput {
 }
 
 /**
- * Run `statements`, and in the same unit revoke all grants of a user and the agent keys that were fetched with them.
+ * Run `statements`, and in the same unit revoke all grants of a user.
  * The unit also writes an activity row in each account concerned. With grants in more than `maxAccountsAtOnce`
  * accounts, earlier units revoke the first of them, with their rows; if the last unit fails, those stay revoked and
  * logged.
@@ -48,11 +48,11 @@ export async function revokeAllGrants(
       await record(rows, [
         revocations.requireUnchanged(userId, ids, at),
         ...statements,
-        ...revocations.revokeAll(userId, at),
+        revocations.revokeAll(userId, at),
       ])
       return
     }
-    const revoke = first.flatMap(([accountId]) => revocations.revokeInAccount(accountId, userId, at))
+    const revoke = first.map(([accountId]) => revocations.revokeInAccount(accountId, userId, at))
     await record(rows, [...precondition, ...revoke])
   }
 }
@@ -63,9 +63,8 @@ function groupByAccount(found: RevocableAccess[]): [accountId: string, access: R
   return [...accounts]
 }
 
-/** A revoked grant or agent key in the arguments of the logged call. Pages show its `name`. */
-function describeRevoked({ id, clientId, clientName, alias }: RevocableAccess) {
-  if (clientId === null || clientName === null) return { id, name: 'a fetched key', as: `@${alias}` }
-  const { program, ...fields } = describeGrant({ id, clientId, clientName, alias })
+/** A revoked grant in the arguments of the logged call. Pages show its `name`. */
+function describeRevoked(grant: RevocableAccess) {
+  const { program, ...fields } = describeGrant(grant)
   return { name: program, ...fields }
 }

@@ -139,14 +139,10 @@ function revokeLostRights(account: AccountStore, userId: string, role: Role | un
   const assignable = role === undefined ? [] : assignableRoles(role)
   const mayStill = (permission: Permission) => role !== undefined && allows(role, permission)
   const scopes = [...(mayStill('manage') ? ['admin' as const] : []), ...(mayStill('use') ? ['agent:use' as const] : [])]
-  const keys = [
-    ...(mayStill('manage') ? [] : ['admin_key' as const]),
-    ...(mayStill('use') ? [] : ['agent_key' as const]),
-  ]
   return [
     change.team.endInvitationsBy(userId, assignable, now()),
-    change.keys.revokeOfUser(userId, keys, now()),
-    // Each use checks the role anyway. Without this the grants would work again once the role comes back.
+    ...(mayStill('manage') ? [] : [change.keys.revokeAdminKeysOfUser(userId, now())]),
+    // Each use checks the role anyway. Without this the grants and their keys would work again once the role comes back.
     change.grants.revokeOfUser(userId, scopes, now()),
   ]
 }

@@ -1,8 +1,8 @@
 import { and, desc, eq, exists, isNull, sql } from 'drizzle-orm'
 import { agents, credentials, oauthGrants, users } from '../../../db/schema.ts'
-import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
+import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { hasLiveToken } from '../global/oauth-access.ts'
+import { fetchedKey, givesAccess } from '../global/oauth-access.ts'
 import type { OAuthScope } from '../global/oauth-grants.ts'
 import { inAccount } from '../in-account.ts'
 
@@ -19,32 +19,19 @@ export function prepareGrants(db: Db) {
     email: users.email,
     createdAt: oauthGrants.createdAt,
     lastUsedAt: oauthGrants.lastUsedAt,
+    keyLast4: credentials.last4,
+    keyLastUsedAt: credentials.lastUsedAt,
   }).from(oauthGrants)
     .innerJoin(users, eq(users.id, oauthGrants.userId))
     .leftJoin(agents, and(eq(agents.accountId, oauthGrants.accountId), eq(agents.id, oauthGrants.agentId)))
-    .where(inAccount(oauthGrants, isNull(oauthGrants.revokedAt), hasLiveToken(db)))
+    .leftJoin(credentials, fetchedKey)
+    .where(inAccount(oauthGrants, givesAccess(db)))
     .orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
   const live = inAccount(oauthGrants, eq(oauthGrants.id, p('id')), isNull(oauthGrants.revokedAt))
-  const oneLive = db.select({ id: oauthGrants.id }).from(oauthGrants).where(live)
-  const isLive = oneLive.prepare()
+  const oneLive = db.select({ clientName: oauthGrants.clientName }).from(oauthGrants).where(live)
+  const oneLiveById = oneLive.prepare()
   const requireLive = precondition(db, exists(oneLive))
   const revoke = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` }).where(live).toSQL()
-  const fetchedKeys = db.select({ one: sql`1` }).from(oauthGrants).where(inAccount(
-    oauthGrants,
-    eq(oauthGrants.id, p('id')),
-    eq(oauthGrants.agentId, credentials.agentId),
-    eq(oauthGrants.userId, credentials.userId),
-  ))
-  const revokeKeys = db.update(credentials).set({ revokedAt: sql`${p('at')}` })
-    .where(
-      inAccount(
-        credentials,
-        eq(credentials.kind, sql`'agent_key'`),
-        isNull(credentials.revokedAt),
-        exists(fetchedKeys),
-      ),
-    )
-    .toSQL()
   const revokeOfUser = db.update(oauthGrants).set({ revokedAt: sql`${p('at')}` }).where(inAccount(
     oauthGrants,
     eq(oauthGrants.userId, p('user')),
@@ -57,19 +44,18 @@ export function prepareGrants(db: Db) {
   return {
     reads: (account: AccountBinding) => ({
       /**
-       * Grants of the account with a live token at `at`, newest first. `alias` is null for a grant to administer it.
+       * Grants of the account that give access at `at`, by a token or by a fetched key, newest first. `alias` is null for
+       * a grant to administer it, `keyLast4` if no key was fetched.
        */
       list: (at: number) => account.all(list, { at }),
-      isLive: async (id: string) => (await account.one(isLive, { id })) !== undefined,
+      /** The grant, unless it was revoked. */
+      live: (id: string) => account.one(oneLiveById, { id }),
     }),
     changes: (account: AccountBinding) => ({
       /** Fails the unit unless the grant is live when it runs. */
       requireLive: (id: string) => account.bind(requireLive, { id }),
-      /** Revoke a grant with its tokens, and the keys that clients of its user fetched for the agent. */
-      revoke: (
-        id: string,
-        at: number,
-      ): Statement[] => [account.bind(revoke, { id, at }), account.bind(revokeKeys, { id, at })],
+      /** Revoke a grant. Its tokens and the key that was fetched with it end with it. */
+      revoke: (id: string, at: number) => account.bind(revoke, { id, at }),
       /** Revoke the grants of a user, except those of the scopes `kept`. */
       revokeOfUser: (user: string, kept: readonly OAuthScope[], at: number) =>
         account.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),

@@ -4,7 +4,7 @@ import type { Permission } from '../../auth/actor.ts'
 import { isOnTrial } from '../account/agents.ts'
 import { p, runQuery } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { roleHas } from './oauth-access.ts'
+import { roleHas, whileGrantLives } from './oauth-access.ts'
 
 /** A live credential and the agent or user behind it. */
 export type Credential = NonNullable<
@@ -39,6 +39,7 @@ export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQuer
     .where(and(
       eq(credentials.hash, p('hash')),
       isNull(credentials.revokedAt),
+      whileGrantLives(db),
       // An agent key is live while its agent is. A key with a user behind it also needs that user's role.
       or(
         and(eq(credentials.kind, 'agent_key'), isNotNull(agents.id), whileUserMay('use')),
@@ -48,7 +49,10 @@ export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQuer
   crossAccountQueries.set(byHash.getQuery().sql, 'credential by hash')
 
   return {
-    /** The credential with this SHA-256, unless it is revoked, its agent was deleted or its user lost the role. */
-    byHash: async (hash: string) => (await runQuery(byHash, { hash }))[0],
+    /**
+     * The credential with this SHA-256, unless it is revoked, its agent was deleted, its user lost the role, or the grant
+     * that it was fetched with is not live at `at`.
+     */
+    byHash: async (hash: string, at: number) => (await runQuery(byHash, { hash, at }))[0],
   }
 }

@@ -4,7 +4,7 @@
  */
 import { and, eq, exists, gt, inArray, isNotNull, isNull, or, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { agents, memberships, oauthGrants, oauthTokens } from '../../../db/schema.ts'
+import { agents, credentials, memberships, oauthGrants, oauthTokens } from '../../../db/schema.ts'
 import { type Permission, permissions } from '../../auth/actor.ts'
 import { p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -60,6 +60,37 @@ export function belongsToLiveGrant(
       )),
   )
 }
+
+/** Condition over an agent key and the grant with which a client fetched it. */
+export const fetchingGrant = and(
+  eq(oauthGrants.accountId, credentials.accountId),
+  eq(oauthGrants.id, credentials.grantId),
+)
+
+/** Condition on a key: no client fetched it, or its grant is live at `at`. Most keys have no grant to look for. */
+export const whileGrantLives = (db: Db): SQL =>
+  or(
+    isNull(credentials.grantId),
+    exists(
+      db.select({ one: sql`1` }).from(oauthGrants)
+        .where(and(fetchingGrant, isNull(oauthGrants.revokedAt), gt(oauthGrants.expiresAt, p('at')))),
+    ),
+  )!
+
+/** Join condition from a grant: the key that its client fetched with it. There is one at most that is not revoked. */
+export const fetchedKey = and(
+  eq(credentials.accountId, oauthGrants.accountId),
+  eq(credentials.grantId, oauthGrants.id),
+  isNull(credentials.revokedAt),
+)
+
+/** Condition over `fetchedKey`, left-joined: the grant of the row gives its client access at `at`, by a token or a key. */
+export const givesAccess = (db: Db): SQL =>
+  and(
+    isNull(oauthGrants.revokedAt),
+    gt(oauthGrants.expiresAt, p('at')),
+    or(hasLiveToken(db), isNotNull(credentials.id)),
+  )!
 
 /** Whether the grant of the row has a token that is neither revoked nor expired at the time `at`. */
 export function hasLiveToken(db: Db): SQL {

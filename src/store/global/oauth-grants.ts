@@ -1,13 +1,22 @@
 import { and, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
-import { accounts, agents, memberships, oauthGrants, oauthRequests, oauthTokens } from '../../../db/schema.ts'
+import {
+  accounts,
+  agents,
+  credentials,
+  memberships,
+  oauthGrants,
+  oauthRequests,
+  oauthTokens,
+} from '../../../db/schema.ts'
 import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import {
   belongsToLiveGrant,
+  fetchedKey,
+  givesAccess,
   grantedAgent,
   grantedLiveAgent,
   grantMembership,
-  hasLiveToken,
   roleAllowsGrant,
   roleHas,
 } from './oauth-access.ts'
@@ -123,14 +132,16 @@ export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQuer
     accountName: accounts.name,
     createdAt: oauthGrants.createdAt,
     lastUsedAt: oauthGrants.lastUsedAt,
+    keyLast4: credentials.last4,
+    keyLastUsedAt: credentials.lastUsedAt,
   }).from(oauthGrants)
     .innerJoin(accounts, eq(accounts.id, oauthGrants.accountId))
     .innerJoin(memberships, grantMembership(oauthGrants))
     .leftJoin(agents, grantedLiveAgent(oauthGrants))
+    .leftJoin(credentials, fetchedKey)
     .where(and(
       eq(oauthGrants.userId, p('user')),
-      isNull(oauthGrants.revokedAt),
-      hasLiveToken(db),
+      givesAccess(db),
       roleAllowsGrant(oauthGrants.agentId),
     )).orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
   const ofUserById = db.select({
@@ -150,6 +161,14 @@ export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQuer
     )).prepare()
   crossAccountQueries.set(ofUser.getQuery().sql, 'grants of a user')
   crossAccountQueries.set(ofUserById.getQuery().sql, 'grant of a user by id')
+
+  const approved = db.select({ one: sql`1` }).from(oauthGrants).where(and(
+    eq(oauthGrants.userId, p('user')),
+    eq(oauthGrants.clientId, p('client')),
+    isNull(oauthGrants.revokedAt),
+    gt(oauthGrants.expiresAt, p('at')),
+  )).limit(1).prepare()
+  crossAccountQueries.set(approved.getQuery().sql, 'grant of a user to a client')
 
   const isEnded = or(
     lte(oauthGrants.expiresAt, p('at')),
@@ -187,12 +206,15 @@ export function prepareOAuthGrants(db: Db, crossAccountQueries: CrossAccountQuer
     /** Use the code, once. Returns a row only if everything matches and the grant is live. */
     exchangeCode: ({ accountId, ...code }: CodeExchange, at: number): Statement =>
       bind(exchangeCode, { ...code, account: accountId, at }),
-    /** Revoke a grant, and its tokens with it. No row if it was revoked already. */
+    /** Revoke a grant, and with it its tokens and the key that was fetched. No row if it was revoked already. */
     revoke: (accountId: string, id: string, at: number): Statement => bind(revoke, { account: accountId, id, at }),
-    /** The live grants of a user, newest first. `alias` is null for a grant to administer the account. */
+    /** The grants of a user that give access at `at`, newest first. `alias` and `keyLast4` as in a list of the account. */
     ofUser: (user: string, at: number) => runQuery(ofUser, { user, at }),
     /** A grant that is not revoked, if its user still belongs to its account. */
     ofUserById: async (user: string, id: string) => (await runQuery(ofUserById, { user, id }))[0],
+    /** Whether the user gave the client a grant, in any account, that neither ended nor expired. */
+    hasApproved: async (user: string, client: string, at: number) =>
+      (await runQuery(approved, { user, client, at })).length > 0,
     /** Tokens first: a grant is deleted when it has none left. */
     removeEnded: (at: number, limit: number): Statement[] =>
       [removeTokensOfEnded, removeEnded].map((query) => ({ ...bind(query, { at, limit }), rows: limit })),

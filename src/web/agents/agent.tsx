@@ -29,13 +29,12 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
     agentSettings.accessList(agent.id),
     skills.ofAgent(agent.id),
     inbox.unread(agent.id),
-    keys.ofAgent(agent.id),
+    keys.ofAgent(agent.id, account.deps.now()),
     agents.trial(agent.id),
     guardrails.list(),
     guardrails.ofAgent(agent.id),
   ])
   const now = account.deps.now()
-  const [key] = liveKeys
   const here = path('agents', agent.alias)
   const formOf = (name: AgentForm) => rejected === name ? { form: visit.form, inputError } : {}
   const cards = { csrf, mayChange: may('manage') }
@@ -73,24 +72,28 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
           />
         </Card>
         <Card title='Key' lead='The credential of its client. Only its last characters are shown.'>
-          <Facts
-            items={key
-              ? [
+          {liveKeys.length === 0 && <Facts items={[['Key', 'no active key']]} />}
+          {liveKeys.map((key) => (
+            <Facts
+              items={[
                 ['Key', <code>grid_agt_…{key.last4}</code>],
+                ...(key.client === null ? [] : [['Fetched by', key.client] as [string, string]]),
+                ...(key.person === null
+                  ? []
+                  : [[key.client === null ? 'Issued by' : 'Authorized by', key.person] as [string, string]]),
                 ['Created', time(key.createdAt)],
                 ['Last used', time(key.lastUsedAt)],
-                ...(liveKeys.length > 1 ? [['Other keys', `${liveKeys.length - 1} more`] as [string, string]] : []),
-              ]
-              : [['Key', 'no active key']]}
-          />
-          {may('manage') && (key
+              ]}
+            />
+          ))}
+          {may('manage') && (liveKeys.length > 0
             ? (
               <ConfirmDelete
                 action={`${here}/key`}
                 csrf={csrf}
                 label='Replace key'
                 icon='again'
-                question='The old key stops working at once. The new one is shown only once; give it to the client.'
+                question='Every key above stops working at once. The new one is shown only once; give it to the client.'
               />
             )
             : (

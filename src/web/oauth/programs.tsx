@@ -60,7 +60,7 @@ function Programs<Grant extends ListedGrant>(
             caption='Programs that have access'
             rows={grants}
             columns={[
-              { title: 'Program', cell: (grant) => <ProgramName grant={grant} /> },
+              { title: 'Program', cell: (grant) => <ProgramName grant={grant} now={now} /> },
               { title: 'Acts as', cell: (grant) => <ActsAs grant={grant} /> },
               extraColumn,
               { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
@@ -72,7 +72,7 @@ function Programs<Grant extends ListedGrant>(
                 title: 'Disconnect',
                 isUntitled: true,
                 align: 'end',
-                cell: ({ id, clientName, actsAs }) => (
+                cell: ({ id, clientName, actsAs, key }) => (
                   <ConfirmDelete
                     action={settingsPath(visit, tab, 'programs', id, 'end')}
                     csrf={visit.csrf}
@@ -81,7 +81,8 @@ function Programs<Grant extends ListedGrant>(
                     label='Disconnect'
                     question={
                       <>
-                        Disconnect <strong>{clientName}</strong>? It can no longer act as {actsAs}.
+                        Disconnect <strong>{clientName}</strong>? It can no longer act as {actsAs}
+                        {key && ', and the key that it fetched stops working at once'}.
                       </>
                     }
                   />
@@ -94,12 +95,21 @@ function Programs<Grant extends ListedGrant>(
   )
 }
 
-/** The name that the program gave itself, and the host of its document if it has one. See docs/security.md, "Client names". */
-function ProgramName({ grant: { clientName, clientDomain } }: { grant: ListedGrant }) {
+/** The name that the program gave itself, the host of its document if it has one, and the key that it fetched. See docs/security.md, "Client names". */
+function ProgramName({ grant: { clientName, clientDomain, key }, now }: { grant: ListedGrant; now: number }) {
   return (
-    <span>
+    <>
       {clientName} <span class='small soft'>{clientDomain ?? 'unverified'}</span>
-    </span>
+      {key && (
+        <div class='small soft'>
+          fetched the key <code>grid_agt_…{key.last4}</code>, {key.lastUsedAt === null ? 'never used' : (
+            <>
+              last used <Time at={key.lastUsedAt} now={now} />
+            </>
+          )}
+        </div>
+      )}
+    </>
   )
 }
 

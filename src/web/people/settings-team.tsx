@@ -21,6 +21,7 @@ import { withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
+import { FormerKeysCard } from './former-keys-card.tsx'
 import { InvitationsCard, LeaveCard, MembersCard } from './team-cards.tsx'
 
 /** The members of the account, and its invitations. */
@@ -30,13 +31,22 @@ export function teamPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
     const { team } = visit.account.read
     const members = await team.members()
     const invitations = visit.may('manage') ? await team.invitations() : []
+    const issuers = visit.may('manage') ? await visit.account.read.keys.issuers() : []
+    const formerKeys = visit.may('manage') ? await visit.account.read.keys.ofFormerMembers() : []
     const now = store.deps.now()
     return await settingsPage(
       visit,
       'team',
       <>
         {visit.inputError && isAboutMembers(visit) && <Notice kind='bad'>{visit.inputError.message}</Notice>}
-        <MembersCard visit={visit} members={members} assignableRoles={assignableRoles(visit.actor.role)} now={now} />
+        <MembersCard
+          visit={visit}
+          members={members}
+          issuedKeys={new Map(issuers.map(({ userId, keys }) => [userId, keys]))}
+          assignableRoles={assignableRoles(visit.actor.role)}
+          now={now}
+        />
+        {formerKeys.length > 0 && <FormerKeysCard visit={visit} keys={formerKeys} now={now} />}
         <InvitationsCard
           visit={visit}
           deps={deps}

@@ -22,9 +22,11 @@ const rolePermissions: Record<Role, string> = {
 
 /** The members of the account. The user may assign and revoke the `assignableRoles`. */
 export function MembersCard(
-  { visit, members, assignableRoles, now }: {
+  { visit, members, issuedKeys, assignableRoles, now }: {
     visit: Visit
     members: AccountMember[]
+    /** How many live agent keys each user was shown, by user id. */
+    issuedKeys: ReadonlyMap<string, number>
     assignableRoles: readonly Role[]
     now: number
   },
@@ -68,6 +70,13 @@ export function MembersCard(
                   question={
                     <>
                       Remove <strong>{name || email}</strong>? The admin keys they created stop working at once.
+                      {issuedKeys.has(userId) && (
+                        <>
+                          {' '}They know{' '}
+                          {agentKeys(issuedKeys.get(userId)!)}. Agent keys stay valid, and you can replace them on this
+                          page afterwards.
+                        </>
+                      )}
                     </>
                   }
                 />
@@ -83,6 +92,10 @@ export function MembersCard(
       </details>
     </Card>
   )
+}
+
+function agentKeys(count: number): string {
+  return count === 1 ? '1 agent key' : `${count.toLocaleString('en')} agent keys`
 }
 
 function RoleCell(

@@ -200,13 +200,24 @@ test('a sign-in form is bound to the browser that opened it', async () => {
   expect(forged.status).toBe(403)
 })
 
-test('over HTTPS cookies are Secure and bound to the host', async () => {
-  const grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
+test.each([
+  ['every address is HTTPS', { BASE_URL: 'https://grid.example' }],
+  ['only the web address is HTTPS', { BASE_URL: 'http://10.0.0.5:8787', APP_URL: 'https://grid.example' }],
+])('if %s cookies are Secure and bound to the host', async (_, env) => {
+  const grid = await testGrid({ env })
 
-  const response = await grid.request('/sign-in')
-
-  expect(response.headers.get('set-cookie')).toMatch(
+  const visit = await grid.request('https://grid.example/sign-in')
+  expect(visit.headers.get('set-cookie')).toMatch(
     /^__Host-grid-visit=\w{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
   )
+  await grid.close()
+})
+
+test('if only the API address is HTTPS, cookies work on the web address without encryption', async () => {
+  const grid = await testGrid({ env: { BASE_URL: 'https://api.example', APP_URL: 'http://grid.example' } })
+
+  const visit = await grid.request('http://grid.example/sign-in')
+
+  expect(visit.headers.get('set-cookie')).toMatch(/^grid-visit=\w{43}; Path=\/; HttpOnly; SameSite=Lax$/)
   await grid.close()
 })

@@ -1,0 +1,164 @@
+/** The static key that a client fetches with the access token of an agent. See docs/security.md, "Fetched keys". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
+import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
+import { setMemberRole } from '../../src/grid/people/team.ts'
+import { day, hour } from '../../src/lib/time.ts'
+import { rows } from '../support/database.ts'
+import {
+  advanceClock,
+  browse,
+  exchange,
+  fetchApiKey,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  otherClient,
+  postForm,
+  redirectParameters,
+  refresh,
+  setRole,
+  signedInPerson,
+  submitConsent,
+} from '../support/oauth.ts'
+
+let grid: OAuthGrid
+beforeEach(async () => {
+  grid = await oauthGrid()
+})
+afterEach(() => grid.close())
+
+const agent = () => `agent:${grid.alice.id}`
+const keyOf = async (tokens: { access_token: string }): Promise<string> =>
+  (await fetchApiKey(grid, tokens.access_token)).body.apiKey
+const revoke = (token: string) => postForm(grid, '/oauth/revoke', { token, client_id: grid.clientId })
+const page = async (path: string) => await (await browse(grid, grid.ann, path)).text()
+
+test('an agent with an access token gets a static key, which replaces the one that the client fetched before', async () => {
+  const tokens = await obtainTokens(grid, agent())
+
+  const { status, body } = await fetchApiKey(grid, tokens.access_token)
+
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    apiKey: expect.stringMatching(/^grid_agt_\w{49}$/),
+    alias: '@alice',
+    agentId: grid.alice.id,
+  })
+  expect(await mcpAccess(grid, body.apiKey)).toBe('agent tools')
+  const again = await keyOf(await obtainTokens(grid, agent()))
+  expect([await mcpAccess(grid, body.apiKey), await mcpAccess(grid, again)]).toEqual(['401', 'agent tools'])
+  const [stored] = await rows(
+    grid,
+    "SELECT name FROM credentials WHERE account_id = ? AND name <> '' AND agent_id = ?",
+    [
+      grid.acme.id,
+      grid.alice.id,
+    ],
+  )
+  expect(stored.name).toBe('Demo')
+})
+
+test('a fetched key replaces no key of an admin, of another client, of another person or of another agent', async () => {
+  const client_id = await otherClient(grid)
+  const member = await signedInPerson(grid, 'member')
+  const others = [
+    grid.alice.key,
+    await keyOf(await obtainTokens(grid, agent(), { browser: member })),
+    await keyOf(await obtainTokens(grid, `agent:${grid.bob.id}`)),
+  ]
+  const { handle } = await openConsentPage(grid, grid.ann, { client_id })
+  const allowed = await submitConsent(grid, grid.ann, { handle, pick: agent(), decision: 'allow' })
+  others.push(await keyOf((await exchange(grid, redirectParameters(allowed).code, { client_id })).body))
+
+  await keyOf(await obtainTokens(grid, agent()))
+
+  for (const key of others) expect(await mcpAccess(grid, key)).toBe('agent tools')
+})
+
+test.each<[string, () => Promise<string> | string, number, string]>([
+  ['an admin token', async () => (await obtainTokens(grid)).access_token, 400, 'agent_token_required'],
+  ['an agent key', () => grid.alice.key, 400, 'agent_token_required'],
+  ['an admin key', () => grid.acme.adminKey, 400, 'agent_token_required'],
+  ['an unknown token', () => 'x', 401, 'unauthenticated'],
+])('%s gets no static key', async (_, token, status, code) => {
+  expect(await fetchApiKey(grid, await token())).toMatchObject({ status, body: { error: { code } } })
+  expect(await mcpAccess(grid, grid.alice.key)).toBe('agent tools')
+})
+
+const endings: [string, (id: string, refreshToken: string) => Promise<unknown>][] = [
+  ['the user who gave it', (id) => revokeOwnGrant(grid.store, grid.ann.visitor, id, null)],
+  ['an admin of the account', (id) => revokeGrant(grid.acme.store, id)],
+  ['the client itself', (_, refreshToken) => revoke(refreshToken)],
+]
+
+test.each(endings)(
+  'when %s revokes a grant, the static key that was fetched with it is refused, and no other',
+  async (_, end) => {
+    const [one, other] = [await obtainTokens(grid, agent()), await obtainTokens(grid, `agent:${grid.bob.id}`)]
+    const [key, otherKey] = [await keyOf(one), await keyOf(other)]
+    const { id } = (await listGrants(grid.acme.store)).find(({ actsAs }) => actsAs === '@alice')!
+
+    await end(id, one.refresh_token)
+
+    expect(await mcpAccess(grid, key)).toBe('401')
+    expect(await mcpAccess(grid, otherKey)).toBe('agent tools')
+    expect(await mcpAccess(grid, grid.alice.key)).toBe('agent tools')
+    expect(await mcpAccess(grid, grid.acme.adminKey)).toBe('admin tools')
+  },
+)
+
+test('a replayed refresh token ends the fetched key with its grant', async () => {
+  const tokens = await obtainTokens(grid, agent())
+  const key = await keyOf(tokens)
+  const next = (await refresh(grid, tokens.refresh_token)).body
+  await refresh(grid, next.refresh_token)
+
+  expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
+
+  expect(await mcpAccess(grid, key)).toBe('401')
+})
+
+test('a fetched key is listed with its program, also when the tokens have expired, and ends after 90 days', async () => {
+  const key = await keyOf(await obtainTokens(grid, agent()))
+  const started = grid.clock.now
+  const listed = async () => (await listOwnGrants(grid.store, grid.ann.visitor.user.id)).map(({ key }) => key?.last4)
+
+  expect(await page(`/accounts/${grid.acme.id}/settings/sessions`)).toContain(`grid_agt_…${key.slice(-4)}`)
+  await advanceClock(grid, 89 * day)
+  expect(await page(`/accounts/${grid.acme.id}/settings/sessions`)).toContain(`grid_agt_…${key.slice(-4)}`)
+  expect(await page(`/accounts/${grid.acme.id}/settings/account`)).toContain(`grid_agt_…${key.slice(-4)}`)
+  expect(await page(`/accounts/${grid.acme.id}/agents/alice`)).toMatch(/Fetched by.*Demo.*Authorized by/s)
+  expect(await mcpAccess(grid, key)).toBe('agent tools')
+
+  grid.clock.now = started + 90 * day + hour
+  expect(await listed()).toEqual([])
+  expect(await mcpAccess(grid, key)).toBe('401')
+  await grid.store.write(grid.store.global.oauth.removeExpired(grid.clock.now, 100))
+  expect(await mcpAccess(grid, key)).toBe('401')
+})
+
+test('a fetched key does not come back with the role of its person', async () => {
+  const member = await signedInPerson(grid, 'member')
+  const key = await keyOf(await obtainTokens(grid, agent(), { browser: member }))
+  const userId = member.visitor.user.id
+
+  await setMemberRole(grid.acme.store, { userId, role: 'viewer' })
+  expect(await mcpAccess(grid, key)).toBe('401')
+  await setRole(grid, member, 'member')
+
+  expect(await mcpAccess(grid, key)).toBe('401')
+})
+
+test('a key that an admin created for the agent afterwards replaces the fetched one, and outlives the grant', async () => {
+  const key = await keyOf(await obtainTokens(grid, agent()))
+  const { apiKey: made } = await reissueKey(grid.acme.store, 'alice')
+  const [grant] = await listGrants(grid.acme.store)
+
+  expect([grant.key, await mcpAccess(grid, key)]).toEqual([null, '401'])
+  await revokeGrant(grid.acme.store, grant.id)
+
+  expect(await mcpAccess(grid, made)).toBe('agent tools')
+})

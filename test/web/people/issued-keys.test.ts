@@ -1,0 +1,63 @@
+/** Agent keys that a person was shown, and what becomes of them when the person leaves. See docs/security.md, "Issued keys". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Browser } from '../../support/browse.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool, mcp } from '../../support/mcp.ts'
+import { type Person, person, signedIn } from '../../support/people.ts'
+
+let grid: TestGrid
+let ada: Person
+let adas: Browser
+let olga: Browser
+let account: string
+beforeEach(async () => {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+  ada = await person(grid, { role: 'admin', email: 'ada@acme.example', name: 'Ada' })
+  adas = await signedIn(grid, ada)
+  olga = await signedIn(grid, await person(grid, { role: 'owner', email: 'olga@acme.example', name: 'Olga' }))
+  account = `/accounts/${grid.acme.id}`
+})
+afterEach(() => grid.close())
+
+const statusOf = async (key: string) => (await mcp(grid, key, 'tools/list')).status
+const replaceKey = async (browser: Browser, alias: string, from = `${account}/agents/${alias}`) =>
+  (await browser.submit(from, {}, `${account}/agents/${alias}/key`)).html.match(/grid_agt_[0-9A-Za-z]{49}/)![0]
+const team = async (browser = olga) => (await browser.open(`${account}/settings/team`)).text
+
+test('removing the person who issued keys offers to replace them', async () => {
+  const key = await replaceKey(adas, 'alice')
+  expect((await olga.open(`${account}/agents/alice`)).text).toContain('Issued by Ada')
+  expect(await team()).toContain('They know 1 agent key.')
+  expect(await team()).not.toContain('Keys to replace')
+
+  const removed = await olga.submit(`${account}/settings/team`, {}, `${account}/settings/team/members/${ada.id}/remove`)
+
+  expect(removed.text).toContain('Keys to replace')
+  expect(removed.text).toContain(`@alice grid_agt_…${key.slice(-4)} Ada`)
+  expect(await statusOf(key)).toBe(200)
+  const next = await replaceKey(olga, 'alice', `${account}/settings/team`)
+  expect([await statusOf(key), await statusOf(next)]).toEqual([401, 200])
+  expect(await team()).not.toContain('Keys to replace')
+  expect((await olga.open(`${account}/agents/alice`)).text).toContain('Issued by Olga')
+})
+
+test('keys are offered too when the person leaves or becomes a viewer, and only to owners and admins', async () => {
+  await replaceKey(adas, 'alice')
+  await olga.submit(`${account}/settings/team`, { role: 'viewer' }, `${account}/settings/team/members/${ada.id}/role`)
+
+  expect(await team()).toContain('Keys to replace')
+  expect(await team(adas)).not.toContain('Keys to replace')
+
+  await adas.submit(`${account}/settings/team`, {}, `${account}/settings/team/leave`)
+  expect(await team()).toContain('Keys to replace')
+})
+
+test('a key made with the admin key of a person is marked with the person, one of the command line with nobody', async () => {
+  const page = await adas.submit(`${account}/settings/account`, { keyName: 'ci' }, `${account}/settings/account/keys`)
+  const [adminKey] = page.html.match(/grid_adm_[0-9A-Za-z]{49}/)!
+  await callTool(grid, adminKey, 'admin_create_agent', { alias: 'made-by-ci' })
+  await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'made-by-nobody' })
+
+  expect((await olga.open(`${account}/agents/made-by-ci`)).text).toContain('Issued by Ada')
+  expect((await olga.open(`${account}/agents/made-by-nobody`)).text).not.toContain('Issued by')
+})
