@@ -126,7 +126,11 @@ function start(runtime: Runtime, script: string, words: string[], env: Record<st
   const child = spawn(program, [...args, script, ...words], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     // The environment of the tests must not configure the process.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir(), LOG_LEVEL: 'warn', ...env },
+    env: {
+      ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
+      // Tests start many processes at once; a reserve for each would only fill the disk.
+      ...{ LOG_LEVEL: 'warn', BALLAST_MB: '0', ...env },
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   started.add(child)

@@ -24,7 +24,7 @@ const maxAttempts = 3
  *
  * Fails with `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
  * `message_not_found` (the message that this one replies to), `idempotency_conflict`, `trial_expired`, `unavailable`,
- * `quota_exceeded`, or as one of `checks` does.
+ * `storage_full`, `quota_exceeded`, or as one of `checks` does.
  *
  * See docs/protocol.md, "Grid message", and docs/delivery.md, "Sending".
  */
@@ -41,6 +41,7 @@ export async function sendMessage(
 
   const repeat = await repeatOf()
   if (repeat) return repeat
+  account.requireSpace()
   let recipient = await resolve(account, sender, input.to)
   await checkQuotas(account, sender, recipient)
   let message = await compose(account, sender, { ...input, text }, recipient.label)
