@@ -202,5 +202,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TABLE `usage` (\n\t`account_id` text NOT NULL,\n\t`day` integer NOT NULL,\n\t`subject` text NOT NULL,\n\t`counter_id` text NOT NULL,\n\t`messages` integer NOT NULL,\n\t`bytes` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `day`, `subject`, `counter_id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `usage_day` ON `usage` (`day`,`account_id`);"
     ]
+  },
+  {
+    "name": "0009_trial_ended",
+    "hash": "358172f059d3c32ae646b050e0e5408c02747b98eb1bf0270f0f94504bba074c",
+    "createdAt": 1795345747786,
+    "statements": [
+      "ALTER TABLE `trials` ADD `ended_at` integer;",
+      "CREATE INDEX `trials_to_end` ON `trials` (`expires_at`) WHERE \"trials\".\"ended_at\" IS NULL;"
+    ]
   }
 ]

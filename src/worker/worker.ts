@@ -2,6 +2,7 @@
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
+import { keepClock } from './clock.ts'
 import { LeaseRecovery } from './leases.ts'
 import { sweep } from './retention.ts'
 
@@ -21,10 +22,11 @@ export async function startWorker(store: Store): Promise<Worker> {
   const stopping = new AbortController()
   const leases = new LeaseRecovery(store)
   await store.storage.check()
+  await keepClock(store)
   await leases.start()
 
   const stopTasks = [
-    every(sweepMs, firstSweepMs, () => sweep(store, stopping.signal)),
+    every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
     // Only a remote database has several processes.
@@ -35,10 +37,15 @@ export async function startWorker(store: Store): Promise<Worker> {
     ),
   ]
 
+  /** Hourly, so this also stores the time. */
+  async function removeOld(): Promise<void> {
+    if (await keepClock(store)) await sweep(store, stopping.signal)
+  }
+
   /** Old rows are removed as soon as space is needed. */
   let sweeping = Promise.resolve()
   async function watchStorage(): Promise<void> {
-    if (await store.storage.check()) sweeping = sweep(store, stopping.signal)
+    if (await store.storage.check()) sweeping = removeOld()
     await store.storage.keepBallast()
   }
 

@@ -170,7 +170,11 @@ async function commit(
 
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {
   const trial = await account.read.agents.trial(sender.agentId)
-  if (!trial || (trial.used < trial.max && trial.expiresAt > account.deps.now())) return
+  if (!trial) return
+  const at = account.deps.now()
+  const hasExpired = trial.expiresAt <= at
+  if (trial.used < trial.max && !hasExpired && trial.endedAt === null) return
+  if (hasExpired && trial.endedAt === null) account.writeLater([account.change.agents.endTrials(at, at)])
   throw new GridError(
     'trial_expired',
     `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,
