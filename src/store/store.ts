@@ -5,7 +5,7 @@ import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
-import { createKeyRing } from '../lib/key-ring.ts'
+import { createKeyRing, isKeyRing } from '../lib/key-ring.ts'
 import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import {
   accountOpener,
@@ -38,6 +38,7 @@ import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
+import { explained, StartError } from './start-error.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
@@ -101,12 +102,17 @@ const megabyte = 2 ** 20
 
 /**
  * Open the database, lock it if it is a local file, and migrate it. Fails with `database_in_use` if another process
- * holds the local file. Throws if the schema is newer than this program.
+ * holds the local file, and with a `StartError`.
  */
 export async function openStore(deps: Deps, options: StoreOptions = {}): Promise<Store> {
   const { config, log, now } = deps
   const path = localPath(config.databaseUrl)
-  if (path) createFile(path)
+  const explain = (error: unknown) => explained(error, config.databaseUrl, path)
+  try {
+    if (path) createFile(path)
+  } catch (error) {
+    throw explain(error)
+  }
 
   const timeout = { ms: migrationTimeoutMs }
   const settings = {
@@ -150,18 +156,18 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
       if (!await lock() && await storage.full()) await lock()
       writeOwner(path, owner)
     }
-    const migrated = await migrate(client)
+    const migrated = await migrate(client, migrations, `The database ${path ?? new URL(config.databaseUrl).host}`)
     timeout.ms = requestTimeoutMs
     // Without statistics the planner may choose worse indexes; the server does this itself.
     if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
     const epoch = await loadEpoch(client)
-    const keyRing = createKeyRing(config.gridKeys ?? (path && readKeyRing(path)))
+    const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
     return buildStore({ client, queryBatcher }, path, migrated, { epoch, keyRing, deps, storage }, owner, options)
   } catch (error) {
     queryBatcher?.close()
     client.close()
     if (errorCode(error)) log.error('The database could not be opened', { code: errorCode(error) })
-    throw error
+    throw explain(error)
   }
 }
 
@@ -265,6 +271,16 @@ async function loadEpoch(client: Client): Promise<string> {
 async function storedEpoch(client: Client): Promise<string | undefined> {
   const { rows } = await client.execute("SELECT value FROM store_facts WHERE key = 'epoch'")
   return rows.length === 0 ? undefined : String(rows[0].value)
+}
+
+function checkedKeyRing(path: string): string {
+  const ring = readKeyRing(path)
+  if (isKeyRing(ring)) return ring
+  throw new StartError(
+    'invalid_key_ring',
+    `${path}.keys is not a key ring. Restore it from a backup: without it the stored tokens of other services do not open. ` +
+      'If there are none, remove the file, and the next start makes a new one.',
+  )
 }
 
 /** A full disk does not stop a start that only improves something. */

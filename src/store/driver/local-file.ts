@@ -12,6 +12,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -47,6 +48,7 @@ export function createFile(path: string): void {
   } catch (error) {
     // An existing file is not opened: closing it would drop the lock of another connection of this process.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (statSync(path).isDirectory()) throw Object.assign(new Error(`${path} is a folder`), { code: 'EISDIR' })
     chmodSync(path, 0o600)
   }
 }
