@@ -89,13 +89,14 @@ export async function startServe(
   return await listening(start(runtime, 'src/main.ts', ['serve', ...options], { PORT: '0', ...env }))
 }
 
-/** Start another program on Node that serves the grid and prints its address as `agent-grid serve` does. */
+/** Start another program, by default on Node, that serves the grid and prints its address as `agent-grid serve` does. */
 export async function startProgram(
   script: string,
   words: string[],
   env: Record<string, string>,
+  runtime: Runtime = 'node',
 ): Promise<ServerProcess> {
-  return await listening(start('node', script, words, { PORT: '0', ...env }))
+  return await listening(start(runtime, script, words, { PORT: '0', ...env }))
 }
 
 async function listening(child: ChildProcess): Promise<ServerProcess> {
