@@ -225,5 +225,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "UPDATE `credentials` SET `name` = (\n  SELECT client_name FROM oauth_grants\n    WHERE oauth_grants.account_id = credentials.account_id AND oauth_grants.id = credentials.grant_id\n) WHERE `grant_id` IS NOT NULL;",
       "UPDATE `credentials` SET `revoked_at` = CAST(unixepoch('subsec') * 1000 AS INTEGER)\n  WHERE `kind` = 'agent_key' AND `user_id` IS NOT NULL AND `grant_id` IS NULL AND `revoked_at` IS NULL;"
     ]
+  },
+  {
+    "name": "0011_trial_ended",
+    "hash": "358172f059d3c32ae646b050e0e5408c02747b98eb1bf0270f0f94504bba074c",
+    "createdAt": 1795345743982,
+    "statements": [
+      "ALTER TABLE `trials` ADD `ended_at` integer;",
+      "CREATE INDEX `trials_to_end` ON `trials` (`expires_at`) WHERE \"trials\".\"ended_at\" IS NULL;"
+    ]
   }
 ]

@@ -199,8 +199,11 @@ export const trials = sqliteTable('trials', {
   used: integer('used').notNull().default(0),
   max: integer('max').notNull(),
   expiresAt: integer('expires_at').notNull(),
+  /** When its end was noticed. It stays ended when the clock goes back. */
+  endedAt: integer('ended_at'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
+  index('trials_to_end').on(t.expiresAt).where(sql`${t.endedAt} IS NULL`),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 

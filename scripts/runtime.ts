@@ -50,7 +50,7 @@ export function runtimeCommand(runtime: Runtime, databaseUrl = ''): string[] {
     ...(folder ? [`--allow-write=${folder}`] : []),
     '--allow-env',
     '--allow-ffi=./node_modules',
-    '--allow-sys=cpus,networkInterfaces,hostname',
+    '--allow-sys=cpus,networkInterfaces,hostname,statfs',
   ]
 }
 

@@ -79,6 +79,16 @@ const settings = {
     'a number from 0 to 60',
     wholeNumber(0, 60, 0),
   ),
+  MIN_FREE_MB: setting(
+    'Free megabytes on the disk of a local file below which nothing new is stored, at most a tenth of it. 0: no mark.',
+    'a number from 0 to 1000000',
+    wholeNumber(0, 1_000_000, 200),
+  ),
+  BALLAST_MB: setting(
+    'Megabytes reserved beside a local file for a full disk, at most a twentieth of it. 0: none.',
+    'a number from 0 to 100000',
+    wholeNumber(0, 100_000, 64),
+  ),
   RETENTION_DAYS: setting(
     'How long messages are kept, read or not, in days.',
     'a number from 7 to 36500',
@@ -278,6 +288,9 @@ export interface Config {
   readonly databaseAuthToken: string | undefined
   readonly durability: 'full' | 'relaxed'
   readonly lockWaitSeconds: number
+  /** The low-water mark of the disk of a local file. */
+  readonly minFreeMegabytes: number
+  readonly ballastMegabytes: number
   readonly retentionDays: number
   readonly messagesPerDay: number
   readonly megabytesPerDay: number
@@ -350,6 +363,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseAuthToken: read('DATABASE_AUTH_TOKEN', settings.DATABASE_AUTH_TOKEN),
     durability: read('DURABILITY', settings.DURABILITY),
     lockWaitSeconds: read('LOCK_WAIT', settings.LOCK_WAIT),
+    minFreeMegabytes: read('MIN_FREE_MB', settings.MIN_FREE_MB),
+    ballastMegabytes: read('BALLAST_MB', settings.BALLAST_MB),
     retentionDays: read('RETENTION_DAYS', settings.RETENTION_DAYS),
     messagesPerDay: read('MESSAGES_PER_DAY', settings.MESSAGES_PER_DAY),
     megabytesPerDay: read('MEGABYTES_PER_DAY', settings.MEGABYTES_PER_DAY),

@@ -82,6 +82,7 @@ export const errorKinds = {
   guardrail_blocked: 'refused',
 
   remote_unreachable: 'unavailable',
+  storage_full: 'unavailable',
   unavailable: 'unavailable',
   internal: 'internal',
 } as const satisfies Record<string, string>

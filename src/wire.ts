@@ -179,6 +179,7 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   no_text_content: { code: -32005, reason: 'CONTENT_TYPE_NOT_SUPPORTED' },
   version_not_supported: { code: -32009, reason: 'VERSION_NOT_SUPPORTED' },
   trial_expired: { code: -32051, reason: 'TRIAL_EXHAUSTED', isGridReason: true },
+  storage_full: { code: -32053, reason: 'STORAGE_FULL', isGridReason: true },
 }
 
 /** By error code: what to do about it, naming tools of the caller. */

@@ -46,7 +46,12 @@ export async function startRoundRobin({ port, instances: ports }: RoundRobinOpti
     forward(incoming, response, inTurn.sort((a, b) => Number(b.isReady) - Number(a.isReady)), answered)
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE') return reject(error)
+      reject(
+        new Error(`Cannot listen on ${host}:${port}. Another program listens there. Stop it, or use another --port.`),
+      )
+    })
     server.listen(port, host, resolve)
   })
   const ownPort = (server.address() as AddressInfo).port

@@ -4,6 +4,7 @@ import { GridError } from '../errors.ts'
 import { type Command, type CommandArguments, CommandError, readArguments } from './command.ts'
 import { findCommand, help } from './help.ts'
 import { runStoreCommand } from './run-store-command.ts'
+import { StartError } from '../store/start-error.ts'
 
 const helpNames = ['help', '--help', '-h']
 
@@ -42,7 +43,9 @@ function print(text: string): number {
 
 function describeError(error: unknown): { code: string; message: string; exitCode: number } {
   if (error instanceof CommandError) return error
-  if (error instanceof GridError) return { code: error.code, message: error.message, exitCode: 1 }
+  if (error instanceof GridError || error instanceof StartError) {
+    return { code: error.code, message: error.message, exitCode: 1 }
+  }
   if (error instanceof ConfigError) return { code: 'invalid_config', message: error.message, exitCode: 1 }
   // The user is the operator, so the message of the system or the database helps.
   return { code: 'internal', message: error instanceof Error ? error.message : String(error), exitCode: 1 }

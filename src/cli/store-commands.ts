@@ -1,4 +1,5 @@
 import type { StoreCommand } from './command.ts'
+import { confirmClockCommand } from './confirm-clock.ts'
 import { createAccountCommand } from './create-account.ts'
 import { createAdminKeyCommand } from './create-admin-key.ts'
 import { createAgentCommand } from './create-agent.ts'
@@ -20,4 +21,5 @@ export const storeCommands: readonly StoreCommand[] = [
   deleteAdminKeyCommand,
   verifyActivityCommand,
   migrate,
+  confirmClockCommand,
 ]

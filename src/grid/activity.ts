@@ -45,7 +45,7 @@ export async function recordActivity<T>(
       return rows
     } catch (error) {
       // The row may or may not be stored. A second row for the same call could contradict it.
-      isRecorded = error instanceof GridError && error.code === 'unavailable'
+      isRecorded = error instanceof GridError && error.kind === 'unavailable'
       throw error
     }
   }

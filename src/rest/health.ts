@@ -7,12 +7,17 @@ export function live(): Response {
   return Response.json({ status: 'ok' })
 }
 
-/** `/readyz`: the process is not stopping and its database answers. Shows how durable an acknowledged message is. */
+/**
+ * `/readyz`: the process is not stopping, its database answers, and its disk has space. Shows how durable an
+ * acknowledged message is.
+ */
 export function ready(store: Store): Handler {
   return async function ready() {
     if (store.deps.stopping?.aborted) return notReady('stopping', store)
     try {
       await store.ping()
+      const { problem } = store.storage
+      if (problem !== undefined) return notReady('storage full', store, problem)
       return Response.json({ status: 'ready', durability: store.durability })
     } catch {
       return notReady('database unreachable', store)
@@ -20,6 +25,6 @@ export function ready(store: Store): Handler {
   }
 }
 
-function notReady(status: string, { durability }: Store): Response {
-  return Response.json({ status, durability }, { status: 503, headers: { 'Retry-After': '1' } })
+function notReady(status: string, { durability }: Store, reason?: string): Response {
+  return Response.json({ status, durability, reason }, { status: 503, headers: { 'Retry-After': '1' } })
 }

@@ -60,6 +60,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
+  /** Fails with `storage_full` while the disk has no space for anything new. */
+  requireSpace(): void
   /** Whether `write` adds a row to the activity log: then a unit that changed nothing must fail. */
   readonly isRecording: boolean
   /**
@@ -276,6 +278,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       read,
       change,
       write: (statements) => queue.write(accountId, statements),
+      requireSpace: () => queue.requireSpace(),
       writeLater: (statements) => queue.writeLater(statements),
       record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),
       seal: (table, rowId, token) => keyRing.seal(token, `${table}:${accountId}:${rowId}:token`),

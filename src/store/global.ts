@@ -4,6 +4,7 @@ import { prepareAccounts } from './global/accounts.ts'
 import { prepareActivityHeads } from './global/activity-heads.ts'
 import { prepareAttempts } from './global/attempts.ts'
 import { prepareClaims } from './global/claims.ts'
+import { prepareClock } from './global/clock.ts'
 import { prepareCredentials } from './global/credentials.ts'
 import { prepareInstances } from './global/instances.ts'
 import { prepareInvitations } from './global/invitations.ts'
@@ -24,6 +25,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     newDeliveries: prepareNewDeliveries(db, crossAccountQueries),
     attempts: prepareAttempts(db),
     claims: prepareClaims(db, crossAccountQueries),
+    clock: prepareClock(db, crossAccountQueries),
     credentials: prepareCredentials(db, crossAccountQueries),
     instances: prepareInstances(db, crossAccountQueries),
     invitations: prepareInvitations(db, crossAccountQueries),

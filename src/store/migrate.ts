@@ -2,25 +2,32 @@
 import type { Client } from '@libsql/client'
 import { migrations } from '../../db/migrations.ts'
 import { isConstraint } from './driver/database-errors.ts'
+import { StartError } from './start-error.ts'
 
 type Migration = (typeof migrations)[number]
 
 /**
- * Migrate the database to the newest schema. Returns the names of the applied steps. Each step is atomic and first
- * inserts its number, so two processes that start together do not apply a step twice. Throws if the database is newer
- * than this program.
+ * Migrate the database to the newest schema. Errors call it `name`. Returns the names of the applied steps. Each step is atomic and first
+ * inserts its number, so two processes that start together do not apply a step twice. Fails with a `StartError`
+ * if the database is newer than this program, or was migrated with other steps.
  */
-export async function migrate(client: Client, steps: readonly Migration[] = migrations): Promise<string[]> {
+export async function migrate(
+  client: Client,
+  steps: readonly Migration[] = migrations,
+  name = 'The database',
+): Promise<string[]> {
   await client.execute(
     'CREATE TABLE IF NOT EXISTS __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)',
   )
   const applied: string[] = []
   let version = await schemaVersion(client)
   if (version > steps.length) {
-    throw new Error(
-      `The database has schema ${version}, this program knows ${steps.length}. Start a newer agent-grid.`,
+    throw new StartError(
+      'schema_newer',
+      `${name} has schema ${version}, this program knows ${steps.length}. Start a newer agent-grid, or restore a backup.`,
     )
   }
+  await checkApplied(client, steps, name)
   while (version < steps.length) {
     const step = steps[version]
     try {
@@ -40,7 +47,7 @@ export async function migrate(client: Client, steps: readonly Migration[] = migr
     version = await schemaVersion(client)
   }
   // The check reads the whole database, so it is skipped if nothing was applied.
-  if (applied.length > 0) await checkForeignKeys(client)
+  if (applied.length > 0) await checkForeignKeys(client, name)
   return applied
 }
 
@@ -50,8 +57,25 @@ export async function schemaVersion(client: Client): Promise<number> {
   return Number(rows[0].steps)
 }
 
+/** Another text than the one that was applied means another schema than the program expects. */
+async function checkApplied(client: Client, steps: readonly Migration[], name: string): Promise<void> {
+  const { rows } = await client.execute('SELECT hash FROM __drizzle_migrations ORDER BY created_at')
+  const changed = rows.findIndex(({ hash }, i) => hash !== steps[i].hash)
+  if (changed === -1) return
+  throw new StartError(
+    'migration_changed',
+    `${name} was migrated with another version of step ${steps[changed].name} than this program has. ` +
+      'Start the agent-grid that migrated it, or restore a backup; a migration that was applied is never edited.',
+  )
+}
+
 /** Needed because `client.migrate` disables foreign keys during a step. */
-async function checkForeignKeys(client: Client): Promise<void> {
+async function checkForeignKeys(client: Client, name: string): Promise<void> {
   const { rows } = await client.execute('PRAGMA foreign_key_check')
-  if (rows.length > 0) throw new Error(`The database has ${rows.length} rows that point nowhere. Restore a backup.`)
+  if (rows.length > 0) {
+    throw new StartError(
+      'database_damaged',
+      `${name} has ${rows.length} rows that point nowhere. Restore a backup.`,
+    )
+  }
 }

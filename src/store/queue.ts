@@ -15,11 +15,13 @@ import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Statement } from './driver/binding.ts'
+import type { DiskSpace } from './driver/disk-space.ts'
 import {
   errorCode,
   isBusy,
   isConnectionLoss,
   isConstraint,
+  isFull,
   isStatementFault,
   isStorageFault,
 } from './driver/database-errors.ts'
@@ -48,6 +50,8 @@ export interface QueueOptions {
    * locked.
    */
   local: boolean
+  /** Told when the disk is full, and when a remote database has written again. */
+  storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
   /** Called with every statement before it runs; may throw. */
   inspect?: (sql: string) => void
   /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
@@ -79,6 +83,8 @@ export class WriteQueue {
   #deferred: Unit[] = []
   #deferTimer: ReturnType<typeof setTimeout> | undefined
   #isDeferredDue = false
+  /** Deferred units are dropped, which was logged. */
+  #isDropping = false
   #running = false
   #hasStorageFault = false
   #ended = false
@@ -96,7 +102,8 @@ export class WriteQueue {
 
   /**
    * Commit `statements` as one unit. `lane` is the account, or empty for global writes. Fails with `write_conflict` if
-   * a constraint or a precondition failed, and with `unavailable` if the queue is full or the database took no writes.
+   * a constraint or a precondition failed, with `storage_full` if the disk is full, and with `unavailable` if the queue
+   * is full or the database took no writes.
    */
   write(lane: string, statements: Statement[]): Promise<UnitRows> {
     this.#inspect(statements)
@@ -113,6 +120,14 @@ export class WriteQueue {
       this.#waiting++
       this.#schedule()
     })
+  }
+
+  /**
+   * Fails with `storage_full` while the disk of a local file has no space for anything new. Called before something is
+   * sent; a remote database is asked with each write.
+   */
+  requireSpace(): void {
+    if (this.#options.local && this.#options.storage.isFull) throw storageFull()
   }
 
   /** Refuse further units, and drop further deferred ones. Resolves when the queue is drained. */
@@ -150,7 +165,8 @@ export class WriteQueue {
 
   #defer(unit: Unit, ms: number): void {
     if (this.#deferred.length >= maxDeferred) {
-      this.#options.log.warn('Too many deferred writes; the oldest is dropped')
+      if (!this.#isDropping) this.#options.log.warn('Too many deferred writes; the oldest are dropped')
+      this.#isDropping = true
       this.#deferred.shift()
     }
     this.#deferred.push(unit)
@@ -168,7 +184,7 @@ export class WriteQueue {
   /** A refusal is final. If the database is unavailable, the unit is tried again, unless the queue is being drained. */
   #rejectDeferred(unit: Unit, error: unknown): void {
     if (this.#hasStorageFault) return
-    const isRefused = !(error instanceof GridError) || error.code !== 'unavailable'
+    const isRefused = !(error instanceof GridError) || error.kind !== 'unavailable'
     if (!isRefused && this.#onIdle.length === 0) return this.#defer(unit, deferredRetryMs)
     this.#options.log.warn('A deferred write failed', { error })
   }
@@ -228,6 +244,7 @@ export class WriteQueue {
       clearTimeout(this.#deferTimer)
       this.#deferTimer = undefined
       this.#isDeferredDue = false
+      this.#isDropping = false
     }
     return units
   }
@@ -255,14 +272,19 @@ export class WriteQueue {
   }
 
   async #batch(statements: InStatement[]): Promise<ResultSet[]> {
+    const { client, local, log, storage } = this.#options
     try {
-      return await this.#options.client.batch(statements, 'write')
+      const results = await client.batch(statements, 'write')
+      if (storage.isFull && !local) storage.recover()
+      return results
     } catch (error) {
+      // Nothing was stored. What makes room must be able to write, also when the disk is full.
+      if (isFull(error) && await storage.full()) return await client.batch(statements, 'write')
       // The result was lost, or another process held the lock of the server: the group may or may not be stored. Units
       // are safe to repeat, so it is sent once more.
-      if (this.#options.local || !(isConnectionLoss(error) || isBusy(error))) throw error
-      this.#options.log.warn('The database was lost or locked during a commit; repeating it once')
-      return await this.#options.client.batch(statements, 'write')
+      if (local || !(isConnectionLoss(error) || isBusy(error))) throw error
+      log.warn('The database was lost or locked during a commit; repeating it once')
+      return await client.batch(statements, 'write')
     }
   }
 
@@ -271,7 +293,8 @@ export class WriteQueue {
       return new GridError('write_conflict', 'The grid changed during this call. Repeat it.')
     }
     if (isStatementFault(error)) return error
-    this.#options.log.error('A commit failed', { code: errorCode(error), error })
+    // The storage has said so once; every further call would say it again.
+    if (!isFull(error)) this.#options.log.error('A commit failed', { code: errorCode(error), error })
     // Only for a local file: a server deals with faults of its own disk.
     if (this.#options.local) {
       if (isStorageFault(error)) return this.#stopWriting(error)
@@ -281,6 +304,7 @@ export class WriteQueue {
         return this.#stopWriting(lost)
       }
     }
+    if (isFull(error)) return storageFull()
     return new GridError('unavailable', 'The database did not accept the write. Repeat the call.', {
       retryAfterSeconds: 1,
     })
@@ -307,6 +331,15 @@ function overloaded(): GridError {
     retryAfterSeconds: 1,
     notExecuted: true,
   })
+}
+
+function storageFull(): GridError {
+  return new GridError(
+    'storage_full',
+    'The disk of this grid is full, so nothing was stored. Repeat the call later, and tell the operator. ' +
+      'What was stored before can still be read; if a read fails too, use since or peek.',
+    { retryAfterSeconds: 10, notExecuted: true },
+  )
 }
 
 function stopped(): GridError {

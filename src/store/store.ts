@@ -5,7 +5,7 @@ import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
-import { createKeyRing } from '../lib/key-ring.ts'
+import { createKeyRing, isKeyRing } from '../lib/key-ring.ts'
 import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import {
   accountOpener,
@@ -16,24 +16,29 @@ import {
   writeWithActivity,
 } from './account.ts'
 import type { Statement } from './driver/binding.ts'
-import { errorCode } from './driver/database-errors.ts'
+import { errorCode, isFull } from './driver/database-errors.ts'
+import { DiskSpace, type FileSystemSpace, type Storage } from './driver/disk-space.ts'
 import { connect } from './driver/local-client.ts'
 import {
   createFile,
   type FileOwner,
+  foldLog,
   holdsLock,
   localPath,
   lockLocalFile,
   readKeyRing,
   releaseLocalFile,
   removeOwner,
+  setPragmas,
   thisProcess,
+  unusedBytes,
   writeOwner,
 } from './driver/local-file.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
+import { explained, StartError } from './start-error.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
@@ -45,9 +50,11 @@ export interface Store {
   readonly global: GlobalTables
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
+  /** Whether the disk has space for what is sent. */
+  readonly storage: Storage
   /**
    * Commit statements as one unit; they may belong to several accounts. Resolves once the unit is on disk. Fails with
-   * `write_conflict` if a constraint or a precondition failed, and with `unavailable`.
+   * `write_conflict` if a constraint or a precondition failed, with `storage_full`, and with `unavailable`.
    */
   write(statements: Statement[]): Promise<UnitRows>
   /** `write`, with a row in the activity log of each of these accounts in the same unit. */
@@ -80,6 +87,8 @@ export interface StoreOptions {
   connect?: typeof connect
   /** Replaces `fetch` for requests to a remote database (fault tests). */
   fetch?: typeof fetch
+  /** Replaces the look at the file system of the local file (fault tests). */
+  readSpace?: (folder: string) => Promise<FileSystemSpace>
   /** Called when the disk failed during a commit. The default ends the process. */
   onStorageFault?: (error: unknown) => void
 }
@@ -89,15 +98,21 @@ const maxRecording = 200
 /** How long a remote database may take for a request, and for a request of a migration. */
 const requestTimeoutMs = 10_000
 const migrationTimeoutMs = 120_000
+const megabyte = 2 ** 20
 
 /**
  * Open the database, lock it if it is a local file, and migrate it. Fails with `database_in_use` if another process
- * holds the local file. Throws if the schema is newer than this program.
+ * holds the local file, and with a `StartError`.
  */
 export async function openStore(deps: Deps, options: StoreOptions = {}): Promise<Store> {
   const { config, log, now } = deps
   const path = localPath(config.databaseUrl)
-  if (path) createFile(path)
+  const explain = (error: unknown) => explained(error, config.databaseUrl, path)
+  try {
+    if (path) createFile(path)
+  } catch (error) {
+    throw explain(error)
+  }
 
   const timeout = { ms: migrationTimeoutMs }
   const settings = {
@@ -119,23 +134,40 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   }
   const client = (options.connect ?? connect)(settings)
   const queryBatcher = path ? undefined : openQueryBatcher(settings, client)
+  const owner = { ...thisProcess(now()) }
+  const storage = new DiskSpace({
+    path,
+    minFreeBytes: config.minFreeMegabytes * megabyte,
+    ballastBytes: config.ballastMegabytes * megabyte,
+    log,
+    readSpace: options.readSpace,
+    reusable: () => unusedBytes(client),
+    fold: () => foldLog(client),
+    async onSpace() {
+      // What a start on a full disk could not do.
+      if (!await setPragmas(client, config.durability)) throw new Error('The disk is full')
+      writeOwner(path!, owner)
+    },
+  })
   try {
     if (path) {
-      await lockLocalFile(client, path, { durability: config.durability, waitSeconds: config.lockWaitSeconds, now })
-      writeOwner(path, thisProcess(now()))
+      const lock = () => lockLocalFile(client, path, { ...config, waitSeconds: config.lockWaitSeconds, now })
+      // A second time if the ballast made room for the log.
+      if (!await lock() && await storage.full()) await lock()
+      writeOwner(path, owner)
     }
-    const migrated = await migrate(client)
+    const migrated = await migrate(client, migrations, `The database ${path ?? new URL(config.databaseUrl).host}`)
     timeout.ms = requestTimeoutMs
     // Without statistics the planner may choose worse indexes; the server does this itself.
-    if (path) await client.execute('PRAGMA optimize=0x10002')
+    if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
     const epoch = await loadEpoch(client)
-    const keyRing = createKeyRing(config.gridKeys ?? (path && readKeyRing(path)))
-    return buildStore({ client, queryBatcher }, path, migrated, { epoch, keyRing, deps }, options)
+    const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
+    return buildStore({ client, queryBatcher }, path, migrated, { epoch, keyRing, deps, storage }, owner, options)
   } catch (error) {
     queryBatcher?.close()
     client.close()
     if (errorCode(error)) log.error('The database could not be opened', { code: errorCode(error) })
-    throw error
+    throw explain(error)
   }
 }
 
@@ -143,7 +175,8 @@ function buildStore(
   { client, queryBatcher }: { client: Client; queryBatcher: QueryBatcher | undefined },
   path: string | undefined,
   migrated: string[],
-  { epoch, keyRing, deps }: Pick<StoreContext, 'epoch' | 'keyRing' | 'deps'>,
+  { epoch, keyRing, deps, storage }: Pick<StoreContext, 'epoch' | 'keyRing' | 'deps'> & { storage: DiskSpace },
+  owner: FileOwner,
   options: StoreOptions,
 ): Store {
   const crossAccountQueries = new Map<string, string>()
@@ -156,6 +189,7 @@ function buildStore(
     log: deps.log,
     now: deps.now,
     local: path !== undefined,
+    storage,
     inspect,
     onStorageFault,
     async checkConnection() {
@@ -190,6 +224,7 @@ function buildStore(
     account: accountOpener(context),
     global,
     waiting,
+    storage,
     write: (statements) => queue.write('', statements),
     record: (rows, statements) => writeWithActivity(context, rows, statements),
     durability: path ? deps.config.durability : 'remote',
@@ -205,7 +240,7 @@ function buildStore(
       await client.execute('SELECT 1')
     },
     announce(control) {
-      if (path) writeOwner(path, { ...thisProcess(deps.now()), control })
+      if (path) writeOwner(path, Object.assign(owner, { control }))
     },
     async close() {
       await waiting.close()
@@ -224,10 +259,32 @@ function buildStore(
 
 /** The id of this database's history. The first start makes it. */
 async function loadEpoch(client: Client): Promise<string> {
+  const known = await storedEpoch(client)
+  if (known !== undefined) return known
   await client.execute({
     sql: "INSERT INTO store_facts (key, value) VALUES ('epoch', ?) ON CONFLICT DO NOTHING",
     args: [crypto.randomUUID().slice(0, 8)],
   })
+  return (await storedEpoch(client))!
+}
+
+async function storedEpoch(client: Client): Promise<string | undefined> {
   const { rows } = await client.execute("SELECT value FROM store_facts WHERE key = 'epoch'")
-  return String(rows[0].value)
+  return rows.length === 0 ? undefined : String(rows[0].value)
+}
+
+function checkedKeyRing(path: string): string {
+  const ring = readKeyRing(path)
+  if (isKeyRing(ring)) return ring
+  throw new StartError(
+    'invalid_key_ring',
+    `${path}.keys is not a key ring. Restore it from a backup: without it the stored tokens of other services do not open. ` +
+      'If there are none, remove the file, and the next start makes a new one.',
+  )
+}
+
+/** A full disk does not stop a start that only improves something. */
+async function noteIfFull(error: unknown, storage: DiskSpace): Promise<void> {
+  if (!isFull(error)) throw error
+  await storage.full()
 }

@@ -47,18 +47,21 @@ export class LeaseRecovery {
     let last: string | undefined
     for (;;) {
       const left = await instances.leases(now())
-      // The same lease again: the database takes no writes, and the next start will find it.
+      // The same lease again: the database takes no writes, and `releaseExpired` will find it.
       if (left.length === 0 || left[0].id === last) break
       last = left[0].id
       await this.#release(left)
     }
   }
 
-  /** Release the leases that have expired. */
+  /**
+   * Release the leases that have expired, and those that `start` could not release because the disk was full. Local
+   * files only: there, every other holder is dead.
+   */
   async releaseExpired(): Promise<void> {
-    const { global: { instances }, deps: { now } } = this.#store
+    const { global: { instances }, instanceId, deps: { now } } = this.#store
     const leases = await instances.leases(now())
-    await this.#release(leases.filter(({ expiresAt }) => expiresAt !== null))
+    await this.#release(leases.filter(({ expiresAt, holder }) => expiresAt !== null || holder !== instanceId))
   }
 
   /**

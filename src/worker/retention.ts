@@ -50,6 +50,8 @@ export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
       for (let removed = 1; removed > 0 && !signal?.aborted; total += removed) removed = await removeUnit(store, now())
       if (total > 0) log.info(`Removed old ${name}`, { count: total })
     } catch (error) {
+      // The storage has said so.
+      if (error instanceof GridError && error.code === 'storage_full') return
       log.warn(`Old ${name} were not removed`, { error })
     }
   }

@@ -2,6 +2,7 @@
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
+import { keepClock } from './clock.ts'
 import { LeaseRecovery } from './leases.ts'
 import { sweep } from './retention.ts'
 
@@ -9,6 +10,7 @@ const heartbeatMs = 15 * second
 /** Soon after the start, for processes that do not run for an hour. */
 const firstSweepMs = minute
 const sweepMs = hour
+const storageMs = second
 
 export interface Worker {
   /** Start no more tasks, and wait for those that run. May be called several times. */
@@ -19,10 +21,13 @@ export interface Worker {
 export async function startWorker(store: Store): Promise<Worker> {
   const stopping = new AbortController()
   const leases = new LeaseRecovery(store)
+  await store.storage.check()
+  await keepClock(store)
   await leases.start()
 
   const stopTasks = [
-    every(sweepMs, firstSweepMs, () => sweep(store, stopping.signal)),
+    every(sweepMs, firstSweepMs, removeOld),
+    every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
     // Only a remote database has several processes.
     every(
@@ -31,6 +36,18 @@ export async function startWorker(store: Store): Promise<Worker> {
       () => store.durability === 'remote' ? leases.heartbeat() : leases.releaseExpired(),
     ),
   ]
+
+  /** Hourly, so this also stores the time. */
+  async function removeOld(): Promise<void> {
+    if (await keepClock(store)) await sweep(store, stopping.signal)
+  }
+
+  /** Old rows are removed as soon as space is needed. */
+  let sweeping = Promise.resolve()
+  async function watchStorage(): Promise<void> {
+    if (await store.storage.check()) sweeping = removeOld()
+    await store.storage.keepBallast()
+  }
 
   /** Run `task` again `ms` after it has ended. Returns the function that stops this and waits for the running task. */
   function every(ms: number, firstMs: number, task: () => Promise<void>): () => Promise<void> {
@@ -53,6 +70,7 @@ export async function startWorker(store: Store): Promise<Worker> {
   async function stop(): Promise<void> {
     stopping.abort()
     await Promise.all(stopTasks.map((stopTask) => stopTask()))
+    await sweeping
     await leases.stop().catch((error) => store.deps.log.warn('The end of this process was not recorded', { error }))
   }
   return { stop: () => stopped ??= stop() }

@@ -172,7 +172,18 @@ describe.each([
     await migrate(client, [...migrations, step('CREATE TABLE later (id text)')])
 
     await expect(migrate(client)).rejects.toThrow(
-      `The database has schema ${steps + 1}, this program knows ${steps}. Start a newer agent-grid.`,
+      `The database has schema ${
+        steps + 1
+      }, this program knows ${steps}. Start a newer agent-grid, or restore a backup.`,
+    )
+  })
+
+  test('a migration that was edited after it was applied is refused', async () => {
+    await migrate(client)
+    const edited = migrations.map((step, i) => i === 1 ? { ...step, hash: 'another' } : step)
+
+    await expect(migrate(client, edited, 'The database grid.db')).rejects.toThrow(
+      'The database grid.db was migrated with another version of step 0001_activity_is_append_only than this program has.',
     )
   })
 

@@ -15,6 +15,7 @@ import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { logActivityHeads } from '../../src/worker/activity-heads.ts'
+import { keepClock } from '../../src/worker/clock.ts'
 import { sweep } from '../../src/worker/retention.ts'
 import { testGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
@@ -69,6 +70,7 @@ test.each([
     /^select .* from "idempotency_keys" where "idempotency_keys"."created_at"/,
     'idempotency_keys_created',
   ],
+  ['accounts with trials to end', /^select "account_id" from "trials" where/, 'trials_to_end'],
   ['accounts with old messages', /^select "id" from "accounts" where \(\(select/, 'sqlite_autoindex_messages'],
   ['unclaimed accounts', /^select "id" from "accounts" where \("accounts"."state"/, 'USING INDEX accounts_unclaimed'],
   ['the deliveries from an unclaimed account', /^delete from "deliveries"/, 'deliveries_message'],
@@ -196,6 +198,7 @@ async function recordStatements(): Promise<string[]> {
   await grid.store.global.retention.keys(1, 1)
   await grid.store.global.retention.accountsWithMessages(1, 1)
   await sweep(grid.store)
+  await keepClock(grid.store)
   await logActivityHeads(grid.store)
   await bob.write(bob.change.unclaimed.remove(0, 1)).catch(() => {})
   for (const since of [undefined, 'last_batch', '1h', cursor]) await readAgain(bob, { since })
@@ -280,6 +283,6 @@ async function fill(client: Client): Promise<void> {
     }
       SELECT ${account}, 'token ' || i, 'grant ' || (i % 1000), iif(i % 2, 'access', 'refresh'), 'hash ' || i,
       iif(i > 1000, 'token ' || (i - 1000), NULL), i, i FROM n`,
-    `INSERT INTO trials ${numbers(400)} SELECT ${account}, ${agent}, 0, 10, i FROM n`,
+    `INSERT INTO trials ${numbers(400)} SELECT ${account}, ${agent}, 0, 10, i, NULL FROM n`,
   ])
 }

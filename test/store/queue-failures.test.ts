@@ -30,20 +30,33 @@ test.each([
 })
 
 test.each([
-  ['the disk is full', new LibsqlBatchError('full', 0, 'SQLITE_FULL')],
-  ['the disk is full at COMMIT', new LibsqlError('full', 'SQLITE_FULL')],
-  ['the file is busy', new LibsqlError('busy', 'SQLITE_BUSY')],
-  ['the driver fails', new TypeError('undefined cannot be passed as argument to the database')],
-])('a failing commit rejects all units and runs none alone: %s', async (_, error) => {
+  ['the disk is full', new LibsqlBatchError('full', 0, 'SQLITE_FULL'), 'storage_full'],
+  ['the disk is full at COMMIT', new LibsqlError('full', 'SQLITE_FULL'), 'storage_full'],
+  ['the file is busy', new LibsqlError('busy', 'SQLITE_BUSY'), 'unavailable'],
+  ['the driver fails', new TypeError('undefined cannot be passed as argument to the database'), 'unavailable'],
+])('a failing commit rejects all units and runs none alone: %s', async (_, error, code) => {
   let failures = 1
   const { queue, commits } = testQueue({ batch: () => failures-- > 0 ? Promise.reject(error) : undefined })
 
   const answers = await settle([queue.write('a', [unit('one')]), queue.write('b', [unit('two')])])
   const after = await settle([queue.write('a', [unit('three')])])
 
-  expect(answers).toEqual(['unavailable', 'unavailable'])
+  expect(answers).toEqual([code, code])
   expect(after).toEqual(['done'])
   expect(commits).toEqual([['one', 'two'], ['three']])
+})
+
+test('a group that found the disk full is committed once more when the ballast made room', async () => {
+  let failures = 1
+  const { queue, commits } = testQueue({
+    batch: () => failures-- > 0 ? Promise.reject(new LibsqlError('full', 'SQLITE_FULL')) : undefined,
+    options: { storage: { isFull: false, full: () => Promise.resolve(true), recover() {} } },
+  })
+
+  const answers = await settle([queue.write('a', [unit('one')]), queue.write('b', [unit('two')])])
+
+  expect(answers).toEqual(['done', 'done'])
+  expect(commits).toEqual([['one', 'two'], ['one', 'two']])
 })
 
 test.each([
@@ -124,13 +137,13 @@ test.each(losses)('a remote connection that stays %s is unavailable after two at
 })
 
 test.each([
-  ['a local error', new LibsqlError('?', 'UNKNOWN'), true],
-  ["a server's full disk", new LibsqlBatchError('full', 0, 'SQLITE_FULL'), false],
-  ["a server's broken disk", new LibsqlBatchError('io', 0, 'SQLITE_IOERR'), false],
-])('%s is not repeated and does not end the process', async (_, error, local) => {
+  ['a local error', new LibsqlError('?', 'UNKNOWN'), true, 'unavailable'],
+  ["a server's full disk", new LibsqlBatchError('full', 0, 'SQLITE_FULL'), false, 'storage_full'],
+  ["a server's broken disk", new LibsqlBatchError('io', 0, 'SQLITE_IOERR'), false, 'unavailable'],
+])('%s is not repeated and does not end the process', async (_, error, local, code) => {
   const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(error), options: { local } })
 
-  expect(await settle([queue.write('a', [unit('one')])])).toEqual(['unavailable'])
+  expect(await settle([queue.write('a', [unit('one')])])).toEqual([code])
   expect(commits).toEqual([['one']])
   expect(faults).toEqual([])
 })

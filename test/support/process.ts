@@ -89,13 +89,14 @@ export async function startServe(
   return await listening(start(runtime, 'src/main.ts', ['serve', ...options], { PORT: '0', ...env }))
 }
 
-/** Start another program on Node that serves the grid and prints its address as `agent-grid serve` does. */
+/** Start another program, by default on Node, that serves the grid and prints its address as `agent-grid serve` does. */
 export async function startProgram(
   script: string,
   words: string[],
   env: Record<string, string>,
+  runtime: Runtime = 'node',
 ): Promise<ServerProcess> {
-  return await listening(start('node', script, words, { PORT: '0', ...env }))
+  return await listening(start(runtime, script, words, { PORT: '0', ...env }))
 }
 
 async function listening(child: ChildProcess): Promise<ServerProcess> {
@@ -126,7 +127,11 @@ function start(runtime: Runtime, script: string, words: string[], env: Record<st
   const child = spawn(program, [...args, script, ...words], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     // The environment of the tests must not configure the process.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir(), LOG_LEVEL: 'warn', ...env },
+    env: {
+      ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
+      // Tests start many processes at once; a reserve for each would only fill the disk.
+      ...{ LOG_LEVEL: 'warn', BALLAST_MB: '0', ...env },
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   started.add(child)

@@ -22,6 +22,7 @@ export const allowedCrossAccountQueries = [
   'accounts administered by a user',
   'accounts owned by a user',
   'accounts with old messages',
+  'accounts with trials to end',
   'accounts with old usage',
   'agents a user may act as',
   'allow lists with a new alias',

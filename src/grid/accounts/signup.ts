@@ -52,8 +52,8 @@ export interface SignupResult {
  * The first signup for an email address opens a provisional account. Later ones join it until it is claimed; a claimed
  * account is never joined. The result does not show which case applied.
  *
- * Fails with `invalid_alias`, `alias_taken`, `alias_reserved`, `invalid_email`, `invalid_input` or
- * `signup_rate_limited`. See docs/protocol.md, "Signup".
+ * Fails with `invalid_alias`, `alias_taken`, `alias_reserved`, `invalid_email`, `invalid_input`,
+ * `storage_full` or `signup_rate_limited`. See docs/protocol.md, "Signup".
  */
 export async function signUp(store: Store, input: SignupInput, address: string): Promise<SignupResult> {
   const { config, now } = store.deps
@@ -71,6 +71,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     const joined = joinEmail === null ? undefined : await store.global.accounts.byJoinEmail(joinEmail)
     const provisionalId = joined?.id ?? newId()
     const account = store.account(provisionalId, { type: 'system', job: 'signup' } satisfies Actor)
+    account.requireSpace()
     await refuseTakenAlias(account, alias)
     await refuseTooManySkills(account, skills)
 

@@ -25,7 +25,7 @@ const maxAttempts = 3
  *
  * Fails with `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
  * `message_not_found` (the message that this one replies to), `idempotency_conflict`, `trial_expired`, `unavailable`,
- * `quota_exceeded`, or as one of `checks` does.
+ * `storage_full`, `quota_exceeded`, or as one of `checks` does.
  *
  * See docs/protocol.md, "Grid message", and docs/delivery.md, "Sending".
  */
@@ -43,6 +43,7 @@ export async function sendMessage(
 
   const repeat = await repeatOf()
   if (repeat) return repeat
+  account.requireSpace()
   let recipient = await resolve(account, sender, input.to)
   await checkQuotas(account, sender, recipient)
   const sanitized = cleaned.text !== input.text || cleaned.a2a !== input.a2a
@@ -176,7 +177,11 @@ async function commit(
 
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {
   const trial = await account.read.agents.trial(sender.agentId)
-  if (!trial || (trial.used < trial.max && trial.expiresAt > account.deps.now())) return
+  if (!trial) return
+  const at = account.deps.now()
+  const hasExpired = trial.expiresAt <= at
+  if (trial.used < trial.max && !hasExpired && trial.endedAt === null) return
+  if (hasExpired && trial.endedAt === null) account.writeLater([account.change.agents.endTrials(at, at)])
   throw new GridError(
     'trial_expired',
     `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,

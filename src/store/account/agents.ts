@@ -1,4 +1,4 @@
-import { and, count, desc, eq, exists, gt, inArray, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, exists, gt, inArray, isNull, lte, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -164,8 +164,14 @@ export function prepareAgents(db: Db) {
   const page = db.select(agentFields).from(agents).where(inAccount(agents, live, gt(agents.alias, p('after'))))
     .orderBy(agents.alias).limit(p('limit')).prepare()
   const total = db.select({ n: count() }).from(agents).where(inAccount(agents, live)).prepare()
-  const trial = db.select({ used: trials.used, max: trials.max, expiresAt: trials.expiresAt }).from(trials)
-    .where(inAccount(trials, eq(trials.agentId, p('agent')))).prepare()
+  const trial = db.select({
+    used: trials.used,
+    max: trials.max,
+    expiresAt: trials.expiresAt,
+    endedAt: trials.endedAt,
+  }).from(trials).where(inAccount(trials, eq(trials.agentId, p('agent')))).prepare()
+  const endTrials = db.update(trials).set({ endedAt: sql`${p('at')}` })
+    .where(inAccount(trials, lte(trials.expiresAt, p('until')), isNull(trials.endedAt))).toSQL()
 
   // The unique index refuses the alias of a live agent; this refuses the alias of a deleted agent of another account.
   const takenElsewhere = db.select({ one: sql`1` }).from(agents)
@@ -239,6 +245,8 @@ export function prepareAgents(db: Db) {
       softDelete: (id: string, at: number) => account.bind(softDelete, { id, at }),
       /** Fails the unit unless all these agents (distinct ids) are live when it runs. */
       requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
+      /** End the trials that expired by `until`. They stay ended, whatever the clock says later. */
+      endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),
       addTrial: (agent: string, max: number, expiresAt: number) => account.bind(addTrial, { agent, max, expiresAt }),
       markSeen: (id: string, at: number) => account.bind(markSeen, { id, at }),
     }),

@@ -1,5 +1,5 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
-import { and, eq, exists, gt, isNull, lte, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, exists, gt, isNotNull, isNull, lte, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { agents, channelMembers, channels, deliveries, idempotencyKeys, messages, trials } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
@@ -74,7 +74,11 @@ export function prepareMessages(db: Db) {
       inAccount(
         trials,
         eq(trials.agentId, p('from')),
-        or(sql`${trials.used} >= ${trials.max}`, sql`${trials.expiresAt} <= ${p('at')}`),
+        or(
+          sql`${trials.used} >= ${trials.max}`,
+          sql`${trials.expiresAt} <= ${p('at')}`,
+          isNotNull(trials.endedAt),
+        ),
       ),
     ),
   )

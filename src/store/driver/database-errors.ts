@@ -21,6 +21,11 @@ export function isStorageFault(error: unknown): boolean {
   return /^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(errorCode(error))
 }
 
+/** The disk is full: nothing of the unit is stored. */
+export function isFull(error: unknown): boolean {
+  return errorCode(error).startsWith('SQLITE_FULL')
+}
+
 /** The connection to a remote database was lost: the outcome is unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   if (isConstraint(error) || isStatementFault(error)) return false

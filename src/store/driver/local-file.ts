@@ -12,6 +12,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -20,7 +21,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../../errors.ts'
 import { newKeyRing } from '../../lib/key-ring.ts'
-import { isBusy } from './database-errors.ts'
+import { isBusy, isFull } from './database-errors.ts'
 
 /** The process that holds a local file, and where it takes commands (`cli/command-server.ts`). */
 export interface FileOwner {
@@ -47,26 +48,28 @@ export function createFile(path: string): void {
   } catch (error) {
     // An existing file is not opened: closing it would drop the lock of another connection of this process.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (statSync(path).isDirectory()) throw Object.assign(new Error(`${path} is a folder`), { code: 'EISDIR' })
     chmodSync(path, 0o600)
   }
 }
 
 /**
- * Lock the file for the life of the process and set the pragmas.
+ * Lock the file for the life of the process and set the pragmas. Resolves to whether it has a log: on a full disk
+ * there may be no space to begin one; then the file is locked and can be read.
  * Fails with `database_in_use` if another process holds the file.
  */
 export async function lockLocalFile(
   client: Client,
   path: string,
   options: { durability: 'full' | 'relaxed'; waitSeconds: number; now: () => number },
-): Promise<void> {
+): Promise<boolean> {
   const until = options.now() + options.waitSeconds * 1_000
   for (;;) {
     try {
-      await setPragmas(client, options.durability)
+      const hasLog = await setPragmas(client, options.durability)
       // In the exclusive locking mode, the write lock is kept once it was taken.
       await client.batch(['SELECT 1'], 'write')
-      break
+      return hasLog
     } catch (error) {
       if (!isBusy(error)) throw error
       // The failed statement stays open on the connection, and later writes would never be committed.
@@ -94,9 +97,19 @@ export async function holdsLock(client: Client): Promise<boolean> {
   return rows[0].locking_mode === 'exclusive'
 }
 
-/** Write the owner file. */
+/** Write the owner file. It decides nothing, so a full disk does without it. */
 export function writeOwner(path: string, owner: FileOwner): void {
-  writeFileSync(`${path}.owner`, JSON.stringify(owner), { mode: 0o600 })
+  try {
+    writeFileSync(`${path}.owner`, JSON.stringify(owner), { mode: 0o600 })
+  } catch (error) {
+    if (!isNoSpace(error)) throw error
+  }
+}
+
+/** Whether the system refused to write because the disk is full. Deno has no code for it. */
+export function isNoSpace(error: unknown): boolean {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown }
+  return code === 'ENOSPC' || code === 'EDQUOT' || /os error (28|122)\b/.test(String(message))
 }
 
 /** Read the owner file; undefined if there is none or it is damaged. */
@@ -146,7 +159,8 @@ const checkpointPages = 4_000
  */
 const maxLogBytes = 32 * 2 ** 20
 
-async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<void> {
+/** Resolves to false if the disk is so full that the file could not get a log. */
+export async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<boolean> {
   const synchronous = durability === 'full' ? 2 : 1
   const pragmas: [string, string, string | number][] = [
     ['locking_mode', 'EXCLUSIVE', 'exclusive'],
@@ -158,11 +172,36 @@ async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promi
     ['wal_autocheckpoint', String(checkpointPages), checkpointPages],
     ['journal_size_limit', String(maxLogBytes), maxLogBytes],
   ]
-  for (const [name, set] of pragmas) await client.execute(`PRAGMA ${name} = ${set}`)
+  let hasLog = true
+  for (const [name, set] of pragmas) {
+    try {
+      await client.execute(`PRAGMA ${name} = ${set}`)
+    } catch (error) {
+      if (name !== 'journal_mode' || !isFull(error)) throw error
+      hasLog = false
+    }
+  }
   for (const [name, , expected] of pragmas) {
+    if (name === 'journal_mode' && !hasLog) continue
     const { rows } = await client.execute(`PRAGMA ${name}`)
     if (rows[0][name] !== expected) throw new Error(`The database refused PRAGMA ${name} = ${expected}`)
   }
+  return hasLog
+}
+
+/** Copy the log into the file. Resolves to whether the whole log is there: then the next write begins it anew. */
+export async function foldLog(client: Client): Promise<boolean> {
+  const { rows: [{ log, checkpointed }] } = await client.execute('PRAGMA wal_checkpoint(PASSIVE)')
+  return Number(log) > 0 && log === checkpointed
+}
+
+/** The bytes of unused pages inside the file. */
+export async function unusedBytes(client: Client): Promise<number> {
+  const [{ rows: [free] }, { rows: [page] }] = [
+    await client.execute('PRAGMA freelist_count'),
+    await client.execute('PRAGMA page_size'),
+  ]
+  return Number(free.freelist_count) * Number(page.page_size)
 }
 
 function databaseInUse(path: string): GridError {

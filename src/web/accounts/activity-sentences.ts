@@ -136,6 +136,7 @@ const reasons: Record<string, string> = {
   invalid_input: 'invalid input',
   last_owner: 'the account needs another owner',
   not_allowed: 'not allowed',
+  storage_full: 'the disk was full',
   unavailable: 'the database did not answer',
 }
 

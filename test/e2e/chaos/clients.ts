@@ -79,10 +79,15 @@ export async function drain(base: string, ledger: Ledger, reader: LoadedAgent, u
   }
 }
 
-/** All messages of an inbox, in the order of storing. */
-export async function historyOf(base: string, ledger: Ledger, reader: LoadedAgent): Promise<ReadMessage[]> {
+/** All messages of an inbox that were stored within `duration`, in the order of storing. */
+export async function historyOf(
+  base: string,
+  ledger: Ledger,
+  reader: LoadedAgent,
+  duration = '1h',
+): Promise<ReadMessage[]> {
   const history: ReadMessage[] = []
-  let since = '1h'
+  let since = duration
   for (;;) {
     const page = await answered(() => tool(base, reader.key, 'read_messages', { since }), ledger)
     history.push(...page.messages)

@@ -9,7 +9,7 @@ export type Outcome = { done: any } | { refused: string } | 'unknown'
 /** The pause before a call is repeated. */
 export const pauseMs = 50
 /** Error codes that ask to repeat the call. */
-const transientCodes = ['unavailable', 'write_conflict']
+const transientCodes = ['storage_full', 'unavailable', 'write_conflict']
 
 /** Call a tool over MCP. */
 export async function tool(base: string, key: string, name: string, args: object): Promise<Outcome> {

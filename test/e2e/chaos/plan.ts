@@ -21,7 +21,7 @@ export function planOf(options: { seed: number; seconds: number; instances: numb
 }
 
 /** Pseudo-random numbers from 0 to 1 (a 32-bit hash of a counter). */
-function generator(seed: number): () => number {
+export function generator(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x9e3779b9) >>> 0

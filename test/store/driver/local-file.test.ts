@@ -84,13 +84,13 @@ test('closing commits queued writes first', async () => {
   expect((await file.facts()).filter((fact) => fact.startsWith('fact '))).toHaveLength(300)
 })
 
-test('a full disk is unavailable and stops nothing', async () => {
+test('a full disk is storage_full and stops nothing', async () => {
   const faults: unknown[] = []
   const { store, client } = await file.open({}, (error) => faults.push(error))
   await client.execute('PRAGMA max_page_count = 1')
 
   const big = { sql: "INSERT INTO store_facts (key, value) VALUES ('big', ?)", args: ['x'.repeat(1_000_000)] }
-  await expect(store.write([big])).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(store.write([big])).rejects.toMatchObject({ code: 'storage_full' })
   await client.execute('PRAGMA max_page_count = 1000000')
   await putFact(store, 'after')
 

@@ -1,0 +1,23 @@
+import { storeCommand } from './command.ts'
+import { table } from './table.ts'
+
+/** Until then a clock that is far ahead of the stored time removes nothing. See docs/delivery.md, "Clocks". */
+export const confirmClockCommand = storeCommand({
+  name: 'confirm-clock',
+  summary: 'Confirm that the clock is right, though it is far ahead of the time that was stored last.',
+  options: {},
+  async run(store) {
+    const { clock } = store.global
+    const before = await clock.storedAt()
+    const at = store.deps.now()
+    await store.write([clock.advance(at)])
+    return { clock: iso(at), stored_before: before === undefined ? null : iso(before) }
+  },
+  print: ({ clock, stored_before }) =>
+    table([['Clock', clock], ['Stored before', stored_before ?? 'nothing']]) +
+    '\nWhat is older than its retention is removed within the hour.',
+})
+
+function iso(at: number): string {
+  return new Date(at).toISOString()
+}

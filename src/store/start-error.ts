@@ -1,0 +1,114 @@
+/** Why the database cannot be opened, in sentences for the operator: the file or address, the reason, the next step. */
+import { dirname } from 'node:path'
+import { GridError } from '../errors.ts'
+import { errorCode, isConnectionLoss, isFull } from './driver/database-errors.ts'
+import { isNoSpace } from './driver/local-file.ts'
+
+/** Codes for scripts that start a grid. */
+export type StartErrorCode =
+  | 'database_damaged'
+  | 'database_not_writable'
+  | 'database_refused'
+  | 'database_unreachable'
+  | 'disk_failed'
+  | 'disk_full'
+  | 'invalid_key_ring'
+  | 'migration_changed'
+  | 'not_a_database'
+  | 'schema_newer'
+
+/** A start was refused. The message may name paths and addresses, so only the operator sees it. */
+export class StartError extends Error {
+  readonly code: StartErrorCode
+
+  constructor(code: StartErrorCode, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'StartError'
+    this.code = code
+  }
+}
+
+/** Explain what opening the database at `url` failed with. `path` is that of a local file. Other errors stay as they are. */
+export function explained(error: unknown, url: string, path: string | undefined): unknown {
+  if (error instanceof StartError || error instanceof GridError) return error
+  return path === undefined ? explainedRemote(error, url) : explainedLocal(error, path)
+}
+
+function explainedLocal(error: unknown, path: string): unknown {
+  const fail = (code: StartErrorCode, message: string) => new StartError(code, message, error)
+  const { message = '', code: systemCode = '', name = '' } = Object(error) as Record<string, string>
+  const code = errorCode(error)
+  if (isFull(error) || isNoSpace(error)) {
+    return fail(
+      'disk_full',
+      `The disk of ${path} is full, and this start has to write. Free some space, and start again.`,
+    )
+  }
+  if (code.startsWith('SQLITE_NOTADB')) {
+    return fail(
+      'not_a_database',
+      `${path} is not an SQLite database. Set DATABASE_URL to the database of the grid; or move the file away, and the next start makes a new one.`,
+    )
+  }
+  if (code.startsWith('SQLITE_CORRUPT')) {
+    return fail(
+      'database_damaged',
+      `The database ${path} is damaged. Keep a copy of it and of ${path}-wal, and restore a backup (docs/operations.md, "Backup and restore").`,
+    )
+  }
+  if (code.startsWith('SQLITE_IOERR')) {
+    const detail = (error as { extendedCode?: string }).extendedCode ?? code
+    return fail(
+      'disk_failed',
+      `The disk of ${path} failed (${detail}). Check the disk and the system log before the next start.`,
+    )
+  }
+  // The driver has no code for a file that it cannot open.
+  const isClosed = /^(EACCES|EPERM|EROFS|ENOTDIR|EEXIST|EISDIR|ENOENT|ELOOP|ENAMETOOLONG)$/.test(systemCode) ||
+    /^(NotCapable|PermissionDenied|NotADirectory)$/.test(name) || /^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code) ||
+    /Unable to open connection/.test(message)
+  if (!isClosed) return error
+  const isNoFolder = /^(ENOTDIR|EEXIST)$/.test(systemCode) || name === 'NotADirectory'
+  const reason = name === 'NotCapable'
+    ? 'Deno has no permission'
+    : isNoFolder
+    ? `${dirname(path)} is not a folder`
+    : systemCode === 'EISDIR'
+    ? 'it is a folder'
+    : code || systemCode || 'it cannot be opened'
+  const step = isNoFolder || systemCode === 'EISDIR'
+    ? 'Set DATABASE_URL to a file in a folder.'
+    : name === 'NotCapable'
+    ? `Start with --allow-write=${dirname(path)}.`
+    : `Give the folder ${dirname(path)} and the file to the user of this process, or set DATABASE_URL to another file.`
+  return fail('database_not_writable', `The database ${path} cannot be opened for writing (${reason}). ${step}`)
+}
+
+function explainedRemote(error: unknown, url: string): unknown {
+  const address = new URL(url).host
+  const status = Object(Object(error).cause).status ?? String(Object(error).message).match(/HTTP status (\d{3})/)?.[1]
+  if (Number(status) === 401 || Number(status) === 403) {
+    return new StartError(
+      'database_refused',
+      `The database at ${address} refuses this grid (HTTP ${status}). Set DATABASE_AUTH_TOKEN to a token of it.`,
+      error,
+    )
+  }
+  if (!isConnectionLoss(error)) return error
+  const answer = status === undefined ? reasonOf(error) : `HTTP ${status}`
+  return new StartError(
+    'database_unreachable',
+    `The database at ${address} cannot be reached (${answer}). Check that it runs and that DATABASE_URL is its address, and start again.`,
+    error,
+  )
+}
+
+/** The code of the system or of the driver that is deepest among the causes, or the deepest message. */
+function reasonOf(error: unknown): string {
+  const reasons: { code?: string; message?: string }[] = []
+  for (let at = error; at !== undefined && at !== null; at = Object(at).cause ?? Object(at).errors?.[0]) {
+    reasons.unshift(Object(at))
+  }
+  const coded = reasons.find(({ code }) => typeof code === 'string' && /^[A-Z][A-Z_]+$/.test(code))
+  return coded?.code ?? reasons.find(({ message }) => message)?.message ?? 'no answer'
+}

@@ -1,0 +1,55 @@
+/** Notices a clock that jumped, before anything is removed by it. See docs/delivery.md, "Clocks". */
+import { GridError } from '../errors.ts'
+import { day, minute } from '../lib/time.ts'
+import type { Store } from '../store/store.ts'
+
+/** A clock this far ahead of the stored time is not believed: a grid is rarely stopped for so long. */
+const maxAheadMs = 30 * day
+/** Processes of one database may differ by so much. */
+const maxBehindMs = 5 * minute
+const maxAccounts = 100
+
+/**
+ * Compare the clock with the time that was stored last. Resolves to whether old rows may be removed: then the time is
+ * stored, and the trials that have expired by it are ended for good. A clock that is too far ahead changes nothing.
+ * The log says what is wrong with a clock.
+ */
+export async function keepClock(store: Store): Promise<boolean> {
+  const { global: { clock }, deps: { log, now } } = store
+  const [at, storedAt] = [now(), await clock.storedAt()]
+  const ahead = storedAt === undefined ? 0 : at - storedAt
+  const times = { clock: iso(at), stored: iso(storedAt ?? at) }
+  if (ahead > maxAheadMs) {
+    log.error(
+      'The clock is more than 30 days ahead of the time that was stored last, so nothing old is removed. ' +
+        'Correct the clock, or confirm it with "agent-grid confirm-clock"',
+      times,
+    )
+    return false
+  }
+  if (-ahead > maxBehindMs) log.warn('The clock is behind the time that was stored last', times)
+  try {
+    // What ended before the clock went back stays ended.
+    await endTrials(store, Math.max(at, storedAt ?? at), at)
+    await store.write([clock.advance(at)])
+  } catch (error) {
+    // The storage has said so, and the next call will do it.
+    if (!(error instanceof GridError) || error.code !== 'storage_full') throw error
+  }
+  return true
+}
+
+async function endTrials(store: Store, until: number, at: number): Promise<void> {
+  for (;;) {
+    const accounts = await store.global.clock.accountsWithTrials(until, maxAccounts)
+    if (accounts.size === 0) return
+    for (const id of accounts) {
+      const account = store.account(id, { type: 'system', job: 'clock' })
+      await account.write([account.change.agents.endTrials(until, at)])
+    }
+  }
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString()
+}

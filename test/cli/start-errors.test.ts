@@ -1,0 +1,119 @@
+/** What a start that is refused says: the file or address, the reason, and what to do. */
+import { createClient } from '@libsql/client'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import process from 'node:process'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startRoundRobin } from '../../scripts/cluster/round-robin.ts'
+import { freePort } from '../../src/lib/free-port.ts'
+import { runCommand, runtimes, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import { runJson } from '../support/seed-agents.ts'
+
+let database: TemporaryDatabase
+beforeEach(() => {
+  database = temporaryDatabase()
+})
+afterEach(() => database.remove())
+
+test.each(runtimes)(
+  'a start on %s that is refused names the file or address, the reason and the next step',
+  async (runtime) => {
+    await runJson(database.url, 'migrate')
+    const copy = (name: string) => {
+      const folder = join(database.folder, name)
+      mkdirSync(folder)
+      for (const file of ['grid.db', 'grid.db.keys']) cpSync(join(database.folder, file), join(folder, file))
+      return join(folder, 'grid.db')
+    }
+    const [text, damaged, ring, newer, edited, folder, file] = [
+      'text',
+      'damaged',
+      'ring',
+      'newer',
+      'edited',
+      'folder',
+      'file',
+    ].map(copy)
+    writeFileSync(text, 'This is a letter, and not a database. '.repeat(10))
+    writeSync(openSync(damaged, 'r+'), new Uint8Array(3_000).fill(255), 0, 3_000, 100)
+    writeFileSync(`${ring}.keys`, 'no ring')
+    await change(newer, "INSERT INTO __drizzle_migrations (id, hash, created_at) VALUES (99, 'x', 9999999999999)")
+    await change(edited, "UPDATE __drizzle_migrations SET hash = 'x' WHERE id = 3")
+    const closed = await freePort()
+
+    const starts = {
+      [`file:${text}`]: ['not_a_database', `${text} is not an SQLite database. Set DATABASE_URL`],
+      [`file:${damaged}`]: [
+        'database_damaged',
+        `The database ${damaged} is damaged. Keep a copy of it and of ${damaged}-wal, and restore`,
+      ],
+      [`file:${ring}`]: ['invalid_key_ring', `${ring}.keys is not a key ring. Restore it from a backup`],
+      [`file:${newer}`]: ['schema_newer', `The database ${newer} has schema`],
+      [`file:${edited}`]: [
+        'migration_changed',
+        `The database ${edited} was migrated with another version of step 0002_`,
+      ],
+      [`file:${join(folder, '..')}`]: ['database_not_writable', 'it is a folder). Set DATABASE_URL to a file'],
+      [`file:${file}/grid.db`]: ['database_not_writable', `${file} is not a folder). Set DATABASE_URL to a file`],
+      [`http://127.0.0.1:${closed}`]: [
+        'database_unreachable',
+        `The database at 127.0.0.1:${closed} cannot be reached (`,
+      ],
+    }
+    for (const [url, [code, message]] of Object.entries(starts)) {
+      const env = { DATABASE_URL: url, PORT: '0' }
+      const result = await runCommand(runtime, ['serve', '--json'], env)
+      expect({ url, exit: result.code, error: JSON.parse(result.stdout).error }).toEqual({
+        url,
+        exit: 1,
+        error: { code, message: expect.stringContaining(message) },
+      })
+    }
+    expect(statSync(join(folder, '..')).isDirectory()).toBe(true)
+    expect(readFileSync(text, 'utf8')).toContain('a letter')
+  },
+)
+
+test('a folder that belongs to somebody else is named with the reason', () => {
+  chmodSync(database.folder, 0o555)
+  const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/node.js', 'src/main.ts', 'migrate'], {
+    ...asNobody,
+    env: { DATABASE_URL: database.url },
+    encoding: 'utf8',
+  })
+
+  expect([status, stderr]).toEqual([
+    1,
+    `The database ${database.folder}/grid.db cannot be opened for writing (EACCES). Give the folder ${database.folder} and the file to the user of this process, or set DATABASE_URL to another file.\n`,
+  ])
+})
+
+test('a remote database that wants a token is named', async () => {
+  const server = createServer((_, response) => response.writeHead(401).end('{}')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { code, stderr } = await runCommand('bun', ['serve'], { DATABASE_URL: `http://${address}`, PORT: '0' })
+  server.close()
+
+  expect(code).toBe(1)
+  expect(stderr).toContain(`The database at ${address} refuses this grid (HTTP 401). Set DATABASE_AUTH_TOKEN`)
+})
+
+test('the proxy of a cluster says which port is taken', async () => {
+  const first = await startRoundRobin({ port: 0, instances: [] })
+  await expect(startRoundRobin({ port: first.port, instances: [] })).rejects.toThrow(
+    `Cannot listen on 127.0.0.1:${first.port}. Another program listens there. Stop it, or use another --port.`,
+  )
+  await first.stop()
+})
+
+async function change(path: string, sql: string): Promise<void> {
+  const client = createClient({ url: `file:${path}` })
+  await client.execute(sql)
+  client.close()
+}

@@ -1,0 +1,26 @@
+import process from 'node:process'
+import { expect, test } from 'vitest'
+import type { Runtime } from '../support/process.ts'
+import { noFaults } from './chaos/ledger.ts'
+import { faults, kinds } from './faults/faults.ts'
+
+// `npm run faults` sets these for a longer run.
+const { FAULTS_ROUNDS, FAULTS_SEED, FAULTS_RUNTIME } = process.env
+const rounds = Number(FAULTS_ROUNDS ?? kinds.length)
+const seed = Number(FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 32))
+const runtime = (FAULTS_RUNTIME ?? 'node') as Runtime
+
+test(
+  'kills, a full disk, EIO on fsync and on write, and clock jumps: nothing lost, nothing twice, in order',
+  async () => {
+    console.log(`Seed ${seed}: npm run faults -- --rounds ${rounds} --seed ${seed} --runtime ${runtime}`)
+    const { found, exits, database, figures } = await faults({ seed, rounds, runtime })
+    console.log(JSON.stringify(figures))
+
+    expect(found).toEqual(noFaults)
+    expect(exits).toEqual([])
+    expect(database).toEqual(['ok'])
+    expect(figures.acknowledged).toBeGreaterThan(10)
+  },
+  120_000 + rounds * 20_000,
+)

@@ -1,0 +1,87 @@
+/** What a grid refuses while its disk is almost full, and what goes on (docs/delivery.md, "Full disk"). */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { day } from '../../../src/lib/time.ts'
+import { startWorker } from '../../../src/worker/worker.ts'
+import { postA2a, send03 } from '../../support/a2a.ts'
+import { rows } from '../../support/database.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { codeOf, signUp } from '../../support/signup.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const mb = 2 ** 20
+let grid: TestGrid
+let free: number
+beforeEach(async () => {
+  free = 1_000 * mb
+  grid = await testGrid({
+    env: { BALLAST_MB: '0', RETENTION_DAYS: '7' },
+    readSpace: () => Promise.resolve({ free, total: 10_000 * mb }),
+  })
+})
+afterEach(() => grid.close())
+
+test('each door refuses what is sent with storage_full, and /readyz says why', async () => {
+  await almostFull()
+
+  const ready = await grid.request('/readyz')
+  const overMcp = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
+  const overA2a = await postA2a(grid, grid.alice.key, send03())
+  const signup = await signUp(grid, { owner_email: 'you@example.com', alias: 'new-agent' })
+
+  expect([ready.status, await ready.json()]).toEqual([503, {
+    status: 'storage full',
+    durability: 'relaxed',
+    reason: 'The disk of the database has 100 MB of 10000 MB free. Messages are accepted again at 220 MB.',
+  }])
+  expect(overMcp.code).toBe('storage_full')
+  expect([overA2a.status, overA2a.body.error.code]).toEqual([503, -32053])
+  expect([signup.status, signup.headers.get('retry-after'), await codeOf(signup)]).toEqual([503, '10', 'storage_full'])
+  expect(await count('messages')).toBe(0)
+})
+
+test('a repeat of a stored send is answered, and reads, releases and deletions go on', async () => {
+  const send = () => sendMessage(as(grid.alice), { to: 'bob', text: 'hi', idempotencyKey: 'k' })
+  const { id } = await send()
+  await almostFull()
+
+  expect((await send()).id).toBe(id)
+  const { messages, lease } = await readMessages(as(grid.bob), {})
+  expect(messages.map(({ message }) => message)).toEqual(['hi'])
+  await leaseOf(as(grid.bob), lease!.id).release()
+  expect((await readMessages(as(grid.bob), {})).messages).toMatchObject([{ message: 'hi', redelivered: true }])
+  await deleteAgent(grid.acme.store, 'bob')
+})
+
+test('old messages are removed as soon as the disk is almost full, and sends go on when there is space', async () => {
+  await sendMessage(as(grid.alice), { to: 'bob', text: 'old' })
+  const worker = await startWorker(grid.store)
+  grid.clock.now += 8 * day
+
+  free = 100 * mb
+  await waitFor('the removal of old messages', async () => await count('messages') === 0)
+  await expect(sendMessage(as(grid.alice), { to: 'bob', text: 'hi' })).rejects.toMatchObject({ code: 'storage_full' })
+  free = 1_000 * mb
+  await waitFor('readiness', async () => (await grid.request('/readyz')).status === 200)
+  await sendMessage(as(grid.alice), { to: 'bob', text: 'hi' })
+  await worker.stop()
+
+  expect(grid.logs.filter((line) => line.includes('disk of the database'))).toHaveLength(2)
+})
+
+async function almostFull(): Promise<void> {
+  free = 100 * mb
+  await grid.store.storage.check()
+}
+
+async function count(table: string): Promise<number> {
+  return (await rows(grid, `SELECT 1 FROM "${table}" WHERE account_id = ?`, [grid.acme.id])).length
+}
+
+function as({ id, alias }: TestAgent) {
+  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}
