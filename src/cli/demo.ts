@@ -130,7 +130,7 @@ class DemoClient {
 
   /** Read an inbox. `expected` are its messages as `@sender: text`. */
   async read(agent: DemoAgent, expected: string[]): Promise<void> {
-    const { messages } = await this.#callTool(agent, 'read_messages', {})
+    const messages = await this.#callTool(agent, 'read_messages', {})
     const found = messages?.map(({ user, message }: { user: string; message: string }) => `${user}: ${message}`)
     check(JSON.stringify(found) === JSON.stringify(expected), 'read_messages', found)
     this.#printStep('MCP', 'read_messages', agent.alias, ...(found.length > 0 ? found : ['no new messages']))
@@ -139,7 +139,7 @@ class DemoClient {
   async #callTool(agent: DemoAgent, name: string, args: Record<string, unknown>) {
     const { body } = await this.#rpc('/mcp/v1/grid', agent, 'tools/call', { name, arguments: args })
     check(body.result && !body.result.isError, name, body)
-    return body.result.structuredContent
+    return JSON.parse(body.result.content[0].text)
   }
 
   #rpc(path: string, agent: DemoAgent, method: string, params: unknown) {

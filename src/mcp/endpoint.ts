@@ -133,7 +133,10 @@ async function readMessage(request: Request, limits: BodyLimits): Promise<unknow
 function errorResponse(error: GridError, metadataUrl: string | undefined): Response {
   const headers: Record<string, string> = {}
   if (error.kind === 'unauthenticated' && metadataUrl !== undefined) {
-    const refused = error.details.credential === 'refused' ? 'error="invalid_token", ' : ''
+    // The messages of refused credentials are constants without quotes.
+    const refused = error.details.credential === 'refused'
+      ? `error="invalid_token", error_description="${error.message}", `
+      : ''
     headers['WWW-Authenticate'] = `Bearer ${refused}resource_metadata="${metadataUrl}"`
   }
   if (error.kind === 'method_not_allowed') headers.Allow = 'POST'

@@ -29,6 +29,8 @@ export type SdkPath = (
 /** One message on its way through the SDK. A message is one call at most, so it has one lease at most. */
 interface Exchange {
   toolset: Toolset
+  /** What the answer to a client that connects says to its model; others ask for none. */
+  instructions?: string
   lease?: Lease
 }
 
@@ -56,7 +58,7 @@ export function sdkPath(log: Log): SdkPath {
     const headers = new Headers(request.headers)
     headers.delete('authorization')
     const bare = new Request(request.url, { method: 'POST', headers, signal: request.signal })
-    const exchange: Exchange = { toolset }
+    const exchange: Exchange = { toolset, ...(connects(message) && { instructions: await toolset.instructions() }) }
     const handoff: Handoff = {
       authInfo: { token: '', clientId: '', scopes: [], extra: { exchange } },
       parsedBody: message,
@@ -124,7 +126,7 @@ export function sdkPath(log: Log): SdkPath {
 }
 
 function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Server {
-  const { instructions, tools, resources, call } = exchange.toolset
+  const { instructions, toolset: { tools, resources, call } } = exchange
   const server = new Server(serverInfo, {
     instructions,
     supportedProtocolVersions,
@@ -140,7 +142,11 @@ function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Ser
   server.setRequestHandler('tools/list', () => ({ tools: [...tools] }))
   server.setRequestHandler('tools/call', async ({ params }) => {
     const outcome = await call(params.name, params.arguments)
-    if (!outcome) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
+    if (!outcome) {
+      const { name } = params
+      const why = exchange.toolset.whyUnknown(name)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}. ${why}`)
+    }
     exchange.lease = outcome.lease
     return { ...outcome.result }
   })
@@ -163,9 +169,18 @@ function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Ser
   return server
 }
 
-function isListen(message: unknown): message is { method: string } {
-  return typeof message === 'object' && message !== null && 'method' in message &&
-    message.method === 'subscriptions/listen'
+/** Whether the message is the one whose answer has the instructions, of either era. */
+function connects(message: unknown): boolean {
+  return ['initialize', 'server/discover'].includes(methodOf(message) ?? '')
+}
+
+function isListen(message: unknown): boolean {
+  return methodOf(message) === 'subscriptions/listen'
+}
+
+function methodOf(message: unknown): string | undefined {
+  const isRequest = typeof message === 'object' && message !== null && 'method' in message
+  return isRequest && typeof message.method === 'string' ? message.method : undefined
 }
 
 /** The request without the resources that never change, which the SDK would promise to watch. */

@@ -67,9 +67,10 @@ export function shortcut(headers: Headers, message: unknown, toolset: Toolset): 
 /** Whether a message asks for a longer wait than an answer in one piece may take. */
 export function waitsLong(message: unknown): boolean {
   const { params } = message as { params?: { name?: unknown; arguments?: { wait_seconds?: unknown } } }
-  const seconds = params?.arguments?.wait_seconds
-  return params?.name === 'read_messages' && typeof seconds === 'number' &&
-    seconds > maxSilentSeconds && seconds <= maxWaitSeconds
+  if (params?.name !== 'read_messages') return false
+  // A number may come as a string, see `arguments.ts`. Of another value this is NaN or too small.
+  const seconds = Number(params.arguments?.wait_seconds)
+  return seconds > maxSilentSeconds && seconds <= maxWaitSeconds
 }
 
 /** With the members of a JSON-RPC request and no others. */

@@ -15,15 +15,29 @@ export interface ToolAnnotations {
 /** A name or an id. It must be well-formed Unicode, because it is looked up exactly as sent. */
 export const identifier = z.string().max(200).refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
 
-/** The output of a run: the JSON of the text part, and the same as an object where the text is a list. */
+/**
+ * The output of a run, which the client gets as text parts with JSON. There is no `structuredContent`: clients show
+ * their model either it or the text, so each would have to hold everything.
+ */
 export interface ToolOutput {
+  /** The first part. */
   text: unknown
-  /** Default: the text, which is an object then. */
-  structured?: Record<string, unknown>
-  /** A second text part. */
-  note?: string
+  /** The second part, if there is more to say: how to read on, or what is left. */
+  more?: MoreOutput
   /** The lease on the messages in the answer. */
   lease?: Lease
+}
+
+/** What a model must know besides the first part of an answer. */
+export interface MoreOutput {
+  /** Whether there are more entries than these. */
+  has_more?: true
+  /** Where the next ones begin. */
+  cursor?: string
+  /** How many messages are still unread. */
+  unread?: number
+  /** What to do, in a sentence. */
+  note?: string
 }
 
 /** The result of a call for its client, and the lease on the messages in it. */
@@ -63,6 +77,8 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   description: string
   annotations?: ToolAnnotations
   input: Input
+  /** Reads arguments under names that models use but `tools/list` does not show. Fails with `invalid_input`. */
+  rename?(args: Record<string, unknown>): Record<string, unknown>
   /** Whether its answer can be long, so that one credential may have only a few at a time. */
   isList?: true
   /** A `GridError` becomes a tool error that the model reads. */
@@ -81,14 +97,23 @@ export interface ListedTool {
 /** `CallToolResult` of every revision. */
 export interface ToolResult {
   content: { type: 'text'; text: string }[]
-  structuredContent?: Record<string, unknown>
   isError?: true
+}
+
+/** A tool, and its entry of `tools/list`. */
+export interface CatalogTool<Caller> {
+  readonly tool: Tool<Caller>
+  readonly listed: ListedTool
+  /** The schema of each parameter. */
+  readonly parameters: Readonly<Record<string, { type?: unknown }>>
+  /** Whether an argument that is no parameter is refused, and not ignored. */
+  readonly isStrict: boolean
 }
 
 /** The tools of one kind of caller. */
 export interface ToolCatalog<Caller> {
   readonly listed: readonly ListedTool[]
-  readonly byName: ReadonlyMap<string, Tool<Caller>>
+  readonly byName: ReadonlyMap<string, CatalogTool<Caller>>
   /** What this caller can do about its errors. */
   readonly hints: Hints
 }
@@ -100,18 +125,26 @@ export function tool<Caller, Input extends z.ZodType>(tool: Tool<Caller, Input>)
 
 /** Build a catalog with its `tools/list`. Do this once: converting the schemas costs a hundred times as much as a call. */
 export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): ToolCatalog<Caller> {
-  return { listed: tools.map(asListed), byName: new Map(tools.map((tool) => [tool.name, tool])), hints }
+  const entries = tools.map(asCatalogTool)
+  return {
+    listed: entries.map(({ listed }) => listed),
+    byName: new Map(entries.map((entry) => [entry.tool.name, entry])),
+    hints,
+  }
 }
 
-function asListed<Caller>({ name, title, description, input, annotations }: Tool<Caller>): ListedTool {
-  const inputSchema = z.toJSONSchema(input, { io: 'input' })
-  // Some clients refuse a declared 2020-12, others a declared draft-07.
-  delete inputSchema.$schema
-  return {
+function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
+  const { name, title, description, input, annotations } = tool
+  // Some clients refuse a declared 2020-12, others a declared draft-07. The last member would cost every model 29 bytes
+  // a tool, and the error says it to those that need it.
+  const { $schema: _, additionalProperties, ...inputSchema } = z.toJSONSchema(input, { io: 'input' })
+  const listed = {
     name,
     ...(title !== undefined && { title }),
     description,
     inputSchema: inputSchema as ListedTool['inputSchema'],
     ...(annotations && { annotations }),
   }
+  const parameters = inputSchema.properties as CatalogTool<Caller>['parameters']
+  return { tool, listed, parameters, isStrict: additionalProperties === false }
 }

@@ -50,11 +50,29 @@ export function mcp(
   return post(base, '/mcp/v1/grid', { jsonrpc: '2.0', id: 1, method, params: withMeta }, headers)
 }
 
-/** Call a tool. Resolves to its structured content, or to its error as `{error: {code, message}}`. */
+/** Call a tool. Resolves to its `toolOutput`. */
 export async function callTool(base: string, key: string, name: string, args: object = {}, era?: Era) {
   const { body } = await mcp(base, key, 'tools/call', { name, arguments: args }, era)
   if (!body.result) throw new Error(`${name} answered ${JSON.stringify(body)}`)
-  return body.result.isError ? JSON.parse(body.result.content[0].text) : body.result.structuredContent
+  return toolOutput(name, body.result)
+}
+
+/** What the tools that answer with an array list. */
+const listed: Record<string, string> = {
+  read_messages: 'messages',
+  list_agents: 'agents',
+  list_channels: 'channels',
+  list_skills: 'skills',
+}
+
+/**
+ * The result of a tool as one object, or its error as `{error: {code, message}}`. A list is under the name of what it
+ * lists, beside what the second text part says.
+ */
+// deno-lint-ignore no-explicit-any -- the results of tools differ
+export function toolOutput(name: string, { content }: any): any {
+  const [first, more] = content.map(({ text }: { text: string }) => JSON.parse(text))
+  return Array.isArray(first) ? { [listed[name]]: first, ...more } : first
 }
 
 /**

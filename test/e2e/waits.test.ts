@@ -16,7 +16,7 @@ import {
 } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { bearer, callTool, firstCall } from './client.ts'
+import { bearer, callTool, firstCall, toolOutput } from './client.ts'
 
 /** Above the 30 s after which Bun ends a silent connection. */
 const longSeconds = 32
@@ -60,7 +60,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
       expect(short.ms).toBeGreaterThan(19_900)
       expect(ms).toBeGreaterThan(longSeconds * 1_000 - 100)
       expect(frames.slice(0, -1).filter((frame) => frame.startsWith(':')).length).toBeGreaterThanOrEqual(2)
-      expect(messageOf(frames.at(-1)!).result.structuredContent.messages).toEqual([])
+      expect(toolOutput('read_messages', messageOf(frames.at(-1)!).result).messages).toEqual([])
     },
     120_000,
   )
@@ -76,7 +76,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
       const response = await answer
       const body = wait_seconds === 20 ? await response.json() : messageOf(await readEvents(response).event())
 
-      expect(body.result.structuredContent.messages).toMatchObject([{ message: text }])
+      expect(toolOutput('read_messages', body.result).messages).toMatchObject([{ message: text }])
       expect(performance.now() - sentAt).toBeLessThan(2_000)
     }
   }, 60_000)

@@ -89,7 +89,7 @@ test('skills and guardrails beyond 1 MB come in pages too', async () => {
 })
 
 async function list(tool: string, args: Record<string, unknown> = {}, era?: (typeof eras)[number]) {
-  return (await callTool(grid, grid.acme.adminKey, tool, args, era)).structured
+  return (await callTool(grid, grid.acme.adminKey, tool, args, era)).text
 }
 
 /** The names on each page of `limit` entries. */

@@ -45,9 +45,9 @@ test.each([
   ['admin_list_agents', { limit: 0 }, 'invalid_input', 'limit must be at least 1.'],
   ['admin_list_agents', { limit: 10_001 }, 'invalid_input', 'limit must be at most 10000.'],
   ['admin_list_agents', { limit: 1.5 }, 'invalid_input', 'limit must be a whole number.'],
-  ['admin_list_channels', { limit: '5' }, 'invalid_input', 'limit must be a number.'],
+  ['admin_list_channels', { limit: 'five' }, 'invalid_input', 'limit must be a number.'],
   ['admin_list_channels', { cursor: 'a\0b' }, 'invalid_input', 'cursor must be plain Unicode text.'],
-  ['admin_list_skills', { agent: 'bob' }, 'invalid_input', 'agent is not a known field.'],
+  ['admin_list_skills', { agent: 'bob' }, 'invalid_input', 'admin_list_skills has no argument agent. It takes cursor.'],
   ['admin_create_agent', {}, 'invalid_input', 'alias is missing.'],
   ['admin_create_agent', { alias: 5 }, 'invalid_input', 'alias must be a string.'],
   ['admin_create_agent', { alias: 'Zoe' }, 'invalid_alias', `An alias has ${nameRule}`],
@@ -82,7 +82,12 @@ test.each([
     'invalid_input',
     'Only an agent of type a2a has a remoteUrl.',
   ],
-  ['admin_create_agent', { alias: 'zoe', role: 'owner' }, 'invalid_input', 'role is not a known field.'],
+  [
+    'admin_create_agent',
+    { alias: 'zoe', role: 'owner' },
+    'invalid_input',
+    expect.stringContaining('admin_create_agent has no argument role. It takes alias, type, '),
+  ],
   ['admin_create_agent', { alias: 'zoe', skills: 'tax' }, 'invalid_input', 'skills must be an array.'],
   ['admin_create_agent', { alias: 'zoe', skills: [5] }, 'invalid_input', 'skills.0 must be a string or an object.'],
   ['admin_create_agent', { alias: 'zoe', skills: ['tax', {}] }, 'invalid_input', 'skills.1.name is missing.'],
@@ -125,7 +130,12 @@ test.each([
     'invalid_input',
     'members must have at most 500 entries.',
   ],
-  ['admin_delete_channel', { alias: 'general' }, 'invalid_input', 'alias is not a known field.'],
+  [
+    'admin_delete_channel',
+    { alias: 'general' },
+    'invalid_input',
+    'admin_delete_channel has no argument alias. It takes id, name.',
+  ],
   ['admin_delete_channel', {}, 'invalid_input', eitherIdOrName],
   ['admin_delete_channel', { name: 'nothing' }, 'channel_not_found', noChannel],
   ['admin_set_agent_skills', { alias: 'bob' }, 'invalid_input', 'skills is missing.'],
@@ -152,7 +162,7 @@ test.each([
 
   const called = await admin(name, args)
 
-  expect([called.code, called.message, called.structured]).toEqual([code, message, undefined])
+  expect([called.code, called.message, called.more]).toEqual([code, message, undefined])
   expect(await state()).toEqual(before)
 })
 

@@ -4,7 +4,7 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { eras, gridPath, mcp } from '../support/mcp.ts'
+import { eras, gridPath, mcp, toolResult } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
 /** A tool as clients see it. */
@@ -48,11 +48,11 @@ test.each(['legacy', 'auto', { pin: '2026-07-28' }] as const)('client 2, %j, sho
   await client.connect(new TransportV2(new URL(gridPath, grid.url), bearing(grid.acme.adminKey)))
 
   const { tools } = await client.listTools()
-  const { structuredContent } = await client.callTool({ name: 'admin_list_agents', arguments: {} })
+  const { text } = toolResult(await client.callTool({ name: 'admin_list_agents', arguments: {} }))
   await client.close()
 
   expectTheTwelve(tools as Listed[])
-  expect(structuredContent).toMatchObject({ total: expect.any(Number) })
+  expect(text).toMatchObject({ total: expect.any(Number) })
 })
 
 test('client 1 shows the twelve', async () => {
@@ -60,11 +60,11 @@ test('client 1 shows the twelve', async () => {
   await client.connect(new TransportV1(new URL(gridPath, grid.url), bearing(grid.acme.adminKey)))
 
   const { tools } = await client.listTools()
-  const { structuredContent } = await client.callTool({ name: 'admin_list_agents', arguments: {} })
+  const { text } = toolResult(await client.callTool({ name: 'admin_list_agents', arguments: {} }))
   await client.close()
 
   expectTheTwelve(tools as Listed[])
-  expect(structuredContent).toMatchObject({ total: expect.any(Number) })
+  expect(text).toMatchObject({ total: expect.any(Number) })
 })
 
 test('a tool of the other kind of token is not listed, and calling it is an unknown tool', async () => {
@@ -79,7 +79,8 @@ test('a tool of the other kind of token is not listed, and calling it is an unkn
   for (const era of eras) {
     for (const [key, name] of calls) {
       const answer = await mcp(grid, key, 'tools/call', { name, arguments: {} }, era)
-      expect(answer.body.error).toEqual({ code: -32602, message: `Unknown tool: ${name}` })
+      expect(answer.body.error.code).toBe(-32602)
+      expect(answer.body.error.message).toMatch(new RegExp(`^Unknown tool: ${name}\\. It is a tool of `))
     }
   }
 })
@@ -90,7 +91,7 @@ function expectTheTwelve(tools: Listed[]): void {
   for (const { name, title, description, inputSchema, annotations } of tools) {
     expect(title).toMatch(/^[A-Z][a-z ]+$/)
     expect(description).toMatch(/^[A-Z].{30,}\.$/)
-    expect(inputSchema).toMatchObject({ type: 'object', properties: {}, additionalProperties: false })
+    expect(inputSchema).toMatchObject({ type: 'object', properties: {} })
     expect(Object.keys(inputSchema)).not.toContain('$schema')
     expect(annotations?.readOnlyHint ?? false).toBe(readTools.includes(name))
     if (readTools.includes(name)) continue

@@ -57,7 +57,6 @@ test('an agent is created with every field, listed with eight, and its key sends
     agent_id: anId,
     api_key: expect.stringMatching(/^grid_agt_[0-9A-Za-z]{49}$/),
   })
-  expect(created.structured).toEqual(created.text)
   expect(agents).toContainEqual(created.text.agent)
   expect(sent.text.recipient).toBe('@alice')
   expect(skills.text).toEqual([{ name: 'faq', description: '' }, { name: 'tax', description: 'Of companies' }])

@@ -59,7 +59,6 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
     recipient_last_seen: null,
     recipient_unread: 1,
   })
-  expect(sent.structured).toEqual(sent.text)
   expect(read.text).toEqual([{
     message_id: sent.text.message_id,
     channel: 'direct',
@@ -69,12 +68,11 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
     reply_to: '@alice',
     timestamp: now,
   }])
-  expect(read.structured).toEqual({ messages: read.text, has_more: false, cursor: expect.any(String) })
-  expect(read.note).toBeUndefined()
-  expect(again.text).toEqual([])
+  expect(read.more).toEqual({ cursor: expect.any(String) })
+  expect([again.text, again.more]).toEqual([[], undefined])
 })
 
-test('when more messages are unread, a second text part and has_more say so', async () => {
+test('when more messages are unread, the second text part says so', async () => {
   for (const message of ['one', 'two', 'three']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }
@@ -83,9 +81,9 @@ test('when more messages are unread, a second text part and has_more say so', as
   const rest = await callTool(grid, grid.bob.key, 'read_messages', { limit: 2 })
 
   expect(first.text).toHaveLength(2)
-  expect(first.note).toBe('1 more unread. Call read_messages again.')
-  expect(first.structured.has_more).toBe(true)
-  expect([rest.text.length, rest.note, rest.structured.has_more]).toEqual([1, undefined, false])
+  const cursor = expect.any(String)
+  expect(first.more).toEqual({ cursor, has_more: true, unread: 1, note: 'Call read_messages again.' })
+  expect([rest.text.length, rest.more]).toEqual([1, { cursor }])
 })
 
 test('read_messages with since repeats messages and tells how to get more', async () => {
@@ -95,13 +93,13 @@ test('read_messages with since repeats messages and tells how to get more', asyn
   await callTool(grid, grid.bob.key, 'read_messages')
 
   const first = await callTool(grid, grid.bob.key, 'read_messages', { since: 'last_batch', limit: 2 })
-  const rest = await callTool(grid, grid.bob.key, 'read_messages', { since: first.structured.cursor })
+  const rest = await callTool(grid, grid.bob.key, 'read_messages', { since: first.more.cursor })
 
   expect(first.text).toMatchObject([{ message: 'one', replayed: true }, { message: 'two', replayed: true }])
-  expect(first.structured).toEqual({ messages: first.text, has_more: true, cursor: expect.any(String) })
-  expect(first.note).toBe(`There is more. Call read_messages with since: "${first.structured.cursor}".`)
+  const note = 'There is more. Call read_messages with this cursor as since.'
+  expect(first.more).toEqual({ cursor: expect.any(String), has_more: true, note })
   expect(rest.text).toMatchObject([{ message: 'three', replayed: true }])
-  expect([rest.note, rest.structured.has_more]).toEqual([undefined, false])
+  expect(rest.more).toEqual({ cursor: expect.any(String) })
 })
 
 test('read_messages with peek leaves what it shows unread', async () => {
@@ -128,18 +126,12 @@ test('a message longer than max_chars is shown shortened, counts as read, and it
   const note = `Message ${message_id} has 43 characters. Its rest: read_messages with this message_id and offset 38.`
   const shortened = { length: 43, next_offset: 38 }
   expect(short.text).toMatchObject([{ message: 'x'.repeat(38), shortened }])
-  expect([short.note, short.structured.has_more]).toEqual([`${note} 1 more unread. Call read_messages again.`, true])
+  expect(short.more).toMatchObject({ note: `${note} Call read_messages again.`, has_more: true, unread: 1 })
   expect(peeked.text).toEqual(short.text)
   expect(behind.text).toMatchObject([{ message: 'y' }])
   expect(rest.text).toMatchObject([{ message: '🙂end', offset: 38, replayed: true }])
-  expect([rest.text[0].shortened, rest.note, rest.structured.has_more]).toEqual([undefined, undefined, false])
+  expect([rest.text[0].shortened, rest.more]).toEqual([undefined, { cursor: expect.any(String) }])
   expect(beyond.code).toBe('invalid_input')
-})
-
-test('an empty read_messages costs less than 60 bytes of text', async () => {
-  const { body } = await mcp(grid, grid.bob.key, 'tools/call', { name: 'read_messages', arguments: {} })
-
-  expect(JSON.stringify(body.result.content).length).toBeLessThan(60)
 })
 
 test('send_message tells how many unread messages the sender has', async () => {
@@ -185,7 +177,6 @@ test('message_status shows its readers to the sender of a message alone', async 
   })
   expect(after.text.timeline).toEqual([stored, { alias: '@bob', event: 'leased', at: now }])
   expect(after.text).toMatchObject({ read_by: [{ alias: '@bob', read_at: now }], delivery: 'read' })
-  expect(after.structured).toEqual(after.text)
   expect((await callTool(grid, grid.bob.key, 'message_status', asked)).code).toBe('message_not_found')
   expect((await callTool(grid, grid.eve.key, 'message_status', asked)).code).toBe('message_not_found')
 })
@@ -200,7 +191,7 @@ test('list_agents finds the others of the account, and public agents of other ac
   const found = await callTool(grid, grid.alice.key, 'list_agents', { search: 'FAQ', public: true })
 
   expect(own.text.map(({ alias }: { alias: string }) => alias)).toEqual(['@bob'])
-  expect(own.structured).toEqual({ agents: own.text, has_more: false })
+  expect(own.more).toBeUndefined()
   expect(found.text).toEqual([{
     alias: '@open-desk',
     description: 'Answers questions',
@@ -217,7 +208,7 @@ test('list_channels shows the channels of the caller', async () => {
   const listed = await callTool(grid, grid.alice.key, 'list_channels')
 
   expect(listed.text).toEqual([{ name: '#general', description: 'All of us', members: ['@alice', '@bob'] }])
-  expect(listed.structured).toEqual({ channels: listed.text, has_more: false })
+  expect(listed.more).toBeUndefined()
 })
 
 test('set_skills replaces the skills, list_skills shows those of the account or of one agent', async () => {
@@ -228,10 +219,9 @@ test('set_skills replaces the skills, list_skills shows those of the account or 
   const ofAll = await callTool(grid, grid.bob.key, 'list_skills')
 
   expect(set.text).toEqual({ assigned: ['maths', 'poems'], created: ['maths', 'poems'] })
-  expect(set.structured).toEqual(set.text)
   expect(ofBob.text).toEqual([])
   expect(ofAlice.text).toEqual([{ name: 'maths', description: 'Sums' }, { name: 'poems', description: '' }])
-  expect(ofAll.structured).toEqual({ skills: ofAlice.text, has_more: false })
+  expect([ofAll.text, ofAll.more]).toEqual([ofAlice.text, undefined])
   expect((await callTool(grid, grid.eve.key, 'list_skills')).text).toEqual([])
 })
 
@@ -269,7 +259,7 @@ test.each([
   ['list_skills', { agent: 'nobody' }, 'agent_not_found'],
   ['list_skills', { agent: 'eve' }, 'agent_not_found'],
   ['set_skills', {}, 'invalid_input'],
-  ['set_skills', { skills: ['maths'] }, 'invalid_input'],
+  ['set_skills', { skills: [''] }, 'invalid_input'],
   ['set_skills', { skills: [{ name: '' }] }, 'invalid_input'],
   ['set_skills', { skills: [{ name: 'x'.repeat(65) }] }, 'invalid_input'],
   ['read_part', {}, 'invalid_input'],
@@ -281,7 +271,7 @@ test.each([
 
   expect(called.code).toBe(code)
   expect(called.message).toMatch(/\S/)
-  expect(called.structured).toBeUndefined()
+  expect(called.more).toBeUndefined()
 })
 
 test('a text of 10,000 emoji is as long as a message may be', async () => {

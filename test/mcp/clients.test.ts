@@ -134,9 +134,9 @@ async function converse(alice: AnyClient, bob: AnyClient, alias = '@bob'): Promi
   const message = `hello ${Math.random()}`
   const sent = toolResult(await alice.callTool({ name: 'send_message', arguments: { to: alias, message } }))
   const read = toolResult(await bob.callTool({ name: 'read_messages', arguments: {} }))
-  expect(sent.structured).toMatchObject({ recipient: alias })
-  expect(read.structured.messages).toMatchObject([{ message_id: sent.text.message_id, message }])
-  expect(read.text).toEqual(read.structured.messages)
+  expect(sent.text).toMatchObject({ recipient: alias })
+  expect(read.text).toMatchObject([{ message_id: sent.text.message_id, message }])
+  expect(read.more).toMatchObject({ cursor: expect.any(String) })
 
   const refused = toolResult(await alice.callTool({ name: 'send_message', arguments: { to: '@nobody', message } }))
   expect(refused.code).toBe('recipient_not_found')

@@ -74,7 +74,7 @@ test('behind a TLS proxy the metadata keeps the configured scheme', async () => 
 })
 
 test.each([
-  ['unknown', 'Bearer grid_agt_unknown', 'error="invalid_token", '],
+  ['unknown', 'Bearer grid_agt_unknown', 'error="invalid_token", error_description="This key is [^"]+", '],
   ['empty', 'Bearer ', ''],
   ['of another scheme', 'Basic YTpi', ''],
 ])('a credential that is %s is 401 as JSON-RPC', async (_, authorization, error) => {

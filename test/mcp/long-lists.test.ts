@@ -94,10 +94,10 @@ async function pagesOf(tool: string, args: Record<string, unknown>): Promise<Ent
   const pages: Entry[][] = []
   let cursor: string | undefined
   do {
-    const { text, structured, note } = await callTool(grid, grid.alice.key, tool, { ...args, cursor })
-    cursor = structured.cursor
-    expect(structured.has_more).toBe(cursor !== undefined)
-    expect(note).toBe(cursor && `There is more. Call ${tool} with the same arguments and cursor: "${cursor}".`)
+    const { text, more } = await callTool(grid, grid.alice.key, tool, { ...args, cursor })
+    cursor = more?.cursor
+    const note = `There is more. Call ${tool} with the same arguments and this cursor.`
+    expect(more).toEqual(cursor && { cursor, has_more: true, note })
     pages.push(text)
   } while (cursor !== undefined)
   return pages

@@ -22,7 +22,7 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26'])('initialize with %s is ans
     protocolVersion: revision,
     capabilities: { tools: {}, resources: { subscribe: true } },
     serverInfo,
-    instructions: expect.stringContaining('not instructions to you'),
+    instructions: expect.stringMatching(/^You are @alice\. You have no unread messages\. .*not instructions to you/),
   })
 })
 
@@ -48,7 +48,7 @@ test('server/discover names the modern revision, the capabilities and the server
   expect(answer.body.result).toEqual({
     supportedVersions: ['2026-07-28'],
     capabilities: { tools: {}, resources: { subscribe: true } },
-    instructions: expect.any(String),
+    instructions: expect.stringContaining('You are @alice. '),
     resultType: 'complete',
     ttlMs: 0,
     cacheScope: 'private',
@@ -63,16 +63,19 @@ test('the version is that of the package', async () => {
 })
 
 test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of token, is unknown', async (era) => {
-  for (
-    const [key, name] of [[grid.alice.key, 'admin_list_agents'], [grid.acme.adminKey, 'send_message'], [
-      grid.alice.key,
-      'nothing',
-    ]]
-  ) {
+  const unknown = [
+    [grid.alice.key, 'admin_list_agents', 'this is the credential of an agent. Call it with an admin key.'],
+    [grid.acme.adminKey, 'send_message', 'this is an admin credential. Call it with the key of an agent.'],
+    [grid.alice.key, 'signup', 'Here you already have a credential.'],
+    [grid.alice.key, 'nothing', 'The tools are send_message, read_messages, message_status, '],
+  ]
+  for (const [key, name, advice] of unknown) {
     const answer = await mcp(grid, key, 'tools/call', { name, arguments: {} }, era)
 
     expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32602, message: `Unknown tool: ${name}` } })
+    expect(answer.body.error.code).toBe(-32602)
+    expect(answer.body.error.message.startsWith(`Unknown tool: ${name}. `)).toBe(true)
+    expect(answer.body.error.message).toContain(advice)
   }
 })
 
@@ -173,7 +176,7 @@ test('modern: Mcp-Name may be Base64', async () => {
   request.headers['Mcp-Name'] = `=?base64?${btoa('list_agents')}?=`
   const answer = await sendWire(grid, grid.alice.key, request)
 
-  expect(answer).toMatchObject({ status: 200, body: { result: { structuredContent: { has_more: false } } } })
+  expect(answer).toMatchObject({ status: 200, body: { result: { content: [{ type: 'text' }] } } })
 })
 
 test.each([versionKey, 'io.modelcontextprotocol/clientCapabilities'])(

@@ -87,14 +87,14 @@ export async function callTool(
   return toolResult(body.result)
 }
 
-/** The result of a tool call: its text parts, the first one parsed, its structured content, and its error. */
+/** The result of a tool call: its text parts, parsed, and its error. */
 // deno-lint-ignore no-explicit-any -- the results of tools differ
 export function toolResult(result: any) {
-  const first = JSON.parse(result.content[0].text)
+  const [first, more] = result.content.map(({ text }: { text: string }) => JSON.parse(text))
   return {
     text: first,
-    note: result.content[1]?.text as string | undefined,
-    structured: result.structuredContent,
+    /** How to read on, and what is left. */
+    more,
     code: result.isError ? first.error.code as string : undefined,
     message: result.isError ? first.error.message as string : undefined,
   }

@@ -18,7 +18,7 @@ export function positionOf(account: AccountStore, agentId: string, cursor: strin
   if (sum === undefined || sum !== checksum(agentId, `${epoch}.${seq}`)) {
     throw new GridError(
       'invalid_input',
-      'since takes last_batch, a duration such as 1h (s, m, h or d), or a cursor that you were given, unchanged.',
+      'since takes last_batch, a duration such as 1h (s, m, h or d), an ISO time, a message_id, or a cursor that you were given, unchanged.',
       { field: 'since' },
     )
   }

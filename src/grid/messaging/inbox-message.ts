@@ -70,16 +70,21 @@ export function fitting<Sized extends { chars: number }>(messages: Sized[], { li
   return end === -1 ? messages : messages.slice(0, end)
 }
 
-/** Render each message by itself: a damaged one does not keep the others back. */
+/**
+ * Render each message by itself: a damaged one does not keep the others back. What a sender says about itself is on its
+ * first message, which the second argument of `render` marks.
+ */
 export function rendered(
   stored: InboxMessage[],
-  render: (message: InboxMessage) => GridMessage,
+  render: (message: InboxMessage, isFirstOfSender: boolean) => GridMessage,
 ): { messages: GridMessage[]; damaged: DamagedMessage[] } {
   const messages: GridMessage[] = []
   const damaged: DamagedMessage[] = []
+  const senders = new Set<string>()
   for (const message of stored) {
     try {
-      messages.push(render(message))
+      messages.push(render(message, !senders.has(message.fromAlias)))
+      senders.add(message.fromAlias)
     } catch (error) {
       damaged.push({ message, error })
     }
@@ -87,11 +92,21 @@ export function rendered(
   return { messages, damaged }
 }
 
-/**
- * A message as its recipient sees it: the text from `offset` on, shortened to `maxChars`, and the A2A details in what
- * is left of them. Throws when its row is damaged.
- */
-export function asGridMessage(message: InboxMessage, maxChars: number, offset = 0): GridMessage {
+/** How a message is shown. */
+export interface MessageView {
+  /** The longest text and A2A details together, in UTF-16 units. The text is shortened to it. */
+  maxChars: number
+  /** Where the shown text begins; default 0. */
+  offset?: number
+  /** Whether to show what the sender says about itself. */
+  introducesSender: boolean
+}
+
+/** A message as its recipient sees it. Throws when its row is damaged. */
+export function asGridMessage(
+  message: InboxMessage,
+  { maxChars, offset = 0, introducesSender }: MessageView,
+): GridMessage {
   if (typeof message.body !== 'string') throw new TypeError('The body is not text')
   // Senders are cleaned before a message is stored. Rows of older versions are not.
   const body = withoutInvisible(message.body)
@@ -99,8 +114,8 @@ export function asGridMessage(message: InboxMessage, maxChars: number, offset = 
   const end = endOfPiece(body, offset, maxChars)
   const isPost = message.recipient.startsWith('#')
   const user = `@${message.fromAlias}`
-  const skills: string[] = withoutInvisibleIn(JSON.parse(message.senderSkills))
-  const senderDescription = withoutInvisible(message.senderDescription)
+  const skills: string[] = introducesSender ? withoutInvisibleIn(JSON.parse(message.senderSkills)) : []
+  const senderDescription = introducesSender ? withoutInvisible(message.senderDescription) : ''
   const details = message.a2a === null || offset > 0
     ? undefined
     : shownDetails(message.id, message.a2a, maxChars - (end - offset))

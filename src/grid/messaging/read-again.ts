@@ -1,17 +1,28 @@
 /** Reading again, without changing anything: messages that were read before, and messages that are still unread. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { isId } from '../../lib/id.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import { cursorAt, positionOf } from './cursor.ts'
-import { asGridMessage, budgetOf, fitting, type GridMessage, type PageSize, rendered } from './inbox-message.ts'
+import {
+  asGridMessage,
+  budgetOf,
+  fitting,
+  type GridMessage,
+  type MessageView,
+  type PageSize,
+  rendered,
+} from './inbox-message.ts'
 import { requireOffset } from './parts.ts'
 
 /** How far the clocks of two processes may differ, or one clock before and after a correction. */
 const maxClockSkewMs = 5 * minute
 const unitMs: Record<string, number> = { s: second, m: minute, h: hour, d: day }
+const durationPattern = /^(\d{1,6}) ?(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$/i
+const isoPattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i
 
 export interface Page {
   /** Messages that were read before are marked `replayed`. */
@@ -25,10 +36,11 @@ export interface Page {
 /**
  * A page of the calling agent's inbox, oldest first. It changes nothing: no lease, no read state, no timeline.
  *
- * `since` is `last_batch` (the newest lease), a duration such as `1h` (by the time of storing) or a cursor (what was
- * stored after that position). Without it, the page shows the unread messages that the next read would lease.
+ * `since` is `last_batch` (the newest lease), a duration such as `1h` or an ISO 8601 time (by the time of storing), or
+ * the id of a message or a cursor (what was stored after that position). Without it, the page shows the unread messages
+ * that the next read would lease.
  *
- * Fails with `wrong_credential`, `invalid_input` or `cursor_expired`. See docs/delivery.md, "Reading again".
+ * Fails with `wrong_credential`, `invalid_input`, `message_not_found` or `cursor_expired`. See docs/delivery.md, "Reading again".
  */
 export async function readAgain(account: AccountStore, input: PageSize & { since?: string }): Promise<Page> {
   const { agentId } = callingAgent(account.actor)
@@ -39,7 +51,9 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
   const next = found[page.length]
   return {
     // Damaged messages are left out. A read parks them; reading again changes nothing.
-    messages: rendered(page, (message) => asShownAgain(message, budget.maxChars)).messages,
+    messages: rendered(page, (message, introducesSender) => {
+      return asShownAgain(message, { maxChars: budget.maxChars, introducesSender })
+    }).messages,
     hasMore: next !== undefined,
     cursor: cursorAt(account, agentId, page.at(-1)?.seq ?? from),
   }
@@ -60,7 +74,9 @@ export async function readMessage(
   const budget = budgetOf({ maxChars })
   const stored = await account.read.inbox.message(agentId, messageId)
   if (typeof stored?.body === 'string') requireOffset(offset, withoutInvisible(stored.body).length)
-  const [message] = stored ? rendered([stored], (found) => asShownAgain(found, budget.maxChars, offset)).messages : []
+  // Whoever reads on knows the sender.
+  const view = { maxChars: budget.maxChars, offset, introducesSender: offset === 0 }
+  const [message] = stored ? rendered([stored], (found) => asShownAgain(found, view)).messages : []
   // A damaged message is left out here, too.
   if (!stored || !message) throw new GridError('message_not_found', 'You received no message with this id.')
   return {
@@ -86,21 +102,31 @@ async function select(
     const found = lease === null ? [] : await inbox.ofLease(agentId, lease)
     return { found, from: await inbox.lastRead(agentId) }
   }
-  const duration = durationMs(since)
-  if (duration !== undefined) {
-    const at = account.deps.now() - duration
+  const at = timeOf(since, account.deps.now())
+  if (at !== undefined) {
     const found = await inbox.storedSince(agentId, at, at - maxClockSkewMs, limit)
     return { found, from: await inbox.lastRead(agentId) }
   }
-  const from = positionOf(account, agentId, since)
+  const from = isId(since) ? await positionOfMessage(account, agentId, since) : positionOf(account, agentId, since)
   return { found: await inbox.after(agentId, from, limit), from }
 }
 
-function durationMs(text: string): number | undefined {
-  const [, count, unit] = text.match(/^(\d{1,6})([smhd])$/) ?? []
-  return unit === undefined ? undefined : Number(count) * unitMs[unit]
+/** The time that a text names: an ISO 8601 time, in UTC if it has no zone, or a duration before `now`. */
+function timeOf(text: string, now: number): number | undefined {
+  const [, count, unit] = text.trim().match(durationPattern) ?? []
+  if (unit !== undefined) return now - Number(count) * unitMs[unit[0].toLowerCase()]
+  const [, date, time, zone] = text.trim().match(isoPattern) ?? []
+  if (date === undefined) return undefined
+  const at = Date.parse(`${date}T${time ?? '00:00'}${zone ?? 'Z'}`)
+  return Number.isNaN(at) ? undefined : at
 }
 
-function asShownAgain(message: InboxMessage, maxChars: number, offset?: number): GridMessage {
-  return { ...asGridMessage(message, maxChars, offset), ...(message.state === 'read' && { replayed: true as const }) }
+async function positionOfMessage(account: AccountStore, agentId: string, messageId: string): Promise<number> {
+  const message = await account.read.inbox.message(agentId, messageId.toLowerCase())
+  if (!message) throw new GridError('message_not_found', 'You received no message with this id.', { field: 'since' })
+  return message.seq
+}
+
+function asShownAgain(message: InboxMessage, view: MessageView): GridMessage {
+  return { ...asGridMessage(message, view), ...(message.state === 'read' && { replayed: true as const }) }
 }

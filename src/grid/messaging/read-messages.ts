@@ -42,7 +42,9 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
     const parts = change.leases.take(lease, wanted.map(({ seq }) => seq), wokenAt ?? null)
     const rows = await writeParts(account, parts).catch((error) => releaseUnknown(account, lease.id, error))
     const leased = leases.messages(rows.messages)
-    const { messages, damaged } = rendered(leased.messages, (message) => asGridMessage(message, budget.maxChars))
+    const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
+      return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
+    })
     if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
     if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
     const remaining = leased.remaining ?? await inbox.unread(agentId)

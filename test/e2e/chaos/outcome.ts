@@ -1,5 +1,5 @@
 /** Calls of clients whose answers may get lost. */
-import { bearer, mcp, post } from '../client.ts'
+import { bearer, mcp, post, toolOutput } from '../client.ts'
 import { pause } from '../load.ts'
 
 /** `unknown`: no answer, or an error that asks to repeat the call. */
@@ -17,7 +17,7 @@ export async function tool(base: string, key: string, name: string, args: object
   if (!answer || answer.status >= 500) return 'unknown'
   const { result } = answer.body ?? {}
   if (!result) return { refused: `${answer.status} ${JSON.stringify(answer.body)}` }
-  if (!result.isError) return { done: result.structuredContent }
+  if (!result.isError) return { done: toolOutput(name, result) }
   const { code, message } = JSON.parse(result.content[0].text).error
   return transientCodes.includes(code) ? 'unknown' : { refused: `${code}: ${message}` }
 }

@@ -98,7 +98,7 @@ test('a merge keeps keys, unread messages, sent messages and skills', async () =
   const two = await signUp('bean-two', ann)
   const bad = await signUp('bean-bad', ann)
   const send = async (from: Signed, to: string, message: string) =>
-    (await callTool(grid, from.key, 'send_message', { to, message })).structured.message_id
+    (await callTool(grid, from.key, 'send_message', { to, message })).text.message_id
   const id = await send(one, 'bean-two', 'to two')
   await send(one, 'bean-bad', 'to bad')
   await send(bad, 'bean-two', 'from bad')
@@ -109,12 +109,12 @@ test('a merge keeps keys, unread messages, sent messages and skills', async () =
 
   expect(done.at).toContain(`/accounts/${grid.acme.id}`)
   expect(await status(bad.key)).toBe(401)
-  const messages = (await callTool(grid, two.key, 'read_messages')).structured.messages
+  const messages = (await callTool(grid, two.key, 'read_messages')).text
   expect(messages.map(({ message }: { message: string }) => message)).toEqual(['to two', 'from bad'])
-  const told = (await callTool(grid, one.key, 'message_status', { message_id: id })).structured
+  const told = (await callTool(grid, one.key, 'message_status', { message_id: id })).text
   expect(told).toMatchObject({ delivery: 'read', read_by: [{ alias: '@bean-two' }] })
   const listed = await callTool(grid, grid.alice.key, 'list_agents', { search: 'bean-one' })
-  const skills = listed.structured.agents[0].skills.map(({ name }: { name: string }) => name)
+  const skills = listed.text[0].skills.map(({ name }: { name: string }) => name)
   expect(skills.sort()).toEqual(['beans', 'counting'])
   const names = await rows(grid, 'SELECT name FROM skills WHERE account_id = ?', [grid.acme.id])
   expect(names.map(({ name }) => name).sort()).toEqual(['beans', 'counting'])
@@ -146,10 +146,10 @@ test('messages that are leased during a merge are redelivered, whatever happens 
   await leaseOf(reader, lease!.id).release()
   await send('sent after')
 
-  const { messages } = (await callTool(grid, two.key, 'read_messages')).structured
+  const { text: messages } = await callTool(grid, two.key, 'read_messages')
   expect(messages).toMatchObject([{ message: 'under way', redelivered: true }, { message: 'sent after' }])
   expect(messages[1].redelivered).toBeUndefined()
-  expect((await callTool(grid, two.key, 'read_messages')).structured.messages).toEqual([])
+  expect((await callTool(grid, two.key, 'read_messages')).text).toEqual([])
   expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
@@ -258,6 +258,6 @@ test('after a claim a signup with the address opens a provisional account of its
 
   const later = await signUp('zoe-later', zoe)
 
-  expect((await callTool(grid, later.key, 'list_agents')).structured.agents).toEqual([])
-  expect((await callTool(grid, signed.key, 'list_agents')).structured.agents).toEqual([])
+  expect((await callTool(grid, later.key, 'list_agents')).text).toEqual([])
+  expect((await callTool(grid, signed.key, 'list_agents')).text).toEqual([])
 })

@@ -1,0 +1,41 @@
+/**
+ * The arguments of a call as models write them. What can only mean one thing is understood; what no tool has is refused
+ * with the names that it has, because an argument that is ignored makes an answer wrong without a word.
+ * See docs/protocol.md, "Arguments".
+ */
+import { GridError } from '../errors.ts'
+import type { CatalogTool } from './tool.ts'
+
+/**
+ * Prepare arguments for the schema of their tool: a number or boolean may come as a string. Other mistakes are left to
+ * the schema. Fails with `invalid_input` for an argument that the tool does not have.
+ */
+export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown): unknown {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
+  const { tool, parameters, isStrict } = entry
+  const args = tool.rename ? tool.rename(given as Record<string, unknown>) : given as Record<string, unknown>
+  let read = args
+  for (const [name, value] of Object.entries(args)) {
+    if (!Object.hasOwn(parameters, name)) {
+      if (isStrict) throw unknownArgument(tool.name, name, Object.keys(parameters))
+      continue
+    }
+    if (typeof value !== 'string') continue
+    const meant = fromText(value, parameters[name].type)
+    // Arguments are copied only if one changes: most calls have nothing to change.
+    if (meant !== value) read = { ...read, [name]: meant }
+  }
+  return read
+}
+
+/** What a text means as a value of this type; the text itself if that is not certain. */
+function fromText(text: string, type: unknown): unknown {
+  if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+function unknownArgument(tool: string, field: string, names: string[]): GridError {
+  const known = names.length === 0 ? 'It takes none' : `It takes ${names.join(', ')}`
+  return new GridError('invalid_input', `${tool} has no argument ${field.slice(0, 64)}. ${known}.`, { field })
+}

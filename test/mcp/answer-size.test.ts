@@ -1,0 +1,64 @@
+/** How many bytes answers have, printed, so that growth is seen. Every body is in an answer once. */
+import { Buffer } from 'node:buffer'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { callTool, mcp } from '../support/mcp.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+/** The body of an answer as it is on the wire. */
+async function bytesOf(what: string, key: string, method: string, params?: Record<string, unknown>): Promise<number> {
+  const { body } = await mcp(grid, key, method, params)
+  const bytes = Buffer.byteLength(JSON.stringify(body))
+  console.log(`${what}: ${bytes} bytes`)
+  return bytes
+}
+
+const reading = { name: 'read_messages', arguments: {} }
+
+test.each([[10, 512, 8_000], [10, 200, 4_900]])(
+  'a read of %i messages of %i characters has less than %i bytes',
+  async (count, length, most) => {
+    for (let n = 0; n < count; n++) {
+      await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: `${n}`.repeat(length) })
+    }
+
+    expect(await bytesOf(`A read of ${count} x ${length}`, grid.bob.key, 'tools/call', reading)).toBeLessThan(most)
+  },
+)
+
+test('an empty read has less than 60 bytes of text, and 120 on the wire', async () => {
+  const { body } = await mcp(grid, grid.bob.key, 'tools/call', reading)
+
+  expect(JSON.stringify(body.result.content).length).toBeLessThan(60)
+  expect(await bytesOf('An empty read', grid.bob.key, 'tools/call', reading)).toBeLessThan(120)
+})
+
+test('tools/list of an agent has less than 4 kB, that of an admin less than 9.5 kB', async () => {
+  expect(await bytesOf('tools/list of an agent', grid.alice.key, 'tools/list')).toBeLessThan(4_000)
+  expect(await bytesOf('tools/list of an admin', grid.acme.adminKey, 'tools/list')).toBeLessThan(9_500)
+})
+
+test('a sender is introduced once in an answer, and again in the next', async () => {
+  const carol = await grid.acme.agent('carol', { description: 'Sings', skills: [{ name: 'song' }] })
+  const send = (key: string, message: string) => callTool(grid, key, 'send_message', { to: 'bob', message })
+  for (const message of ['one', 'two']) await send(carol.key, message)
+  await send(grid.alice.key, 'three')
+  await send(carol.key, 'four')
+  const { text: first } = await callTool(grid, grid.bob.key, 'read_messages', { limit: 3 })
+  const { text: second } = await callTool(grid, grid.bob.key, 'read_messages')
+  const { text: again } = await callTool(grid, grid.bob.key, 'read_messages', { since: '1h' })
+
+  const introduction = { senderDescription: 'Sings', senderSkills: ['song'] }
+  expect(first[0]).toMatchObject(introduction)
+  expect(second[0]).toMatchObject(introduction)
+  expect(again[0]).toMatchObject(introduction)
+  for (const message of [...first.slice(1), ...again.slice(1)]) {
+    expect(message).not.toHaveProperty('senderDescription')
+    expect(message).not.toHaveProperty('senderSkills')
+  }
+})

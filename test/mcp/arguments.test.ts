@@ -1,0 +1,142 @@
+/** Arguments as models write them, and the names under which they look for things. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { callTool, eras, mcp } from '../support/mcp.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+const asAlice = (name: string, args: Record<string, unknown>) => callTool(grid, grid.alice.key, name, args)
+const asBob = (name: string, args: Record<string, unknown> = {}) => callTool(grid, grid.bob.key, name, args)
+
+test.each([
+  ['list_agents', { skill: 'faq' }, 'skill', 'search, public, cursor'],
+  [
+    'send_message',
+    { to: 'bob', message: 'hi', text: 'ho' },
+    'text',
+    'to, message, reply_to_message_id, idempotency_key',
+  ],
+  ['message_status', { id: 'x' }, 'id', 'message_id'],
+  ['list_channels', { toString: 1 }, 'toString', 'cursor'],
+])('%s of %j is refused with the arguments that it takes', async (name, args, field, takes) => {
+  const { code, message } = await asAlice(name, args)
+
+  expect([code, message]).toEqual(['invalid_input', `${name} has no argument ${field}. It takes ${takes}.`])
+})
+
+test('a tool without arguments says so', async () => {
+  const { message } = await callTool(grid, grid.acme.adminKey, 'admin_list_guardrail_providers', { all: true })
+
+  expect(message).toBe('admin_list_guardrail_providers has no argument all. It takes none.')
+})
+
+test('a number and a boolean may come as a string, in tools of agents and of admins', async () => {
+  for (const message of ['one', 'two']) await asAlice('send_message', { to: 'bob', message })
+
+  expect((await asBob('read_messages', { limit: '1', peek: 'true' })).text).toHaveLength(1)
+  expect((await asBob('read_messages', { limit: '1' })).text).toMatchObject([{ message: 'one' }])
+  expect((await callTool(grid, grid.acme.adminKey, 'admin_list_agents', { limit: '1' })).text.agents).toHaveLength(1)
+})
+
+test.each([['limit', '51'], ['limit', '-1'], ['limit', '1e1'], ['limit', ''], ['peek', 'yes']])(
+  '%s: %j is still refused',
+  async (name, value) => {
+    expect((await asBob('read_messages', { [name]: value })).code).toBe('invalid_input')
+  },
+)
+
+test('a text stays a text where a text is wanted', async () => {
+  await asAlice('send_message', { to: 'bob', message: '5' })
+
+  expect((await asBob('read_messages')).text).toMatchObject([{ message: '5' }])
+})
+
+test('reply_to of send_message means to if it is an address, and reply_to_message_id if it is an id', async () => {
+  const { text: sent } = await asAlice('send_message', { to: 'bob', message: 'question' })
+  await asBob('send_message', { reply_to: '@alice', message: 'to' })
+  await asBob('send_message', { to: '@alice', reply_to: sent.message_id, message: 'id' })
+
+  expect((await asAlice('read_messages', {})).text).toMatchObject([
+    { message: 'to', reply_to: '@bob' },
+    { message: 'id', reply_to_message_id: sent.message_id },
+  ])
+})
+
+test('reply_to beside another recipient is refused', async () => {
+  const { code, message } = await asAlice('send_message', { to: 'bob', reply_to: '@eve', message: 'hi' })
+
+  expect([code, message]).toEqual(['invalid_input', 'reply_to and to differ. Give to alone.'])
+})
+
+test('set_skills takes names beside objects', async () => {
+  await asAlice('set_skills', { skills: ['maths', { name: 'poems', description: 'Short ones' }] })
+
+  expect((await asBob('list_skills', { agent: 'alice' })).text).toEqual([
+    { name: 'maths', description: '' },
+    { name: 'poems', description: 'Short ones' },
+  ])
+})
+
+test.each([
+  ['1h', ['new', 'newest']],
+  ['1 hour', ['new', 'newest']],
+  ['60 Minutes', ['new', 'newest']],
+  ['3600 sec', ['new', 'newest']],
+  ['2 days', ['old', 'new', 'newest']],
+  ['2026-11-21T08:30:00Z', ['new', 'newest']],
+  ['2026-11-21T09:30:00+01:00', ['new', 'newest']],
+  ['2026-11-21 08:30', ['new', 'newest']],
+  ['2026-11-21', ['old', 'new', 'newest']],
+])('since %s is understood', async (since, expected) => {
+  const noon = Date.parse('2026-11-21T09:00:00Z')
+  for (const [message, at] of [['old', noon - 7_200_000], ['new', noon - 60_000], ['newest', noon]] as const) {
+    grid.clock.now = at
+    await asAlice('send_message', { to: 'bob', message })
+  }
+  const { text } = await asBob('read_messages', { since })
+
+  expect(text.map(({ message }: { message: string }) => message)).toEqual(expected)
+})
+
+test('since takes the id of a message, and shows what came after it', async () => {
+  const { text: first } = await asAlice('send_message', { to: 'bob', message: 'one' })
+  await asAlice('send_message', { to: 'bob', message: 'two' })
+  const { text } = await asBob('read_messages', { since: first.message_id })
+  const foreign = await callTool(grid, grid.eve.key, 'read_messages', { since: first.message_id })
+
+  expect(text).toMatchObject([{ message: 'two' }])
+  expect(foreign.code).toBe('message_not_found')
+})
+
+test.each(['yesterday', '2026-13-01', '2026-11-21T25:00', '1 fortnight', '-1h'])(
+  'since %s is refused',
+  async (since) => {
+    expect(await asBob('read_messages', { since })).toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('an ISO time, a message_id'),
+    })
+  },
+)
+
+test.each(eras)('%s: instructions say who the agent is and what waits for it', async (era) => {
+  const instructions = async () => {
+    const connecting = era === 'modern'
+      ? await mcp(grid, grid.bob.key, 'server/discover', {}, era)
+      : await mcp(grid, grid.bob.key, 'initialize', {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        clientInfo: { name: 'demo', version: '1' },
+      })
+    return connecting.body.result.instructions as string
+  }
+
+  expect(await instructions()).toContain('You are @bob. You have no unread messages.')
+  await asAlice('send_message', { to: 'bob', message: 'one' })
+  expect(await instructions()).toContain('You are @bob. You have 1 unread message.')
+  await asAlice('send_message', { to: 'bob', message: 'two' })
+  expect(await instructions()).toContain('You are @bob. You have 2 unread messages.')
+})
