@@ -49,7 +49,8 @@ export class SentAnswers {
 
   /** The client of this connection has sent another request: it took the answers before. */
   static nextRequest(socket: Socket): void {
-    SentAnswers.#bySocket.get(socket)?.#settleSent(true)
+    const answers = SentAnswers.#bySocket.get(socket)
+    if (answers) answers.#settleSent(true)
   }
 
   #isTaken(response: ServerResponse): Promise<boolean> {
