@@ -5,7 +5,7 @@
  * prints an error.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
 import process from 'node:process'
@@ -33,25 +33,25 @@ export function runtimeBinary(name: OtherRuntime): string {
 }
 
 /**
- * The command that runs a TypeScript program of this repository. The caller appends its path and arguments. On Node
- * the program is built as by `npm start`. On Deno it gets the least permissions that the grid needs: it may write only
- * in the folder of `databaseUrl`, if that is a file.
+ * The command that runs a TypeScript program of this repository, as `npm start`, `npm run start:deno` and `npm run
+ * start:bun` run the grid. The caller appends its path and arguments. On Deno a database in a file may be in another
+ * folder than the task in `deno.json` allows to write in: `databaseUrl` names it.
  */
 export function runtimeCommand(runtime: Runtime, databaseUrl = ''): string[] {
   if (runtime === 'node') return [process.execPath, fileURLToPath(new URL('node.js', import.meta.url))]
   if (runtime === 'bun') return [runtimeBinary('bun')]
-  const folder = databaseUrl.startsWith('file:') ? join(databaseUrl.slice('file:'.length), '..') : undefined
+  const [, ...options] = denoTask().split(' src/main.ts ')[0].split(' ')
+  const folder = databaseUrl.startsWith('file:') ? join(databaseUrl.slice('file:'.length), '..') : './data'
   return [
     runtimeBinary('deno'),
-    'run',
-    '--no-prompt',
-    '--allow-net',
-    '--allow-read',
-    ...(folder ? [`--allow-write=${folder}`] : []),
-    '--allow-env',
-    '--allow-ffi=./node_modules',
-    '--allow-sys=cpus,networkInterfaces,hostname,statfs',
+    ...options.map((option) => option.replace('--allow-write=./data', `--allow-write=${folder}`)),
   ]
+}
+
+/** What `npm run start:deno` runs. */
+function denoTask(): string {
+  const { tasks } = JSON.parse(readFileSync(new URL('../deno.json', import.meta.url), 'utf8'))
+  return tasks.start
 }
 
 /** The placeholders that npm installs instead of a binary are small scripts. */

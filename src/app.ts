@@ -150,14 +150,14 @@ export function createApp(store: Store): Hono<AppEnv> {
 class HonoRequestContext implements RequestContext {
   readonly request: Request
   readonly requestId: string
-  readonly answerTaken: RequestContext['answerTaken']
+  readonly connection: RequestContext['connection']
   readonly #c: Context<AppEnv>
   readonly #trustedProxies: readonly string[]
 
   constructor(c: Context<AppEnv>, trustedProxies: readonly string[]) {
     this.request = c.req.raw
     this.requestId = c.get('requestId')
-    this.answerTaken = c.env.answerTaken
+    this.connection = c.env
     this.#c = c
     this.#trustedProxies = trustedProxies
   }

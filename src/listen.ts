@@ -1,18 +1,21 @@
-/** One `listen()` for Node, Deno and Bun. Only this file depends on the runtime. */
+/**
+ * One `listen()` for Node, Deno and Bun. Only this file depends on the runtime.
+ *
+ * Deno is served by `node:http`, as Node is: `Deno.serve` has no time limits for requests, takes headers of any size,
+ * closes connections that their clients use again, and cannot say what became of an answer.
+ */
 import type { HttpBindings } from '@hono/node-server'
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type { ConnectionReports } from './lib/caller-connection.ts'
 import { RequestTurns, type Waited } from './lib/request-turns.ts'
+import { SentAnswers } from './lib/sent-answers.ts'
 
-/** What a handler knows about the connection of a request. */
-export interface Connection {
+/** What a handler knows about the connection of a request. Bun reports nothing more. */
+export interface Connection extends ConnectionReports {
   /** The IP address of the other end of the socket. */
   readonly remoteAddress: string
-  /**
-   * Call this before the handler returns its response. Resolves to whether the operating system accepted the whole
-   * response; it may still be lost on the way. Missing on Bun and Deno, which do not report it.
-   */
-  answerTaken?(): Promise<boolean>
 }
 
 export type FetchHandler = (request: Request, connection: Connection) => Response | Promise<Response>
@@ -33,18 +36,9 @@ export interface ListenOptions {
 
 /** Serve on `host` and `port`. */
 export function listen(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
-  const { Deno, Bun } = globalThis as { Deno?: DenoRuntime; Bun?: BunRuntime }
-  if (Deno) return listenOnDeno(Deno, fetch, options)
+  const { Bun } = globalThis as { Bun?: BunRuntime }
   if (Bun) return listenOnBun(Bun, fetch, options)
   return listenOnNode(fetch, options)
-}
-
-/** The part of the Deno API that this file uses. Deno's types are not loaded on the other runtimes. */
-interface DenoRuntime {
-  serve(
-    options: { port: number; hostname: string; onListen(): void },
-    handler: (request: Request, info: { remoteAddr: { hostname: string } }) => Response | Promise<Response>,
-  ): { addr: { port: number }; shutdown(): Promise<void> }
 }
 
 /** The part of the Bun API that this file uses. */
@@ -90,15 +84,25 @@ function unread(): Response {
 /** How many connections may wait to be accepted. The system may allow fewer; beyond, clients try again after a second. */
 const backlog = 4_096
 
+/**
+ * For how long a server that stops still reads what has arrived. A connection that is closed with a
+ * request in it is reset, and the request is lost although it was begun before.
+ */
+const arrivingMs = 50
+
 async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenOptions): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
   const turns = new RequestTurns(waited)
   /** Connections that have sent no request yet. */
   const fresh = new WeakSet<Socket>()
+  let isStopping = false
   const server = createAdaptorServer({
     fetch(request, env) {
       const connection = new NodeConnection(env as HttpBindings)
-      const { incoming: { socket, url } } = env as HttpBindings
+      const { incoming: { socket, url }, outgoing } = env as HttpBindings
+      // Clients send their next request over a new connection, which is refused, and not over one that is closed.
+      if (isStopping) outgoing.setHeader('Connection', 'close')
+      SentAnswers.nextRequest(socket)
       const turn = urgentPaths.includes(url ?? '') ? undefined : turns.wait(fresh.delete(socket))
       if (!turn) return fetch(request, connection)
       return turn.then(() => socket.destroyed ? unread() : fetch(request, connection))
@@ -116,6 +120,9 @@ async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenO
   return {
     port: (server.address() as AddressInfo).port,
     async stop(graceMs) {
+      isStopping = true
+      await sleep(arrivingMs)
+      await connectionTurn()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       // Connections become idle when their last request is answered; they would stay open until a timeout.
@@ -126,6 +133,9 @@ async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenO
     },
   }
 }
+
+/** Resolves when the event loop has looked at the connections. On Deno it does so for timers only. */
+const connectionTurn: () => Promise<void> = 'Deno' in globalThis ? () => sleep(0) : () => setImmediate()
 
 /** Connections are classes: an object with a getter of its own would cost a hidden class for each request. */
 class NodeConnection implements Connection {
@@ -139,14 +149,20 @@ class NodeConnection implements Connection {
     return this.#bindings.incoming.socket.remoteAddress ?? ''
   }
 
-  readonly answerTaken = (): Promise<boolean> => {
+  async hasLeft(): Promise<boolean> {
+    await connectionTurn()
+    return this.#isClosed
+  }
+
+  answerTaken(): Promise<boolean> {
     const { incoming: { socket }, outgoing } = this.#bindings
-    if (outgoing.closed || socket.destroyed) return Promise.resolve(false)
-    return new Promise((resolve) => {
-      // Node also emits `finish` if the connection broke during the last write.
-      outgoing.once('finish', () => resolve(!socket.errored))
-      outgoing.once('close', () => resolve(false))
-    })
+    return this.#isClosed ? Promise.resolve(false) : SentAnswers.isTaken(outgoing as ServerResponse, socket)
+  }
+
+  /** `node:http` ends a connection whose client closed its half. */
+  get #isClosed(): boolean {
+    const { incoming: { socket }, outgoing } = this.#bindings
+    return outgoing.closed || socket.destroyed || socket.readableEnded
   }
 }
 
@@ -162,18 +178,6 @@ class BunConnection implements Connection {
   get remoteAddress(): string {
     return this.#server.requestIP(this.#request)?.address ?? ''
   }
-}
-
-async function listenOnDeno(
-  Deno: DenoRuntime,
-  fetch: FetchHandler,
-  { port, host, waited }: ListenOptions,
-): Promise<Listener> {
-  const turns = new RequestTurns(waited)
-  const server = await Deno.serve({ port, hostname: host, onListen() {} }, (request, info) => {
-    return serveInTurn(turns, fetch, request, { remoteAddress: info.remoteAddr.hostname })
-  })
-  return { port: server.addr.port, stop: (graceMs) => waitAtMost(graceMs, server.shutdown()) }
 }
 
 async function listenOnBun(
@@ -192,6 +196,7 @@ async function listenOnBun(
   return {
     port: server.port,
     async stop(graceMs) {
+      await sleep(arrivingMs)
       await waitAtMost(graceMs, server.stop())
       await server.stop(true)
     },

@@ -46,7 +46,7 @@ const rules: Record<string, Rule> = {
     types: ['store/store.ts', 'deps.ts', 'request-context.ts'],
     packages: ['hono'],
   },
-  'request-context.ts': { ours: [], types: ['listen.ts'] },
+  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/caller-connection.ts'] },
   'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'request-context.ts'], packages: ['hono'] },
   // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.
   'mcp/': {
@@ -78,7 +78,11 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts'],
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
-  'listen.ts': { ours: ['lib/request-turns.ts'], packages: ['@hono/node-server'] },
+  'listen.ts': {
+    ours: ['lib/request-turns.ts', 'lib/sent-answers.ts'],
+    types: ['lib/caller-connection.ts'],
+    packages: ['@hono/node-server'],
+  },
   'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },
   'log.ts': { ours: ['lib/'], types: ['deps.ts'] },
   'config.ts': { ours: ['lib/'], packages: ['zod', 'ipaddr.js'] },
@@ -126,7 +130,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   {
     word: /'node:(https?|net|tls|dgram|dns|dns\/promises)'/,
-    only: ['lib/safe-fetch.ts', 'lib/safe-connect.ts', 'lib/free-port.ts', 'listen.ts', 'cli/'],
+    only: ['lib/safe-fetch.ts', 'lib/safe-connect.ts', 'lib/free-port.ts', 'lib/sent-answers.ts', 'listen.ts', 'cli/'],
     why: 'deps.safeFetch is the only way out',
   },
   { word: /\bWebSocket\(|\bEventSource\(|\bDeno\.connect/, only: [], why: 'deps.safeFetch is the only way out' },

@@ -1,18 +1,20 @@
-/** Whether the listener reports that a response was sent. Only on Node; the other runtimes do not report it. */
+/** Whether the listener reports that a response was taken. Bun does not report it; Deno is tested in `e2e/`. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listen, type Listener } from '../src/listen.ts'
+import { waitFor } from './support/wait-for.ts'
 
 /** More than the socket buffers of a connection hold. */
 const big = 'x'.repeat(20_000_000)
 
 let server: Listener
-let sent: Promise<boolean>
+/** The newest report of each path. */
+const sent = new Map<string, Promise<boolean>>()
 beforeAll(async () => {
   server = await listen((request, connection) => {
-    sent = connection.answerTaken!()
     const { pathname } = new URL(request.url)
+    sent.set(pathname, connection.answerTaken!())
     return new Response(pathname === '/stream' ? new Blob([big]).stream() : pathname === '/big' ? big : 'small')
   }, { port: 0, host: '127.0.0.1' })
 })
@@ -36,12 +38,32 @@ test.each([
   })
   await once(socket, 'close')
 
-  expect(await sent).toBe(isAll)
+  expect(await sent.get(path)).toBe(isAll)
 })
 
 test('each response of one connection is reported', async () => {
-  for (let n = 0; n < 3; n++) {
-    await (await fetch(`http://127.0.0.1:${server.port}/small`)).text()
-    expect(await sent).toBe(true)
+  const reports = []
+  for (const path of ['/first', '/second', '/third']) {
+    await (await fetch(`http://127.0.0.1:${server.port}${path}`)).text()
+    reports.push(sent.get(path))
   }
+
+  expect(await Promise.all(reports)).toEqual([true, true, true])
 })
+
+test.each(['keep-alive', 'close'])(
+  'a client that dies with the response unread has not taken it: %s',
+  async (header) => {
+    const path = `/unread-${header}`
+    const socket = connect(server.port, '127.0.0.1')
+    // What nobody reads stays with the operating system, which then resets the connection.
+    socket.pause()
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: ${header}\r\n\r\n`)
+    await waitFor('the request', () => sent.has(path))
+    // The response was written in the turn of the request, so before this one.
+    await (await fetch(`http://127.0.0.1:${server.port}/other`)).text()
+    socket.destroy()
+
+    expect(await sent.get(path)).toBe(false)
+  },
+)

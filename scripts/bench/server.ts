@@ -27,7 +27,7 @@ export interface ServerProcess {
 
 const commands: Record<Runtime, () => string[]> = {
   node: () => runtimeCommand('node'),
-  deno: () => [runtimeBinary('deno'), 'run', '--no-prompt', '--unstable-no-legacy-abort', '--allow-all'],
+  deno: () => [runtimeBinary('deno'), 'run', '--no-prompt', '--allow-all'],
   bun: () => runtimeCommand('bun'),
 }
 

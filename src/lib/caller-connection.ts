@@ -1,21 +1,42 @@
-/** The connection of one request: when the caller closes it, and whether the whole response was sent. */
+/** The connection of one request: when the caller closes it, and whether it took the response. */
+import { setImmediate } from 'node:timers/promises'
+
+/** What the server reports of a connection. Not every runtime does. */
+export interface ConnectionReports {
+  /**
+   * Resolves to whether the caller has left until now. It takes a moment, because a runtime notices a closed
+   * connection only when it looks at it.
+   */
+  hasLeft?(): Promise<boolean>
+  /**
+   * Call this before the handler returns its response. Resolves to whether the caller took the whole response, as far
+   * as this machine can know: false if the operating system did not accept all of it, or if the caller reset the
+   * connection soon afterwards. See docs/delivery.md, "Ack and release".
+   */
+  answerTaken?(): Promise<boolean>
+}
+
 export class CallerConnection {
   readonly #request: Request
-  readonly #answerTaken: (() => Promise<boolean>) | undefined
+  readonly #reports: ConnectionReports
   #controller: AbortController | undefined
 
-  /** `answerTaken` is the function of `Connection` in `listen.ts`; not all runtimes have it. */
-  constructor(request: Request, answerTaken?: () => Promise<boolean>) {
+  constructor(request: Request, reports: ConnectionReports = {}) {
     this.#request = request
-    this.#answerTaken = answerTaken
+    this.#reports = reports
   }
 
-  /**
-   * Call this before the handler returns its response. Resolves to whether the caller stayed until all of it was sent.
-   * Undefined if the runtime does not report it.
-   */
+  /** See `ConnectionReports`. Where the server does not report it, the signal of the request does. */
+  async hasLeft(): Promise<boolean> {
+    if (this.#reports.hasLeft) return await this.#reports.hasLeft()
+    // A local commit takes no turn of the event loop, and a closed connection shows only after one.
+    await setImmediate()
+    return this.#request.signal.aborted
+  }
+
+  /** See `ConnectionReports`. Undefined if the server does not report it. */
   answerTaken(): Promise<boolean> | undefined {
-    return this.#answerTaken?.()
+    return this.#reports.answerTaken?.()
   }
 
   /** Aborts when the caller leaves. Created on first use: on Node the signal of a request is expensive. */

@@ -2,7 +2,6 @@
  * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
-import { setImmediate } from 'node:timers/promises'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
@@ -45,8 +44,8 @@ export function mcpGrid(
   return mcpServer(log, responseHeaders, apiLimits, {
     async authenticate(context) {
       const { account, check } = await authenticateCall(context)
-      const { request, requestId, answerTaken } = context
-      return accountToolset(account, requestId, { connection: new CallerConnection(request, answerTaken), check })
+      const { request, requestId, connection } = context
+      return accountToolset(account, requestId, { connection: new CallerConnection(request, connection), check })
     },
     metadataUrl,
   })
@@ -83,7 +82,7 @@ function mcpServer(log: Log, responseHeaders: ResponseHeaders, limits: BodyLimit
       const connection = toolset.inbox?.connection
       if (short && connection && waitsLong(message) && isSmall(request)) return lateAnswer(short, connection)
       const answer = short ? asResponse(await short, requestId) : await sdk(request, message, toolset)
-      return await send(request, connection, answer)
+      return await send(connection, answer)
     } catch (error) {
       return errorResponse(asGridError(error, log, requestId), endpoint.metadataUrl?.(request))
     }
@@ -102,20 +101,13 @@ function isSmall(request: Request): boolean {
   return Number(request.headers.get('content-length') ?? 0) <= formLimits.maxBytes
 }
 
-/**
- * End the lease of an answer: ack it if the caller is still connected, otherwise release it. Before the answer is sent
- * every runtime knows that. Afterwards only Node does; elsewhere a client that died reads again with `since`.
- * See docs/delivery.md, "Leases".
- */
+/** End the lease of an answer: release it if the caller has left. See docs/delivery.md, "Ack and release". */
 async function send(
-  request: Request,
   connection: CallerConnection | undefined,
   { response, lease }: LeasedResponse,
 ): Promise<Response> {
   if (!lease) return response
-  // A local commit takes no turn of the event loop, and a closed connection shows only after one.
-  await setImmediate()
-  if (request.signal.aborted) await lease.release()
+  if (await connection?.hasLeft()) await lease.release()
   else endLease(lease, connection)
   return response
 }

@@ -56,7 +56,7 @@ async function* lateFrames(answer: Promise<RpcAnswer>, connection: CallerConnect
     while (!await comesWithin(heartbeatMs, answer)) yield heartbeat
     const { message, lease } = await answer
     const frame = event(JSON.stringify(message), 'message')
-    if (connection.signal.aborted) return
+    if (await connection.hasLeft()) return
     if (lease) endLease(lease, connection)
     isSent = true
     yield frame

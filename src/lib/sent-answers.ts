@@ -1,0 +1,92 @@
+/** What becomes of answers after they were sent. For servers of `node:http`, on Node and on Deno. */
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** For how long after its end a reset of the connection means that nobody took the answer. */
+const resetMs = 1_000
+
+/** How a connection fails that its client reset. */
+const resetCodes = ['ECONNRESET', 'EPIPE']
+
+interface Answer {
+  /** Whether the operating system took all of it. */
+  isSent: boolean
+  settle(isTaken: boolean): void
+}
+
+/**
+ * The answers of one connection whose fate somebody wants to know. A client that dies before it has read an answer
+ * resets the connection; one that has read it sends its next request or closes. @see RFC 9293 §3.10.4, RFC 2525 §2.17
+ */
+export class SentAnswers {
+  /** Of all connections that had such an answer. */
+  static readonly #bySocket = new WeakMap<Socket, SentAnswers>()
+
+  readonly #socket: Socket
+  #answers: Answer[] = []
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Ends the connection, once its last answer was sent. */
+  #end: (() => void) | undefined
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    socket.once('close', () => this.#settle(!this.#isReset))
+    const { destroySoon } = socket
+    // `node:http` calls it after the last answer. A connection that is closed then does not report a reset.
+    socket.destroySoon = () => {
+      if (this.#answers.length === 0) return destroySoon.call(socket)
+      this.#end = () => destroySoon.call(socket)
+      socket.end()
+    }
+  }
+
+  /** Resolves to whether the client took this answer, which must not have been sent yet. */
+  static isTaken(answer: ServerResponse, socket: Socket): Promise<boolean> {
+    let answers = SentAnswers.#bySocket.get(socket)
+    if (!answers) SentAnswers.#bySocket.set(socket, answers = new SentAnswers(socket))
+    return answers.#isTaken(answer)
+  }
+
+  /** The client of this connection has sent another request: it took the answers before. */
+  static nextRequest(socket: Socket): void {
+    const answers = SentAnswers.#bySocket.get(socket)
+    if (answers) answers.#settleSent(true)
+  }
+
+  #isTaken(response: ServerResponse): Promise<boolean> {
+    return new Promise((resolve) => {
+      const answer: Answer = { isSent: false, settle: resolve }
+      this.#answers.push(answer)
+      response.once('finish', () => {
+        answer.isSent = true
+        // It is also emitted if the connection broke during the last write.
+        if (this.#socket.errored) return this.#settleSent(false)
+        clearTimeout(this.#timer)
+        this.#timer = setTimeout(() => this.#settleSent(true), resetMs)
+      })
+    })
+  }
+
+  /** End the answers that were sent. */
+  #settleSent(isTaken: boolean): void {
+    if (this.#answers.length === 0) return
+    const sent = this.#answers.filter(({ isSent }) => isSent)
+    this.#answers = this.#answers.filter(({ isSent }) => !isSent)
+    for (const { settle } of sent) settle(isTaken)
+    if (this.#answers.length > 0) return
+    clearTimeout(this.#timer)
+    this.#end?.()
+  }
+
+  /** End all of them, with the connection. Nobody took those that were not sent. */
+  #settle(isTaken: boolean): void {
+    this.#settleSent(isTaken)
+    for (const { settle } of this.#answers.splice(0)) settle(false)
+  }
+
+  /** An error of what the client sent next is no reset. */
+  get #isReset(): boolean {
+    const error = this.#socket.errored as NodeJS.ErrnoException | null
+    return resetCodes.includes(error?.code ?? '')
+  }
+}
