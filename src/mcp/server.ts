@@ -8,13 +8,14 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
-  Server,
+  type Server,
   type ServerEvent,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { Lease } from '../grid/messaging/leases.ts'
 import type { InboxEvent } from '../grid/messaging/watch-inbox.ts'
 import type { Log } from '../lib/log.ts'
+import { CheckedServer, limitReached } from './checked-server.ts'
 import { legacyRevisions, listCache, modernRevisions, resourceCache, serverInfo } from './protocol.ts'
 import { inboxUri } from './resources.ts'
 import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
@@ -29,6 +30,8 @@ export type SdkPath = (
 /** One message on its way through the SDK. A message is one call at most, so it has one lease at most. */
 interface Exchange {
   toolset: Toolset
+  /** A tool has run. */
+  hasCalled?: true
   lease?: Lease
 }
 
@@ -62,7 +65,9 @@ export function sdkPath(log: Log): SdkPath {
       parsedBody: message,
     }
     try {
-      return { response: await respond(bare, handoff, exchange), lease: exchange.lease }
+      const response = await respond(bare, handoff, exchange)
+      if (isOf(message, 'tools/call') && !exchange.hasCalled) await toolset.recordRefusal?.(message.params)
+      return { response, lease: exchange.lease }
     } catch (error) {
       await exchange.lease?.release()
       throw error
@@ -73,8 +78,12 @@ export function sdkPath(log: Log): SdkPath {
     const { parsedBody } = handoff
     if (await isLegacyRequest(bare, parsedBody)) return await answerLegacy(bare, handoff, exchange)
     const { inbox } = exchange.toolset
-    const events = isListen(parsedBody) ? inbox?.watch() : undefined
-    return events ? await listen(bare, handoff, exchange, inbox!, events) : await modern.fetch(bare, handoff)
+    if (!isOf(parsedBody, 'subscriptions/listen')) return await modern.fetch(bare, handoff)
+    const events = inbox?.watch()
+    if (events) return await listen(bare, handoff, exchange, inbox!, events)
+    const refusal = await modern.fetch(bare, handoff)
+    // The SDK has found no other fault, and calls its limit of 0 an internal error.
+    return refusal.status === 200 ? refusedListen(parsedBody.id, inbox !== undefined) : refusal
   }
 
   /**
@@ -125,7 +134,7 @@ export function sdkPath(log: Log): SdkPath {
 
 function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Server {
   const { instructions, tools, resources, call } = exchange.toolset
-  const server = new Server(serverInfo, {
+  const server = new CheckedServer(serverInfo, {
     instructions,
     supportedProtocolVersions,
     capabilities: { tools: {}, ...(resources && { resources: { subscribe: true } }) },
@@ -141,6 +150,7 @@ function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Ser
   server.setRequestHandler('tools/call', async ({ params }) => {
     const outcome = await call(params.name, params.arguments)
     if (!outcome) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
+    exchange.hasCalled = true
     exchange.lease = outcome.lease
     return { ...outcome.result }
   })
@@ -163,9 +173,20 @@ function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Ser
   return server
 }
 
-function isListen(message: unknown): message is { method: string } {
-  return typeof message === 'object' && message !== null && 'method' in message &&
-    message.method === 'subscriptions/listen'
+function isOf(message: unknown, method: string): message is { id?: unknown; params?: unknown } {
+  return typeof message === 'object' && message !== null && 'method' in message && message.method === method
+}
+
+/** A caller without an inbox does not have the method; one with an inbox has all its streams. */
+function refusedListen(id: unknown, hasInbox: boolean): Response {
+  const error = hasInbox
+    ? {
+      code: limitReached,
+      message: 'This credential has 3 open streams. Close one of them first.',
+      data: { code: 'rate_limit_exceeded', retry_after_seconds: 15 },
+    }
+    : { code: ProtocolErrorCode.MethodNotFound, message: 'Method not found' }
+  return Response.json({ jsonrpc: '2.0', id, error }, { status: hasInbox ? 200 : 404 })
 }
 
 /** The request without the resources that never change, which the SDK would promise to watch. */
