@@ -1,7 +1,8 @@
 /** One `listen()` for Node, Deno and Bun. Only this file depends on the runtime. */
 import type { HttpBindings } from '@hono/node-server'
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import type { ErrorCode } from './errors.ts'
 import { RequestTurns, type Waited } from './lib/request-turns.ts'
 
 /** What a handler knows about the connection of a request. */
@@ -109,6 +110,7 @@ async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenO
     fresh.add(socket)
     turns.accepted()
   })
+  server.on('clientError', refuseUnreadable)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, host, backlog }, resolve)
@@ -125,6 +127,30 @@ async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenO
       server.closeAllConnections()
     },
   }
+}
+
+/** What is answered to a request that Node cannot read, by the code of its error; 400 for all others. */
+const unreadable: Record<string, [status: string, code: ErrorCode, message: string]> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'headers_too_large',
+    'The headers of the request are larger than 16 KiB.',
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'payload_too_large', 'A chunk has too many extensions.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not come in time.'],
+}
+
+/** Node would answer without a body. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse }
+  // Within another answer, this one would be taken for a part of it.
+  if (!socket.writable || answer?.headersSent) return void socket.destroy(error)
+  const [status, code, message] = unreadable[error.code ?? ''] ??
+    ['400 Bad Request', 'invalid_request', 'This is not an HTTP request.']
+  const body = JSON.stringify({ error: { code, message } })
+  const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`, 'Connection: close']
+  socket.write([`HTTP/1.1 ${status}`, ...headers, '', body].join('\r\n'))
+  socket.destroySoon()
 }
 
 /** Connections are classes: an object with a getter of its own would cost a hidden class for each request. */

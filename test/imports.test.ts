@@ -78,7 +78,7 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts'],
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
-  'listen.ts': { ours: ['lib/request-turns.ts'], packages: ['@hono/node-server'] },
+  'listen.ts': { ours: ['lib/request-turns.ts'], types: ['errors.ts'], packages: ['@hono/node-server'] },
   'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },
   'log.ts': { ours: ['lib/'], types: ['deps.ts'] },
   'config.ts': { ours: ['lib/'], packages: ['zod', 'ipaddr.js'] },
