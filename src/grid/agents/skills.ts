@@ -106,8 +106,7 @@ export async function createSkill(account: AccountStore, input: SkillInput): Pro
     if (named?.id === skill.id) return skill
     if (named) throw skillTaken(skill.name)
     await refuseTooManySkills(account, [skill])
-    const { skills } = account.change
-    await account.write([skills.add(skill, account.deps.now()), skills.requireAtMost(maxAccountSkills)])
+    await account.write([account.change.skills.add(skill, account.deps.now()), requireSkillLimit(account)])
     return skill
   })
 }
@@ -160,28 +159,41 @@ function skillTaken(name: string): GridError {
 export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
   if (skills.length === 0) return []
   const at = account.deps.now()
-  const { addMissing, attach, requireAtMost } = account.change.skills
+  const { addMissing, attach } = account.change.skills
   return [
     ...skills.flatMap(({ name, description }) => [
       addMissing(agentId, { id: newId(), name, description }, at),
       attach(agentId, name),
     ]),
-    requireAtMost(maxAccountSkills),
+    requireSkillLimit(account),
   ]
 }
 
-/** Fails with `invalid_input` if the account would have too many skills with these. */
-export async function refuseTooManySkills(account: AccountStore, skills: Required<SkillInput>[]): Promise<void> {
-  if (skills.length === 0) return
+/**
+ * Resolves to how many of these skills the account does not have.
+ * Fails with `invalid_input` and the advice if it would have too many with them.
+ */
+export async function refuseTooManySkills(
+  account: AccountStore,
+  skills: Pick<SkillInput, 'name'>[],
+  { advice, field }: { advice: string; field?: string } = { advice: 'Use existing skills.', field: 'skills' },
+): Promise<number> {
+  if (skills.length === 0) return 0
   const known = new Set((await account.read.skills.list()).map((skill) => skill.name))
-  const added = skills.filter((skill) => !known.has(skill.name)).length
+  const added = new Set(skills.map((skill) => skill.name).filter((name) => !known.has(name))).size
   if (added > 0 && known.size + added > maxAccountSkills) {
     throw new GridError(
       'invalid_input',
-      `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. Use existing skills.`,
-      { field: 'skills' },
+      `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. ${advice}`,
+      { field },
     )
   }
+  return added
+}
+
+/** Fails the unit if the account has too many skills when it runs. */
+export function requireSkillLimit(account: AccountStore): Statement {
+  return account.change.skills.requireAtMost(maxAccountSkills)
 }
 
 /** Skills as stored: trimmed, each name once. Fails with `invalid_input`. */

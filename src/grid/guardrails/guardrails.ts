@@ -16,6 +16,7 @@ import type {
 } from '../../store/account/guardrails.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { tokenOfOtherServer } from '../token-of-other-server.ts'
 
 /** Most guardrails of one agent. */
 export const maxAttached = 200
@@ -100,12 +101,8 @@ export async function updateGuardrail(
     const provider = findProvider(guardrail.provider)
     const config = checkConfig(provider, input.config)
     checkToken(provider, token === undefined ? hasToken : token, enabled)
-    // Otherwise an admin could read the stored token by sending it to a server of their own.
-    if (hasToken && token === undefined && originsOf(config) !== originsOf(guardrail.config)) {
-      throw new GridError('invalid_input', 'The server address has changed: enter the token for the new server.', {
-        field: 'token',
-      })
-    }
+    const isOtherServer = token === undefined && originsOf(config) !== originsOf(guardrail.config)
+    if (isOtherServer && hasToken) throw tokenOfOtherServer('token')
     const named = await account.read.guardrails.byRef(name)
     if (named && named.id !== id) throw guardrailTaken(name)
     const changed: Guardrail = {
@@ -119,6 +116,7 @@ export async function updateGuardrail(
     const { guardrails } = account.change
     await account.write([
       guardrails.requireExists(id),
+      ...(isOtherServer ? [guardrails.requireNoToken(id)] : []),
       guardrails.update({ ...changed, config: JSON.stringify(config) }),
       ...(token === undefined ? [] : [guardrails.setToken(id, sealed)]),
       ...(provider.needsToken && enabled ? [guardrails.requireToken(id)] : []),
