@@ -45,7 +45,7 @@ export async function listSkills(
 
 /**
  * Replace all skills of the calling agent. Skills that the account does not have are created; existing ones keep their
- * description. Fails with `wrong_credential` or `invalid_input`.
+ * description. Fails with `wrong_credential`, `invalid_input` or `write_conflict`.
  */
 export async function setSkills(
   account: AccountStore,
@@ -66,7 +66,7 @@ export async function setSkills(
 
 /**
  * Replace all skills of an agent (id or alias), as an admin.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `invalid_input`.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `invalid_input` or `write_conflict`.
  */
 export async function setAgentSkills(
   account: AccountStore,
@@ -95,7 +95,7 @@ export interface Skill {
 
 /**
  * Create a skill, without attaching it to an agent.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `skill_taken`.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `skill_taken` or `write_conflict`.
  */
 export async function createSkill(account: AccountStore, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
@@ -113,7 +113,7 @@ export async function createSkill(account: AccountStore, input: SkillInput): Pro
 
 /**
  * Change the name and description of a skill, for every agent that has it.
- * Fails with `wrong_credential`, `not_allowed`, `skill_not_found`, `invalid_input` or `skill_taken`.
+ * Fails with `wrong_credential`, `not_allowed`, `skill_not_found`, `invalid_input`, `skill_taken` or `write_conflict`.
  */
 export async function updateSkill(account: AccountStore, id: string, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
@@ -130,7 +130,7 @@ export async function updateSkill(account: AccountStore, id: string, input: Skil
 
 /**
  * Delete a skill and detach it from every agent.
- * Fails with `wrong_credential`, `not_allowed` or `skill_not_found`.
+ * Fails with `wrong_credential`, `not_allowed`, `skill_not_found` or `write_conflict`.
  */
 export async function deleteSkill(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)

@@ -38,7 +38,7 @@ export interface NewGuardrail {
 
 /**
  * Create a guardrail in the account. An enabled guardrail must have a token if its provider needs one.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `guardrail_taken`.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `guardrail_taken` or `write_conflict`.
  *
  * See docs/protocol.md, "Guardrail".
  */
@@ -86,7 +86,8 @@ export interface GuardrailUpdate {
 
 /**
  * Change a guardrail (by id), for every agent it is attached to. A new server address requires a new token.
- * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input` or `guardrail_taken`.
+ * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input`, `guardrail_taken` or
+ * `write_conflict`.
  */
 export async function updateGuardrail(
   account: AccountStore,
@@ -127,7 +128,7 @@ export async function updateGuardrail(
 
 /**
  * Delete a guardrail (by id) with its token, and detach it from every agent.
- * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
+ * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `write_conflict`.
  */
 export async function deleteGuardrail(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
@@ -217,7 +218,8 @@ export interface AgentGuardrail {
 
 /**
  * Replace the guardrails of an agent (id or alias), all or nothing.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `guardrail_not_found` or `invalid_input`.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `guardrail_not_found`, `invalid_input` or
+ * `write_conflict`.
  */
 export async function setAgentGuardrails(
   account: AccountStore,
