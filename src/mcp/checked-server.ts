@@ -1,8 +1,10 @@
 /** The SDK's server, with errors for wrong parameters and refusals in our own words. */
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { GridError } from '../errors.ts'
+import type { GridError } from '../errors.ts'
 import { parse } from '../lib/input.ts'
+import type { Log } from '../lib/log.ts'
+import { asGridError } from '../wire.ts'
 
 /** The code of a reached limit, of the range that JSON-RPC leaves to servers. */
 export const limitReached = -32000
@@ -34,10 +36,16 @@ const paramsOf = new Map<string, z.ZodType>([
 
 /**
  * Answers wrong parameters with -32602 and a message that names the field, where the SDK sends -32603 and the output of
- * its validator. A `GridError` of a handler becomes an error with the code of its kind. Handlers must fail with nothing
- * but a `GridError` or a `ProtocolError`: any other error counts as the SDK's refusal of the parameters.
+ * its validator. A `GridError` of a handler becomes an error with the code of its kind. Any other error is logged.
  */
 export class CheckedServer extends Server {
+  readonly #log: Log
+
+  constructor(log: Log, ...options: ConstructorParameters<typeof Server>) {
+    super(...options)
+    this.#log = log
+  }
+
   protected override _wrapHandler(method: string, handler: Handler): Handler {
     const checked = super._wrapHandler(method, handler)
     const schema = paramsOf.get(method)
@@ -46,17 +54,25 @@ export class CheckedServer extends Server {
         if (schema) parse(schema, request.params ?? {})
         return await checked(request, context)
       } catch (error) {
-        throw asProtocolError(error, method)
+        throw this.#asProtocolError(error, method)
       }
     }
   }
+
+  #asProtocolError(error: unknown, method: string): ProtocolError {
+    if (isWrongParams(error)) {
+      const message = `The parameters of ${method} are not as MCP defines them.`
+      return new ProtocolError(ProtocolErrorCode.InvalidParams, message)
+    }
+    if (error instanceof ProtocolError) return error
+    const known = asGridError(error, this.#log)
+    return new ProtocolError(codeOf(known), known.message, dataOf(known))
+  }
 }
 
-function asProtocolError(error: unknown, method: string): ProtocolError {
-  if (error instanceof GridError) return new ProtocolError(codeOf(error), error.message, dataOf(error))
-  // For one method, the SDK puts the output of its validator into such an error.
-  if (error instanceof ProtocolError && !/^Invalid \S+ request: /.test(error.message)) return error
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, `The parameters of ${method} are not as MCP defines them.`)
+/** Whether the SDK's validator refused the parameters. The message is its output; for `tools/call` behind a prefix. */
+function isWrongParams(error: unknown): boolean {
+  return error instanceof Error && /^(?:Invalid tools\/call request: )?\[\n/.test(error.message)
 }
 
 function codeOf({ kind }: GridError): number {

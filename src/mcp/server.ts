@@ -45,7 +45,7 @@ interface Handoff {
 export function sdkPath(log: Log): SdkPath {
   const onerror = (error: Error) => log.debug('MCP', { error })
   const modern = createMcpHandler(
-    ({ authInfo }) => serverFor(authInfo!.extra!.exchange as Exchange, modernRevisions),
+    ({ authInfo }) => serverFor(authInfo!.extra!.exchange as Exchange, modernRevisions, log),
     {
       legacy: 'reject',
       // A caller that may listen gets a handler of its own. All others get a refusal instead of a silent stream.
@@ -104,7 +104,7 @@ export function sdkPath(log: Log): SdkPath {
         return () => connection.close()
       },
     }
-    const factory = () => serverFor(exchange, modernRevisions)
+    const factory = () => serverFor(exchange, modernRevisions, log)
     const handler = createMcpHandler(factory, { legacy: 'reject', bus, keepAliveMs: heartbeatMs, onerror })
     async function forward(tell: (event: ServerEvent) => void) {
       for await (const event of events) {
@@ -117,7 +117,7 @@ export function sdkPath(log: Log): SdkPath {
   }
 
   async function answerLegacy(bare: Request, handoff: Handoff, exchange: Exchange) {
-    const server = serverFor(exchange, legacyRevisions)
+    const server = serverFor(exchange, legacyRevisions, log)
     server.onerror = onerror
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: undefined,
@@ -132,9 +132,9 @@ export function sdkPath(log: Log): SdkPath {
   }
 }
 
-function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Server {
+function serverFor(exchange: Exchange, supportedProtocolVersions: string[], log: Log): Server {
   const { instructions, tools, resources, call } = exchange.toolset
-  const server = new CheckedServer(serverInfo, {
+  const server = new CheckedServer(log, serverInfo, {
     instructions,
     supportedProtocolVersions,
     capabilities: { tools: {}, ...(resources && { resources: { subscribe: true } }) },
