@@ -30,9 +30,11 @@ export const errorKinds = {
   unsupported_grant_type: 'invalid',
   unsupported_response_type: 'invalid',
 
+  headers_too_large: 'headers_too_large',
   method_not_allowed: 'method_not_allowed',
   payload_too_large: 'too_large',
   range_not_satisfiable: 'range',
+  request_timeout: 'timeout',
   unknown_host: 'misdirected',
   unsupported_media_type: 'unsupported_media',
 

@@ -8,6 +8,7 @@ import type { HttpBindings } from '@hono/node-server'
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type { ErrorCode } from './errors.ts'
 import type { ConnectionReports } from './lib/caller-connection.ts'
 import { RequestTurns, type Waited } from './lib/request-turns.ts'
 import { SentAnswers } from './lib/sent-answers.ts'
@@ -113,6 +114,7 @@ async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenO
     fresh.add(socket)
     turns.accepted()
   })
+  server.on('clientError', refuseUnreadable)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, host, backlog }, resolve)
@@ -136,6 +138,29 @@ async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenO
 
 /** Resolves when the event loop has looked at the connections. On Deno it does so for timers only. */
 const connectionTurn: () => Promise<void> = 'Deno' in globalThis ? () => sleep(0) : () => setImmediate()
+/** What is answered to a request that Node cannot read, by the code of its error; 400 for all others. */
+const unreadable: Record<string, [status: string, code: ErrorCode, message: string]> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'headers_too_large',
+    'The headers of the request are larger than 16 KiB.',
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'payload_too_large', 'A chunk has too many extensions.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not come in time.'],
+}
+
+/** Node would answer without a body. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse }
+  // Within another answer, this one would be taken for a part of it.
+  if (!socket.writable || answer?.headersSent) return void socket.destroy(error)
+  const [status, code, message] = unreadable[error.code ?? ''] ??
+    ['400 Bad Request', 'invalid_request', 'This is not an HTTP request.']
+  const body = JSON.stringify({ error: { code, message } })
+  const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`, 'Connection: close']
+  socket.write([`HTTP/1.1 ${status}`, ...headers, '', body].join('\r\n'))
+  socket.destroySoon()
+}
 
 /** Connections are classes: an object with a getter of its own would cost a hidden class for each request. */
 class NodeConnection implements Connection {

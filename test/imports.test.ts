@@ -80,7 +80,7 @@ const rules: Record<string, Rule> = {
   },
   'listen.ts': {
     ours: ['lib/request-turns.ts', 'lib/sent-answers.ts'],
-    types: ['lib/caller-connection.ts'],
+    types: ['errors.ts', 'lib/caller-connection.ts'],
     packages: ['@hono/node-server'],
   },
   'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },

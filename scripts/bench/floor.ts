@@ -9,6 +9,7 @@ import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
 import { listen } from '../../src/listen.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
+import { toolCatalog } from '../../src/mcp/tool.ts'
 import { runTool, toolOutcome } from '../../src/mcp/toolset.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { Credential } from '../../src/store/global/credentials.ts'
@@ -41,14 +42,16 @@ const memoryStore = {
   }),
 } as unknown as Store
 
+const catalog = toolCatalog(agentTools)
+
 /** One server object per request. */
 const sdk = createMcpHandler(() => {
   const account = memoryStore.account('account', { type: 'agent', agentId: 'agent', alias: 'alice', credentialId: '' })
   const server = new McpServer({ name: 'bench', version: '1.0.0' })
-  for (const tool of agentTools) {
-    const { name, description, annotations, input } = tool
+  for (const entry of catalog.byName.values()) {
+    const { name, description, annotations, input } = entry.tool
     const run = async (args: unknown) => ({
-      ...(await toolOutcome(runTool(tool, account, args), {}, deps.log, '')).result,
+      ...(await toolOutcome(runTool(entry, account, args), {}, deps.log, '')).result,
     })
     server.registerTool(name, { description, annotations, inputSchema: input }, run)
   }

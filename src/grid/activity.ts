@@ -4,7 +4,7 @@
  * See docs/security.md, "Activity log".
  */
 import type { Actor, UserActor } from '../auth/actor.ts'
-import { GridError } from '../errors.ts'
+import { type ErrorCode, GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { redactedJson } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -62,6 +62,11 @@ export async function recordActivity<T>(
     if (!isRecorded) await record(error instanceof GridError ? error.code : 'internal', [])
     throw error
   }
+}
+
+/** Write the row of a call that was refused before a verb ran. Fails if the row cannot be written. */
+export async function recordRefusal(account: AccountStore, call: RecordedCall, outcome: ErrorCode): Promise<void> {
+  await account.record(activityRow(account.actor, call, outcome, account.deps.now()), [])
 }
 
 /** The row of a call. `outcome` is `ok` or an error code; `at` is in milliseconds since the epoch. */

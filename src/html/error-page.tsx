@@ -11,6 +11,8 @@ const titles = {
   forbidden: 'Not allowed',
   not_found: 'Not found',
   method_not_allowed: 'Method not allowed',
+  timeout: 'Too late',
+  headers_too_large: 'Too large',
   conflict: 'Conflict',
   too_large: 'Request too large',
   unsupported_media: 'Unsupported format',

@@ -60,8 +60,8 @@ export function mediaType(request: Request): string {
 }
 
 /**
- * Read the body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8, or with
- * `unavailable` if the bodies in flight are too many. A `Content-Length` within the limit is not trusted.
+ * Read the body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8 or ends early, or
+ * with `unavailable` if the bodies in flight are too many. A `Content-Length` within the limit is not trusted.
  */
 export async function readText(request: Request, limits: BodyLimits): Promise<string> {
   checkDeclaredLength(request, limits)
@@ -70,7 +70,7 @@ export async function readText(request: Request, limits: BodyLimits): Promise<st
   const hasLength = request.headers.has('content-length') && !request.headers.has('transfer-encoding')
   // Before the first byte is read: what is declared will come. What is not is counted as it comes.
   if (hasLength) bodiesInFlight.hold(request, declared >= 0 ? declared : maxBytes)
-  const bytes = hasLength ? new Uint8Array(await request.arrayBuffer()) : await readUpTo(request, maxBytes)
+  const bytes = await (hasLength ? readWhole(request) : readUpTo(request, maxBytes)).catch(cutOff)
   if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
   try {
     return utf8.decode(bytes)
@@ -95,6 +95,16 @@ export function parseBody(text: string, limits: BodyLimits): unknown {
   } catch {
     throw new GridError('malformed_json', 'The body is not valid JSON.')
   }
+}
+
+async function readWhole(request: Request): Promise<Uint8Array> {
+  return new Uint8Array(await request.arrayBuffer())
+}
+
+/** Each runtime fails in its own way when the caller leaves or sends a broken body. That is no fault of the grid. */
+function cutOff(error: unknown): never {
+  if (error instanceof GridError) throw error
+  throw new GridError('invalid_request', 'The body ended early.')
 }
 
 async function readUpTo(request: Request, maxBytes: number): Promise<Uint8Array> {

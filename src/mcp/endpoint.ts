@@ -13,6 +13,7 @@ import type { ResponseHeaders } from '../lib/response-headers.ts'
 import type { Handler, RequestContext } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 import { asGridError, rpcFrameError } from '../wire.ts'
+import { limitReached } from './checked-server.ts'
 import { sdkPath } from './server.ts'
 import { type RpcAnswer, shortcut, waitsLong } from './shortcut.ts'
 import { inboxStream, lateAnswer } from './streams.ts'
@@ -22,8 +23,6 @@ import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
 const parseError = -32700
 const invalidRequest = -32600
 const internalError = -32603
-/** Of the range that JSON-RPC leaves to servers. */
-const limitReached = -32000
 
 /** A response, and the lease on the messages in it. */
 interface LeasedResponse {

@@ -8,13 +8,14 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
-  Server,
+  type Server,
   type ServerEvent,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { Lease } from '../grid/messaging/leases.ts'
 import type { InboxEvent } from '../grid/messaging/watch-inbox.ts'
 import type { Log } from '../lib/log.ts'
+import { CheckedServer, limitReached } from './checked-server.ts'
 import { legacyRevisions, listCache, modernRevisions, resourceCache, serverInfo } from './protocol.ts'
 import { inboxUri } from './resources.ts'
 import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
@@ -31,6 +32,8 @@ interface Exchange {
   toolset: Toolset
   /** What the answer to a client that connects says to its model; others ask for none. */
   instructions?: string
+  /** A tool has run. */
+  hasCalled?: true
   lease?: Lease
 }
 
@@ -44,7 +47,7 @@ interface Handoff {
 export function sdkPath(log: Log): SdkPath {
   const onerror = (error: Error) => log.debug('MCP', { error })
   const modern = createMcpHandler(
-    ({ authInfo }) => serverFor(authInfo!.extra!.exchange as Exchange, modernRevisions),
+    ({ authInfo }) => serverFor(authInfo!.extra!.exchange as Exchange, modernRevisions, log),
     {
       legacy: 'reject',
       // A caller that may listen gets a handler of its own. All others get a refusal instead of a silent stream.
@@ -64,7 +67,9 @@ export function sdkPath(log: Log): SdkPath {
       parsedBody: message,
     }
     try {
-      return { response: await respond(bare, handoff, exchange), lease: exchange.lease }
+      const response = await respond(bare, handoff, exchange)
+      if (isOf(message, 'tools/call') && !exchange.hasCalled) await toolset.recordRefusal?.(message.params)
+      return { response, lease: exchange.lease }
     } catch (error) {
       await exchange.lease?.release()
       throw error
@@ -75,8 +80,12 @@ export function sdkPath(log: Log): SdkPath {
     const { parsedBody } = handoff
     if (await isLegacyRequest(bare, parsedBody)) return await answerLegacy(bare, handoff, exchange)
     const { inbox } = exchange.toolset
-    const events = isListen(parsedBody) ? inbox?.watch() : undefined
-    return events ? await listen(bare, handoff, exchange, inbox!, events) : await modern.fetch(bare, handoff)
+    if (!isOf(parsedBody, 'subscriptions/listen')) return await modern.fetch(bare, handoff)
+    const events = inbox?.watch()
+    if (events) return await listen(bare, handoff, exchange, inbox!, events)
+    const refusal = await modern.fetch(bare, handoff)
+    // The SDK has found no other fault, and calls its limit of 0 an internal error.
+    return refusal.status === 200 ? refusedListen(parsedBody.id, inbox !== undefined) : refusal
   }
 
   /**
@@ -97,7 +106,7 @@ export function sdkPath(log: Log): SdkPath {
         return () => connection.close()
       },
     }
-    const factory = () => serverFor(exchange, modernRevisions)
+    const factory = () => serverFor(exchange, modernRevisions, log)
     const handler = createMcpHandler(factory, { legacy: 'reject', bus, keepAliveMs: heartbeatMs, onerror })
     async function forward(tell: (event: ServerEvent) => void) {
       for await (const event of events) {
@@ -110,7 +119,7 @@ export function sdkPath(log: Log): SdkPath {
   }
 
   async function answerLegacy(bare: Request, handoff: Handoff, exchange: Exchange) {
-    const server = serverFor(exchange, legacyRevisions)
+    const server = serverFor(exchange, legacyRevisions, log)
     server.onerror = onerror
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: undefined,
@@ -125,9 +134,9 @@ export function sdkPath(log: Log): SdkPath {
   }
 }
 
-function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Server {
+function serverFor(exchange: Exchange, supportedProtocolVersions: string[], log: Log): Server {
   const { instructions, toolset: { tools, resources, call } } = exchange
-  const server = new Server(serverInfo, {
+  const server = new CheckedServer(log, serverInfo, {
     instructions,
     supportedProtocolVersions,
     capabilities: { tools: {}, ...(resources && { resources: { subscribe: true } }) },
@@ -147,6 +156,7 @@ function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Ser
       const why = exchange.toolset.whyUnknown(name)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}. ${why}`)
     }
+    exchange.hasCalled = true
     exchange.lease = outcome.lease
     return { ...outcome.result }
   })
@@ -171,16 +181,23 @@ function serverFor(exchange: Exchange, supportedProtocolVersions: string[]): Ser
 
 /** Whether the message is the one whose answer has the instructions, of either era. */
 function connects(message: unknown): boolean {
-  return ['initialize', 'server/discover'].includes(methodOf(message) ?? '')
+  return isOf(message, 'initialize') || isOf(message, 'server/discover')
 }
 
-function isListen(message: unknown): boolean {
-  return methodOf(message) === 'subscriptions/listen'
+function isOf(message: unknown, method: string): message is { id?: unknown; params?: unknown } {
+  return typeof message === 'object' && message !== null && 'method' in message && message.method === method
 }
 
-function methodOf(message: unknown): string | undefined {
-  const isRequest = typeof message === 'object' && message !== null && 'method' in message
-  return isRequest && typeof message.method === 'string' ? message.method : undefined
+/** A caller without an inbox does not have the method; one with an inbox has all its streams. */
+function refusedListen(id: unknown, hasInbox: boolean): Response {
+  const error = hasInbox
+    ? {
+      code: limitReached,
+      message: 'This credential has 3 open streams. Close one of them first.',
+      data: { code: 'rate_limit_exceeded', retry_after_seconds: 15 },
+    }
+    : { code: ProtocolErrorCode.MethodNotFound, message: 'Method not found' }
+  return Response.json({ jsonrpc: '2.0', id, error }, { status: hasInbox ? 200 : 404 })
 }
 
 /** The request without the resources that never change, which the SDK would promise to watch. */

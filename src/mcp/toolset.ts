@@ -1,6 +1,6 @@
 /** The tools and resources of one caller, which depend on its token. Both paths of the endpoint use them. */
 import type { AgentActor } from '../auth/actor.ts'
-import { recordActivity } from '../grid/activity.ts'
+import { recordActivity, recordRefusal } from '../grid/activity.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
@@ -35,6 +35,8 @@ export interface Toolset {
   call(name: string, args: unknown, maxWaitSeconds?: number): Promise<ToolOutcome> | undefined
   /** Why the caller has no tool of this name, and what to do about it, in sentences. */
   whyUnknown(name: string): string
+  /** Records a call that was refused before its tool, by its parameters. Undefined for callers whose calls are not recorded. */
+  recordRefusal?(params: unknown): Promise<void>
   /** Undefined for callers without an inbox. */
   readonly inbox?: WatchableInbox
   /** Undefined for callers without resources; the capability is not declared to them. */
@@ -127,7 +129,7 @@ function unreadSentence(unread: number): string {
   return unread === 1 ? 'You have 1 unread message.' : `You have ${unread} unread messages.`
 }
 
-/** Every call of an admin tool is recorded in the activity log, even one whose arguments are refused. */
+/** Every call of an admin is recorded in the activity log, even one that is refused before its tool or names no tool. */
 function adminToolset(account: AccountStore, requestId: string, caller?: LiveCaller): Toolset {
   return {
     instructions: () => Promise.resolve(adminInstructions),
@@ -139,6 +141,8 @@ function adminToolset(account: AccountStore, requestId: string, caller?: LiveCal
         (recording) => runAccountTool(entry, recording, args, { maxWaitSeconds: 0, caller }),
       )
     }),
+    recordRefusal: (params) =>
+      recordRefusal(account, { tool: 'tools/call', arguments: params, requestId }, 'invalid_request'),
   }
 }
 

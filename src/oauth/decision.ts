@@ -79,8 +79,8 @@ async function allow(
 
 /**
  * Store the grant and its row in the account's activity log. Fails with `invalid_request` if the page has been
- * answered meanwhile, and with `access_denied` if the user has lost the role or the agent was deleted after the page
- * was shown.
+ * answered meanwhile, with `access_denied` if the user has lost the role or the agent was deleted after the page was
+ * shown, and with `write_conflict`.
  */
 async function createGrant(
   { store: { global, deps }, sessions }: AuthorizeParts,

@@ -94,7 +94,7 @@ test('a fourth listen request is refused, and closed streams do not count', asyn
     streams.push(events)
   }
   const fourth = await listen(grid.bob)
-  expect([fourth.status, (await fourth.json()).error.code]).toEqual([200, -32603])
+  expect([fourth.status, (await fourth.json()).error.code]).toEqual([200, -32000])
   for (const { close } of streams) await close()
 
   await waitFor('the end of all streams', () => grid.store.waiting.streams.count === 0)
@@ -111,7 +111,7 @@ test('a listen request for resources that never change is acknowledged without t
 test('an admin has nothing to listen to', async () => {
   const answer = await listen({ key: grid.acme.adminKey })
 
-  expect((await answer.json()).error.code).toBe(-32603)
+  expect((await answer.json()).error.code).toBe(-32601)
 })
 
 test.each(['its key is revoked', 'the process stops'])(

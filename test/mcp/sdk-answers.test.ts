@@ -247,7 +247,7 @@ test('resources/subscribe is unknown in 2026-07-28', async () => {
 test('subscriptions/listen opens no stream for an admin', async () => {
   const answer = await mcp(grid, grid.acme.adminKey, 'subscriptions/listen', { notifications: {} }, 'modern')
 
-  expect(answer).toMatchObject({ status: 200, body: { id: 1, error: { code: -32603 } } })
+  expect(answer).toMatchObject({ status: 404, body: { id: 1, error: { code: -32601 } } })
 })
 
 test('lists have a cache lifetime in the modern era only', async () => {

@@ -152,6 +152,8 @@ export const verbsWithoutProbe: Record<string, string> = {
   sealRemoteToken: 'seals a token for createAgent and updateAgent',
   attachSkills: 'builds statements for setSkills and createAgent',
   refuseTooManySkills: 'counts the skills of the account',
+  requireSkillLimit: 'the same',
+  recordRefusal: 'writes a row of the account of the caller (test/mcp/wrong-parameters.test.ts)',
   createGuardrail: 'takes a name in the account',
   createSkill: 'the same',
   findAgent: 'the lookup that the probed verbs use',

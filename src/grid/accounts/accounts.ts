@@ -61,7 +61,7 @@ export async function createAccount(
 
 /**
  * Create an empty account with the signed-in user as its only member and owner.
- * Resolves to its id. Fails with `not_allowed` (the email address is not verified) or `invalid_input`.
+ * Resolves to its id. Fails with `not_allowed` (the email address is not verified), `invalid_input` or `write_conflict`.
  */
 export async function createOwnedAccount(
   store: Store,
@@ -96,7 +96,7 @@ export async function createOwnedAccount(
   return id
 }
 
-/** Rename the account. Fails with `not_allowed` or `invalid_input`. */
+/** Rename the account. Fails with `not_allowed`, `invalid_input` or `write_conflict`. */
 export async function renameAccount(account: AccountStore, input: { name: string }): Promise<{ name: string }> {
   const name = checkName(input.name, 'name')
   return await retryOnConflict(async () => {
@@ -115,7 +115,7 @@ export async function openAccount(store: Store, id: string, actor: Actor): Promi
 
 /**
  * Create an admin key, which is returned only here. A key created by a user works while they are owner or admin.
- * Fails with `not_allowed` or `invalid_input`.
+ * Fails with `not_allowed`, `invalid_input` or `write_conflict`.
  */
 export async function createAdminKey(account: AccountStore, name: string): Promise<{ id: string; adminKey: string }> {
   requireAdmin(account.actor)
@@ -127,7 +127,10 @@ export async function createAdminKey(account: AccountStore, name: string): Promi
   })
 }
 
-/** Revoke an admin key. Its next request is refused, in every process. Fails with `credential_not_found`. */
+/**
+ * Revoke an admin key. Its next request is refused, in every process.
+ * Fails with `credential_not_found` or `write_conflict`.
+ */
 export async function deleteAdminKey(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {

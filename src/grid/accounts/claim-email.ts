@@ -43,7 +43,8 @@ export async function findClaimEmailLink(store: Store, token: string): Promise<{
 
 /**
  * Use the link of a claim email, which verifies its address. If the address has no user yet, one is created with
- * `name` and `password` (empty for none). Resolves to the user's id. Fails with `link_expired` or `invalid_input`.
+ * `name` and `password` (empty for none). Resolves to the user's id.
+ * Fails with `link_expired`, `invalid_input` or `write_conflict`.
  */
 export async function redeemClaimEmailLink(
   store: Store,

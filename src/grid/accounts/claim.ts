@@ -10,6 +10,7 @@ import type { Statement } from '../../store/driver/binding.ts'
 import type { ClaimableAgent } from '../../store/global/claims.ts'
 import type { Store } from '../../store/store.ts'
 import { recordActivity } from '../activity.ts'
+import { refuseTooManySkills, requireSkillLimit } from '../agents/skills.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkName } from './accounts.ts'
 
@@ -53,7 +54,8 @@ export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim)
 /**
  * Make the user the owner of the provisional account and name it. The trial of kept agents ends; discarded agents lose
  * their keys and are deleted. Resolves to the account's id.
- * Fails with `link_expired`, `not_allowed`, `invalid_input`, or `claim_changed` if agents were added or deleted since.
+ * Fails with `link_expired`, `not_allowed`, `invalid_input`, `write_conflict`, or `claim_changed` if agents were added or
+ * deleted since.
  */
 export async function claimAccount(
   store: Store,
@@ -85,7 +87,8 @@ export async function claimAccount(
 /**
  * Move the kept agents with their keys and inboxes into an account that the user owns. Their trial ends; discarded
  * agents lose their keys and are deleted. Resolves to the id of that account.
- * Fails as `claimAccount` does, and with `not_allowed` if the user does not own the account.
+ * Fails as `claimAccount` does, with `not_allowed` if the user does not own the account, and with `invalid_input` if it
+ * would have too many skills.
  */
 export async function mergeClaim(
   store: Store,
@@ -101,6 +104,10 @@ export async function mergeClaim(
     const at = store.deps.now()
     const { keep, discard } = decision
     const from = store.account(provisionalId, { type: 'system', job: 'claim' })
+    const skills = (await Promise.all(keep.map((id) => from.read.skills.ofAgent(id)))).flat()
+    const added = await refuseTooManySkills(into.account, skills, {
+      advice: 'Delete some of them first, or claim the agents as a new account.',
+    })
     const call = { tool: 'merge_account', arguments: decisionArguments(agents, decision), requestId }
     await recordActivity(into.account, call, (account) =>
       account.write([
@@ -108,6 +115,7 @@ export async function mergeClaim(
           { from: provisionalId, user: user.id, email: ownerEmail, keep, discard, at },
           into.id,
         ),
+        ...(added > 0 ? [requireSkillLimit(account)] : []),
         ...discardStatements(from, discard, at),
       ]))
     return into.id

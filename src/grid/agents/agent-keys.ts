@@ -11,7 +11,7 @@ import { findAgent } from './find-agent.ts'
 
 /**
  * Replace all keys of an agent (id or alias) by a new one, which is returned only here.
- * Fails with `wrong_credential`, `not_allowed` or `agent_not_found`.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `write_conflict`.
  */
 export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
   requireAdmin(account.actor)

@@ -3,6 +3,7 @@ import { requireAdmin } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { type AccessPolicy, type Agent, noToken, type Visibility } from '../../store/account/agents.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { tokenOfOtherServer } from '../token-of-other-server.ts'
 import { checkAccessList, checkDescription, checkRemoteUrl, refuseUnknownAliases, sealRemoteToken } from './agents.ts'
 import { findAgent } from './find-agent.ts'
 
@@ -21,8 +22,9 @@ export interface AgentUpdate {
 }
 
 /**
- * Change the settings of an agent of the account.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `invalid_input`.
+ * Change the settings of an agent of the account. A stored token stays with its server: a `remoteUrl` of another origin
+ * requires a new token, or none.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `invalid_input` or `write_conflict`.
  */
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
@@ -37,6 +39,10 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
       remoteUrl: input.remoteUrl === undefined || input.remoteUrl === before.remoteUrl
         ? before.remoteUrl
         : checkRemoteUrl(account.deps.config, before.type, input.remoteUrl),
+    }
+    const isOtherServer = remoteToken === undefined && originOf(agent) !== originOf(before)
+    if (isOtherServer && (await account.read.agentSettings.byId(agent.id)).hasRemoteToken) {
+      throw tokenOfOtherServer('remoteToken')
     }
     const isOpen = agent.accessPolicy === 'auto_approve'
     const given = input.accessList ?? (isOpen ? [] : undefined)
@@ -53,6 +59,7 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
     const { agents, agentSettings } = account.change
     await account.write([
       agents.requireLive([agent.id]),
+      ...(isOtherServer ? [agentSettings.requireNoToken(agent.id)] : []),
       agentSettings.update(agent.id, agent),
       ...(accessList === undefined ? [] : [
         agentSettings.clearAccess(agent.id),
@@ -67,4 +74,8 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
     ])
     return { agent }
   })
+}
+
+function originOf({ remoteUrl }: Agent): string | undefined {
+  return remoteUrl === null ? undefined : new URL(remoteUrl).origin
 }

@@ -57,8 +57,8 @@ export interface NewAgent {
 
 /**
  * Create an agent in the account. The key is returned only here.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input` or
- * `agent_limit_reached`.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`,
+ * `agent_limit_reached` or `write_conflict`.
  *
  * See docs/protocol.md, "Agent".
  */
@@ -106,7 +106,7 @@ export async function createAgent(
 /**
  * Soft-delete an agent (id or alias). Its keys and channel memberships end and its unread messages are parked. Its
  * alias stays reserved for the account, and messages that it sent stay readable.
- * Fails with `wrong_credential`, `not_allowed` or `agent_not_found`.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `write_conflict`.
  */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)

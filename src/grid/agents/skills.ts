@@ -47,7 +47,7 @@ export async function listSkills(
 
 /**
  * Replace all skills of the calling agent. Skills that the account does not have are created; existing ones keep their
- * description. Fails with `wrong_credential` or `invalid_input`.
+ * description. Fails with `wrong_credential`, `invalid_input` or `write_conflict`.
  */
 export async function setSkills(
   account: AccountStore,
@@ -68,7 +68,7 @@ export async function setSkills(
 
 /**
  * Replace all skills of an agent (id or alias), as an admin.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `invalid_input`.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `invalid_input` or `write_conflict`.
  */
 export async function setAgentSkills(
   account: AccountStore,
@@ -97,7 +97,7 @@ export interface Skill {
 
 /**
  * Create a skill, without attaching it to an agent.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `skill_taken`.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `skill_taken` or `write_conflict`.
  */
 export async function createSkill(account: AccountStore, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
@@ -108,15 +108,14 @@ export async function createSkill(account: AccountStore, input: SkillInput): Pro
     if (named?.id === skill.id) return skill
     if (named) throw skillTaken(skill.name)
     await refuseTooManySkills(account, [skill])
-    const { skills } = account.change
-    await account.write([skills.add(skill, account.deps.now()), skills.requireAtMost(maxAccountSkills)])
+    await account.write([account.change.skills.add(skill, account.deps.now()), requireSkillLimit(account)])
     return skill
   })
 }
 
 /**
  * Change the name and description of a skill, for every agent that has it.
- * Fails with `wrong_credential`, `not_allowed`, `skill_not_found`, `invalid_input` or `skill_taken`.
+ * Fails with `wrong_credential`, `not_allowed`, `skill_not_found`, `invalid_input`, `skill_taken` or `write_conflict`.
  */
 export async function updateSkill(account: AccountStore, id: string, input: SkillInput): Promise<Skill> {
   requireAdmin(account.actor)
@@ -133,7 +132,7 @@ export async function updateSkill(account: AccountStore, id: string, input: Skil
 
 /**
  * Delete a skill and detach it from every agent.
- * Fails with `wrong_credential`, `not_allowed` or `skill_not_found`.
+ * Fails with `wrong_credential`, `not_allowed`, `skill_not_found` or `write_conflict`.
  */
 export async function deleteSkill(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
@@ -162,28 +161,41 @@ function skillTaken(name: string): GridError {
 export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
   if (skills.length === 0) return []
   const at = account.deps.now()
-  const { addMissing, attach, requireAtMost } = account.change.skills
+  const { addMissing, attach } = account.change.skills
   return [
     ...skills.flatMap(({ name, description }) => [
       addMissing(agentId, { id: newId(), name, description }, at),
       attach(agentId, name),
     ]),
-    requireAtMost(maxAccountSkills),
+    requireSkillLimit(account),
   ]
 }
 
-/** Fails with `invalid_input` if the account would have too many skills with these. */
-export async function refuseTooManySkills(account: AccountStore, skills: Required<SkillInput>[]): Promise<void> {
-  if (skills.length === 0) return
+/**
+ * Resolves to how many of these skills the account does not have.
+ * Fails with `invalid_input` and the advice if it would have too many with them.
+ */
+export async function refuseTooManySkills(
+  account: AccountStore,
+  skills: Pick<SkillInput, 'name'>[],
+  { advice, field }: { advice: string; field?: string } = { advice: 'Use existing skills.', field: 'skills' },
+): Promise<number> {
+  if (skills.length === 0) return 0
   const known = new Set((await account.read.skills.list()).map((skill) => skill.name))
-  const added = skills.filter((skill) => !known.has(skill.name)).length
+  const added = new Set(skills.map((skill) => skill.name).filter((name) => !known.has(name))).size
   if (added > 0 && known.size + added > maxAccountSkills) {
     throw new GridError(
       'invalid_input',
-      `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. Use existing skills.`,
-      { field: 'skills' },
+      `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. ${advice}`,
+      { field },
     )
   }
+  return added
+}
+
+/** Fails the unit if the account has too many skills when it runs. */
+export function requireSkillLimit(account: AccountStore): Statement {
+  return account.change.skills.requireAtMost(maxAccountSkills)
 }
 
 /** Skills as stored: trimmed, each name once. Fails with `invalid_input`. */

@@ -64,7 +64,8 @@ export interface Channel {
 
 /**
  * Create a channel and add its members (ids or aliases), all or nothing.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `channel_taken` or `agent_not_found`.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `channel_taken`, `agent_not_found` or
+ * `write_conflict`.
  */
 export async function createChannel(
   account: AccountStore,
@@ -109,7 +110,7 @@ export async function createChannel(
 
 /**
  * Soft-delete a channel (id or name). It is not listed and accepts no messages; messages sent before stay readable.
- * Fails with `wrong_credential`, `not_allowed` or `channel_not_found`.
+ * Fails with `wrong_credential`, `not_allowed`, `channel_not_found` or `write_conflict`.
  */
 export async function deleteChannel(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
@@ -127,7 +128,8 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
 
 /**
  * Replace the members of a channel (id or name) by these agents (ids or aliases), all or nothing.
- * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `agent_not_found` or `invalid_input`.
+ * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `agent_not_found`, `invalid_input` or
+ * `write_conflict`.
  */
 export async function setChannelMembers(
   account: AccountStore,
@@ -151,7 +153,8 @@ export async function setChannelMembers(
 
 /**
  * Add agents (ids or aliases) to a channel and remove others, all or nothing. Other members stay.
- * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `agent_not_found` or `invalid_input`.
+ * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `agent_not_found`, `invalid_input` or
+ * `write_conflict`.
  */
 export async function changeChannelMembers(
   account: AccountStore,
@@ -183,7 +186,7 @@ export async function changeChannelMembers(
 
 /**
  * Change the description of a channel (id or name). Its name cannot be changed, because messages contain it.
- * Fails with `wrong_credential`, `not_allowed`, `channel_not_found` or `invalid_input`.
+ * Fails with `wrong_credential`, `not_allowed`, `channel_not_found`, `invalid_input` or `write_conflict`.
  */
 export async function updateChannel(
   account: AccountStore,

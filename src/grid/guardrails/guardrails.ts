@@ -17,6 +17,7 @@ import type {
 } from '../../store/account/guardrails.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { tokenOfOtherServer } from '../token-of-other-server.ts'
 
 /** Most guardrails of one agent. */
 export const maxAttached = 200
@@ -38,7 +39,7 @@ export interface NewGuardrail {
 
 /**
  * Create a guardrail in the account. An enabled guardrail must have a token if its provider needs one.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `guardrail_taken`.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_input`, `guardrail_taken` or `write_conflict`.
  *
  * See docs/protocol.md, "Guardrail".
  */
@@ -86,7 +87,8 @@ export interface GuardrailUpdate {
 
 /**
  * Change a guardrail (by id), for every agent it is attached to. A new server address requires a new token.
- * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input` or `guardrail_taken`.
+ * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input`, `guardrail_taken` or
+ * `write_conflict`.
  */
 export async function updateGuardrail(
   account: AccountStore,
@@ -101,12 +103,8 @@ export async function updateGuardrail(
     const provider = findProvider(guardrail.provider)
     const config = checkConfig(provider, input.config)
     checkToken(provider, token === undefined ? hasToken : token, enabled)
-    // Otherwise an admin could read the stored token by sending it to a server of their own.
-    if (hasToken && token === undefined && originsOf(config) !== originsOf(guardrail.config)) {
-      throw new GridError('invalid_input', 'The server address has changed: enter the token for the new server.', {
-        field: 'token',
-      })
-    }
+    const isOtherServer = token === undefined && originsOf(config) !== originsOf(guardrail.config)
+    if (isOtherServer && hasToken) throw tokenOfOtherServer('token')
     const named = await account.read.guardrails.byRef(name)
     if (named && named.id !== id) throw guardrailTaken(name)
     const changed: Guardrail = {
@@ -120,6 +118,7 @@ export async function updateGuardrail(
     const { guardrails } = account.change
     await account.write([
       guardrails.requireExists(id),
+      ...(isOtherServer ? [guardrails.requireNoToken(id)] : []),
       guardrails.update({ ...changed, config: JSON.stringify(config) }),
       ...(token === undefined ? [] : [guardrails.setToken(id, sealed)]),
       ...(provider.needsToken && enabled ? [guardrails.requireToken(id)] : []),
@@ -130,7 +129,7 @@ export async function updateGuardrail(
 
 /**
  * Delete a guardrail (by id) with its token, and detach it from every agent.
- * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
+ * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `write_conflict`.
  */
 export async function deleteGuardrail(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
@@ -227,7 +226,8 @@ export interface AgentGuardrail {
 
 /**
  * Replace the guardrails of an agent (id or alias), all or nothing.
- * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `guardrail_not_found` or `invalid_input`.
+ * Fails with `wrong_credential`, `not_allowed`, `agent_not_found`, `guardrail_not_found`, `invalid_input` or
+ * `write_conflict`.
  */
 export async function setAgentGuardrails(
   account: AccountStore,

@@ -69,7 +69,7 @@ export async function signInByLink(store: Store, token: string): Promise<string>
  * Set a new password by a reset link. An attacker may have known the old password and have authorized OAuth clients
  * with it. So this ends all sessions, email links, OAuth grants and open consent pages of the user. An email tells
  * the user, and the activity log of each account with an ended grant has a row.
- * Resolves to the user's id. Fails with `link_expired` or `invalid_input`.
+ * Resolves to the user's id. Fails with `link_expired`, `invalid_input` or `write_conflict`.
  */
 export async function resetPassword(
   store: Store,

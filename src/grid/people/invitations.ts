@@ -37,7 +37,8 @@ export type CheckEmailLimit = (email: string) => Promise<void>
 
 /**
  * Invite the user of an email address into the account. An earlier invitation of the same address ends.
- * Fails with `not_allowed`, `invalid_email`, `invalid_input` or `member_exists`, and as `checkEmailLimit` does.
+ * Fails with `not_allowed`, `invalid_email`, `invalid_input`, `member_exists` or `write_conflict`, and as
+ * `checkEmailLimit` does.
  */
 export async function inviteMember(
   account: AccountStore,
@@ -74,7 +75,7 @@ export async function inviteMember(
 
 /**
  * Replace an invitation by a new one with a new link and a new lifetime. The old link ends.
- * Fails with `not_allowed` or `invitation_not_found`, and as `checkEmailLimit` does.
+ * Fails with `not_allowed`, `invitation_not_found` or `write_conflict`, and as `checkEmailLimit` does.
  */
 export async function resendInvitation(
   account: AccountStore,
@@ -89,7 +90,7 @@ export async function resendInvitation(
   })
 }
 
-/** End an invitation and its link. Fails with `not_allowed` or `invitation_not_found`. */
+/** End an invitation and its link. Fails with `not_allowed`, `invitation_not_found` or `write_conflict`. */
 export async function withdrawInvitation(account: AccountStore, id: string): Promise<{ id: string }> {
   return await retryOnConflict(async () => {
     const { precondition } = await findInvitation(account, id)

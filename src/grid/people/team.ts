@@ -17,7 +17,7 @@ export function assignableRoles(role: Role): readonly Role[] {
  * Change the role of a member. What the new role no longer permits ends: without `manage` the admin keys that the
  * member created, without `use` their OAuth grants and the agent keys that clients fetched by them, and all their
  * invitations to roles that they may not assign now.
- * Fails with `not_allowed`, `member_not_found`, `invalid_input` or `last_owner`.
+ * Fails with `not_allowed`, `member_not_found`, `invalid_input`, `last_owner` or `write_conflict`.
  */
 export async function setMemberRole(
   account: AccountStore,
@@ -40,7 +40,7 @@ export async function setMemberRole(
 
 /**
  * Remove a member from the account. Their admin keys, invitations and OAuth grants end.
- * Fails with `not_allowed`, `member_not_found` or `last_owner`.
+ * Fails with `not_allowed`, `member_not_found`, `last_owner` or `write_conflict`.
  */
 export async function removeMember(account: AccountStore, userId: string): Promise<{ userId: string }> {
   return await retryOnConflict(async () => {
@@ -52,7 +52,10 @@ export async function removeMember(account: AccountStore, userId: string): Promi
   })
 }
 
-/** Leave the account. The caller's admin keys, invitations and OAuth grants end. Fails with `last_owner`. */
+/**
+ * Leave the account. The caller's admin keys, invitations and OAuth grants end.
+ * Fails with `last_owner` or `write_conflict`.
+ */
 export async function leaveAccount(account: AccountStore): Promise<void> {
   const { userId } = callingUser(account.actor)
   await retryOnConflict(async () => {
@@ -62,8 +65,8 @@ export async function leaveAccount(account: AccountStore): Promise<void> {
 }
 
 /**
- * Make another member an owner, and the caller an admin. Fails with `not_allowed`, `member_not_found`, or
- * `invalid_input` if the member is an owner already.
+ * Make another member an owner, and the caller an admin. Fails with `not_allowed`, `member_not_found`, `write_conflict`,
+ * or `invalid_input` if the member is an owner already.
  */
 export async function transferOwnership(account: AccountStore, userId: string): Promise<{ userId: string }> {
   const caller = callingUser(account.actor)

@@ -1,7 +1,7 @@
 /** Agents as the pages of the account list and configure them, with more fields than `Agent` has. */
-import { and, count, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
+import { and, count, eq, exists, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, deliveries, signups, skills } from '../../../db/schema.ts'
-import { type AccountBinding, p } from '../driver/binding.ts'
+import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
 import { type Agent, agentFields, skillsAsJson, type TokenColumns } from './agents.ts'
@@ -58,6 +58,9 @@ export function prepareAgentSettings(db: Db) {
     tokenAuthTag: set('tokenAuthTag'),
     tokenKeyId: set('tokenKeyId'),
   }).where(ofLive).toSQL()
+  const withoutToken = db.select({ one: sql`1` }).from(agents)
+    .where(inAccount(agents, eq(agents.id, p('id')), isNull(agents.encryptedToken)))
+  const requireNoToken = precondition(db, exists(withoutToken))
   const clearAccess = db.delete(agentAccess).where(inAccount(agentAccess, eq(agentAccess.agentId, p('id')))).toSQL()
 
   return {
@@ -80,6 +83,8 @@ export function prepareAgentSettings(db: Db) {
     changes: (account: AccountBinding) => ({
       update: (id: string, change: AgentChange) => account.bind(update, { id, ...change }),
       setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
+      /** Fails the unit if the agent has a token for its remote agent when it runs. */
+      requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
       clearAccess: (id: string) => account.bind(clearAccess, { id }),
     }),
   }

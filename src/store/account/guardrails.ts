@@ -126,6 +126,7 @@ export function prepareGuardrails(db: Db) {
     )
   const requireExists = requireMatching()
   const requireToken = requireMatching(isNotNull(guardrails.encryptedToken))
+  const requireNoToken = requireMatching(isNull(guardrails.encryptedToken))
 
   const add = db.insert(guardrails).values(withAccount({
     id: p('id'),
@@ -192,6 +193,8 @@ export function prepareGuardrails(db: Db) {
       requireExists: (id: string) => account.bind(requireExists, { id }),
       /** Fails the unit unless the guardrail has a token when it runs. */
       requireToken: (id: string) => account.bind(requireToken, { id }),
+      /** Fails the unit if the guardrail has a token when it runs. */
+      requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
       /** Detach all guardrails from an agent. */
       detachAll: (agent: string) => account.bind(detachAll, { agent }),
       /** A constraint error if the account does not have the agent or the guardrail. */

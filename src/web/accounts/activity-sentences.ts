@@ -51,6 +51,8 @@ const createAccount: Phrase = ['Create', 'Created', 'the account[ {name}]']
 
 /** Phrases by the name in the log: an admin tool, an action of a page, or a command. */
 const phrases: Record<string, Phrase> = {
+  // Refused before its tool, or there is no such tool.
+  'tools/call': ['Call', 'Called', 'a tool[ {name}]'],
   admin_list_agents: ['List', 'Listed', 'the agents'],
   admin_list_channels: ['List', 'Listed', 'the channels'],
   admin_list_skills: ['List', 'Listed', 'the skills'],

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
+import { setAgentSkills } from '../../../src/grid/agents/skills.ts'
 import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -89,6 +90,30 @@ test('a discarded agent loses its key at once, and its claim link is dead for th
   expect(await status(bad.key)).toBe(401)
   expect((await person.open(bad.path)).status).toBe(400)
   expect((await person.open(bad.path)).text).toContain('claimed already')
+})
+
+test('a merge never makes the account exceed its skills, and says what to do', async () => {
+  await grid.setPassword(ann, password)
+  const { id: agentId } = grid.alice
+  const of = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => ({ name: `skill ${from + n}` }))
+  for (let n = 0; n < 1_000; n += 200) {
+    await setAgentSkills(grid.acme.store, { agent: agentId, skills: of(n, Math.min(n + 200, 999)) })
+  }
+  const one = await signUp('bean-one', ann, { skills: ['beans', 'counting', 'skill 1'] })
+  await signUp('bean-two', ann, { skills: ['beans', 'skill 2'] })
+  const person = browser(grid)
+  await person.submit(await emailLinkPath(one.path), {})
+  const count = async () =>
+    (await rows(grid, 'SELECT count(*) AS n FROM skills WHERE account_id = ?', [grid.acme.id]))[0].n
+
+  const refused = await claim(person, one.path, { into: grid.acme.id })
+  expect(refused.status).toBe(400)
+  expect(refused.text).toContain('Delete some of them first, or claim the agents as a new account.')
+  expect(await count()).toBe(999)
+
+  const done = await claim(person, one.path, { into: grid.acme.id }, ['bean-one'])
+  expect(done.at).toContain(`/accounts/${grid.acme.id}`)
+  expect(await count()).toBe(1_000)
 })
 
 test('a merge keeps keys, unread messages, sent messages and skills', async () => {

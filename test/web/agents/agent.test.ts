@@ -94,16 +94,26 @@ describe('an agent', () => {
       ]))[0]
     const first = await stored()
 
-    await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl: 'https://other.example/a2a', remoteToken: '' })
+    const samePlace = 'https://partner.example/a2a/v2'
+    await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl: samePlace, remoteToken: '' })
     expect(await stored()).toEqual(first)
-    expect((await agent('partner'))!.remoteUrl).toBe('https://other.example/a2a')
+    expect((await agent('partner'))!.remoteUrl).toBe(samePlace)
 
-    await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl, remoteToken: 'two' })
+    const other = 'https://other.example/a2a'
+    const refused = await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl: other, remoteToken: '' })
+    expect(refused.status).toBe(400)
+    expect(refused.text).toContain('The server address has changed: enter the token for the new server.')
+    expect(await stored()).toEqual(first)
+    expect((await agent('partner'))!.remoteUrl).toBe(samePlace)
+
+    await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl: other, remoteToken: 'two' })
     expect((await stored()).token_iv).not.toBe(first.token_iv)
     expect((await newest()).arguments).not.toContain('two')
 
     await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl, forgetToken: 'on' })
     expect((await stored()).encrypted_token).toBeNull()
+    await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl: other, remoteToken: '' })
+    expect((await agent('partner'))!.remoteUrl).toBe(other)
   })
 
   test.each([

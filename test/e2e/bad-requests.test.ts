@@ -1,0 +1,85 @@
+/** Requests that a runtime cannot read to their end. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { runtimes, type ServerProcess, startServe, temporaryDatabase } from '../support/process.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+let server: ServerProcess
+const databases: ReturnType<typeof temporaryDatabase>[] = []
+afterEach(async () => {
+  await server.stop()
+  databases.splice(0).forEach((database) => database.remove())
+})
+
+const json = 'application/json'
+const form = 'application/x-www-form-urlencoded'
+
+test.each(runtimes)('%s: an upload that is cut off is no error in the log', async (runtime) => {
+  await start(runtime)
+  let sent = 0
+  for (
+    const [path, type] of [
+      ['/api/v1/agentic-signup', json],
+      ['/mcp/v1/signup', json],
+      ['/oauth/token', form],
+      ['/oauth/register', json],
+      ['/sign-in', form],
+    ]
+  ) {
+    for (const [length, text] of [['Content-Length: 999', '{"a":'], ['Transfer-Encoding: chunked', '5\r\n{"a":\r\n']]) {
+      const socket = open(['POST', path], [`Content-Type: ${type}`, `Accept: ${json}, text/event-stream`, length], text)
+      await once(socket, 'connect')
+      // Otherwise the server may see the end before it has begun to read the body.
+      await fetch(`${server.url}/healthz`)
+      socket.destroy()
+      sent++
+      await waitFor('the log line of the request', () => requestsLogged() === sent)
+    }
+  }
+  expect((await server.stop()).stderr).not.toMatch(/"level":"(warn|error)"/)
+})
+
+test('node: a request that cannot be read is refused with a body that says why', async () => {
+  await start('node')
+
+  expect(await answerTo(open(['GET', '/healthz'], [`X: ${'x'.repeat(17_000)}`]))).toEqual([
+    'HTTP/1.1 431 Request Header Fields Too Large',
+    { error: { code: 'headers_too_large', message: 'The headers of the request are larger than 16 KiB.' } },
+  ])
+  const notHttp = [
+    'HTTP/1.1 400 Bad Request',
+    { error: { code: 'invalid_request', message: 'This is not an HTTP request.' } },
+  ]
+  expect(await answerTo(open(['NONSENSE', '\0']))).toEqual(notHttp)
+  const brokenChunk = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
+  expect(await answerTo(open(['POST', '/api/v1/agentic-signup'], brokenChunk, 'zz\r\n'))).toEqual(notHttp)
+})
+
+async function start(runtime: (typeof runtimes)[number]): Promise<void> {
+  const database = temporaryDatabase()
+  databases.push(database)
+  server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'debug' })
+}
+
+/** The requests that the server has answered, or would have. */
+function requestsLogged(): number {
+  return server.stderr().split('"message":"request"').length - 1 -
+    server.stderr().split('"path":"/healthz"').length + 1
+}
+
+function open([method, path]: string[], headers: string[] = [], body = ''): Socket {
+  const socket = connect(server.port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write([`${method} ${path} HTTP/1.1`, `Host: 127.0.0.1:${server.port}`, ...headers, '', body].join('\r\n'))
+  return socket
+}
+
+/** The status line and the body of an answer. */
+async function answerTo(socket: Socket): Promise<[string, unknown]> {
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (text) => answer += text)
+  await once(socket, 'close')
+  const [head, body] = answer.split('\r\n\r\n')
+  return [head.split('\r\n')[0], JSON.parse(body)]
+}

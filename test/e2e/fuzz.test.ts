@@ -1,0 +1,24 @@
+import process from 'node:process'
+import { expect, test } from 'vitest'
+import { fuzz, type FuzzFault } from './fuzz/fuzz.ts'
+
+// `npm run fuzz` sets these for a longer run.
+const { FUZZ_REQUESTS, FUZZ_SEED } = process.env
+const requests = Number(FUZZ_REQUESTS ?? 3_000)
+const seed = Number(FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const testTimeoutMs = 120_000 + requests * 20
+
+test('changed requests over all doors: no 500, no -32603, no crash', async () => {
+  console.log(`Seed ${seed}: npm run fuzz -- --requests ${requests} --seed ${seed}`)
+  const { faults, answers } = await fuzz(requests, seed, FUZZ_REQUESTS === undefined ? () => {} : console.log)
+  for (const [door, byStatus] of Object.entries(answers)) console.log(door, JSON.stringify(byStatus))
+
+  const kinds = new Map<string, { first: FuzzFault; more: number }>()
+  for (const fault of faults) {
+    const kind = `${fault.door} ${fault.what.replace(/"(time|requestId)":"[^"]*"/g, '')}`
+    const known = kinds.get(kind)
+    if (known) known.more++
+    else kinds.set(kind, { first: fault, more: 0 })
+  }
+  expect([...kinds.values()]).toEqual([])
+}, testTimeoutMs)
