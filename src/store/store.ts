@@ -5,7 +5,7 @@ import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
-import { createKeyRing } from '../lib/key-ring.ts'
+import { createKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import {
   accountOpener,
@@ -43,6 +43,8 @@ export interface Store {
   account(accountId: string, actor: Actor): AccountStore
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
+  /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
+  readonly keyRing: KeyRing
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
   /**
@@ -189,6 +191,7 @@ function buildStore(
     deps,
     account: accountOpener(context),
     global,
+    keyRing,
     waiting,
     write: (statements) => queue.write('', statements),
     record: (rows, statements) => writeWithActivity(context, rows, statements),
