@@ -234,5 +234,22 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "ALTER TABLE `trials` ADD `ended_at` integer;",
       "CREATE INDEX `trials_to_end` ON `trials` (`expires_at`) WHERE \"trials\".\"ended_at\" IS NULL;"
     ]
+  },
+  {
+    "name": "0012_second_factor",
+    "hash": "29495aaa08637cf98525dee6896f2812a99927529a7979c63c101e511dc037b4",
+    "createdAt": 1795345803982,
+    "statements": [
+      "CREATE TABLE `passkey_challenges` (\n\t`hash` text PRIMARY KEY NOT NULL,\n\t`purpose` text NOT NULL,\n\t`holder` text NOT NULL,\n\t`expires_at` integer NOT NULL\n);",
+      "CREATE INDEX `passkey_challenges_expire` ON `passkey_challenges` (`expires_at`);",
+      "CREATE TABLE `passkeys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`user_id` text NOT NULL,\n\t`credential_id` text NOT NULL,\n\t`public_key` text NOT NULL,\n\t`counter` integer NOT NULL,\n\t`transports` text NOT NULL,\n\t`name` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_used_at` integer,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `passkeys_credential` ON `passkeys` (`credential_id`);",
+      "CREATE INDEX `passkeys_user` ON `passkeys` (`user_id`);",
+      "CREATE TABLE `recovery_codes` (\n\t`user_id` text NOT NULL,\n\t`hash` text NOT NULL,\n\tPRIMARY KEY(`user_id`, `hash`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `totps` (\n\t`user_id` text PRIMARY KEY NOT NULL,\n\t`encrypted_token` text NOT NULL,\n\t`token_iv` text NOT NULL,\n\t`token_auth_tag` text NOT NULL,\n\t`token_key_id` text NOT NULL,\n\t`last_step` integer DEFAULT 0 NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`confirmed_at` integer,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "ALTER TABLE `accounts` ADD `requires_second_factor` integer DEFAULT false NOT NULL;",
+      "ALTER TABLE `sessions` ADD `awaits_second_factor` integer DEFAULT false NOT NULL;",
+      "ALTER TABLE `sessions` ADD `confirmed_at` integer;"
+    ]
   }
 ]

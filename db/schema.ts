@@ -44,6 +44,8 @@ export const accounts = sqliteTable('accounts', {
   joinEmail: text('join_email'),
   createdAt: integer('created_at').notNull(),
   claimedAt: integer('claimed_at'),
+  /** Whether its owners and admins must have a second factor. */
+  requiresSecondFactor: flag('requires_second_factor').notNull().default(false),
 }, (t) => [
   uniqueIndex('accounts_join_email').on(t.joinEmail),
   index('accounts_unclaimed').on(t.createdAt).where(sql`state = 'provisional'`),
@@ -76,6 +78,10 @@ export const sessions = sqliteTable('sessions', {
   /** The absolute expiry; an idle session expires earlier. */
   expiresAt: integer('expires_at').notNull(),
   endedAt: integer('ended_at'),
+  /** A half session: the user has a second factor and has not given it yet. It signs nobody in. */
+  awaitsSecondFactor: flag('awaits_second_factor').notNull().default(false),
+  /** When the user last proved who they are; null for sessions of older versions. */
+  confirmedAt: integer('confirmed_at'),
   /** Shown to the user: the User-Agent header and the client address of the sign-in. */
   userAgent: text('user_agent').notNull().default(''),
   address: text('address').notNull().default(''),
@@ -85,6 +91,53 @@ export const sessions = sqliteTable('sessions', {
   index('sessions_expire').on(t.expiresAt),
   index('sessions_ended').on(t.endedAt).where(sql`ended_at IS NOT NULL`),
 ])
+
+/** Passkeys of users, as WebAuthn describes them. */
+export const passkeys = sqliteTable('passkeys', {
+  id: text('id').primaryKey(),
+  userId: text('user_id').notNull().references(() => users.id),
+  /** The id that the authenticator gave it, in base64url. */
+  credentialId: text('credential_id').notNull(),
+  /** The public key as COSE, in base64url. */
+  publicKey: text('public_key').notNull(),
+  /** The signature counter; it stays 0 for passkeys that are synchronized between devices. */
+  counter: integer('counter').notNull(),
+  /** How browsers reach the authenticator, for example `["internal"]`. */
+  transports: text('transports', { mode: 'json' }).$type<string[]>().notNull(),
+  name: text('name').notNull(),
+  createdAt: integer('created_at').notNull(),
+  lastUsedAt: integer('last_used_at'),
+}, (t) => [uniqueIndex('passkeys_credential').on(t.credentialId), index('passkeys_user').on(t.userId)])
+
+/** Challenges of passkeys. Each is removed when it is answered. */
+export const passkeyChallenges = sqliteTable('passkey_challenges', {
+  hash: text('hash').primaryKey(),
+  purpose: text('purpose', { enum: ['sign_in', 'confirm', 'register'] }).notNull(),
+  /** SHA-256 of the CSRF token of the page: only the same session or browser may answer. */
+  holder: text('holder').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+}, (t) => [index('passkey_challenges_expire').on(t.expiresAt)])
+
+/** The authenticator app of a user (TOTP). */
+export const totps = sqliteTable('totps', {
+  userId: text('user_id').primaryKey().references(() => users.id),
+  /** The secret: AES-256-GCM, and in no response after the set-up. `tokenKeyId` names the key of the key ring. */
+  encryptedToken: text('encrypted_token').notNull(),
+  tokenIv: text('token_iv').notNull(),
+  tokenAuthTag: text('token_auth_tag').notNull(),
+  tokenKeyId: text('token_key_id').notNull(),
+  /** The time step of the last accepted code: the code of this step and of earlier ones are refused. */
+  lastStep: integer('last_step').notNull().default(0),
+  createdAt: integer('created_at').notNull(),
+  /** Null until the user has entered a first code. Only then it is a second factor. */
+  confirmedAt: integer('confirmed_at'),
+})
+
+/** The unused recovery codes of users, as SHA-256. */
+export const recoveryCodes = sqliteTable('recovery_codes', {
+  userId: text('user_id').notNull().references(() => users.id),
+  hash: text('hash').notNull(),
+}, (t) => [primaryKey({ columns: [t.userId, t.hash] })])
 
 /** One-time links. All but `set_up` are sent by email, and using one verifies the email address. */
 export const links = sqliteTable('links', {

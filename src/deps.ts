@@ -13,6 +13,7 @@ export type EmailKind =
   | 'claim'
   | 'password_changed'
   | 'address_changed'
+  | 'second_factor_changed'
 
 export interface OutgoingEmail {
   /** One plain, normalised address. */

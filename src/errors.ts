@@ -43,10 +43,12 @@ export const errorKinds = {
   unauthenticated: 'unauthenticated',
 
   access_denied: 'forbidden',
+  confirmation_required: 'forbidden',
   forbidden_form: 'forbidden',
   forbidden_origin: 'forbidden',
   not_allowed: 'forbidden',
   not_channel_member: 'forbidden',
+  second_factor_required: 'forbidden',
   trial_expired: 'forbidden',
   wrong_credential: 'forbidden',
 

@@ -30,7 +30,7 @@ const verbs: Rule = {
 }
 /** Verbs on what belongs to no account (users, their grants, limits), and those that make an account or join one. */
 const globalVerbs: Rule = {
-  ours: [...verbs.ours, 'auth/passwords.ts'],
+  ours: [...verbs.ours, 'auth/passwords.ts', 'auth/passkeys.ts', 'auth/totp.ts'],
   types: [...verbs.types!, 'store/store.ts', 'store/global/'],
 }
 
@@ -70,9 +70,13 @@ const rules: Record<string, Rule> = {
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod'] },
-  'auth/': { ours: ['errors.ts', 'lib/'], types: ['store/', 'deps.ts'], packages: ['hono', 'oslo', 'hash-wasm'] },
+  'auth/': {
+    ours: ['errors.ts', 'lib/'],
+    types: ['store/', 'deps.ts'],
+    packages: ['hono', 'oslo', 'hash-wasm', 'zod', '@simplewebauthn/server', 'otpauth'],
+  },
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
-  'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono'] },
+  'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono', 'qr'] },
   'store/': {
     ours: ['../db/schema.ts', '../db/migrations.ts', 'auth/actor.ts', 'errors.ts', 'lib/'],
     types: ['deps.ts'],
@@ -110,8 +114,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\bDate\.now\(|\bnew Date\(\)/, only: ['log.ts', 'cli/'], why: 'deps.now is the only clock' },
   {
     word: /\baccountId\b/,
-    // A person's grants are in several accounts.
-    only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/'],
+    // A person's grants are in several accounts, and so are the logs that record a reset of the second factor.
+    only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/', 'grid/people/lost-factor.ts'],
     why: 'an AccountStore knows its account',
   },
   {

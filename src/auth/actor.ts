@@ -1,5 +1,6 @@
 /** The caller of a verb. The activity log stores the type, user and credential of an actor. */
 import { GridError } from '../errors.ts'
+import { minute } from '../lib/time.ts'
 
 export interface AgentActor {
   type: 'agent'
@@ -27,6 +28,8 @@ export interface UserActor {
   userId: string
   role: Role
   sessionId: string
+  /** When the user last proved who they are, in milliseconds since the epoch. */
+  confirmedAt?: number | null
 }
 
 export interface SystemActor {
@@ -41,6 +44,22 @@ export type Actor = AgentActor | AdminActor | UserActor | SystemActor
 export interface SignedInUser {
   user: { id: string; email: string; emailVerifiedAt: number | null }
   sessionId: string
+  /** When the user last proved who they are, in milliseconds since the epoch. */
+  confirmedAt?: number | null
+}
+
+/** How long a proof of who the user is allows the changes that need a fresh one. */
+export const confirmedForMs = 10 * minute
+
+/**
+ * Require that the user has proved recently who they are: by signing in, or on the page for it. Other callers pass. Fails
+ * with `confirmation_required`. See docs/security.md, "Confirmation".
+ */
+export function requireConfirmed(actor: Actor | SignedInUser, now: number): void {
+  if ('type' in actor && actor.type !== 'user') return
+  const { confirmedAt } = actor as UserActor | SignedInUser
+  if (confirmedAt != null && now - confirmedAt < confirmedForMs) return
+  throw new GridError('confirmation_required', 'Confirm that it is you, and then repeat this.')
 }
 
 /** The roles of a member in an account, strongest first. */

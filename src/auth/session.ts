@@ -7,6 +7,7 @@ import { createHmac } from 'node:crypto'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
+import { allows } from './actor.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Membership } from '../store/global/users.ts'
@@ -18,11 +19,25 @@ export const sessionLifetimeMs = 14 * day
 /** How precise "last seen" is, so that not every page view writes to the database. */
 const lastSeenPrecisionMs = minute
 const maxUserAgentLength = 200
+/** How long a user may take for the second factor. */
+const halfSessionMs = 15 * minute
+
+/** The user of a session. */
+export interface SessionUser {
+  id: string
+  email: string
+  name: string
+  emailVerifiedAt: number | null
+  /** Whether the user has a passkey or an authenticator app. */
+  hasSecondFactor: boolean
+}
 
 /** A signed-in user with the current session. */
 export interface Visitor {
-  user: { id: string; email: string; name: string; emailVerifiedAt: number | null }
+  user: SessionUser
   sessionId: string
+  /** When the user last proved who they are, in milliseconds since the epoch; null for sessions of older versions. */
+  confirmedAt: number | null
   /** The user's current memberships, in the order of joining. */
   accounts: Membership[]
   /** CSRF token: the value of the field `csrf` in every form of this session. */
@@ -49,9 +64,19 @@ export interface ActiveSession {
   isCurrent: boolean
 }
 
+/** How a user proved who they are. */
+export interface Proof {
+  /** With a password: the hash that it was verified against. */
+  passwordHash?: string
+  /** With a passkey or a code, or within a session that has begun with one. */
+  hasSecondFactor?: boolean
+}
+
 export interface Sessions {
-  /** The signed-in user of a request; undefined without a live session. */
+  /** The signed-in user of a request; undefined without a live session, and while the second factor is missing. */
   visitor(request: Request): Promise<Visitor | undefined>
+  /** The user of a half session: they have given the first factor and not yet the second. */
+  halfVisitor(request: Request): Promise<SessionUser | undefined>
   /** CSRF protection for a form before sign-in. */
   anonymousVisitor(request: Request): Promise<AnonymousVisitor>
   /**
@@ -60,11 +85,11 @@ export interface Sessions {
    */
   checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void
   /**
-   * Start a session for an authenticated user and end the browser's previous one. Resolves to `Set-Cookie`.
-   * Pass `passwordHash` when the user signed in with a password: the hash that the password was verified against.
-   * Fails with `sign_in_failed` if the user's password has changed since then.
+   * Start a session for an authenticated user and end the browser's previous one. Resolves to `Set-Cookie`. Without
+   * `hasSecondFactor` it is a half session if the user has a second factor.
+   * Fails with `sign_in_failed` if `passwordHash` is not the user's any more.
    */
-  begin(request: Request, userId: string, address: string, passwordHash?: string): Promise<string>
+  begin(request: Request, userId: string, address: string, proof?: Proof): Promise<string>
   /** End the session of a request. Resolves to the `Set-Cookie` that removes the cookie. */
   end(request: Request): Promise<string>
   /** The user's live sessions, the most recently used first. */
@@ -73,8 +98,12 @@ export interface Sessions {
   endOne(visitor: Visitor, id: string): Promise<void>
   /** End all of the user's sessions except the one of this request. */
   endOthers(visitor: Visitor): Promise<void>
-  /** The store of one of the user's accounts, with the user's current role as actor. Fails with `account_not_found`. */
-  openAccount(visitor: Visitor, id: string): AccountStore
+  /**
+   * The store of one of the user's accounts, with the user's current role as actor. Fails with `account_not_found`, and
+   * with `second_factor_required` if the account demands one that the user does not have. `withoutSecondFactor`: for the
+   * pages where users add one.
+   */
+  openAccount(visitor: Visitor, id: string, options?: { withoutSecondFactor?: boolean }): AccountStore
 }
 
 /**
@@ -99,10 +128,18 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       if (token === undefined) return undefined
       const at = now()
       const session = await store.global.sessions.byToken(hashForLookup(token), at, at - sessionIdleMs)
-      if (!session) return undefined
+      if (!session || session.awaitsSecondFactor) return undefined
       recordLastSeen(session.id, session.lastSeenAt, at)
       const accounts = await store.global.users.memberships(session.user.id)
-      return { user: session.user, sessionId: session.id, accounts, csrf: formToken(token) }
+      const { user, id: sessionId, confirmedAt } = session
+      return { user, sessionId, confirmedAt, accounts, csrf: formToken(token) }
+    },
+
+    async halfVisitor(request) {
+      const token = cookieOf(request, sessionCookie)
+      if (token === undefined) return undefined
+      const session = await store.global.sessions.byToken(hashForLookup(token), now(), now() - sessionIdleMs)
+      return session?.awaitsSecondFactor ? session.user : undefined
     },
 
     async anonymousVisitor(request) {
@@ -127,7 +164,7 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       }
     },
 
-    async begin(request, userId, address, passwordHash) {
+    async begin(request, userId, address, { passwordHash, hasSecondFactor = false } = {}) {
       const { token, hash } = await mintLinkToken()
       const at = now()
       const session = {
@@ -135,6 +172,8 @@ export function createSessions(store: Store, origins: string[]): Sessions {
         userId,
         tokenHash: hash,
         expiresAt: at + sessionLifetimeMs,
+        halfExpiresAt: at + halfSessionMs,
+        hasSecondFactor,
         userAgent: (request.headers.get('user-agent') ?? '').slice(0, maxUserAgentLength),
         address,
       }
@@ -169,11 +208,18 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       await store.write([store.global.sessions.endOthers(user.id, sessionId, now())])
     },
 
-    openAccount(visitor, id) {
+    openAccount(visitor, id, { withoutSecondFactor = false } = {}) {
       const membership = visitor.accounts.find((account) => account.id === id)
       if (!membership) throw new GridError('account_not_found', 'You are not a member of this account.')
-      const { user, sessionId } = visitor
-      return store.account(id, { type: 'user', userId: user.id, role: membership.role, sessionId })
+      const { user, sessionId, confirmedAt } = visitor
+      const { role, requiresSecondFactor } = membership
+      if (!withoutSecondFactor && requiresSecondFactor && allows(role, 'manage') && !user.hasSecondFactor) {
+        throw new GridError(
+          'second_factor_required',
+          'This account requires a second factor of its owners and admins. Add a passkey or an authenticator app first.',
+        )
+      }
+      return store.account(id, { type: 'user', userId: user.id, role, sessionId, confirmedAt })
     },
   }
 }

@@ -8,6 +8,7 @@ import { createGuardrailCommand } from './create-guardrail.ts'
 import { deleteAdminKeyCommand } from './delete-admin-key.ts'
 import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { migrate } from './migrate.ts'
+import { resetSecondFactorCommand } from './reset-second-factor.ts'
 import { verifyActivityCommand } from './verify-activity.ts'
 
 /** The commands on the database. A running server accepts them from other processes. */
@@ -19,6 +20,7 @@ export const storeCommands: readonly StoreCommand[] = [
   createAdminKeyCommand,
   listAdminKeysCommand,
   deleteAdminKeyCommand,
+  resetSecondFactorCommand,
   verifyActivityCommand,
   migrate,
   confirmClockCommand,

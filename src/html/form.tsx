@@ -20,6 +20,46 @@ export function Form(
   )
 }
 
+/**
+ * A POST form that asks the browser for a passkey and sends its answer in the field `passkey`. `options` is the JSON of
+ * `navigator.credentials.create` or `get`. `isStarted` asks as soon as the page appears. It needs script.
+ */
+export function PasskeyForm(
+  { action, csrf, use, options, isStarted, error, children }: {
+    action: string
+    csrf: string
+    use: 'create' | 'get'
+    options: string
+    isStarted?: boolean
+    /** Why the submitted answer was rejected. */
+    error?: string
+    children: Child
+  },
+) {
+  const id = `passkey-${use}-error`
+  return (
+    <>
+      <form
+        method='post'
+        action={action}
+        data-passkey={use}
+        data-options={options}
+        data-starts={isStarted ? '' : undefined}
+        data-error={id}
+        data-needs-script
+      >
+        <CsrfField token={csrf} />
+        <input type='hidden' name='passkey' value='' />
+        {children}
+        <p class='error' id={id} role='alert' hidden={!error}>{error}</p>
+      </form>
+      <noscript>
+        <p class='soft'>Passkeys need JavaScript.</p>
+      </noscript>
+    </>
+  )
+}
+
 /** A GET form: its values become the query of the next page. */
 export function QueryForm({ action, children }: { action: string; children: Child }) {
   return <form method='get' action={action} class='line query'>{children}</form>

@@ -1,5 +1,5 @@
 /**
- * The script of all pages. Every page works without it. Attributes select what it adds:
+ * The script of all pages. Every page works without it, except that passkeys need it. Attributes select what it adds:
  *
  * - `data-copy="id"` on a button: copies the text of that element and confirms it for two seconds in the `data-label`
  *   element inside the button.
@@ -14,6 +14,9 @@
  * - `data-when-changed` on a button: hides it until a value in its form changes.
  * - `data-shows="id"` on a button: shows and hides the password in that field.
  * - `data-needs-script` on any element: hidden without script (by the style sheet).
+ * - `data-passkey="create"` or `"get"` on a form: before it is submitted, asks the browser for a passkey with the options
+ *   in `data-options`, and puts the answer into the field `passkey`. `data-starts` does so when the page appears. What goes
+ *   wrong is written into the element that `data-error` names.
  * - `data-in-view` on an element in a horizontally scrolling `<nav>`: scrolls it into view.
  * - Forms are submitted once: the button is busy until the next page loads.
  */
@@ -119,6 +122,33 @@ on('click', '[data-shows]', button => {
   field.type = isShown ? 'password' : 'text'
   button.setAttribute('aria-pressed', String(!isShown))
 })
+
+async function askForPasskey(form) {
+  const { passkey: use, options, error } = form.dataset
+  const read = self.PublicKeyCredential && (use === 'create'
+    ? PublicKeyCredential.parseCreationOptionsFromJSON : PublicKeyCredential.parseRequestOptionsFromJSON)
+  const say = text => {
+    byId(error).textContent = text
+    byId(error).hidden = false
+  }
+  if (!read) return say('This browser does not support passkeys. Update it, or use another way.')
+  byId(error).hidden = true
+  try {
+    const publicKey = read.call(PublicKeyCredential, JSON.parse(options))
+    const answer = await navigator.credentials[use]({ publicKey })
+    form.elements.passkey.value = JSON.stringify(answer)
+    form.submit()
+  } catch (reason) {
+    say(reason.name === 'InvalidStateError' ? 'This device has a passkey of yours already.'
+      : 'No passkey was used. Try again.')
+  }
+}
+document.addEventListener('submit', event => {
+  if (!event.target.dataset.passkey) return
+  event.preventDefault()
+  askForPasskey(event.target)
+})
+for (const form of document.querySelectorAll('form[data-starts]')) askForPasskey(form)
 
 document.addEventListener('submit', event => {
   const { submitter } = event

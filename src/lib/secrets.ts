@@ -69,6 +69,11 @@ export async function mintLinkToken(): Promise<{ token: string; hash: string }> 
   return { token, hash: await hashSecret(token) }
 }
 
+/** A recovery code: 16 characters of 31 (79 random bits), in groups of four. Without `0`, `1`, `i`, `l` and `o`. */
+export function mintRecoveryCode(): string {
+  return generateRandomString(16, 'abcdefghjkmnpqrstuvwxyz23456789').replace(/.{4}(?!$)/g, '$&-')
+}
+
 function checksum(text: string): string {
   let left = crc32(text)
   let out = ''

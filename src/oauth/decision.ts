@@ -2,7 +2,7 @@
  * `POST /oauth/authorize`: the user's decision on the consent page. The answer is a redirect with a code or an error,
  * or leads back to the consent page. See docs/protocol.md, "Consent page".
  */
-import { allows } from '../auth/actor.ts'
+import { allows, requireConfirmed } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { recordActivity } from '../grid/activity.ts'
 import { describeGrant } from '../grid/oauth/grants.ts'
@@ -68,6 +68,7 @@ async function allow(
   try {
     await createGrant(parts, pending, entry, code.hash, requestId)
   } catch (error) {
+    if (error instanceof GridError && error.code === 'confirmation_required') return confirmFirst(pending)
     if (!(error instanceof GridError) || error.code !== 'access_denied') throw error
     const [completed] = await write([global.oauth.requests.complete(proof, null, deps.now())])
     if (completed.length === 0) throw requestNotPending()
@@ -78,9 +79,10 @@ async function allow(
 }
 
 /**
- * Store the grant and its row in the account's activity log. Fails with `invalid_request` if the page has been
- * answered meanwhile, with `access_denied` if the user has lost the role or the agent was deleted after the page was
- * shown, and with `write_conflict`.
+ * Store the grant and its row in the account's activity log. Fails with `confirmation_required` for `@admin` unless the
+ * user has proved recently who they are, with `invalid_request` if the page has been answered meanwhile, with
+ * `access_denied` if the user has lost the role or the agent was deleted after the page was shown, and with
+ * `write_conflict`.
  */
 async function createGrant(
   { store: { global, deps }, sessions }: AuthorizeParts,
@@ -92,6 +94,7 @@ async function createGrant(
   // Former members leave no rows in the account's activity log.
   if (!visitor.accounts.some(({ id }) => id === accountId)) throw accessLost()
   const account = sessions.openAccount(visitor, accountId)
+  if (agentId === null) requireConfirmed(account.actor, deps.now())
   const agent = agentId === null ? undefined : await account.read.agents.byId(agentId)
   const id = newId()
   const grant = { id, clientId, clientName, alias: agentId === null ? null : agent?.alias ?? agentId }
@@ -111,6 +114,11 @@ async function createGrant(
         global.oauth.clients.removeOfUser(visitor.user.id, clientId, deps.config.oauthClientsPerUser, at),
       ])
     }))
+}
+
+/** Leads to the page where users prove who they are, and from there back to a new consent page. */
+function confirmFirst({ choices }: PendingRequest): Response {
+  return seeOther(`/confirm?next=${encodeURIComponent(`/oauth/authorize?${choices.query}`)}`)
 }
 
 /** Whether the user may currently authorize a client for this entry. `grants.add` checks it again in SQL. */

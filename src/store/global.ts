@@ -12,6 +12,7 @@ import { prepareLinks } from './global/links.ts'
 import { prepareNewDeliveries } from './global/new-deliveries.ts'
 import { prepareOAuth } from './global/oauth.ts'
 import { prepareRetention } from './global/retention.ts'
+import { prepareSecondFactors } from './global/second-factors.ts'
 import { prepareSessions } from './global/sessions.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareUsers } from './global/users.ts'
@@ -32,6 +33,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     links: prepareLinks(db),
     oauth: prepareOAuth(db, crossAccountQueries),
     retention: prepareRetention(db, crossAccountQueries),
+    secondFactors: prepareSecondFactors(db, crossAccountQueries),
     sessions: prepareSessions(db),
     signups: prepareSignups(db, crossAccountQueries),
     users: prepareUsers(db, crossAccountQueries),

@@ -5,7 +5,7 @@ import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
-import { createKeyRing, isKeyRing } from '../lib/key-ring.ts'
+import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import {
   accountOpener,
@@ -48,6 +48,8 @@ export interface Store {
   account(accountId: string, actor: Actor): AccountStore
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
+  /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
+  readonly keyRing: KeyRing
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
   /** Whether the disk has space for what is sent. */
@@ -223,6 +225,7 @@ function buildStore(
     deps,
     account: accountOpener(context),
     global,
+    keyRing,
     waiting,
     storage,
     write: (statements) => queue.write('', statements),

@@ -27,6 +27,12 @@ const notices = {
   'password-changed': 'Your password has been changed. All your other sessions have ended.',
   'password-reset':
     'Your password has been changed. All your other sessions have ended, and programs can no longer act for you.',
+  'confirmed': 'Thank you. You can now repeat the change.',
+  'passkey-added': 'The passkey has been added.',
+  'passkey-removed': 'The passkey has been removed.',
+  'totp-added': 'The authenticator app has been added.',
+  'totp-removed': 'The authenticator app has been removed.',
+  'second-factor-reset': 'The second factor has been reset. The user is signed out everywhere.',
   'session-ended': 'The session has ended.',
   'grant-ended': 'The program no longer has access.',
   'sessions-ended': 'All your other sessions have ended.',

@@ -5,7 +5,13 @@ import { Tabs } from '../html/components.tsx'
 import { appPage } from '../html/layout.tsx'
 import type { Visit } from './visit.ts'
 
-const tabs = { profile: 'Profile', account: 'Account', team: 'Team', sessions: 'Sessions' } as const
+const tabs = {
+  profile: 'Profile',
+  security: 'Security',
+  sessions: 'Sessions',
+  account: 'Account',
+  team: 'Team',
+} as const
 
 export type SettingsTab = keyof typeof tabs
 

@@ -10,7 +10,7 @@ import { readForm } from '../lib/form.ts'
 import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { errorHeaders, httpStatus } from '../wire.ts'
-import { noticeOf } from './notices.ts'
+import { noticeOf, withNotice } from './notices.ts'
 import type { PageDeps } from './page-deps.ts'
 
 /** A request to a page outside accounts. */
@@ -101,15 +101,20 @@ export function publicPages(app: Hono<AppEnv>, { sessions, address }: PageDeps):
 
 /**
  * Pages of an account, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
- * user does not belong to, with `account_not_found`.
+ * user does not belong to, with `account_not_found`; for one that demands a second factor that the user does not have,
+ * with `second_factor_required`, unless `withoutSecondFactor` is set.
  */
-export function accountPages(app: Hono<AppEnv>, { sessions, address }: PageDeps): Pages<Visit> {
+export function accountPages(
+  app: Hono<AppEnv>,
+  { sessions, address }: PageDeps,
+  options: { withoutSecondFactor?: boolean } = {},
+): Pages<Visit> {
   async function visitOf(c: Context<AppEnv>): Promise<Visit> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
     if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
     const id = c.req.param('account') ?? ''
-    const account = sessions.openAccount(visitor, id)
+    const account = sessions.openAccount(visitor, id, options)
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
@@ -154,6 +159,13 @@ export function accountPages(app: Hono<AppEnv>, { sessions, address }: PageDeps)
 export function signedIn({ visitor }: PublicVisit): Visitor {
   if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
   return visitor
+}
+
+/** The path of the page where users prove again who they are, before the change that `url` is about. */
+export function confirmPath({ pathname, search }: URL, method: string): string {
+  // A form cannot be repeated by a redirect. Its user comes back to the page that has it.
+  const next = method === 'GET' ? pathname + search : withNotice(pathname.split('/').slice(0, 5).join('/'), 'confirmed')
+  return `/confirm?next=${encodeURIComponent(next)}`
 }
 
 /** The path of the sign-in page that returns to `url` afterwards. */

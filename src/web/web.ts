@@ -14,9 +14,12 @@ import { channelPages } from './channels/channels.tsx'
 import { guardrailPages } from './guardrails/guardrails.tsx'
 import type { PageDeps } from './page-deps.ts'
 import { invitationPages } from './people/invitation.tsx'
+import { passkeySignInPages } from './people/passkey-sign-in.tsx'
+import { proofPages } from './people/proof.tsx'
 import { resetPages } from './people/reset.tsx'
 import { setUpPages } from './people/set-up.tsx'
 import { profilePages } from './people/settings-profile.tsx'
+import { securityPages } from './people/settings-security.tsx'
 import { sessionPages } from './people/settings-sessions.tsx'
 import { teamPages } from './people/settings-team.tsx'
 import { signInLinkPages } from './people/sign-in-link.tsx'
@@ -24,7 +27,7 @@ import { signInPages } from './people/sign-in.tsx'
 import { verifyPages } from './people/verify.tsx'
 import { welcome } from './people/welcome.tsx'
 import { settingsPath } from './settings.tsx'
-import { accountPages, publicPages, signInPath } from './visit.ts'
+import { accountPages, confirmPath, publicPages, signInPath } from './visit.ts'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. */
 export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
@@ -35,11 +38,16 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
 
   app.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
-    if (!visitor) return welcome(deps.config)
+    if (!visitor) {
+      if (await sessions.halfVisitor(c.req.raw)) return c.redirect('/second-factor', 303)
+      return welcome(deps.config)
+    }
     const [first] = visitor.accounts
     return c.redirect(first ? `/accounts/${first.id}${new URL(c.req.url).search}` : '/new-account', 303)
   })
   signInPages(publicRoutes, pageDeps)
+  passkeySignInPages(publicRoutes, pageDeps)
+  proofPages(publicRoutes, pageDeps)
   signInLinkPages(publicRoutes, pageDeps)
   resetPages(publicRoutes, pageDeps)
   verifyPages(publicRoutes, pageDeps)
@@ -57,6 +65,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   activityPages(accountRoutes)
   accountRoutes.get('/settings', (visit) => ({ redirectTo: settingsPath(visit, 'profile') }))
   profilePages(accountRoutes, pageDeps)
+  securityPages(accountPages(app, pageDeps, { withoutSecondFactor: true }), pageDeps)
   accountSettingsPages(accountRoutes, pageDeps)
   teamPages(accountRoutes, pageDeps)
   sessionPages(accountRoutes, pageDeps)
@@ -65,6 +74,13 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
     const gridError = asGridError(error, deps.log, c.get('requestId'))
     if (gridError.code === 'unauthenticated' && c.req.method === 'GET') {
       return c.redirect(signInPath(new URL(c.req.url)), 303)
+    }
+    if (gridError.code === 'confirmation_required') {
+      return c.redirect(confirmPath(new URL(c.req.url), c.req.method), 303)
+    }
+    if (gridError.code === 'second_factor_required' && c.req.method === 'GET') {
+      const id = new URL(c.req.url).pathname.split('/')[2]
+      return c.redirect(`/accounts/${id}/settings/security`, 303)
     }
     return htmlError(gridError)
   })

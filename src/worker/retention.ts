@@ -29,6 +29,8 @@ const sweeps: Record<string, Sweep> = {
   messages: (store, now) => removeMessages(store, now - store.deps.config.retentionDays * day),
   usage: (store, now) => removeUsage(store, now - usageKeptMs),
   sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
+  'passkey challenges': (store, now) =>
+    remove(store, [store.global.secondFactors.removeExpiredChallenges(now, maxRows)]),
   links: (store, now) => remove(store, [store.global.links.removeExpired(now, maxRows)]),
   invitations: (store, now) =>
     remove(store, [store.global.invitations.removeExpired(now - invitationsKeptMs, maxRows)]),

@@ -19,7 +19,7 @@ test('a sign-in with the old password fails if the password changes meanwhile', 
   const [here, there] = ['203.0.113.20', '203.0.113.21']
   const begin = async (password: string) => {
     const { userId, passwordHash } = await signIn(grid.store, { email: bob.email, password }, there)
-    return () => people.begin(new Request(grid.deps.config.appUrl), userId, there, passwordHash)
+    return () => people.begin(new Request(grid.deps.config.appUrl), userId, there, { passwordHash })
   }
   const late = await begin(password)
 

@@ -9,7 +9,9 @@ import { storeCommands } from '../../src/cli/store-commands.ts'
 import type { Listener } from '../../src/listen.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { mcp } from '../support/mcp.ts'
+import { person } from '../support/people.ts'
 import { runCommand, temporaryDatabase } from '../support/process.ts'
+import { addPasskey } from '../support/second-factor.ts'
 
 let grid: TestGrid
 let listener: Listener
@@ -113,6 +115,17 @@ test('delete-admin-key refuses agent keys, keys of other accounts and deleted ke
   }
   expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(200)
   expect((await mcp(grid, grid.evil.adminKey, 'tools/list')).status).toBe(200)
+})
+
+test('reset-second-factor lets a user sign in again, and says what it did', async () => {
+  const { id, email } = await person(grid, { role: 'owner' })
+  await addPasskey(grid, { id }, 'Laptop')
+
+  const reset = () => runOnServer(address(), findCommand('reset-second-factor') as StoreCommand, { email })
+
+  expect(await reset()).toEqual({ reset: true, user_id: id })
+  expect((await grid.acme.store.read.team.member(id))?.hasSecondFactor).toBe(false)
+  await expect(reset()).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
 test('a command that changes an account is recorded as an activity of the system, also if it fails', async () => {

@@ -4,6 +4,7 @@ import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
 import {
+  callback,
   exchange,
   issuer,
   mcpAccess,
@@ -15,6 +16,7 @@ import {
   signedIn,
   submitConsent,
 } from '../support/oauth.ts'
+import { addPasskey } from '../support/second-factor.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {
@@ -46,6 +48,37 @@ test('Allow redirects with a code, state and iss, each once, and the code yields
     })
     expect(await mcpAccess(grid, body.access_token)).toBe(tools)
   }
+})
+
+test('@admin needs a proof of the last ten minutes, an agent does not', async () => {
+  grid.clock.now += 10 * minute
+  const { handle } = await openConsentPage(grid, grid.ann)
+
+  const asked = await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })
+
+  expect(asked.status).toBe(303)
+  const to = new URL(asked.headers.get('location')!, issuer)
+  expect(to.pathname).toBe('/confirm')
+  expect(to.searchParams.get('next')).toMatch(/^\/oauth\/authorize\?.*client_id=/)
+  expect(await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  const response = await submitConsent(grid, grid.ann, { handle, pick: agent(), decision: 'allow' })
+  expect(redirectParameters(response).code).toMatch(/^\w{43}$/)
+})
+
+test('a half session authorizes nothing', async () => {
+  const { handle } = await openConsentPage(grid, grid.ann)
+  await addPasskey(grid, grid.ann.visitor.user, 'Laptop')
+  await grid.store.write([{ sql: 'UPDATE sessions SET awaits_second_factor = 1', args: [] }])
+
+  const shown = await grid.request(
+    `/oauth/authorize?${new URLSearchParams({ client_id: grid.clientId, redirect_uri: callback })}`,
+    { headers: { cookie: [...grid.ann.cookies].map(([name, value]) => `${name}=${value}`).join('; ') } },
+  )
+  const response = await submitConsent(grid, grid.ann, { handle, pick: agent(), decision: 'allow' })
+
+  expect(shown.headers.get('location')).toMatch(/^\/sign-in\?next=/)
+  expect(response.status).toBe(401)
+  expect(await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
 test('Deny redirects with access_denied, state and iss', async () => {

@@ -43,11 +43,11 @@ export async function person(
     id,
     email: user.email,
     emailVerifiedAt: verifiedAt ?? null,
-    actor: (role) => ({ type: 'user', userId: id, role, sessionId: 'test' }),
+    actor: (role) => ({ type: 'user', userId: id, role, sessionId: 'test', confirmedAt: clock.now }),
   }
 }
 
-/** A browser with a session of the user. */
+/** A browser with a session of the user, as after a second factor. */
 export async function signedIn(
   grid: TestGrid,
   { id }: { id: string },
@@ -56,7 +56,12 @@ export async function signedIn(
 ): Promise<Browser> {
   const one = browser(grid, address)
   const begun = await createSessions(grid.store, servedOrigins(grid.deps.config))
-    .begin(new Request(grid.deps.config.appUrl, { headers: { 'User-Agent': userAgent } }), id, address ?? '203.0.113.9')
+    .begin(
+      new Request(grid.deps.config.appUrl, { headers: { 'User-Agent': userAgent } }),
+      id,
+      address ?? '203.0.113.9',
+      { hasSecondFactor: true },
+    )
   const [, name, value] = begun.match(/^([^=]+)=([^;]*)/)!
   one.cookies.set(name, value)
   return one

@@ -5,8 +5,11 @@ import { emptyGrid, testGrid, type TestGridOptions } from './grid.ts'
 
 export type LiveGrid = Awaited<ReturnType<typeof liveGrid>>
 
-/** `testGrid()` behind a listening server. `url` is its configured address. `close()` closes both. */
-export function liveGrid(options: TestGridOptions = {}, wantedPort?: number) {
+/**
+ * `testGrid()` behind a listening server. `url` is its configured address, at `host` (default 127.0.0.1). `close()` closes
+ * both.
+ */
+export function liveGrid(options: TestGridOptions & { host?: 'localhost' } = {}, wantedPort?: number) {
   return behindServer(testGrid, options, wantedPort)
 }
 
@@ -17,11 +20,11 @@ export function emptyLiveGrid(options: TestGridOptions = {}) {
 
 async function behindServer<T extends Awaited<ReturnType<typeof emptyGrid>>>(
   make: (options: TestGridOptions) => Promise<T>,
-  options: TestGridOptions,
+  { host = '127.0.0.1', ...options }: TestGridOptions & { host?: string },
   wantedPort?: number,
 ) {
   const port = wantedPort ?? await freePort()
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://${host}:${port}`
   const grid = await make({ ...options, env: { PORT: `${port}`, BASE_URL: url, ...options.env } })
   const server = await listen((request, connection) => grid.app.fetch(request, connection), { port, host: '127.0.0.1' })
   return {

@@ -6,16 +6,19 @@ import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/g
 import { requestEmailLink, requestVerification } from '../../src/grid/people/email-links.ts'
 import { inviteMember } from '../../src/grid/people/invitations.ts'
 import { createSetUpLink } from '../../src/grid/people/people.ts'
+import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { hour } from '../../src/lib/time.ts'
-import type { Browser } from './browse.ts'
+import { type Browser, browser } from './browse.ts'
 import type { TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
 import { emailedPath, password, person, signedIn } from './people.ts'
+import { addPasskey, addTotp } from './second-factor.ts'
 import { waitFor } from './wait-for.ts'
 
-/** The users that open pages. `nobody` is not signed in; `beginner` owns an empty account. */
-export const visitors = ['nobody', 'owner', 'viewer', 'beginner'] as const
+/** The users that open pages. `nobody` is not signed in; `half` has not given the second factor; `beginner` owns an empty
+ * account. */
+export const visitors = ['nobody', 'half', 'owner', 'viewer', 'beginner'] as const
 export type VisitorName = typeof visitors[number]
 
 /** The ids and links that the paths of pages contain. */
@@ -59,13 +62,25 @@ const accountPages: SitePage[] = [
   inAccount('guardrail', '/guardrails/:guardrail', (site) => `/guardrails/${site.guardrail}`),
   inAccount('activity', '/activity'),
   inAccount('settings-profile', '/settings/profile'),
+  inAccount('settings-security', '/settings/security'),
+  inAccount('new-passkey', '/settings/security/passkeys/new'),
+  inAccount('totp-set-up', '/settings/security/totp'),
   inAccount('settings-account', '/settings/account'),
   inAccount('settings-team', '/settings/team'),
   inAccount('settings-sessions', '/settings/sessions'),
 ]
 
 const asViewer = ['agent', 'channel', 'skill', 'guardrail', 'settings-account', 'settings-team']
-const asBeginner = ['overview', 'agents', 'channels', 'skills', 'guardrails', 'activity', 'settings-team']
+const asBeginner = [
+  'settings-security',
+  'overview',
+  'agents',
+  'channels',
+  'skills',
+  'guardrails',
+  'activity',
+  'settings-team',
+]
 const named = (names: string[], as: VisitorName, account: (site: SeededSite) => string): SitePage[] =>
   accountPages.filter(({ name }) => names.includes(name)).map((page) => ({
     ...page,
@@ -82,6 +97,9 @@ export const pages: SitePage[] = [
   { name: 'sign-in-link-sent', route: '/sign-in-link', path: () => '/sign-in-link?done=link-sent', as: 'nobody' },
   { name: 'sign-in-by-link', route: '/sign-in-link/:token', path: (site) => site.links.signIn, as: 'nobody' },
   { name: 'link-expired', route: '/sign-in-link/:token', path: () => '/sign-in-link/old', as: 'nobody', status: 400 },
+  { name: 'second-factor', route: '/second-factor', path: () => '/second-factor', as: 'half' },
+  { name: 'confirm', route: '/confirm', path: () => '/confirm' },
+  { name: 'confirm-by-password', route: '/confirm', path: () => '/confirm', as: 'viewer' },
   { name: 'reset', route: '/reset', path: () => '/reset', as: 'nobody' },
   { name: 'reset-by-link', route: '/reset/:token', path: (site) => site.links.reset, as: 'nobody' },
   { name: 'verify', route: '/verify/:token', path: (site) => site.links.verify },
@@ -105,6 +123,13 @@ export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
+  '/passkey': 'redirects to the sign-in',
+  '/passkey/sign-in': 'redirects to the sign-in',
+  '/second-factor/passkey': 'redirects to the second factor',
+  '/confirm/passkey': 'redirects to the confirmation',
+  '/accounts/:account/settings/security/passkeys': 'redirects to the security settings',
+  '/accounts/:account/settings/security/totp/finish': 'redirects to the security settings',
+  '/accounts/:account/settings/security/recovery-codes': 'redirects to the security settings',
 }
 
 const words = {
@@ -204,7 +229,16 @@ export async function seedSite(grid: TestGrid) {
   const proof = await waitFor('the claim email', () => grid.emails.find(({ link }) => link?.includes(other))?.link)
   links.claimProof = new URL(proof).pathname
 
-  const browsers: Partial<Record<VisitorName, Browser>> = {}
+  await addPasskey(grid, olga, 'Laptop')
+  await addPasskey(grid, olga, 'Phone')
+  await replaceRecoveryCodes(store, { ...olga.actor('owner'), user: olga })
+  await beginTotp(store, { ...olga.actor('owner'), user: olga })
+  const hal = await person(grid, { role: 'member', name: 'Hal Moss', email: 'hal@acme.example' })
+  await addPasskey(grid, hal, 'Laptop')
+  await addTotp(grid, hal)
+
+  const browsers: Partial<Record<VisitorName, Browser>> = { half: browser(grid) }
+  await browsers.half!.signIn(hal.email, password)
   for (const [name, user] of Object.entries({ owner: olga, viewer: vera, beginner: bea })) {
     browsers[name as VisitorName] = await signedIn(grid, user)
   }

@@ -20,6 +20,8 @@ export const allowedCrossAccountQueries = [
   'OAuth token by hash',
   'access token by hash',
   'accounts administered by a user',
+  'accounts of a user are owned by another user',
+  'accounts of a user that another user does not own',
   'accounts owned by a user',
   'accounts with old messages',
   'accounts with trials to end',

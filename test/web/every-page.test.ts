@@ -16,7 +16,8 @@ import {
 let grid: LiveGrid
 let site: SeededSite
 beforeAll(async () => {
-  grid = await liveGrid({ env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
+  // Passkeys need a name instead of an IP address.
+  grid = await liveGrid({ host: 'localhost', env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
   site = await seedSite(grid)
 }, 120_000)
 afterAll(() => grid?.close())

@@ -15,6 +15,7 @@ import { dump } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import { csrfTokenOf, password, person, signedIn } from '../support/people.ts'
+import { addTotp } from '../support/second-factor.ts'
 
 interface Action {
   /** The roles that may do it. All others get 403, and nothing changes. */
@@ -35,8 +36,10 @@ const actions: Record<string, Action> = {
   '/settings/profile/email': { may: roles, fields: { email: 'new@people.example', current: password } },
   '/settings/profile/password': { may: roles, fields: { current: password, password: 'another horse battery' } },
   '/settings/sessions/end-others': { may: roles },
+  '/settings/security/totp': { may: roles },
 
   '/settings/account/name': { may: owners, fields: { name: 'Another' } },
+  '/settings/account/second-factor': { may: owners, fields: { required: 'no' } },
   '/settings/account/keys': { may: managers, fields: { keyName: 'a key' } },
   '/settings/account/keys/:key/delete': {
     may: managers,
@@ -58,6 +61,7 @@ const actions: Record<string, Action> = {
   '/settings/team/invitations/:invitation/withdraw': { may: managers, given: anInvitation },
   '/settings/team/members/:member/role': { may: managers, fields: { role: 'admin' }, given: aMember },
   '/settings/team/members/:member/remove': { may: managers, given: aMember },
+  '/settings/team/members/:member/reset-second-factor': { may: owners, given: aProtectedMember },
   '/settings/team/leave': { may: roles },
   '/settings/team/hand-over': {
     may: owners,
@@ -96,6 +100,11 @@ const actions: Record<string, Action> = {
 const withoutRow: Record<string, string> = {
   '/settings/sessions/:session/end': 'ends a session of the user (web/people/settings)',
   '/settings/sessions/programs/:grant/end': 'ends a grant of the user (web/oauth/programs)',
+  '/settings/security/totp/finish': 'sets up an app of the user (web/people/second-factor)',
+  '/settings/security/totp/remove': 'removes the app of the user (web/people/second-factor)',
+  '/settings/security/recovery-codes': 'replaces the codes of the user (web/people/confirmation)',
+  '/settings/security/passkeys': 'adds a passkey of the user (web/people/passkeys)',
+  '/settings/security/passkeys/:passkey/remove': 'removes a passkey of the user (web/people/passkeys)',
 }
 
 /** POST routes outside accounts, and what authorizes them. */
@@ -105,6 +114,12 @@ const open: Record<string, string> = {
   '/api/v1/agentic-signup': 'nothing: public',
   '/sign-in': 'a password',
   '/sign-out': 'the session',
+  '/passkey': 'nothing: public',
+  '/passkey/sign-in': 'a passkey (web/people/passkeys)',
+  '/second-factor': 'the half session, and a code (web/people/second-factor)',
+  '/second-factor/passkey': 'the half session, and a passkey (web/people/passkeys)',
+  '/confirm': 'the session, and a code or the password (web/people/confirmation)',
+  '/confirm/passkey': 'the session, and a passkey (web/people/passkeys)',
   '/sign-in-link': 'nothing: public',
   '/sign-in-link/:token': 'the link',
   '/reset': 'nothing: public',
@@ -227,6 +242,12 @@ function post(one: Awaited<ReturnType<typeof signedIn>>, path: string, fields: R
 
 async function aMember(grid: TestGrid) {
   return { params: { member: (await person(grid, { role: 'viewer' })).id } }
+}
+
+async function aProtectedMember(grid: TestGrid) {
+  const member = await person(grid, { role: 'viewer' })
+  await addTotp(grid, member)
+  return { params: { member: member.id } }
 }
 
 async function anInvitation(grid: TestGrid) {

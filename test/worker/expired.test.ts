@@ -19,7 +19,16 @@ onEachDatabase((open) => {
     const { sessions } = grid.store.global
     const { userId, at } = await ann()
     const session = (id: string, ms: number) =>
-      sessions.add({ id, userId, tokenHash: id, expiresAt: at + ms, userAgent: '', address: '' }, at)
+      sessions.add({
+        id,
+        userId,
+        tokenHash: id,
+        expiresAt: at + ms,
+        halfExpiresAt: 0,
+        hasSecondFactor: true,
+        userAgent: '',
+        address: '',
+      }, at)
     await grid.store.write([session('ended', 9 * day), session('short', day), session('long', 2 * day)])
     await grid.store.write([sessions.end(userId, 'ended', at)])
 

@@ -1,5 +1,5 @@
 /** Accounts, created on the command line or by users, and their admin keys. */
-import { type Actor, requireAdmin, type SignedInUser } from '../../auth/actor.ts'
+import { type Actor, callingUser, requireAdmin, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey } from '../../lib/secrets.ts'
@@ -106,6 +106,26 @@ export async function renameAccount(account: AccountStore, input: { name: string
   })
 }
 
+/**
+ * Set whether owners and admins of the account must have a second factor. The caller needs one to demand it.
+ * Fails with `not_allowed`, `confirmation_required` or `invalid_input`.
+ */
+export async function requireSecondFactor(
+  account: AccountStore,
+  { isRequired }: { isRequired: boolean },
+): Promise<{ isRequired: boolean }> {
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'own')
+    requireConfirmed(account.actor, account.deps.now())
+    const { userId } = callingUser(account.actor)
+    if (isRequired && !(await account.read.team.member(userId))?.hasSecondFactor) {
+      throw new GridError('invalid_input', 'Add a second factor of your own first, under Settings, Security.')
+    }
+    await account.write([...precondition, account.change.profile.requireSecondFactor(isRequired)])
+    return { isRequired }
+  })
+}
+
 /** The store of an existing account. Fails with `account_not_found`. */
 export async function openAccount(store: Store, id: string, actor: Actor): Promise<AccountStore> {
   const account = await store.global.accounts.byId(id)
@@ -115,13 +135,14 @@ export async function openAccount(store: Store, id: string, actor: Actor): Promi
 
 /**
  * Create an admin key, which is returned only here. A key created by a user works while they are owner or admin.
- * Fails with `not_allowed`, `invalid_input` or `write_conflict`.
+ * Fails with `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
  */
 export async function createAdminKey(account: AccountStore, name: string): Promise<{ id: string; adminKey: string }> {
   requireAdmin(account.actor)
   const { statement, key, id } = await newAdminKey(account, checkName(name, 'name'))
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
+    requireConfirmed(account.actor, account.deps.now())
     await account.write([...precondition, statement])
     return { id, adminKey: key }
   })

@@ -83,6 +83,27 @@ export function addressChangedEmail(config: AppUrl): EmailContent {
   ])
 }
 
+/** Tells the user about a change of the second factor. No link, for the same reason. */
+export function secondFactorChangedEmail(config: AppUrl, change: SecondFactorChange): EmailContent {
+  return emailContent(config, 'second_factor_changed', undefined, [
+    `${secondFactorChanges[change]} your user on ${hostOf(config)}.`,
+    `If it was not you, go to ${config.appUrl}, reset your password, and tell the owners of your accounts.`,
+  ])
+}
+
+const secondFactorChanges = {
+  passkey_added: 'A passkey was added to',
+  passkey_removed: 'A passkey was removed from',
+  totp_added: 'An authenticator app was added to',
+  totp_removed: 'The authenticator app was removed from',
+  codes_replaced: 'New recovery codes were made for',
+  code_used: 'A recovery code was used for',
+  reset: 'The second factor was reset for',
+}
+
+/** A change of the second factor that its user is told about. */
+export type SecondFactorChange = keyof typeof secondFactorChanges
+
 /** Constants, because a subject must contain no text from users. */
 const subjects = {
   verify_address: 'Confirm your email address',
@@ -92,6 +113,7 @@ const subjects = {
   claim: 'An agent named you as its owner',
   password_changed: 'Your password was changed',
   address_changed: 'Your email address was changed',
+  second_factor_changed: 'Your second factor was changed',
 } satisfies Record<OutgoingEmail['kind'], string>
 
 const ignoreNotice = 'If you did not request it, ignore this email.'

@@ -1,5 +1,5 @@
 /** Invitations of people into an account, and their acceptance. See docs/security.md, "Invitations". */
-import { callingUser, type Role, type SignedInUser } from '../../auth/actor.ts'
+import { callingUser, requireConfirmed, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -37,8 +37,8 @@ export type CheckEmailLimit = (email: string) => Promise<void>
 
 /**
  * Invite the user of an email address into the account. An earlier invitation of the same address ends.
- * Fails with `not_allowed`, `invalid_email`, `invalid_input`, `member_exists` or `write_conflict`, and as
- * `checkEmailLimit` does.
+ * Fails with `not_allowed`, `confirmation_required` (a new owner), `invalid_email`, `invalid_input`, `member_exists` or
+ * `write_conflict`, and as `checkEmailLimit` does.
  */
 export async function inviteMember(
   account: AccountStore,
@@ -50,6 +50,7 @@ export async function inviteMember(
   const check = async () => {
     const caller = await authorize(account, 'manage')
     requireAssignable(caller.role, [role])
+    if (role === 'owner') requireConfirmed(account.actor, account.deps.now())
     if (await account.read.team.memberByEmail(email)) {
       throw new GridError('member_exists', `${email} is already a member of the account.`, { field: 'email' })
     }

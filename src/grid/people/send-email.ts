@@ -8,6 +8,8 @@ import {
   invitationEmail,
   passwordChangedEmail,
   passwordResetEmail,
+  type SecondFactorChange,
+  secondFactorChangedEmail,
   signInEmail,
   verifyAddressEmail,
 } from './email-templates.ts'
@@ -96,4 +98,9 @@ export function sendPasswordChangedEmail(store: Store, to: string): void {
 /** Tell a user that the email address was changed. `to` is the old address. */
 export function sendAddressChangedEmail(store: Store, to: string): void {
   sendNotice(store, to, addressChangedEmail(store.deps.config))
+}
+
+/** Tell a user that the second factor was changed. */
+export function sendSecondFactorEmail(store: Store, to: string, change: SecondFactorChange): void {
+  sendNotice(store, to, secondFactorChangedEmail(store.deps.config, change))
 }

@@ -1,5 +1,5 @@
 /** Members of an account: their roles and their removal. An account always has an owner. See docs/security.md, "Roles". */
-import { allows, callingUser, type Permission, type Role, roles } from '../../auth/actor.ts'
+import { allows, callingUser, type Permission, requireConfirmed, type Role, roles } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { AccountMember } from '../../store/account/team.ts'
@@ -17,7 +17,8 @@ export function assignableRoles(role: Role): readonly Role[] {
  * Change the role of a member. What the new role no longer permits ends: without `manage` the admin keys that the
  * member created, without `use` their OAuth grants and the agent keys that clients fetched by them, and all their
  * invitations to roles that they may not assign now.
- * Fails with `not_allowed`, `member_not_found`, `invalid_input`, `last_owner` or `write_conflict`.
+ * Fails with `not_allowed`, `confirmation_required` (a new owner), `member_not_found`, `invalid_input`, `last_owner` or
+ * `write_conflict`.
  */
 export async function setMemberRole(
   account: AccountStore,
@@ -28,6 +29,7 @@ export async function setMemberRole(
     const caller = await authorize(account, 'manage')
     const member = await findMember(account, input.userId)
     requireAssignable(caller.role, [member.role, role])
+    if (role === 'owner') requireConfirmed(account.actor, account.deps.now())
     await account.write([
       ...caller.precondition,
       ...await roleChangePreconditions(account, member, role),
@@ -65,14 +67,15 @@ export async function leaveAccount(account: AccountStore): Promise<void> {
 }
 
 /**
- * Make another member an owner, and the caller an admin. Fails with `not_allowed`, `member_not_found`, `write_conflict`,
- * or `invalid_input` if the member is an owner already.
+ * Make another member an owner, and the caller an admin. Fails with `not_allowed`, `confirmation_required`,
+ * `member_not_found`, `write_conflict`, or `invalid_input` if the member is an owner already.
  */
 export async function transferOwnership(account: AccountStore, userId: string): Promise<{ userId: string }> {
   const caller = callingUser(account.actor)
   const { team } = account.change
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
+    requireConfirmed(caller, account.deps.now())
     const member = await findMember(account, userId)
     if (member.role === 'owner') {
       throw new GridError('invalid_input', 'This member is an owner already.', { field: 'member' })

@@ -29,6 +29,9 @@ const rates = {
   signInInCrowd: [[1, 15 * minute]],
   /** One client address for all users, against credential stuffing. Generous, because an office may share an address. */
   signInFrom: [[30, minute], [300, hour]],
+  /** Second factors of one user from one client address, and from all that are not familiar. */
+  secondFactor: [[5, 5 * minute], [10, hour], [20, day]],
+  secondFactorFromAll: [[30, day]],
   /** Emails of one purpose to one recipient. */
   emailTo: [[1, 5 * minute], [3, day]],
   /** Emails of one purpose that one client address causes. */
@@ -95,6 +98,37 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
       await store.write([removeAll(pair.kind, pair.subject), ...attempts.slice(1).map((attempt) => remove(attempt.id))])
     },
   }
+}
+
+/**
+ * Count one code of a second factor, before it is verified. `succeeded` removes the attempts of this user and client.
+ * Fails with `rate_limit_exceeded`. See docs/security.md, "Second factor".
+ */
+export async function takeSecondFactorAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
+  const at = store.deps.now()
+  const id = newId()
+  const isFamiliar = await isFamiliarAddress(store, email, address)
+  const [pair, ...wide] = await ofNetworks(store.deps.config, 'factor', address, rates.secondFactor, `${email}\n`)
+  const all: Count = { kind: 'factor_all', subject: await hashSecret(email), rates: rates.secondFactorFromAll }
+  const attempts = attemptsOf(id, [pair, ...wide, all])
+  const limits = limitsOf(isFamiliar ? [pair] : [pair, ...wide, all], at)
+  if (!(await take(store, attempts, limits, at))) throw await tooMany(store, limits, 'Too many codes.')
+  return {
+    isFamiliar,
+    async succeeded() {
+      const { removeAll, remove } = store.global.attempts
+      await store.write([removeAll(pair.kind, pair.subject), ...attempts.slice(1).map((attempt) => remove(attempt.id))])
+    },
+  }
+}
+
+/** Count one sign-in that a client begins with a passkey. Fails with `rate_limit_exceeded`. */
+export async function takePasskeyAttempt(store: Store, address: string): Promise<void> {
+  const at = store.deps.now()
+  const counts = await ofNetworks(store.deps.config, 'passkey_from', address, rates.signInFrom)
+  const limits = limitsOf(counts, at)
+  if (await take(store, attemptsOf(newId(), counts), limits, at)) return
+  throw await tooMany(store, limits, 'Too many sign-in attempts.')
 }
 
 /** Emails that are requested without a sign-in, or that must not tell whether an address has a user. */

@@ -90,6 +90,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .facts dt { color: var(--soft) } .facts dd { margin: 0 }
 .copy-text { display: inline-flex; align-items: center; gap: var(--s1); max-width: 100%; color: var(--soft); font-size: var(--text-s) }
 .copy-text .button { min-height: 1.5rem; width: 1.5rem } .copy-text .done { color: var(--accent) }
+.qr { display: block; width: 12rem; max-width: 100%; height: auto; border-radius: var(--round); border: 1px solid var(--line) }
 .copy { margin: 0; border: 1px solid var(--line); border-radius: var(--round); background: var(--sunk); overflow: hidden }
 .copy figcaption { display: flex; align-items: center; justify-content: space-between; gap: var(--s3); min-height: 2.25rem;
   padding: .2rem .25rem .2rem var(--s3); border-bottom: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }

@@ -6,11 +6,16 @@ import type { Db } from '../driver/db.ts'
 
 export function prepareProfile(db: Db) {
   const rename = db.update(accounts).set({ name: sql`${p('name')}` }).where(eq(accounts.id, p('account'))).toSQL()
+  const requireSecondFactor = db.update(accounts).set({ requiresSecondFactor: sql`${p('isRequired')}` })
+    .where(eq(accounts.id, p('account'))).toSQL()
 
   return {
     reads: (_: AccountBinding) => ({}),
     changes: (account: AccountBinding) => ({
       rename: (name: string): Statement => account.bind(rename, { name }),
+      /** Whether owners and admins must have a second factor. */
+      requireSecondFactor: (isRequired: boolean): Statement =>
+        account.bind(requireSecondFactor, { isRequired: Number(isRequired) }),
     }),
   }
 }

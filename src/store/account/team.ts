@@ -5,6 +5,7 @@ import { invitations, memberships, users } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
 import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
+import { hasSecondFactor } from '../global/second-factors.ts'
 import { inAccount, withAccount } from '../in-account.ts'
 
 /** A user who belongs to the account. `since` is in milliseconds since the epoch. */
@@ -14,6 +15,7 @@ export interface AccountMember {
   email: string
   role: Role
   since: number
+  hasSecondFactor: boolean
 }
 
 /** An invitation that was neither accepted nor ended; it may have expired. Times are milliseconds since the epoch. */
@@ -45,6 +47,7 @@ export function prepareTeam(db: Db) {
     email: users.email,
     role: memberships.role,
     since: memberships.createdAt,
+    hasSecondFactor: sql<boolean>`${hasSecondFactor(db, memberships.userId)}`.mapWith(Boolean),
   }
   const isUser = eq(users.id, memberships.userId)
   const members = db.select(memberFields).from(memberships).innerJoin(users, isUser)

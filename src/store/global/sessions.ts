@@ -2,6 +2,7 @@ import { and, desc, eq, gt, inArray, isNotNull, isNull, lte, ne, or, sql } from 
 import { sessions, users } from '../../../db/schema.ts'
 import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
+import { hasSecondFactor } from './second-factors.ts'
 
 /** A new browser session. Times are milliseconds since the epoch. */
 export interface NewSession {
@@ -10,6 +11,10 @@ export interface NewSession {
   tokenHash: string
   /** The absolute expiry. */
   expiresAt: number
+  /** The expiry of a half session. */
+  halfExpiresAt: number
+  /** Whether the second factor was given. Otherwise the session of a user who has one is a half session. */
+  hasSecondFactor: boolean
   userAgent: string
   address: string
 }
@@ -21,14 +26,18 @@ export function prepareSessions(db: Db) {
     gt(sessions.expiresAt, p('now')),
     gt(sessions.lastSeenAt, p('idleSince')),
   )
+  const isWhole = eq(sessions.awaitsSecondFactor, sql`0`)
   const byToken = db.select({
     id: sessions.id,
     lastSeenAt: sessions.lastSeenAt,
+    awaitsSecondFactor: sessions.awaitsSecondFactor,
+    confirmedAt: sessions.confirmedAt,
     user: {
       id: users.id,
       email: users.email,
       name: users.name,
       emailVerifiedAt: users.emailVerifiedAt,
+      hasSecondFactor: sql<boolean>`${hasSecondFactor(db, users.id)}`.mapWith(Boolean),
     },
   }).from(sessions).innerJoin(users, eq(users.id, sessions.userId))
     .where(and(eq(sessions.tokenHash, p('hash')), isLive)).prepare()
@@ -39,18 +48,23 @@ export function prepareSessions(db: Db) {
     expiresAt: sessions.expiresAt,
     userAgent: sessions.userAgent,
     address: sessions.address,
-  }).from(sessions).where(and(eq(sessions.userId, p('user')), isLive)).orderBy(desc(sessions.lastSeenAt)).prepare()
+  }).from(sessions).where(and(eq(sessions.userId, p('user')), isLive, isWhole)).orderBy(desc(sessions.lastSeenAt))
+    .prepare()
 
   const fromAddress = db.select({ id: sessions.id }).from(sessions).innerJoin(users, eq(users.id, sessions.userId))
-    .where(and(eq(users.email, p('email')), eq(sessions.address, p('address')))).limit(1).prepare()
+    .where(and(eq(users.email, p('email')), eq(sessions.address, p('address')), isWhole)).limit(1).prepare()
 
+  // Decided by the statement itself, so that a factor that is added at the same time counts.
+  const isHalf = sql`(${p('hasFactor')} = 0 AND (${hasSecondFactor(db, sql`${p('userId')}`)}))`
   const add = db.insert(sessions).values({
     id: p('id'),
     userId: p('userId'),
     tokenHash: p('tokenHash'),
     createdAt: p('at'),
     lastSeenAt: p('at'),
-    expiresAt: p('expiresAt'),
+    expiresAt: sql`CASE WHEN ${isHalf} THEN ${p('halfExpiresAt')} ELSE ${p('expiresAt')} END`,
+    awaitsSecondFactor: isHalf,
+    confirmedAt: p('at'),
     userAgent: p('userAgent'),
     address: p('address'),
   }).onConflictDoNothing().toSQL()
@@ -66,14 +80,15 @@ export function prepareSessions(db: Db) {
   const removeEnded = db.delete(sessions).where(inArray(sessions.id, ended)).returning({ id: sessions.id }).toSQL()
 
   return {
-    /** The live session with this SHA-256, and its user. */
+    /** The live session with this SHA-256, also a half one, and its user. */
     byToken: async (hash: string, now: number, idleSince: number) =>
       (await runQuery(byToken, { hash, now, idleSince }))[0],
     /** Live sessions of a user, last used first. */
     ofUser: (user: string, now: number, idleSince: number) => runQuery(ofUser, { user, now, idleSince }),
-    /** Whether the user of an email address has signed in from a client address. Ended sessions count too. */
+    /** Whether the user of an email address has signed in, wholly, from a client address. Ended sessions count too. */
     beganAt: async (email: string, address: string) => (await runQuery(fromAddress, { email, address })).length > 0,
-    add: (session: NewSession, at: number): Statement => bind(add, { ...session, at }),
+    add: ({ hasSecondFactor, ...session }: NewSession, at: number): Statement =>
+      bind(add, { ...session, hasFactor: Number(hasSecondFactor), at }),
     markSeen: (id: string, at: number): Statement => bind(markSeen, { id, at }),
     /** No row if the user has no such session, or it has ended. */
     end: (user: string, id: string, at: number): Statement => bind(end, { user, id, at }),

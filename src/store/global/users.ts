@@ -26,6 +26,7 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
     name: accounts.name,
     role: memberships.role,
     since: memberships.createdAt,
+    requiresSecondFactor: accounts.requiresSecondFactor,
   }).from(memberships).innerJoin(accounts, eq(accounts.id, memberships.accountId))
     .where(eq(memberships.userId, p('user'))).orderBy(memberships.createdAt, accounts.id).prepare()
   crossAccountQueries.set(ofUser.getQuery().sql, 'memberships of a user')

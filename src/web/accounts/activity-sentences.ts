@@ -47,6 +47,7 @@ const createChannel: Phrase = ['Create', 'Created', '{channel}']
 const createGuardrail: Phrase = ['Create', 'Created', '{guardrail}']
 const createAdminKey: Phrase = ['Create', 'Created', '{key}']
 const deleteAdminKey: Phrase = ['Delete', 'Deleted', '{key}']
+const resetSecondFactor: Phrase = ['Reset', 'Reset', 'the second factor of {member}']
 const createAccount: Phrase = ['Create', 'Created', 'the account[ {name}]']
 
 /** Phrases by the name in the log: an admin tool, an action of a page, or a command. */
@@ -89,6 +90,9 @@ const phrases: Record<string, Phrase> = {
   rename_account: ['Rename', 'Renamed', 'the account[ to {name}]'],
   create_admin_key: createAdminKey,
   'create-admin-key': createAdminKey,
+  require_second_factor: ['Change', 'Changed', 'whether owners and admins need a second factor'],
+  reset_second_factor: resetSecondFactor,
+  'reset-second-factor': resetSecondFactor,
   delete_admin_key: deleteAdminKey,
   'delete-admin-key': deleteAdminKey,
   give_grant: ['Authorize', 'Authorized', '{program} as {as}'],

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { createAdminKey, deleteAdminKey, renameAccount } from '../../grid/accounts/accounts.ts'
+import { createAdminKey, deleteAdminKey, renameAccount, requireSecondFactor } from '../../grid/accounts/accounts.ts'
 import { listGrants, revokeGrant } from '../../grid/oauth/grants.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
@@ -27,6 +27,7 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
       'account',
       <>
         <NameCard visit={visit} />
+        <SecondFactorCard visit={visit} />
         <AdminAccess
           visit={visit}
           adminKeys={adminKeys}
@@ -44,6 +45,16 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
     const name = visit.form.get('name') ?? ''
     await visit.record('rename_account', { name }, (account) => renameAccount(account, { name }))
     return { redirectTo: withNotice(settingsPath(visit, 'account'), 'account-renamed') }
+  }, (visit) => show(visit))
+
+  post('/settings/account/second-factor', async (visit) => {
+    const isRequired = visit.form.get('required') === 'yes'
+    await visit.record(
+      'require_second_factor',
+      { isRequired },
+      (account) => requireSecondFactor(account, { isRequired }),
+    )
+    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'saved') }
   }, (visit) => show(visit))
 
   // The key is only in this response: not in a URL, and not on the page after a reload.
@@ -96,6 +107,33 @@ function NameCard({ visit }: { visit: Visit }) {
           ['Id', <CopyText id='account-id' label='the id of the account' text={membership.id} />],
         ]}
       />
+    </Card>
+  )
+}
+
+/** Whether owners and admins need a second factor. See docs/security.md, "Second factor". */
+function SecondFactorCard({ visit }: { visit: Visit }) {
+  const { membership: { requiresSecondFactor }, csrf } = visit
+  const action = settingsPath(visit, 'account', 'second-factor')
+  const errors = formErrors(visit, action, [])
+  return (
+    <Card title='Second factor' lead='A passkey, or the code of an authenticator app after the password or email link.'>
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      <p>
+        {requiresSecondFactor
+          ? 'Owners and admins of this account need one.'
+          : 'Owners and admins of this account may do without.'}
+      </p>
+      {visit.may('own') && (
+        <Form action={action} csrf={csrf}>
+          <input type='hidden' name='required' value={requiresSecondFactor ? 'no' : 'yes'} />
+          <div class='row'>
+            <SubmitButton kind='plain'>
+              {requiresSecondFactor ? 'Do not require it' : 'Require it of owners and admins'}
+            </SubmitButton>
+          </div>
+        </Form>
+      )}
     </Card>
   )
 }

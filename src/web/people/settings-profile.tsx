@@ -42,7 +42,7 @@ export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void 
     await changePassword(store, actor.userId, input, address)
     return {
       redirectTo: withNotice(path(visit), 'password-changed'),
-      cookie: await sessions.begin(request, actor.userId, address),
+      cookie: await sessions.begin(request, actor.userId, address, { hasSecondFactor: true }),
     }
   }, show)
 }

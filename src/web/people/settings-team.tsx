@@ -6,6 +6,7 @@ import {
   type SentInvitation,
   withdrawInvitation,
 } from '../../grid/people/invitations.ts'
+import { resetMemberSecondFactor } from '../../grid/people/lost-factor.ts'
 import { sendInvitationEmail } from '../../grid/people/send-email.ts'
 import {
   assignableRoles,
@@ -95,6 +96,12 @@ export function teamPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
     const email = (await visit.account.read.team.member(userId))?.email
     await visit.record('remove_member', { userId, email }, (account) => removeMember(account, userId))
     return { redirectTo: userId === visit.actor.userId ? '/' : withNotice(path(visit), 'member-removed') }
+  }, show)
+  post('/settings/team/members/:member/reset-second-factor', async (visit) => {
+    const userId = visit.param('member')
+    const reset = (account: AccountStore) => resetMemberSecondFactor(store, account, userId)
+    await visit.record('reset_second_factor', { userId }, reset)
+    return { redirectTo: withNotice(path(visit), 'second-factor-reset') }
   }, show)
   post('/settings/team/leave', async (visit) => {
     await visit.record('leave_account', {}, leaveAccount)

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import { hasPasskeys } from '../../grid/people/passkeys.ts'
 import { signIn } from '../../grid/people/people.ts'
 import { Notice } from '../../html/components.tsx'
 import { Form, PasswordInput, SubmitButton } from '../../html/form.tsx'
@@ -7,24 +8,29 @@ import { barePage } from '../../html/layout.tsx'
 import type { PageDeps } from '../page-deps.ts'
 import { localPath, type Pages, type PublicVisit } from '../visit.ts'
 import { EmailField } from './person-fields.tsx'
+import { secondFactorPath } from './proof.tsx'
 
 /** Signing in with a password, and signing out. */
 export function signInPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
-  get('/sign-in', signInPage)
+  const show = async (visit: PublicVisit) => {
+    const next = localPath(visit.form.get('next') ?? visit.query.get('next'))
+    if (visit.visitor && !visit.inputError) return { redirectTo: next }
+    if (!visit.inputError && await sessions.halfVisitor(visit.request)) return { redirectTo: secondFactorPath(next) }
+    return await signInPage(visit, next, hasPasskeys(store))
+  }
+  get('/sign-in', show)
   post('/sign-in', async ({ request, form, address }) => {
     const input = { email: form.get('email') ?? '', password: form.get('password') ?? '' }
     const { userId, passwordHash } = await signIn(store, input, address)
     return {
       redirectTo: localPath(form.get('next')),
-      cookie: await sessions.begin(request, userId, address, passwordHash),
+      cookie: await sessions.begin(request, userId, address, { passwordHash }),
     }
-  }, signInPage)
+  }, show)
   post('/sign-out', async ({ request }) => ({ redirectTo: '/', cookie: await sessions.end(request) }))
 }
 
-function signInPage({ visitor, csrf, query, form, inputError }: PublicVisit) {
-  const next = localPath(form.get('next') ?? query.get('next'))
-  if (visitor && !inputError) return { redirectTo: next }
+function signInPage({ csrf, form, inputError }: PublicVisit, next: string, withPasskey: boolean) {
   const nextParameter = next === '/' ? '' : `?next=${encodeURIComponent(next)}`
   return barePage(
     { title: 'Sign in' },
@@ -37,6 +43,14 @@ function signInPage({ visitor, csrf, query, form, inputError }: PublicVisit) {
         <PasswordInput name='password' label='Password' autocomplete='current-password' isRequired />
         <SubmitButton isWhole>Sign in</SubmitButton>
       </Form>
+      {withPasskey && (
+        <div data-needs-script>
+          <Form action='/passkey' csrf={csrf}>
+            <input type='hidden' name='next' value={next} />
+            <SubmitButton kind='plain' isWhole>Sign in with a passkey</SubmitButton>
+          </Form>
+        </div>
+      )}
       <p class='small'>
         <a href={`/sign-in-link${nextParameter}`}>Email me a link instead</a> ·{' '}
         <a href='/reset'>Forgot your password?</a>

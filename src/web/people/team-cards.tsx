@@ -55,6 +55,12 @@ export function MembersCard(
             cell: (member) => <RoleCell visit={visit} member={member} assignableRoles={assignableRoles} />,
           },
           { title: 'Since', cell: ({ since }) => <Time at={since} now={now} /> },
+          ...(visit.may('manage')
+            ? [{
+              title: 'Second factor',
+              cell: (member: AccountMember) => <SecondFactorCell visit={visit} member={member} />,
+            }]
+            : []),
           {
             title: 'Remove',
             isUntitled: true,
@@ -96,6 +102,30 @@ export function MembersCard(
 
 function agentKeys(count: number): string {
   return count === 1 ? '1 agent key' : `${count.toLocaleString('en')} agent keys`
+}
+
+/** Whether a member has a second factor. Owners can reset it for members who have lost it. */
+function SecondFactorCell({ visit, member }: { visit: Visit; member: AccountMember }) {
+  const { userId, name, email, hasSecondFactor } = member
+  if (!hasSecondFactor) return <Badge>none</Badge>
+  if (!visit.may('own') || userId === visit.actor.userId) return <Badge kind='good'>yes</Badge>
+  return (
+    <ConfirmDelete
+      action={settingsPath(visit, 'team', 'members', userId, 'reset-second-factor')}
+      csrf={visit.csrf}
+      id={`factor-${userId}`}
+      label='Reset'
+      icon='again'
+      isSmall
+      question={
+        <>
+          Has <strong>{name || email}</strong>{' '}
+          lost the second factor? It is removed, and the user is signed out everywhere. Make sure that the request is
+          genuine.
+        </>
+      }
+    />
+  )
 }
 
 function RoleCell(

@@ -1,0 +1,192 @@
+/** Passkeys: what the browser is asked, and the verification of its answer. See docs/security.md, "Passkeys". @see WebAuthn Level 3 */
+import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'
+import { z } from 'zod'
+import { GridError } from '../errors.ts'
+import { parseBody } from '../lib/body.ts'
+import { parse } from '../lib/input.ts'
+import { once } from '../lib/once.ts'
+import { minute } from '../lib/time.ts'
+
+/** The site that passkeys belong to. A passkey of one site does not work at another one. */
+export interface PasskeySite {
+  /** The host name. */
+  id: string
+  origin: string
+}
+
+/** A registered passkey, as far as its verification needs it. */
+export interface KnownPasskey {
+  credentialId: string
+  /** COSE, in base64url. */
+  publicKey: string
+  counter: number
+  transports: string[]
+}
+
+/** Whether a challenge was given out for this answer. It can be answered once. */
+export type IsExpected = (challenge: string) => Promise<boolean>
+
+/** How long the user may take to answer, in milliseconds. */
+export const passkeyTimeoutMs = 5 * minute
+
+// Loaded on first use: it brings parsers of certificates, which most processes never need.
+const webauthn = once(() => import('@simplewebauthn/server'))
+
+/**
+ * The site of the web application. Undefined if browsers offer no passkeys there: they need HTTPS or `localhost`, and a
+ * name instead of an IP address.
+ */
+export function passkeySite(appUrl: string): PasskeySite | undefined {
+  const { protocol, hostname, origin } = new URL(appUrl)
+  const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost')
+  // `URL` writes every IPv4 address as four decimal numbers.
+  const isName = !hostname.startsWith('[') && !/^[\d.]+$/.test(hostname)
+  return isName && (protocol === 'https:' || isLocal) ? { id: hostname, origin } : undefined
+}
+
+/** Options for registering a passkey, for `navigator.credentials.create`. The user must unlock the passkey each time. */
+export async function registrationOptions(
+  site: PasskeySite,
+  user: { id: string; email: string; name: string },
+  known: KnownPasskey[],
+) {
+  const { generateRegistrationOptions } = await webauthn()
+  return await generateRegistrationOptions({
+    rpID: site.id,
+    rpName: site.id,
+    userID: new TextEncoder().encode(user.id),
+    userName: user.email,
+    userDisplayName: user.name || user.email,
+    timeout: passkeyTimeoutMs,
+    attestationType: 'none',
+    excludeCredentials: known.map(asDescriptor),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  })
+}
+
+/** Options for using a passkey, for `navigator.credentials.get`. Without `known`, the user chooses among all. */
+export async function authenticationOptions(site: PasskeySite, known: KnownPasskey[]) {
+  const { generateAuthenticationOptions } = await webauthn()
+  return await generateAuthenticationOptions({
+    rpID: site.id,
+    allowCredentials: known.map(asDescriptor),
+    timeout: passkeyTimeoutMs,
+    userVerification: 'required',
+  })
+}
+
+/** The new passkey in the answer of a browser. Fails with `invalid_input`. */
+export async function verifyRegistration(
+  site: PasskeySite,
+  answer: string,
+  isExpected: IsExpected,
+): Promise<KnownPasskey> {
+  const response = readAnswer(registrationAnswer, answer) as RegistrationResponseJSON
+  const { verifyRegistrationResponse } = await webauthn()
+  const { verified, registrationInfo } = await accepted(() =>
+    verifyRegistrationResponse({
+      response,
+      expectedChallenge: isExpected,
+      expectedOrigin: site.origin,
+      expectedRPID: site.id,
+      requireUserVerification: true,
+    })
+  )
+  if (!verified) throw notAccepted()
+  const { id, publicKey, counter } = registrationInfo.credential
+  return {
+    credentialId: id,
+    publicKey: Buffer.from(publicKey).toString('base64url'),
+    counter,
+    transports: response.response.transports ?? [],
+  }
+}
+
+/** The id of the passkey that an answer names, before anything of it is verified. Fails with `invalid_input`. */
+export function namedPasskey(answer: string): string {
+  return readAnswer(authenticationAnswer, answer).id
+}
+
+/** The new signature counter of a passkey that signed the challenge. Fails with `invalid_input`. */
+export async function verifyAuthentication(
+  site: PasskeySite,
+  answer: string,
+  passkey: KnownPasskey,
+  isExpected: IsExpected,
+): Promise<number> {
+  const response = readAnswer(authenticationAnswer, answer) as AuthenticationResponseJSON
+  const { verifyAuthenticationResponse } = await webauthn()
+  const { verified, authenticationInfo } = await accepted(() =>
+    verifyAuthenticationResponse({
+      response,
+      expectedChallenge: isExpected,
+      expectedOrigin: site.origin,
+      expectedRPID: site.id,
+      requireUserVerification: true,
+      credential: {
+        ...asDescriptor(passkey),
+        publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')),
+        counter: passkey.counter,
+      },
+    })
+  )
+  if (!verified) throw notAccepted()
+  return authenticationInfo.newCounter
+}
+
+/** The one error for every passkey that is not accepted. */
+export function notAccepted(): GridError {
+  return new GridError('invalid_input', 'The passkey was not accepted. Try again.', { field: 'passkey' })
+}
+
+function asDescriptor({ credentialId, transports }: KnownPasskey) {
+  return { id: credentialId, transports: transports as WebAuthnCredential['transports'] }
+}
+
+const base64url = z.string().max(8_192).regex(/^[\w-]*$/)
+const answerFields = {
+  id: base64url.min(1),
+  rawId: base64url.min(1),
+  type: z.literal('public-key'),
+  authenticatorAttachment: z.string().max(40).nullish(),
+}
+const registrationAnswer = z.object({
+  ...answerFields,
+  response: z.object({
+    clientDataJSON: base64url,
+    attestationObject: base64url,
+    transports: z.array(z.string().max(40)).max(10).optional(),
+  }),
+}).transform((answer) => ({ ...answer, clientExtensionResults: {} }))
+const authenticationAnswer = z.object({
+  ...answerFields,
+  response: z.object({
+    clientDataJSON: base64url,
+    authenticatorData: base64url,
+    signature: base64url,
+    userHandle: base64url.nullish(),
+  }),
+}).transform((answer) => ({ ...answer, clientExtensionResults: {} }))
+
+function readAnswer<T>(schema: z.ZodType<T>, text: string): T {
+  if (text === '') {
+    throw new GridError('invalid_input', 'Passkeys need JavaScript, and a browser that knows them.', {
+      field: 'passkey',
+    })
+  }
+  try {
+    return parse(schema, parseBody(text, { maxBytes: 32_768, maxDepth: 6, maxTokens: 200 }))
+  } catch {
+    throw notAccepted()
+  }
+}
+
+/** The library throws its own errors for whatever it does not accept. */
+async function accepted<T>(verify: () => Promise<T>): Promise<T> {
+  try {
+    return await verify()
+  } catch (error) {
+    if (error instanceof GridError) throw error
+    throw notAccepted()
+  }
+}

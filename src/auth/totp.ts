@@ -1,0 +1,45 @@
+/** One-time codes of authenticator apps. See docs/security.md, "Second factor". @see RFC 6238 */
+import { once } from '../lib/once.ts'
+import { second } from '../lib/time.ts'
+
+// The values that every authenticator app supports; many ignore others.
+const algorithm = 'SHA1'
+const digits = 6
+const periodSeconds = 30
+const secretBytes = 20
+/** How many periods the clock of the device may be ahead or behind. */
+const window = 1
+
+// Loaded on first use: most requests never need it.
+const otpauth = once(() => import('otpauth'))
+
+/** A new secret, in base32. */
+export async function newTotpSecret(): Promise<string> {
+  const { Secret } = await otpauth()
+  return new Secret({ size: secretBytes }).base32
+}
+
+/** The `otpauth:` URI that authenticator apps read. `issuer` names the grid in the app, `label` the user. */
+export async function totpUri(secret: string, { issuer, label }: { issuer: string; label: string }): Promise<string> {
+  const { TOTP } = await otpauth()
+  return new TOTP({ issuer, label, secret, algorithm, digits, period: periodSeconds }).toString()
+}
+
+/**
+ * The time step that a code belongs to; undefined if the code is wrong or too old at `now`, in milliseconds since the
+ * epoch. The caller refuses a step that was used before.
+ */
+export async function totpStep(secret: string, code: string, now: number): Promise<number | undefined> {
+  const { TOTP, Secret } = await otpauth()
+  const key = Secret.fromBase32(secret)
+  const delta = TOTP.validate({
+    token: code,
+    secret: key,
+    algorithm,
+    digits,
+    period: periodSeconds,
+    timestamp: now,
+    window,
+  })
+  return delta === null ? undefined : Math.floor(now / (periodSeconds * second)) + delta
+}

@@ -1,0 +1,157 @@
+/** Passkeys of users: registering them, and signing in with them. See docs/security.md, "Passkeys". */
+import { requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
+import {
+  authenticationOptions,
+  type IsExpected,
+  namedPasskey,
+  notAccepted,
+  type PasskeySite,
+  passkeySite,
+  passkeyTimeoutMs,
+  registrationOptions,
+  verifyAuthentication,
+  verifyRegistration,
+} from '../../auth/passkeys.ts'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { hashSecret } from '../../lib/secrets.ts'
+import type { ChallengePurpose, Passkey } from '../../store/global/second-factors.ts'
+import type { Store } from '../../store/store.ts'
+import { checkName } from '../accounts/accounts.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+import { addFactor } from './second-factor.ts'
+import { sendSecondFactorEmail } from './send-email.ts'
+import { takePasskeyAttempt } from './throttle.ts'
+
+/** Most passkeys of one user. */
+const maxPasskeys = 20
+
+/** Whether browsers offer passkeys at the address of this grid. */
+export function hasPasskeys({ deps }: Store): boolean {
+  return passkeySite(deps.config.appUrl) !== undefined
+}
+
+/**
+ * Options for signing in with any passkey, as JSON for the browser. `holder` is the CSRF token of the page: only it can
+ * answer, once, within five minutes. Fails with `rate_limit_exceeded`.
+ */
+export async function passkeySignInOptions(store: Store, holder: string, address: string): Promise<string> {
+  await takePasskeyAttempt(store, address)
+  return await challenge(store, 'sign_in', holder, await authenticationOptions(siteOf(store), []))
+}
+
+/** Options for proving with a passkey of this user. Undefined if the user has none. */
+export async function passkeyProofOptions(store: Store, holder: string, userId: string): Promise<string | undefined> {
+  const known = await store.global.secondFactors.passkeysOf(userId)
+  if (known.length === 0 || !hasPasskeys(store)) return undefined
+  return await challenge(store, 'confirm', holder, await authenticationOptions(siteOf(store), known))
+}
+
+/** Options for registering a passkey. Fails with `confirmation_required`. */
+export async function passkeyOptions(
+  store: Store,
+  holder: string,
+  actor: SignedInUser & { user: { name: string } },
+): Promise<string> {
+  requireConfirmed(actor, store.deps.now())
+  const known = await store.global.secondFactors.passkeysOf(actor.user.id)
+  return await challenge(store, 'register', holder, await registrationOptions(siteOf(store), actor.user, known))
+}
+
+/** The user whose passkey answered `passkeySignInOptions`. Fails with `invalid_input`. */
+export async function signInByPasskey(store: Store, holder: string, answer: string): Promise<string> {
+  return (await usePasskey(store, 'sign_in', holder, answer)).userId
+}
+
+/** Prove the second factor of a user with a passkey. Fails with `invalid_input`. */
+export async function proveByPasskey(store: Store, holder: string, userId: string, answer: string): Promise<void> {
+  await usePasskey(store, 'confirm', holder, answer, userId)
+}
+
+/**
+ * Register the passkey that answered `passkeyOptions`. If it is the user's first second factor, resolves to new recovery
+ * codes, and all other sessions end. Fails with `confirmation_required` or `invalid_input`.
+ */
+export async function addPasskey(
+  store: Store,
+  holder: string,
+  actor: SignedInUser,
+  input: { name: string; answer: string },
+): Promise<string[] | undefined> {
+  const { global: { secondFactors }, deps: { now } } = store
+  requireConfirmed(actor, now())
+  const name = checkName(input.name, 'name')
+  if ((await secondFactors.passkeysOf(actor.user.id)).length >= maxPasskeys) {
+    throw new GridError('invalid_input', `You can have at most ${maxPasskeys} passkeys.`)
+  }
+  const passkey = await verifyRegistration(siteOf(store), input.answer, isExpected(store, 'register', holder))
+  const row = { ...passkey, id: newId(), userId: actor.user.id, name }
+  const codes = await retryOnConflict(async () => {
+    if (await secondFactors.passkeyByCredential(passkey.credentialId)) {
+      throw new GridError('invalid_input', 'This passkey is registered already.', { field: 'passkey' })
+    }
+    return await addFactor(store, actor, [secondFactors.addPasskey(row, now())])
+  })
+  sendSecondFactorEmail(store, actor.user.email, 'passkey_added')
+  return codes
+}
+
+/** Remove a passkey of the user. Fails with `confirmation_required` or `not_found`. */
+export async function removePasskey(store: Store, actor: SignedInUser, id: string): Promise<void> {
+  requireConfirmed(actor, store.deps.now())
+  const { id: userId, email } = actor.user
+  const { secondFactors } = store.global
+  const [removed] = await store.write([
+    secondFactors.removePasskey(userId, id),
+    secondFactors.removeCodesWithoutFactor(userId),
+  ])
+  if (removed.length === 0) throw new GridError('not_found', 'You have no such passkey.')
+  sendSecondFactorEmail(store, email, 'passkey_removed')
+}
+
+async function usePasskey(
+  store: Store,
+  purpose: ChallengePurpose,
+  holder: string,
+  answer: string,
+  userId?: string,
+): Promise<Passkey> {
+  const { secondFactors } = store.global
+  const passkey = await secondFactors.passkeyByCredential(namedPasskey(answer))
+  if (!passkey || (userId !== undefined && passkey.userId !== userId)) throw notAccepted()
+  const counter = await verifyAuthentication(siteOf(store), answer, passkey, isExpected(store, purpose, holder))
+  const [used] = await store.write([secondFactors.usePasskey(passkey.id, counter, store.deps.now())])
+  if (used.length === 0) throw notAccepted()
+  return passkey
+}
+
+/** Store the challenge of these options. Resolves to the options as JSON. */
+async function challenge(
+  { global, write, deps }: Store,
+  purpose: ChallengePurpose,
+  holder: string,
+  options: { challenge: string },
+): Promise<string> {
+  await write([global.secondFactors.addChallenge({
+    hash: await hashSecret(options.challenge),
+    purpose,
+    holder: await hashSecret(holder),
+    expiresAt: deps.now() + passkeyTimeoutMs,
+  })])
+  return JSON.stringify(options)
+}
+
+/** Uses up a challenge of this purpose and holder, whatever becomes of the answer. */
+function isExpected({ global, write, deps }: Store, purpose: ChallengePurpose, holder: string): IsExpected {
+  return async (challenge) => {
+    const hash = await hashSecret(challenge)
+    const take = global.secondFactors.takeChallenge(hash, purpose, await hashSecret(holder), deps.now())
+    return (await write([take]))[0].length > 0
+  }
+}
+
+function siteOf({ deps }: Store): PasskeySite {
+  const site = passkeySite(deps.config.appUrl)
+  if (site) return site
+  throw new GridError('invalid_input', 'Passkeys need this grid to have a host name and HTTPS.', { field: 'passkey' })
+}

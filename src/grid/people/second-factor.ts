@@ -1,0 +1,211 @@
+/** The second factor of users: authenticator apps and recovery codes. See docs/security.md, "Second factor". */
+import { requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
+import { verifyPassword } from '../../auth/passwords.ts'
+import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
+import { GridError } from '../../errors.ts'
+import { hashSecret, mintRecoveryCode } from '../../lib/secrets.ts'
+import type { Statement } from '../../store/driver/binding.ts'
+import type { StoredTotp } from '../../store/global/second-factors.ts'
+import type { Store } from '../../store/store.ts'
+import { sendSecondFactorEmail } from './send-email.ts'
+import { takeSecondFactorAttempt, takeSignInAttempt } from './throttle.ts'
+
+/** How many recovery codes a user gets. */
+const recoveryCodeCount = 10
+
+/** What a user has as second factor. */
+export interface SecondFactors {
+  passkeys: { id: string; name: string; createdAt: number; lastUsedAt: number | null }[]
+  hasTotp: boolean
+  /** Unused recovery codes. */
+  codesLeft: number
+}
+
+/** What a user has as second factor. */
+export async function listSecondFactors({ global }: Store, userId: string): Promise<SecondFactors> {
+  const [passkeys, totp, codesLeft] = await Promise.all([
+    global.secondFactors.passkeysOf(userId),
+    global.secondFactors.totpOf(userId),
+    global.secondFactors.codesOf(userId),
+  ])
+  return { passkeys, hasTotp: totp !== undefined && totp.confirmedAt !== null, codesLeft }
+}
+
+/**
+ * Prove the second factor with a code of the authenticator app or with a recovery code. Each code works once; `address`
+ * is the client's. Fails with `invalid_input`, which names `code`, or `rate_limit_exceeded`.
+ */
+export async function useSecondFactorCode(
+  store: Store,
+  user: { id: string; email: string },
+  code: string,
+  address: string,
+): Promise<void> {
+  const attempt = await takeSecondFactorAttempt(store, user.email, address)
+  const digits = code.replace(/\s/g, '')
+  const isRecoveryCode = !/^\d{6}$/.test(digits)
+  const isUsed = isRecoveryCode ? await useRecoveryCode(store, user.id, code) : await useTotp(store, user.id, digits)
+  if (!isUsed) throw wrongCode()
+  await attempt.succeeded()
+  if (isRecoveryCode) sendSecondFactorEmail(store, user.email, 'code_used')
+}
+
+/**
+ * Prove who a signed-in user without a second factor is, with their password. Resolves to the hash that it was verified
+ * against. Fails with `invalid_input`, which names `password`, or `rate_limit_exceeded`.
+ */
+export async function confirmByPassword(
+  store: Store,
+  user: { id: string; email: string },
+  password: string,
+  address: string,
+): Promise<string> {
+  const attempt = await takeSignInAttempt(store, user.email, address)
+  const passwordHash = (await store.global.users.byId(user.id))?.passwordHash
+  if (!(await verifyPassword(passwordHash, password, { hasPriority: true }))) {
+    throw new GridError('invalid_input', 'This is not your password.', { field: 'password' })
+  }
+  await attempt.succeeded()
+  return passwordHash!
+}
+
+/**
+ * Begin the set-up of an authenticator app with a new secret. An unfinished set-up ends. Fails with
+ * `confirmation_required`, or `invalid_input` if the user has an app already or the grid has no encryption keys.
+ */
+export async function beginTotp(store: Store, actor: SignedInUser): Promise<void> {
+  const at = store.deps.now()
+  requireConfirmed(actor, at)
+  const { id } = actor.user
+  const sealed = await store.keyRing.seal(await newTotpSecret(), sealedFor(id))
+  const [begun] = await store.write([store.global.secondFactors.setTotp(id, sealed, at)])
+  if (begun.length === 0) throw hasTotpAlready()
+}
+
+/**
+ * The secret of an unfinished set-up, and the URI that apps read. Fails with `confirmation_required` or
+ * `invalid_input`.
+ */
+export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ secret: string; uri: string }> {
+  requireConfirmed(actor, store.deps.now())
+  const { secret } = await readPendingTotp(store, actor.user.id)
+  const issuer = new URL(store.deps.config.appUrl).host
+  return { secret, uri: await totpUri(secret, { issuer, label: actor.user.email }) }
+}
+
+/**
+ * Finish the set-up with a first code. If it is the user's first second factor, resolves to new recovery codes, and all
+ * other sessions end. Fails with `confirmation_required`, `invalid_input` or `rate_limit_exceeded`.
+ */
+export async function finishTotp(
+  store: Store,
+  actor: SignedInUser,
+  code: string,
+  address: string,
+): Promise<string[] | undefined> {
+  const { user } = actor
+  const at = store.deps.now()
+  requireConfirmed(actor, at)
+  const { secret, tokenIv } = await readPendingTotp(store, user.id)
+  const attempt = await takeSecondFactorAttempt(store, user.email, address)
+  const step = await totpStep(secret, code.replace(/\s/g, ''), at)
+  if (step === undefined) throw wrongCode()
+  const codes = await addFactor(store, actor, store.global.secondFactors.confirmTotp(user.id, tokenIv, step, at))
+  await attempt.succeeded()
+  sendSecondFactorEmail(store, user.email, 'totp_added')
+  return codes
+}
+
+/** Remove the authenticator app. Fails with `confirmation_required` or `not_found`. */
+export async function removeTotp(store: Store, actor: SignedInUser): Promise<void> {
+  requireConfirmed(actor, store.deps.now())
+  const { id, email } = actor.user
+  const { secondFactors } = store.global
+  const [removed] = await store.write([secondFactors.removeTotp(id), secondFactors.removeCodesWithoutFactor(id)])
+  if (removed.length === 0) throw new GridError('not_found', 'You have no authenticator app.')
+  sendSecondFactorEmail(store, email, 'totp_removed')
+}
+
+/** Replace the recovery codes. Fails with `confirmation_required`, or `invalid_input` without a second factor. */
+export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): Promise<string[]> {
+  requireConfirmed(actor, store.deps.now())
+  const { id, email } = actor.user
+  const { passkeys, hasTotp } = await listSecondFactors(store, id)
+  if (passkeys.length === 0 && !hasTotp) {
+    throw new GridError('invalid_input', 'Add a passkey or an authenticator app first.')
+  }
+  const { codes, statements } = await newRecoveryCodes(store, id)
+  await store.write(statements)
+  sendSecondFactorEmail(store, email, 'codes_replaced')
+  return codes
+}
+
+/**
+ * Store a new factor of the user. If it is the first one, resolves to new recovery codes, and all other sessions end:
+ * they began without it. The caller has checked that the change was confirmed.
+ */
+export async function addFactor(
+  store: Store,
+  { user: { id }, sessionId }: SignedInUser,
+  statements: Statement[],
+): Promise<string[] | undefined> {
+  const { passkeys, hasTotp } = await listSecondFactors(store, id)
+  const isFirst = passkeys.length === 0 && !hasTotp
+  const first = isFirst ? await newRecoveryCodes(store, id) : undefined
+  await store.write([
+    ...statements,
+    ...(first?.statements ?? []),
+    ...(isFirst ? [store.global.sessions.endOthers(id, sessionId, store.deps.now())] : []),
+  ])
+  return first?.codes
+}
+
+async function newRecoveryCodes({ global }: Store, userId: string) {
+  const codes = Array.from({ length: recoveryCodeCount }, mintRecoveryCode)
+  const hashes = await Promise.all(codes.map((code) => hashSecret(plainCode(code))))
+  return { codes, statements: global.secondFactors.setCodes(userId, hashes) }
+}
+
+async function useRecoveryCode({ global, write }: Store, userId: string, code: string): Promise<boolean> {
+  const [used] = await write([global.secondFactors.useCode(userId, await hashSecret(plainCode(code)))])
+  return used.length > 0
+}
+
+async function useTotp(store: Store, userId: string, code: string): Promise<boolean> {
+  const { secondFactors } = store.global
+  const stored = await secondFactors.totpOf(userId)
+  if (!stored || stored.confirmedAt === null) return false
+  const step = await totpStep(await openSecret(store, userId, stored), code, store.deps.now())
+  if (step === undefined) return false
+  const [used] = await store.write([secondFactors.useTotp(userId, stored.tokenIv, step)])
+  return used.length > 0
+}
+
+async function readPendingTotp(store: Store, userId: string): Promise<{ secret: string; tokenIv: string }> {
+  const stored = await store.global.secondFactors.totpOf(userId)
+  if (!stored) throw new GridError('invalid_input', 'Begin the set-up of the authenticator app again.')
+  if (stored.confirmedAt !== null) throw hasTotpAlready()
+  return { secret: await openSecret(store, userId, stored), tokenIv: stored.tokenIv }
+}
+
+function openSecret({ keyRing }: Store, userId: string, stored: StoredTotp): Promise<string> {
+  return keyRing.open(stored, sealedFor(userId))
+}
+
+/** The secret of one user cannot be decrypted as that of another. */
+function sealedFor(userId: string): string {
+  return `totps:${userId}:secret`
+}
+
+/** A recovery code as it is hashed: users may leave out the hyphens, and type capitals. */
+function plainCode(code: string): string {
+  return code.toLowerCase().replace(/[^0-9a-z]/g, '')
+}
+
+function hasTotpAlready(): GridError {
+  return new GridError('invalid_input', 'You have an authenticator app already. Remove it first.')
+}
+
+function wrongCode(): GridError {
+  return new GridError('invalid_input', 'This code is wrong, was used already, or is too old.', { field: 'code' })
+}

@@ -1,0 +1,149 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import type { Proof, SessionUser } from '../../auth/session.ts'
+import { passkeyProofOptions, proveByPasskey } from '../../grid/people/passkeys.ts'
+import { confirmByPassword, listSecondFactors, useSecondFactorCode } from '../../grid/people/second-factor.ts'
+import { Notice } from '../../html/components.tsx'
+import { Form, PasskeyForm, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
+import { barePage } from '../../html/layout.tsx'
+import { formErrors } from '../form-errors.ts'
+import type { PageDeps } from '../page-deps.ts'
+import { localPath, type PageResult, type Pages, type PublicVisit, signedIn } from '../visit.ts'
+
+/** The path of the second step of a sign-in. */
+export function secondFactorPath(next: string): string {
+  return next === '/' ? '/second-factor' : `/second-factor?next=${encodeURIComponent(next)}`
+}
+
+/**
+ * Two pages on which users prove who they are: the second step of a sign-in, and the confirmation before changes that need
+ * a fresh proof. Both begin a new session. See docs/security.md, "Second factor" and "Confirmation".
+ */
+export function proofPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+  const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))
+
+  async function begin(visit: PublicVisit, user: SessionUser, proof: Proof) {
+    const cookie = await sessions.begin(visit.request, user.id, visit.address, proof)
+    return { redirectTo: nextOf(visit), cookie }
+  }
+
+  /** Registers a page that asks `userOf` to prove who they are. */
+  function proofPage(
+    path: string,
+    userOf: (visit: PublicVisit) => Promise<SessionUser | undefined>,
+    texts: { title: string; lead: string },
+  ): void {
+    const withUser =
+      (run: (visit: PublicVisit, user: SessionUser) => Promise<PageResult>) => async (visit: PublicVisit) => {
+        const user = await userOf(visit)
+        return user ? await run(visit, user) : { redirectTo: visit.visitor ? nextOf(visit) : '/sign-in' }
+      }
+    const show = withUser(async (visit, user) => await page(visit, user))
+
+    get(path, show)
+    post(
+      path,
+      withUser(async (visit, user) => {
+        if (!user.hasSecondFactor) {
+          const password = visit.form.get('password') ?? ''
+          const passwordHash = await confirmByPassword(store, user, password, visit.address)
+          return await begin(visit, user, { passwordHash })
+        }
+        await useSecondFactorCode(store, user, visit.form.get('code') ?? '', visit.address)
+        return await begin(visit, user, { hasSecondFactor: true })
+      }),
+      show,
+    )
+    get(`${path}/passkey`, (visit) => ({ redirectTo: `${path}?next=${encodeURIComponent(nextOf(visit))}` }))
+    post(
+      `${path}/passkey`,
+      withUser(async (visit, user) => {
+        await proveByPasskey(store, visit.csrf, user.id, visit.form.get('passkey') ?? '')
+        return await begin(visit, user, { hasSecondFactor: true })
+      }),
+      show,
+    )
+
+    async function page(visit: PublicVisit, user: SessionUser): Promise<Response> {
+      const { csrf } = visit
+      const next = <input type='hidden' name='next' value={nextOf(visit)} />
+      const codeErrors = formErrors(visit, path, ['code', 'password'])
+      const passkeyErrors = formErrors(visit, `${path}/passkey`, ['passkey'])
+      const options = await passkeyProofOptions(store, csrf, user.id)
+      const { hasTotp } = await listSecondFactors(store, user.id)
+      const hasPassword = !user.hasSecondFactor && (await store.global.users.byId(user.id))?.passwordHash != null
+      return await barePage(
+        { title: texts.title },
+        <>
+          <h1>{texts.title}</h1>
+          <p>{texts.lead}</p>
+          {codeErrors.rest && <Notice kind='bad'>{codeErrors.rest}</Notice>}
+          {options && (
+            <PasskeyForm
+              action={`${path}/passkey`}
+              csrf={csrf}
+              use='get'
+              options={options}
+              error={passkeyErrors.passkey ?? passkeyErrors.rest}
+            >
+              {next}
+              <SubmitButton isWhole>Use a passkey</SubmitButton>
+            </PasskeyForm>
+          )}
+          {user.hasSecondFactor && (
+            <Form action={path} csrf={csrf}>
+              {next}
+              <TextInput
+                name='code'
+                label={hasTotp ? 'Code' : 'Recovery code'}
+                hint={hasTotp
+                  ? 'The six digits of your authenticator app, or one of your recovery codes.'
+                  : 'If you cannot use your passkey.'}
+                error={codeErrors.code}
+                autocomplete='one-time-code'
+                maxLength={40}
+                isMono
+                isRequired
+                isFocused={!options}
+              />
+              <SubmitButton kind={options ? 'plain' : 'main-action'} isWhole>Continue</SubmitButton>
+            </Form>
+          )}
+          {hasPassword && (
+            <Form action={path} csrf={csrf}>
+              {next}
+              <PasswordInput
+                name='password'
+                label='Your password'
+                error={codeErrors.password}
+                autocomplete='current-password'
+                isRequired
+              />
+              <SubmitButton isWhole>Continue</SubmitButton>
+            </Form>
+          )}
+          {user.hasSecondFactor
+            ? (
+              <p class='small soft'>
+                If you have lost all of them, ask an owner of your account or the operator of this grid to reset your
+                second factor.
+              </p>
+            )
+            : !hasPassword && <p>You have no password. Sign out, and sign in again with an email link.</p>}
+          <Form action='/sign-out' csrf={csrf}>
+            <SubmitButton kind='quiet' isSmall>Sign out</SubmitButton>
+          </Form>
+        </>,
+      )
+    }
+  }
+
+  proofPage('/second-factor', ({ request }) => sessions.halfVisitor(request), {
+    title: 'Second factor',
+    lead: 'One more step: prove that it is you.',
+  })
+  proofPage('/confirm', (visit) => Promise.resolve(signedIn(visit).user), {
+    title: 'Confirm that it is you',
+    lead: 'This change needs a proof that is not older than ten minutes.',
+  })
+}

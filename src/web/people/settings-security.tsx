@@ -1,0 +1,281 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { allows } from '../../auth/actor.ts'
+import { addPasskey, hasPasskeys, passkeyOptions, removePasskey } from '../../grid/people/passkeys.ts'
+import {
+  beginTotp,
+  finishTotp,
+  listSecondFactors,
+  pendingTotp,
+  removeTotp,
+  replaceRecoveryCodes,
+  type SecondFactors,
+} from '../../grid/people/second-factor.ts'
+import { Badge, Card, EmptyState, Notice, Time } from '../../html/components.tsx'
+import { ButtonLink, Form, PasskeyForm, SubmitButton, TextInput } from '../../html/form.tsx'
+import { QrCode } from '../../html/qr-code.tsx'
+import { ConfirmDelete, CopyBlock, SecretDialog } from '../../html/secrets.tsx'
+import { Table } from '../../html/table.tsx'
+import { formErrors } from '../form-errors.ts'
+import { withNotice } from '../notices.ts'
+import type { PageDeps } from '../page-deps.ts'
+import { settingsPage, settingsPath } from '../settings.tsx'
+import type { Pages, Visit } from '../visit.ts'
+import { describeBrowser } from './browser-name.ts'
+
+/** The second factor of the user, which is the same in all accounts. See docs/security.md, "Second factor". */
+export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
+  const path = (visit: Visit, ...action: string[]) => settingsPath(visit, 'security', ...action)
+  const show = async (visit: Visit, codes?: string[]) => {
+    const factors = await listSecondFactors(store, visit.actor.userId)
+    const { now } = store.deps
+    return await settingsPage(
+      visit,
+      'security',
+      <>
+        {codes && <CodesDialog codes={codes} />}
+        {visit.inputError && <Notice kind='bad'>{visit.inputError.message}</Notice>}
+        <DemandNotice visit={visit} factors={factors} />
+        <PasskeysCard visit={visit} factors={factors} isPossible={hasPasskeys(store)} now={now()} />
+        <TotpCard visit={visit} factors={factors} />
+        <CodesCard visit={visit} factors={factors} />
+      </>,
+    )
+  }
+  /** The new recovery codes are only in this response. */
+  const added = async (visit: Visit, codes: string[] | undefined, notice: 'passkey-added' | 'totp-added') =>
+    codes ? await show(visit, codes) : { redirectTo: withNotice(path(visit), notice) }
+  const toSecurity = (visit: Visit) => ({ redirectTo: path(visit) })
+  const showPage = (visit: Visit) => show(visit)
+
+  get('/settings/security', showPage)
+
+  const newPasskey = async (visit: Visit) =>
+    await newPasskeyPage(visit, await passkeyOptions(store, visit.csrf, visit.visitor))
+  get('/settings/security/passkeys/new', newPasskey)
+  get('/settings/security/passkeys', toSecurity)
+  post('/settings/security/passkeys', async (visit) => {
+    const { form, csrf, visitor } = visit
+    const input = { name: form.get('name') ?? '', answer: form.get('passkey') ?? '' }
+    return await added(visit, await addPasskey(store, csrf, visitor, input), 'passkey-added')
+  }, newPasskey)
+  post('/settings/security/passkeys/:passkey/remove', async (visit) => {
+    await removePasskey(store, visit.visitor, visit.param('passkey'))
+    return { redirectTo: withNotice(path(visit), 'passkey-removed') }
+  })
+
+  const totpSetUp = async (visit: Visit) => await totpPage(visit, await pendingTotp(store, visit.visitor))
+  post('/settings/security/totp', async (visit) => {
+    await beginTotp(store, visit.visitor)
+    return { redirectTo: path(visit, 'totp') }
+  }, showPage)
+  get('/settings/security/totp', totpSetUp)
+  get('/settings/security/totp/finish', toSecurity)
+  post('/settings/security/totp/finish', async (visit) => {
+    const { form, visitor, address } = visit
+    return await added(visit, await finishTotp(store, visitor, form.get('code') ?? '', address), 'totp-added')
+  }, totpSetUp)
+  post('/settings/security/totp/remove', async (visit) => {
+    await removeTotp(store, visit.visitor)
+    return { redirectTo: withNotice(path(visit), 'totp-removed') }
+  })
+
+  get('/settings/security/recovery-codes', toSecurity)
+  post(
+    '/settings/security/recovery-codes',
+    async (visit) => await show(visit, await replaceRecoveryCodes(store, visit.visitor)),
+    showPage,
+  )
+}
+
+function isProtected({ passkeys, hasTotp }: SecondFactors): boolean {
+  return passkeys.length > 0 || hasTotp
+}
+
+function DemandNotice({ visit, factors }: { visit: Visit; factors: SecondFactors }) {
+  const { requiresSecondFactor, role } = visit.membership
+  if (isProtected(factors) || !requiresSecondFactor || !allows(role, 'manage')) return null
+  return (
+    <Notice kind='warning' title='This account requires a second factor'>
+      Its owners and admins need a passkey or an authenticator app. Add one to continue.
+    </Notice>
+  )
+}
+
+function PasskeysCard(
+  { visit, factors: { passkeys }, isPossible, now }: {
+    visit: Visit
+    factors: SecondFactors
+    isPossible: boolean
+    now: number
+  },
+) {
+  return (
+    <Card
+      title='Passkeys'
+      lead='A passkey is on your device or in your password manager, and signs you in without a password.'
+    >
+      {passkeys.length === 0
+        ? <EmptyState icon='key' title='No passkeys'>You sign in with a password or an email link.</EmptyState>
+        : (
+          <Table
+            id='passkeys'
+            caption='Your passkeys'
+            rows={passkeys}
+            columns={[
+              { title: 'Name', cell: ({ name }) => name },
+              { title: 'Added', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+              {
+                title: 'Last used',
+                cell: ({ lastUsedAt }) => lastUsedAt === null ? 'never' : <Time at={lastUsedAt} now={now} />,
+              },
+              {
+                title: 'Remove',
+                isUntitled: true,
+                align: 'end',
+                cell: ({ id, name }) => (
+                  <ConfirmDelete
+                    action={settingsPath(visit, 'security', 'passkeys', id, 'remove')}
+                    csrf={visit.csrf}
+                    id={id}
+                    label='Remove'
+                    isSmall
+                    question={
+                      <>
+                        Remove <strong>{name}</strong>? You can no longer sign in with it.
+                      </>
+                    }
+                  />
+                ),
+              },
+            ]}
+          />
+        )}
+      {isPossible
+        ? (
+          <div class='row'>
+            <ButtonLink href={settingsPath(visit, 'security', 'passkeys', 'new')}>Add a passkey</ButtonLink>
+          </div>
+        )
+        : <p class='soft'>Passkeys need this grid to have a host name and HTTPS.</p>}
+    </Card>
+  )
+}
+
+function newPasskeyPage(visit: Visit, options: string) {
+  const action = settingsPath(visit, 'security', 'passkeys')
+  const errors = formErrors(visit, action, ['name', 'passkey'])
+  return settingsPage(
+    visit,
+    'security',
+    <Card title='Add a passkey' lead='Your browser asks where to keep it, and how to unlock it.'>
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      <PasskeyForm action={action} csrf={visit.csrf} use='create' options={options} error={errors.passkey}>
+        <TextInput
+          name='name'
+          label='Name'
+          hint='To tell your passkeys apart.'
+          value={visit.form.get('name') ?? describeBrowser(visit.request.headers.get('user-agent') ?? '')}
+          error={errors.name}
+          maxLength={80}
+          isRequired
+        />
+        <div class='row'>
+          <SubmitButton>Add passkey</SubmitButton>
+          <ButtonLink href={settingsPath(visit, 'security')}>Cancel</ButtonLink>
+        </div>
+      </PasskeyForm>
+    </Card>,
+  )
+}
+
+function TotpCard({ visit, factors: { hasTotp } }: { visit: Visit; factors: SecondFactors }) {
+  const { csrf } = visit
+  return (
+    <Card
+      title='Authenticator app'
+      lead='An app on your phone shows a code of six digits, which you enter after your password or email link.'
+    >
+      <p>
+        {hasTotp ? <Badge kind='good'>set up</Badge> : <Badge>not set up</Badge>}
+      </p>
+      {hasTotp
+        ? (
+          <ConfirmDelete
+            action={settingsPath(visit, 'security', 'totp', 'remove')}
+            csrf={csrf}
+            id='totp'
+            label='Remove app'
+            question='Remove the authenticator app? Its codes are no longer accepted.'
+          />
+        )
+        : (
+          <Form action={settingsPath(visit, 'security', 'totp')} csrf={csrf}>
+            <div class='row'>
+              <SubmitButton kind='plain'>Set up an app</SubmitButton>
+            </div>
+          </Form>
+        )}
+    </Card>
+  )
+}
+
+function totpPage(visit: Visit, { secret, uri }: { secret: string; uri: string }) {
+  const action = settingsPath(visit, 'security', 'totp', 'finish')
+  const errors = formErrors(visit, action, ['code'])
+  return settingsPage(
+    visit,
+    'security',
+    <Card title='Set up an authenticator app' lead='Scan this with the app, or enter the secret by hand.'>
+      <QrCode text={uri} label='QR code with the secret' />
+      <CopyBlock id='secret-text' label='Secret' text={secret.replace(/.{4}(?!$)/g, '$& ')} wraps />
+      <p>
+        On this device, <a href={uri}>open the app</a>.
+      </p>
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      <Form action={action} csrf={visit.csrf}>
+        <TextInput
+          name='code'
+          label='Code'
+          hint='The six digits that the app shows now.'
+          error={errors.code}
+          autocomplete='one-time-code'
+          maxLength={10}
+          isMono
+          isRequired
+          isFocused
+        />
+        <div class='row'>
+          <SubmitButton>Finish</SubmitButton>
+          <ButtonLink href={settingsPath(visit, 'security')}>Cancel</ButtonLink>
+        </div>
+      </Form>
+    </Card>,
+  )
+}
+
+function CodesCard({ visit, factors }: { visit: Visit; factors: SecondFactors }) {
+  if (!isProtected(factors)) return null
+  const { codesLeft } = factors
+  return (
+    <Card title='Recovery codes' lead='Each signs you in once, if you have lost your other second factors.'>
+      <p>
+        <Badge kind={codesLeft < 3 ? 'warning' : 'plain'}>{codesLeft} left</Badge>
+      </p>
+      <Form action={settingsPath(visit, 'security', 'recovery-codes')} csrf={visit.csrf}>
+        <p class='soft'>New codes replace the old ones.</p>
+        <div class='row'>
+          <SubmitButton kind='plain'>Make new codes</SubmitButton>
+        </div>
+      </Form>
+    </Card>
+  )
+}
+
+function CodesDialog({ codes }: { codes: string[] }) {
+  return (
+    <SecretDialog title='Your recovery codes' label='Recovery codes' secret={codes.join('\n')}>
+      <p>Keep them where you find them without your devices. Each works once, instead of your second factor.</p>
+    </SecretDialog>
+  )
+}

@@ -1,0 +1,145 @@
+/** Changes that need a fresh proof of who the user is, and accounts that require a second factor. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
+import { minute } from '../../../src/lib/time.ts'
+import { type Browser, browser } from '../../support/browse.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { csrfTokenOf, password, person, signedIn } from '../../support/people.ts'
+import { addTotp, codeOf, securityOf } from '../../support/second-factor.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+})
+afterEach(() => grid.close())
+
+const home = () => `/accounts/${grid.acme.id}`
+const settings = (path: string) => `${home()}/settings/${path}`
+
+describe('ten minutes after the last proof', () => {
+  /** The changes, with the page to come back to, and fields. */
+  const changes: [what: string, path: string, fields: (other: string) => Record<string, string>][] = [
+    ['transferring the ownership', 'team/hand-over', (member) => ({ member })],
+    ['appointing an owner', 'team/members/:other/role', () => ({ role: 'owner' })],
+    ['inviting an owner', 'team/invitations', () => ({ email: 'new@people.example', role: 'owner' })],
+    ['resetting the second factor of a member', 'team/members/:other/reset-second-factor', () => ({})],
+    ['creating an admin key', 'account/keys', () => ({ keyName: 'deployment' })],
+    ['requiring a second factor', 'account/second-factor', () => ({ required: 'yes' })],
+    ['setting up an app', 'security/totp', () => ({})],
+    ['new recovery codes', 'security/recovery-codes', () => ({})],
+  ]
+
+  test.each(changes)('%s asks for a proof first', async (_, path, fieldsOf) => {
+    const [ann, other] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'admin' })]
+    await addTotp(grid, other)
+    const one = await signedIn(grid, ann)
+    const action = settings(path.replace(':other', other.id))
+    const before = await stateOf(grid)
+    grid.clock.now += 10 * minute
+    const post = async () =>
+      await one.post(action, { csrf: await csrfTokenOf(one, settings('sessions')), ...fieldsOf(other.id) })
+
+    const asked = await post()
+
+    const back = `${settings(path.split('/')[0])}?done=confirmed`
+    expect(asked.at).toBe(`/confirm?next=${encodeURIComponent(back)}`)
+    expect(await stateOf(grid)).toBe(before)
+    const confirmed = await one.submit(asked.at, { password }, '/confirm')
+    expect(confirmed.at).toBe(back)
+    expect((await post()).at).not.toMatch(/^\/confirm/)
+  })
+
+  test('what needs no fresh proof goes on', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { id } = await createAdminKey(grid.acme.store, 'old')
+    const one = await signedIn(grid, ann)
+    grid.clock.now += 10 * minute
+
+    const page = await one.submit(settings('account'), {}, settings(`account/keys/${id}/delete`))
+
+    expect(page.text).toContain('The admin key has been deleted')
+  })
+})
+
+describe('the proof', () => {
+  test('of a user with a second factor is the factor, not the password, and the old cookie ends', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { secret, one } = await addTotp(grid, ann)
+    grid.clock.now += 10 * minute
+    const old = new Map(one.cookies)
+    const csrf = await csrfTokenOf(one, settings('sessions'))
+    expect((await one.post('/confirm', { csrf, password })).status).toBe(400)
+
+    const done = await one.submit(`/confirm?next=${settings('team')}`, { code: codeOf(grid, secret) }, '/confirm')
+
+    expect(done.at).toBe(settings('team'))
+    const thief = browser(grid)
+    for (const [name, value] of old) thief.cookies.set(name, value)
+    expect((await thief.open(home())).at).toMatch(/^\/sign-in/)
+  })
+
+  test('a wrong password is refused, with the limits of a sign-in', async () => {
+    const one = await signedIn(grid, await person(grid, { role: 'owner' }), '203.0.113.70')
+    const statuses: number[] = []
+    for (let n = 0; n < 6; n++) {
+      statuses.push((await one.submit('/confirm', { password: 'wrong horse battery' })).status)
+    }
+    expect(statuses).toEqual([400, 400, 400, 400, 429, 429])
+  })
+
+  test('never leads to another host', async () => {
+    const one = await signedIn(grid, await person(grid, { role: 'owner' }))
+    const done = await one.submit('/confirm?next=//evil.example', { password }, '/confirm')
+    expect(done.at).toBe(home())
+  })
+})
+
+describe('an account that requires a second factor', () => {
+  const require = async (owner: Browser, required = 'yes') =>
+    await owner.submit(settings('account'), { required }, settings('account/second-factor'))
+
+  test('shows its owners and admins only the page where they add one; members go on', async () => {
+    const [ann, admin, member] = await Promise.all(
+      (['owner', 'admin', 'member'] as const).map((role) => person(grid, { role })),
+    )
+    const { one: owner } = await addTotp(grid, ann)
+    expect((await require(owner)).text).toContain('Owners and admins of this account need one.')
+    const two = await signedIn(grid, admin)
+
+    for (const path of ['', '/agents', '/settings/profile', '/settings/team']) {
+      const page = await two.open(home() + path)
+      expect(page.at).toBe(securityOf(grid))
+      expect(page.text).toContain('This account requires a second factor')
+    }
+    const csrf = await csrfTokenOf(two, securityOf(grid))
+    const refused = await two.post(settings('account/keys'), { csrf, keyName: 'a key' })
+    expect(refused.status).toBe(403)
+    expect((await (await signedIn(grid, member)).open(home())).at).toBe(home())
+    expect((await owner.open(home())).at).toBe(home())
+
+    const { one: added } = await addTotp(grid, admin)
+    expect((await added.open(home())).at).toBe(home())
+  })
+
+  test('is set by an owner who has one, and recorded', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const one = await signedIn(grid, ann)
+
+    const refused = await require(one)
+
+    expect(refused.status).toBe(400)
+    expect(refused.text).toContain('Add a second factor of your own first')
+    const { one: owner } = await addTotp(grid, ann)
+    await require(owner)
+    expect((await owner.open(`${home()}/activity`)).text).toContain(
+      'Changed whether owners and admins need a second factor',
+    )
+    expect((await require(owner, 'no')).text).toContain('Owners and admins of this account may do without.')
+  })
+})
+
+/** What the changes change. */
+async function stateOf({ acme }: TestGrid): Promise<string> {
+  const { team, keys } = acme.store.read
+  return JSON.stringify([await team.members(), await team.invitations(), await keys.adminKeys()])
+}

@@ -1,0 +1,187 @@
+/** Passkeys, in Chromium with a virtual authenticator. See docs/security.md, "Passkeys". */
+import type { CDPSession } from 'playwright-core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { minute } from '../../../src/lib/time.ts'
+import { browser } from '../../support/browse.ts'
+import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
+import { password, person, signedIn } from '../../support/people.ts'
+import { addPasskey } from '../../support/second-factor.ts'
+import { type LiveGrid, liveGrid } from '../../support/server.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
+  const visit = useBrowser()
+  let grid: LiveGrid
+  let url: string
+  let visitor: Visitor
+  let cdp: CDPSession
+  beforeEach(async () => {
+    // Passkeys need a name, and browsers trust `localhost` without TLS.
+    grid = await liveGrid({ env: { DURABILITY: 'relaxed' }, host: 'localhost' })
+    url = grid.url
+    visitor = await visit()
+    cdp = await visitor.context.newCDPSession(visitor.page)
+    await cdp.send('WebAuthn.enable')
+  }, 300_000)
+  afterEach(async () => {
+    await visitor?.close()
+    await grid?.close()
+  })
+
+  const home = () => `${url}/accounts/${grid.acme.id}`
+  const security = () => `${home()}/settings/security`
+
+  async function authenticator(): Promise<string> {
+    const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    })
+    return authenticatorId
+  }
+
+  async function signInAs(user: { id: string }): Promise<void> {
+    const { cookies } = await signedIn(grid, user)
+    for (const [name, value] of cookies) await visitor.context.addCookies([{ name, value, url }])
+  }
+
+  /** Register a passkey on the page of the signed-in user. */
+  async function register(name: string): Promise<void> {
+    const { page } = visitor
+    await page.goto(`${security()}/passkeys/new`)
+    await page.fill('input[name=name]', name)
+    await Promise.all([page.waitForURL(/passkeys$|done=passkey-added/), page.click('text=Add passkey')])
+  }
+
+  test('one is registered, signs in by itself, and is asked for after a password', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { page } = visitor
+    await authenticator()
+    await signInAs(ann)
+
+    await register('Laptop')
+    expect(await page.textContent('#secret-text')).toMatch(/^([2-9a-z]{4}(-[2-9a-z]{4}){3}\n?){10}$/)
+    await page.goto(security())
+    expect(await page.textContent('#passkeys')).toContain('Laptop')
+
+    await visitor.context.clearCookies()
+    await page.goto(`${url}/sign-in?next=${encodeURIComponent(`/accounts/${grid.acme.id}/agents`)}`)
+    await Promise.all([page.waitForURL(`${home()}/agents`), page.click('text=Sign in with a passkey')])
+
+    await visitor.context.clearCookies()
+    await page.goto(`${url}/sign-in`)
+    await page.fill('input[name=email]', ann.email)
+    await page.fill('input[name=password]', password)
+    await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
+    await Promise.all([page.waitForURL(home()), page.click('text=Use a passkey')])
+    expect(visitor.faults).toEqual([])
+  })
+
+  test('one confirms a change after ten minutes', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { page } = visitor
+    await authenticator()
+    await signInAs(ann)
+    await register('Laptop')
+    grid.clock.now += 11 * minute
+    await page.goto(`${home()}/settings/account`)
+    await page.fill('input[name=keyName]', 'deployment')
+    await Promise.all([page.waitForURL(/confirm/), page.click('text=Generate admin key')])
+    await Promise.all([page.waitForURL(/settings\/account\?done=confirmed/), page.click('text=Use a passkey')])
+    await page.fill('input[name=keyName]', 'deployment')
+    await page.click('text=Generate admin key')
+
+    expect(await page.textContent('#secret-text')).toMatch(/^grid_adm_/)
+  })
+
+  test('the same device registers one passkey only, and a passkey that is removed signs nobody in', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { page } = visitor
+    await authenticator()
+    await signInAs(ann)
+    await register('Laptop')
+    await page.goto(`${security()}/passkeys/new`)
+    await page.click('text=Add passkey')
+    await page.waitForSelector('text=This device has a passkey of yours already.')
+
+    await page.goto(security())
+    await page.click('#passkeys summary')
+    await Promise.all([page.waitForURL(/done=passkey-removed/), page.click('#passkeys form button')])
+    await visitor.context.clearCookies()
+    await page.goto(`${url}/sign-in`)
+    await page.click('text=Sign in with a passkey')
+    await page.waitForSelector('text=The passkey was not accepted. Try again.')
+  })
+
+  test('a passkey that is not unlocked is not used', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { page } = visitor
+    const authenticatorId = await authenticator()
+    await signInAs(ann)
+    await register('Laptop')
+    await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
+    await visitor.context.clearCookies()
+    await page.goto(`${url}/sign-in`)
+    await page.click('text=Sign in with a passkey')
+
+    await page.waitForSelector('text=No passkey was used. Try again.')
+  })
+
+  test('an answer counts once, for its user, browser and purpose, within five minutes', async () => {
+    const [ann, bob] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
+    const { page } = visitor
+    await authenticator()
+    await signInAs(ann)
+    await register('Laptop')
+    // Bob needs a second factor, too. It is never used.
+    await addPasskey(grid, bob, 'Phone')
+    await visitor.context.clearCookies()
+    await page.addInitScript(
+      'HTMLFormElement.prototype.submit = function () { window.answer = this.elements.passkey.value }',
+    )
+
+    /** The answer to a new challenge, which the page does not send. */
+    const answered = async () => {
+      await page.goto(`${url}/sign-in`)
+      await page.click('text=Sign in with a passkey')
+      const passkey = await waitFor('the answer', () => page.evaluate<string | undefined>('window.answer'))
+      return { passkey, csrf: (await page.getAttribute('form[data-passkey] input[name=csrf]', 'value'))! }
+    }
+    /** A browser with the cookies of the page. */
+    const sameBrowser = async () => {
+      const one = browser(grid)
+      for (const { name, value } of await visitor.context.cookies(url)) one.cookies.set(name, value)
+      return one
+    }
+
+    const late = await answered()
+    grid.clock.now += 5 * minute
+    expect((await (await sameBrowser()).post('/passkey/sign-in', late)).status).toBe(400)
+
+    const fields = await answered()
+    const stranger = browser(grid)
+    const csrf = (await stranger.open('/sign-in')).html.match(/name="csrf" value="([^"]+)"/)![1]
+    expect((await stranger.post('/passkey/sign-in', { ...fields, csrf })).status).toBe(400)
+    for (const { email } of [ann, bob]) {
+      const half = await sameBrowser()
+      expect((await half.signIn(email, password)).at).toBe('/second-factor')
+      expect((await half.post('/second-factor/passkey', fields)).status).toBe(400)
+    }
+
+    expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).at).toBe(`/accounts/${grid.acme.id}`)
+    expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).status).toBe(400)
+  })
+
+  test('without script the pages say what they need, and offer the other ways', async () => {
+    const plain = await visit({ withScript: false })
+    await plain.page.goto(`${url}/sign-in`)
+    expect(await plain.page.isVisible('text=Sign in with a passkey')).toBe(false)
+    expect(await plain.page.isVisible('button:text-is("Sign in")')).toBe(true)
+    await plain.close()
+  })
+})

@@ -1,0 +1,286 @@
+/** The second factor of users without passkeys: authenticator apps, recovery codes, half sessions, resets. */
+import { TOTP } from 'otpauth'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { resetSecondFactor } from '../../../src/grid/people/lost-factor.ts'
+import { minute, second } from '../../../src/lib/time.ts'
+import { browser } from '../../support/browse.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { emailedPath, password, person, signedIn } from '../../support/people.ts'
+import { addTotp, codeOf, securityOf } from '../../support/second-factor.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+})
+afterEach(() => grid.close())
+
+const home = () => `/accounts/${grid.acme.id}`
+
+describe('signing in', () => {
+  test('after the password a code is needed; until then no page and no form knows the user', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { secret } = await addTotp(grid, ann)
+    const one = browser(grid)
+
+    const half = await one.signIn(ann.email, password)
+
+    expect(half.at).toBe('/second-factor')
+    for (const path of [home(), `${home()}/settings/security`, '/new-account', '/confirm', '/']) {
+      const { at } = await one.open(path)
+      expect(at, path).toMatch(/^\/second-factor/)
+    }
+    const posted = await one.post(`${home()}/settings/account/keys`, { keyName: 'k', csrf: 'x' })
+    expect(posted.status).toBe(401)
+
+    const done = await one.submit('/second-factor', { code: codeOf(grid, secret) })
+    expect(done.at).toBe(home())
+  })
+
+  test('a half session ends after 15 minutes and is in no list of sessions', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { secret, one: other } = await addTotp(grid, ann)
+    const one = browser(grid)
+    await one.signIn(ann.email, password)
+
+    const sessions = await other.open(`${home()}/settings/sessions`)
+    expect(sessions.html.match(/settings\/sessions\/[0-9a-f-]{36}\/end"/g)).toHaveLength(1)
+    grid.clock.now += 15 * minute
+    const late = await one.post('/second-factor', { code: codeOf(grid, secret) })
+
+    expect(late.status).toBe(403)
+    expect((await one.open('/second-factor')).at).toBe('/sign-in')
+  })
+
+  test('an email link and a reset link need it too', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    await addTotp(grid, ann)
+    const one = browser(grid)
+    await one.submit('/sign-in-link', { email: ann.email })
+    expect((await one.submit(emailedPath(grid), {})).at).toBe('/second-factor')
+
+    const another = browser(grid)
+    await another.submit('/reset', { email: ann.email })
+    const reset = await another.submit(emailedPath(grid), { password: 'another horse battery' })
+    expect(reset.at).toBe('/second-factor')
+  })
+
+  test('the page continues where the sign-in was going, and only there on this host', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { secret } = await addTotp(grid, ann)
+    const one = browser(grid)
+    await one.signIn(ann.email, password)
+    const next = `${home()}/agents`
+    const done = await one.submit(`/second-factor?next=${encodeURIComponent(next)}`, {
+      code: codeOf(grid, secret),
+    }, '/second-factor')
+    expect(done.at).toBe(next)
+
+    const two = browser(grid)
+    await two.signIn(ann.email, password)
+    grid.clock.now += 30 * second
+    const fields = { code: codeOf(grid, secret) }
+    const elsewhere = await two.submit('/second-factor?next=//evil.example', fields, '/second-factor')
+    expect(elsewhere.at).toBe(home())
+  })
+})
+
+describe('codes', () => {
+  test('a code works once, also for requests at the same time, and not before an earlier one', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { secret } = await addTotp(grid, ann)
+    const code = codeOf(grid, secret)
+    const browsers = await Promise.all(Array.from({ length: 5 }, async (_, n) => {
+      const one = browser(grid, `203.0.113.${30 + n}`)
+      await one.signIn(ann.email, password)
+      return one
+    }))
+
+    const pages = await Promise.all(browsers.map((one) => one.submit('/second-factor', { code })))
+
+    expect(pages.filter(({ at }) => at === home())).toHaveLength(1)
+    expect(pages.filter(({ text }) => text.includes('This code is wrong, was used already, or is too old.')))
+      .toHaveLength(4)
+    const earlier = codeOf(grid, secret, -30 * second)
+    const late = await browsers.find((_, n) => pages[n].at !== home())!.submit('/second-factor', { code: earlier })
+    expect(late.status).toBe(400)
+  })
+
+  test('the code of the set-up does not work a second time', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { secret } = await addTotp(grid, ann, { keepsStep: true })
+    const one = browser(grid)
+    await one.signIn(ann.email, password)
+
+    expect((await one.submit('/second-factor', { code: codeOf(grid, secret) })).status).toBe(400)
+  })
+
+  test('guesses are limited: of 40 codes in an hour at most 10 are checked', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { secret } = await addTotp(grid, ann)
+    const wrong = codeOf(grid, secret) === '000000' ? '111111' : '000000'
+
+    const statuses: number[] = []
+    for (let n = 0; n < 8; n++) {
+      const one = browser(grid, '203.0.113.66')
+      await one.signIn(ann.email, password)
+      for (let m = 0; m < 5; m++) statuses.push((await one.submit('/second-factor', { code: wrong })).status)
+      grid.clock.now += 5 * minute
+    }
+
+    expect(statuses.filter((status) => status === 400)).toHaveLength(10)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(30)
+    const owner = browser(grid)
+    await owner.signIn(ann.email, password)
+    expect((await owner.submit('/second-factor', { code: codeOf(grid, secret) })).status).toBe(200)
+  })
+
+  test('a recovery code works once, however it is typed, and an email says so', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { codes } = await addTotp(grid, ann)
+    expect(new Set(codes).size).toBe(10)
+    const typed = codes[3].replaceAll('-', ' ').toUpperCase()
+    const one = browser(grid)
+    await one.signIn(ann.email, password)
+    const sent = grid.emails.length
+
+    expect((await one.submit('/second-factor', { code: typed })).at).toBe(home())
+
+    expect(grid.emails.slice(sent)).toMatchObject([{ to: ann.email, kind: 'second_factor_changed' }])
+    expect((await one.open(`${home()}/settings/security`)).text).toContain('9 left')
+    const two = browser(grid, '203.0.113.67')
+    await two.signIn(ann.email, password)
+    expect((await two.submit('/second-factor', { code: typed })).status).toBe(400)
+  })
+
+  test('neither the secret nor a recovery code is in the database', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { secret, codes } = await addTotp(grid, ann)
+
+    const stored = JSON.stringify([
+      await rows(grid, 'SELECT * FROM totps'),
+      await rows(grid, 'SELECT * FROM recovery_codes'),
+      await rows(grid, 'SELECT * FROM attempts'),
+    ])
+    for (const text of [secret, ...codes, ...codes.map((code) => code.replaceAll('-', ''))]) {
+      expect(stored).not.toContain(text)
+    }
+  })
+
+  test('the secret of one user is not that of another, if a row is moved', async () => {
+    const [ann, bob] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
+    const { secret } = await addTotp(grid, ann)
+    await addTotp(grid, bob)
+    const columns = ['encrypted_token', 'token_iv', 'token_auth_tag', 'token_key_id']
+    const sets = columns.map((column) => `${column} = (SELECT ${column} FROM totps WHERE user_id = '${ann.id}')`)
+    await grid.store.write([{ sql: `UPDATE totps SET ${sets}, last_step = 0 WHERE user_id = ?`, args: [bob.id] }])
+    const one = browser(grid)
+    await one.signIn(bob.email, password)
+
+    expect((await one.submit('/second-factor', { code: codeOf(grid, secret) })).status).toBe(500)
+  })
+})
+
+describe('setting it up', () => {
+  test('the first factor ends the other sessions and shows recovery codes once', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const other = await signedIn(grid, ann)
+    const { one, page } = await addTotp(grid, ann)
+
+    expect(page.text).toContain('It is shown only once')
+    expect((await other.open(home())).at).toMatch(/^\/sign-in/)
+    const later = await one.open(`${home()}/settings/security`)
+    expect(later.text).toContain('10 left')
+    expect(later.html).not.toContain('secret-text')
+  })
+
+  test('a wrong first code sets nothing up', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const one = await signedIn(grid, ann)
+    const security = securityOf(grid)
+    await one.submit(security, {}, `${security}/totp`)
+
+    expect((await one.submit(`${security}/totp`, { code: '12345' }, `${security}/totp/finish`)).status).toBe(400)
+
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(home())
+  })
+
+  test('removing the last factor removes the recovery codes, and the password is enough again', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { one } = await addTotp(grid, ann)
+    const security = securityOf(grid)
+
+    await one.submit(security, {}, `${security}/totp/remove`)
+
+    expect(await rows(grid, 'SELECT * FROM recovery_codes')).toEqual([])
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(home())
+  })
+})
+
+describe('a lost factor', () => {
+  const resetPath = (userId: string) => `${home()}/settings/team/members/${userId}/reset-second-factor`
+
+  test('another owner resets it: recorded, reported by email, and signed out everywhere', async () => {
+    const [ann, olga] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
+    const { one } = await addTotp(grid, ann)
+    const owner = await signedIn(grid, olga)
+    const sent = grid.emails.length
+
+    const page = await owner.submit(`${home()}/settings/team`, {}, resetPath(ann.id))
+
+    expect(page.text).toContain('The second factor has been reset')
+    expect((await one.open(home())).at).toMatch(/^\/sign-in/)
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(home())
+    expect(grid.emails.slice(sent)).toMatchObject([{ to: ann.email, kind: 'second_factor_changed' }])
+    const log = await owner.open(`${home()}/activity`)
+    expect(log.text).toMatch(new RegExp(`Reset the second factor of ${ann.email}`))
+  })
+
+  test('not by an admin, not one’s own, and not of a user who belongs to an account of somebody else', async () => {
+    const [ann, olga] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
+    await addTotp(grid, ann)
+    const admin = await signedIn(grid, await person(grid, { role: 'admin' }))
+    const owner = await signedIn(grid, olga)
+    const { users } = grid.store.global
+    await grid.store.write([users.addMembership(grid.evil.id, ann.id, 'viewer', grid.clock.now)])
+    const csrf = async (one: typeof owner) =>
+      (await one.open(`${home()}/settings/team`)).html.match(/name="csrf" value="([^"]+)"/)![1]
+
+    expect((await admin.post(resetPath(ann.id), { csrf: await csrf(admin) })).status).toBe(403)
+    const beyond = await owner.post(resetPath(ann.id), { csrf: await csrf(owner) })
+    expect(beyond.status).toBe(403)
+    expect(beyond.text).toContain('also belongs to an account that you do not own')
+
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe('/second-factor')
+  })
+
+  test('the command line resets it, and each account of the user has a row', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    await addTotp(grid, ann)
+    const { users } = grid.store.global
+    await grid.store.write([users.addMembership(grid.evil.id, ann.id, 'viewer', grid.clock.now)])
+
+    await resetSecondFactor(grid.store, ann.email, 'reset-second-factor')
+
+    for (const { id } of [grid.acme, grid.evil]) {
+      const logged = "SELECT actor_type FROM activity WHERE account_id = ? AND tool = 'reset-second-factor'"
+      expect(await rows(grid, logged, [id])).toMatchObject([{ actor_type: 'system' }])
+    }
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(home())
+    await expect(resetSecondFactor(grid.store, ann.email, 'reset-second-factor'))
+      .rejects.toMatchObject({ code: 'invalid_input' })
+  })
+})
+
+test('the URI of the set-up names the grid, the user and the usual values', async () => {
+  const ann = await person(grid, { role: 'owner' })
+  const one = await signedIn(grid, ann)
+  const security = securityOf(grid)
+
+  const { html } = await one.submit(security, {}, `${security}/totp`)
+
+  const uri = html.match(/href="(otpauth:[^"]+)"/)![1].replaceAll('&amp;', '&')
+  expect(uri).toContain(`issuer=localhost%3A8787`)
+  expect(html).toContain(`<svg class="qr"`)
+  expect(new TOTP({ secret: new URL(uri).searchParams.get('secret')! }).secret.bytes).toHaveLength(20)
+})
