@@ -7,7 +7,6 @@ import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.t
 import { createSessions } from './auth/session.ts'
 import { edge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
-import { bodiesInFlight } from './lib/body.ts'
 import { clientAddress } from './lib/client-address.ts'
 import { publicCors } from './lib/cors.ts'
 import { ResponseHeaders } from './lib/response-headers.ts'
@@ -41,7 +40,6 @@ type Route = [method: string, paths: string | readonly string[], handler: Handle
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
   const { config, log, overload } = deps
-  bodiesInFlight.maxBytes = config.maxBodyBytesInFlight
   const origins = servedOrigins(config)
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 

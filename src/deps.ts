@@ -1,5 +1,6 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
+import type { Bodies } from './lib/body.ts'
 import type { Log } from './lib/log.ts'
 import type { Overload } from './lib/overload.ts'
 import type { SafeFetch } from './lib/safe-fetch.ts'
@@ -31,7 +32,6 @@ export interface OutgoingEmail {
 export interface EmailSender {
   /** Whether an email server is configured. Without one, links are printed in the log, and pages should say so. */
   readonly isConfigured: boolean
-  /** Queue an email. Returns at once and never throws; the log has the outcome. Callers apply the rate limits first. */
   send(email: OutgoingEmail): void
   /** Try everything in the queue once more, then stop; after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>
@@ -47,6 +47,8 @@ export interface Deps {
   readonly email: EmailSender
   /** Ports this process listens on; `safeFetch` does not connect to them. Code that listens on another port adds it. */
   readonly ownPorts: Set<number>
+  /** Reads request bodies, as many at a time as the process may hold. */
+  readonly bodies: Bodies
   /** Whether this process serves its requests too late. */
   readonly overload: Overload
   /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */

@@ -1,7 +1,7 @@
 /** Dynamic client registration (RFC 7591). It is lenient: unusable metadata is dropped, and the response contains what was stored. */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
-import { formLimits, parseBody, readText } from '../lib/body.ts'
+import { type Bodies, formLimits, parseBody } from '../lib/body.ts'
 import { addressRange, addressRange48 } from '../lib/client-address.ts'
 import { newId } from '../lib/id.ts'
 import { mintKey } from '../lib/secrets.ts'
@@ -36,11 +36,11 @@ interface RegistrationMetadata {
  * Fails with `invalid_redirect_uri`, `invalid_client_metadata`, `rate_limit_exceeded` or `unavailable`.
  */
 export function registerClient(store: Store) {
-  const { global, write, deps: { config, now } } = store
+  const { global, write, deps: { config, now, bodies } } = store
 
   return async function registerClient({ request, clientAddress: address }: RequestContext): Promise<Response> {
     if (config.oauthDcr === 'off') throw new GridError('not_found', 'Client registration is disabled on this grid.')
-    const metadata = await readMetadata(request)
+    const metadata = await readMetadata(bodies, request)
     const redirectUris = allowedRedirectUris(metadata.redirect_uris, config)
     const authMethod = authMethodOf(metadata.token_endpoint_auth_method)
     const name = cleanName(typeof metadata.client_name === 'string' ? metadata.client_name : '')
@@ -71,9 +71,9 @@ export function registerClient(store: Store) {
   }
 }
 
-async function readMetadata(request: Request): Promise<RegistrationMetadata> {
+async function readMetadata(bodies: Bodies, request: Request): Promise<RegistrationMetadata> {
   try {
-    const body = parseBody(await readText(request, formLimits), formLimits)
+    const body = parseBody(await bodies.readText(request, formLimits), formLimits)
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body
   } catch (error) {
     if (!(error instanceof GridError) || error.kind !== 'invalid') throw error

@@ -62,7 +62,7 @@ export interface Pages<V> {
 }
 
 /** Pages that do not require a signed-in user. */
-export function publicPages(app: Hono<AppEnv>, { sessions, address }: PageDeps): Pages<PublicVisit> {
+export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: PageDeps): Pages<PublicVisit> {
   async function visitOf(c: Context<AppEnv>): Promise<{ visit: PublicVisit; cookie: string | undefined }> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
@@ -91,7 +91,7 @@ export function publicPages(app: Hono<AppEnv>, { sessions, address }: PageDeps):
     post(path, act, page) {
       app.post(path, async (c) => {
         const { visit } = await visitOf(c)
-        visit.form = await readForm(visit.request)
+        visit.form = await readForm(store.deps.bodies, visit.request)
         sessions.checkForm(visit.request, visit.form, visit.visitor)
         return await attempt(visit, act, page)
       })
@@ -103,7 +103,7 @@ export function publicPages(app: Hono<AppEnv>, { sessions, address }: PageDeps):
  * Pages of an account, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
  * user does not belong to, with `account_not_found`.
  */
-export function accountPages(app: Hono<AppEnv>, { sessions, address }: PageDeps): Pages<Visit> {
+export function accountPages(app: Hono<AppEnv>, { store, sessions, address }: PageDeps): Pages<Visit> {
   async function visitOf(c: Context<AppEnv>): Promise<Visit> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
@@ -142,7 +142,7 @@ export function accountPages(app: Hono<AppEnv>, { sessions, address }: PageDeps)
     post(path, act, page) {
       app.post(`/accounts/:account${path}`, async (c) => {
         const visit = await visitOf(c)
-        visit.form = await readForm(visit.request)
+        visit.form = await readForm(store.deps.bodies, visit.request)
         sessions.checkForm(visit.request, visit.form, visit.visitor)
         return await attempt(visit, act, page)
       })
