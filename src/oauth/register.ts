@@ -1,11 +1,11 @@
 /** Dynamic client registration (RFC 7591). It is lenient: unusable metadata is dropped, and the response contains what was stored. */
 import type { Config } from '../config.ts'
-import { GridError } from '../errors.ts'
+import { GridError, limitReached } from '../errors.ts'
 import { type Bodies, formLimits, parseBody } from '../lib/body.ts'
 import { addressRange, addressRange48 } from '../lib/client-address.ts'
 import { newId } from '../lib/id.ts'
 import { mintKey } from '../lib/secrets.ts'
-import { day, hour, minute } from '../lib/time.ts'
+import { day, hour, minute, second } from '../lib/time.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { AuthMethod, RegistrationLimits } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
@@ -106,7 +106,8 @@ async function limitError(
     const { n, oldest } = await global.oauth.clients.fromAddress(range, since)
     if (n < max) continue
     const retryAfterSeconds = Math.max(1, Math.ceil(((oldest ?? at) + hour - at) / 1_000))
-    return new GridError('rate_limit_exceeded', 'Too many registrations from this address.', { retryAfterSeconds })
+    const reached = { name: 'registrations', quota: max, windowSeconds: hour / second }
+    return limitReached('rate_limit_exceeded', 'Too many registrations from this address.', reached, retryAfterSeconds)
   }
   return new GridError('unavailable', 'The grid has reached its limit of registered clients.', {
     retryAfterSeconds: 3_600,
