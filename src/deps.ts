@@ -1,6 +1,7 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
 import type { Bodies } from './lib/body.ts'
+import type { Callers } from './lib/callers.ts'
 import type { Log } from './lib/log.ts'
 import type { Overload } from './lib/overload.ts'
 import type { SafeFetch } from './lib/safe-fetch.ts'
@@ -32,6 +33,7 @@ export interface OutgoingEmail {
 export interface EmailSender {
   /** Whether an email server is configured. Without one, links are printed in the log, and pages should say so. */
   readonly isConfigured: boolean
+  /** Queue an email. Returns at once and never throws; the log has the outcome. Callers apply the rate limits first. */
   send(email: OutgoingEmail): void
   /** Try everything in the queue once more, then stop; after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>
@@ -49,6 +51,8 @@ export interface Deps {
   readonly ownPorts: Set<number>
   /** Reads request bodies, as many at a time as the process may hold. */
   readonly bodies: Bodies
+  /** Whose turn a request takes. */
+  readonly callers: Callers
   /** Whether this process serves its requests too late. */
   readonly overload: Overload
   /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */

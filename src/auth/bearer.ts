@@ -106,7 +106,7 @@ export interface AuthenticatedCall {
 export type AuthenticateCall = (call: IncomingCall) => Promise<AuthenticatedCall>
 
 /** The limits of this process, for all its doors together. Returns what adds them to an `Authenticate`. */
-export function createCallLimits({ config, now }: Deps): (authenticate: Authenticate) => AuthenticateCall {
+export function createCallLimits({ config, now, callers }: Deps): (authenticate: Authenticate) => AuthenticateCall {
   const ofCredential = credentialCallLimit(config)
   const ofAccount = accountCallLimit(config)
   const ofRefusedKeys = refusedKeyLimit(config)
@@ -128,10 +128,15 @@ export function createCallLimits({ config, now }: Deps): (authenticate: Authenti
         account = await authenticate(authorization)
       } catch (error) {
         // The key was looked up first, so nobody locks out a good key of the same address.
-        if (isRefusedKey(error)) ofRefusedKeys?.count(call.clientAddress, now())
+        if (isRefusedKey(error)) {
+          callers.forget(authorization)
+          ofRefusedKeys?.count(call.clientAddress, now())
+        }
         throw error
       }
-      countCall(account, accountIds.get(account)!)
+      const accountId = accountIds.get(account)!
+      callers.learn(authorization!, accountId)
+      countCall(account, accountId)
       return { account, check: () => authenticate(authorization, account) }
     }
 }
