@@ -112,7 +112,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     }
   }
 
-  /** Whose turn a request took. See docs/security.md, "Turns". */
+  /** Whose turn a request took. See docs/security.md, "Taking turns". */
   function callerOf({ req, env }: Context<AppEnv>): string {
     return callers.callerOf((name) => req.header(name) ?? null, env)
   }

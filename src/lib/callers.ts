@@ -1,7 +1,7 @@
 /**
  * Who waits for a turn. The account of a request is known only after its key was looked up, but requests take turns
  * before that. So the process remembers the accounts of the keys that were used lately: a hint for taking turns, never
- * a permission. See docs/security.md, "Turns".
+ * a permission. See docs/security.md, "Taking turns".
  */
 import type { Config } from '../config.ts'
 import { clientAddress } from './client-address.ts'
@@ -21,14 +21,14 @@ export class Callers {
   }
 
   /** A request with this `Authorization` was authenticated for this account. */
-  learn(authorization: string, accountId: string): void {
+  learn(authorization: string, account: string): void {
     const hash = hashForLookup(authorization)
-    if (this.#used.get(hash) === accountId) return
+    if (this.#used.get(hash) === account) return
     if (this.#used.size >= maxKept) {
       this.#unused = this.#used
       this.#used = new Map()
     }
-    this.#used.set(hash, accountId)
+    this.#used.set(hash, account)
   }
 
   /** A request with this `Authorization` was refused: whoever has a revoked key takes no turns of its account. */
@@ -44,8 +44,8 @@ export class Callers {
     const authorization = header('authorization')
     if (authorization !== null) {
       const hash = hashForLookup(authorization)
-      const accountId = this.#used.get(hash) ?? this.#unused.get(hash)
-      if (accountId !== undefined) return accountId
+      const account = this.#used.get(hash) ?? this.#unused.get(hash)
+      if (account !== undefined) return account
     }
     return clientAddress(connection.remoteAddress, header('x-forwarded-for'), this.#trustedProxies)
   }

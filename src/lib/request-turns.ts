@@ -7,7 +7,7 @@
  *
  * Callers take turns, one request each, so that one with many connections does not delay the others. A request that was
  * started goes on in later turns. So a caller beside others has a limited number of them in progress.
- * See docs/security.md, "Turns".
+ * See docs/security.md, "Taking turns".
  */
 import process from 'node:process'
 import { setImmediate } from 'node:timers'
@@ -17,7 +17,7 @@ const turnMs = 15
 /** For how long turns that accept a connection serve no waiting request: more may wait behind that connection. */
 const acceptingMs = 25
 /** How many requests a caller may have in progress beside others. A caller alone has no such limit. */
-const maxInProgress = 32
+const maxInProgress = 16
 /** After this time a request is not busy, but waits for something: it no longer counts as in progress. */
 const busyMs = 500
 /** A caller is alone if for this long no other had a request. */

@@ -1,4 +1,4 @@
-/** Whose turn a request takes. See docs/security.md, "Turns". */
+/** Whose turn a request takes. See docs/security.md, "Taking turns". */
 import { expect, test } from 'vitest'
 import { Callers } from '../../src/lib/callers.ts'
 

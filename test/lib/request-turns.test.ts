@@ -1,4 +1,4 @@
-/** How callers share the turns of the event loop. See docs/security.md, "Turns". */
+/** How callers share the turns of the event loop. See docs/security.md, "Taking turns". */
 import { expect, test } from 'vitest'
 import { RequestTurns, type Turn } from '../../src/lib/request-turns.ts'
 import { turn as eventLoopTurn, waitFor } from '../support/wait-for.ts'
@@ -30,33 +30,33 @@ test('a caller alone has any number of requests in progress', async () => {
   await waitFor('the requests to start', () => count('team') === 300)
 })
 
-test('beside others a caller has 32 in progress, and the others go on', async () => {
+test('beside others a caller has 16 in progress, and the others go on', async () => {
   const { send, count, started } = requests()
   await send('calm')
   await send('busy', 300)
   await send('calm', 3)
 
   await waitFor('the requests to start', () => count('calm') === 4)
-  expect(started.slice(0, 33)).toEqual(['calm', ...Array(32).fill('busy')])
-  expect(count('busy')).toBe(32)
+  expect(started.slice(0, 17)).toEqual(['calm', ...Array(16).fill('busy')])
+  expect(count('busy')).toBe(16)
 })
 
 test('when one of them ends, the next one starts', async () => {
   const { send, count, endOne } = requests()
   await send('calm')
   await send('busy', 40)
-  expect(count('busy')).toBe(32)
+  expect(count('busy')).toBe(16)
   for (let n = 0; n < 3; n++) endOne()
 
   // One of those that ended was of the other caller.
-  await waitFor('the requests to start', () => count('busy') === 34)
+  await waitFor('the requests to start', () => count('busy') === 18)
 })
 
 test('requests that take long do not keep back the others of their caller', async () => {
   const { send, count } = requests()
   await send('calm')
   await send('waiting', 80)
-  expect(count('waiting')).toBe(32)
+  expect(count('waiting')).toBe(16)
 
   await waitFor('the requests to start', () => count('waiting') === 80)
 })
