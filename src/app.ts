@@ -7,7 +7,6 @@ import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.t
 import { createSessions } from './auth/session.ts'
 import { edge, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
-import { bodiesInFlight } from './lib/body.ts'
 import { clientAddress } from './lib/client-address.ts'
 import { publicCors } from './lib/cors.ts'
 import { ResponseHeaders } from './lib/response-headers.ts'
@@ -40,8 +39,7 @@ type Route = [method: string, paths: string | readonly string[], handler: Handle
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
-  const { config, log, overload } = deps
-  bodiesInFlight.maxBytes = config.maxBodyBytesInFlight
+  const { config, log, overload, callers } = deps
   const origins = servedOrigins(config)
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
@@ -100,8 +98,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   }
   for (const [method, paths, handler] of health) app.on(method, [paths].flat(), (c) => handler(contextOf(c)))
   for (const [method, paths, handler] of others) app.on(method, [paths].flat(), unlessOverloaded(handler))
-  app.use(function shed(_, next) {
-    overload.check()
+  app.use(function shed(c, next) {
+    overload.check(() => callerOf(c))
     return next()
   })
   app.route('/', createWebApp({ store, sessions: people, address: addressOf }))
@@ -109,9 +107,14 @@ export function createApp(store: Store): Hono<AppEnv> {
   /** See docs/security.md, "Overload". */
   function unlessOverloaded(handler: Handler): (c: Context<AppEnv>) => Response | Promise<Response> {
     return (c) => {
-      overload.check()
+      overload.check(() => callerOf(c))
       return handler(contextOf(c))
     }
+  }
+
+  /** Whose turn a request took. See docs/security.md, "Taking turns". */
+  function callerOf({ req, env }: Context<AppEnv>): string {
+    return callers.callerOf((name) => req.header(name) ?? null, env)
   }
 
   function contextOf(c: Context<AppEnv>): RequestContext {

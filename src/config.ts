@@ -134,6 +134,16 @@ const settings = {
     'a number from 0 to 10000000',
     wholeNumber(0, 10_000_000, 5_000),
   ),
+  ACCOUNT_CALLS_PER_SECOND: setting(
+    'Calls per second of all credentials of one account, in the long run, in each process. 0: no limit.',
+    'a number from 0 to 1000000',
+    wholeNumber(0, 1_000_000, 1_000),
+  ),
+  ACCOUNT_CALL_BURST: setting(
+    'Calls that all credentials of one account may make at once, in each process. 0: no limit.',
+    'a number from 0 to 100000000',
+    wholeNumber(0, 100_000_000, 20_000),
+  ),
   FAILED_KEYS_PER_MINUTE: setting(
     'Requests with a refused key that are answered per client address and minute, in each process. 0: no limit.',
     'a number from 0 to 100000',
@@ -300,6 +310,8 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   readonly callsPerSecond: number
   readonly callBurst: number
+  readonly accountCallsPerSecond: number
+  readonly accountCallBurst: number
   readonly failedKeysPerMinute: number
   readonly maxBodyBytesInFlight: number
   /** 0: no request is refused because the process is overloaded. */
@@ -374,6 +386,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     trustedProxies: read('TRUSTED_PROXIES', settings.TRUSTED_PROXIES),
     callsPerSecond: read('CALLS_PER_SECOND', settings.CALLS_PER_SECOND),
     callBurst: read('CALL_BURST', settings.CALL_BURST),
+    accountCallsPerSecond: read('ACCOUNT_CALLS_PER_SECOND', settings.ACCOUNT_CALLS_PER_SECOND),
+    accountCallBurst: read('ACCOUNT_CALL_BURST', settings.ACCOUNT_CALL_BURST),
     failedKeysPerMinute: read('FAILED_KEYS_PER_MINUTE', settings.FAILED_KEYS_PER_MINUTE),
     maxBodyBytesInFlight: read('MAX_BODY_BYTES_IN_FLIGHT', settings.MAX_BODY_BYTES_IN_FLIGHT),
     shedAboveMs: read('SHED_ABOVE_MS', settings.SHED_ABOVE_MS),

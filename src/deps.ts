@@ -1,5 +1,7 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
+import type { Bodies } from './lib/body.ts'
+import type { Callers } from './lib/callers.ts'
 import type { Log } from './lib/log.ts'
 import type { Overload } from './lib/overload.ts'
 import type { SafeFetch } from './lib/safe-fetch.ts'
@@ -48,6 +50,10 @@ export interface Deps {
   readonly email: EmailSender
   /** Ports this process listens on; `safeFetch` does not connect to them. Code that listens on another port adds it. */
   readonly ownPorts: Set<number>
+  /** Reads request bodies, as many at a time as the process may hold. */
+  readonly bodies: Bodies
+  /** Whose turn a request takes. */
+  readonly callers: Callers
   /** Whether this process serves its requests too late. */
   readonly overload: Overload
   /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */

@@ -6,7 +6,6 @@ import type { MiddlewareHandler } from 'hono'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
-import { bodiesInFlight } from './lib/body.ts'
 import type { ResponseHeaders } from './lib/response-headers.ts'
 import type { AppEnv } from './request-context.ts'
 
@@ -27,7 +26,7 @@ export function servedOrigins(config: Config): string[] {
  * Refuses an unknown Host (421) and a foreign Origin (403). Gives every response an id and its headers.
  * See docs/security.md, "Request edge".
  */
-export function edge({ config, log, now }: Deps, responseHeaders: ResponseHeaders): MiddlewareHandler<AppEnv> {
+export function edge({ config, log, now, bodies }: Deps, responseHeaders: ResponseHeaders): MiddlewareHandler<AppEnv> {
   const hosts = new Set(servedOrigins(config).flatMap(hostHeaders))
   const isAllowedOrigin = originFilter(config)
 
@@ -54,7 +53,7 @@ export function edge({ config, log, now }: Deps, responseHeaders: ResponseHeader
     try {
       await next()
     } finally {
-      bodiesInFlight.release(c.req.raw)
+      bodies.release(c.req.raw)
     }
     responseHeaders.finish(c.res, requestId)
     log.debug('request', {

@@ -98,9 +98,9 @@ export type ErrorKind = (typeof errorKinds)[ErrorCode]
 export interface ReachedLimit {
   /** In lower case, with hyphens. */
   name: string
-  /** How many at most in the window. */
+  /** How many at most: in the window, or without one at a time. */
   quota: number
-  windowSeconds: number
+  windowSeconds?: number
 }
 
 /** Details that some protocols use. */
@@ -140,4 +140,20 @@ export class GridError extends Error {
   get kind(): ErrorKind {
     return errorKinds[this.code]
   }
+}
+
+type LimitedCode = { [Code in ErrorCode]: (typeof errorKinds)[Code] extends 'limited' ? Code : never }[ErrorCode]
+
+/**
+ * The error of a limit that is used up. Every such error is made here, because every answer with one says which limit
+ * it is and when to come back.
+ */
+export function limitReached(
+  code: LimitedCode,
+  message: string,
+  limit: ReachedLimit,
+  retryAfterSeconds: number,
+  details: ErrorDetails = {},
+): GridError {
+  return new GridError(code, message, { ...details, limit, retryAfterSeconds })
 }

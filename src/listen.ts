@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from './errors.ts'
 import type { ConnectionReports } from './lib/caller-connection.ts'
-import { RequestTurns, type Waited } from './lib/request-turns.ts'
+import { RequestTurns, type Turn, type Waited } from './lib/request-turns.ts'
 import { SentAnswers } from './lib/sent-answers.ts'
 
 /** What a handler knows about the connection of a request. Bun reports nothing more. */
@@ -33,7 +33,14 @@ export interface ListenOptions {
   host: string
   /** Told how long requests wait until they are served. */
   waited?: Waited
+  /** Who sent a request: callers take turns. By default the remote address. */
+  callerOf?: CallerOf
 }
+
+/** Names the caller of a request, by the values of its headers and its connection. */
+export type CallerOf = (header: (name: string) => string | null, connection: Connection) => string
+
+const byAddress: CallerOf = (_, { remoteAddress }) => remoteAddress
 
 /** Serve on `host` and `port`. */
 export function listen(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
@@ -69,13 +76,23 @@ function pathOf({ url }: Request): string {
 /** Serve a request in its turn. A caller that left while it waited gets no work done; nobody reads that answer. */
 function serveInTurn(
   turns: RequestTurns,
+  callerOf: CallerOf,
   fetch: FetchHandler,
   request: Request,
   connection: Connection,
 ): Response | Promise<Response> {
-  const turn = urgentPaths.includes(pathOf(request)) ? undefined : turns.wait(false)
-  if (!turn) return fetch(request, connection)
-  return turn.then(() => request.signal.aborted ? unread() : fetch(request, connection))
+  if (urgentPaths.includes(pathOf(request))) return fetch(request, connection)
+  const caller = callerOf((name) => request.headers.get(name), connection)
+  const turn = turns.take(false, caller)
+  if (!(turn instanceof Promise)) return untilAnswered(turn, fetch(request, connection))
+  return turn.then((turn) => untilAnswered(turn, request.signal.aborted ? unread() : fetch(request, connection)))
+}
+
+/** End the turn when there is an answer. */
+function untilAnswered(turn: Turn, answer: Response | Promise<Response>): Response | Promise<Response> {
+  if (answer instanceof Promise) answer.then(turn.end, turn.end)
+  else turn.end()
+  return answer
 }
 
 function unread(): Response {
@@ -91,7 +108,10 @@ const backlog = 4_096
  */
 const arrivingMs = 50
 
-async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenOptions): Promise<Listener> {
+async function listenOnNode(
+  fetch: FetchHandler,
+  { port, host, waited, callerOf = byAddress }: ListenOptions,
+): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
   const turns = new RequestTurns(waited)
   /** Connections that have sent no request yet. */
@@ -100,13 +120,15 @@ async function listenOnNode(fetch: FetchHandler, { port, host, waited }: ListenO
   const server = createAdaptorServer({
     fetch(request, env) {
       const connection = new NodeConnection(env as HttpBindings)
-      const { incoming: { socket, url }, outgoing } = env as HttpBindings
+      const { incoming: { socket, url, headers }, outgoing } = env as HttpBindings
       // Clients send their next request over a new connection, which is refused, and not over one that is closed.
       if (isStopping) outgoing.setHeader('Connection', 'close')
       SentAnswers.nextRequest(socket)
-      const turn = urgentPaths.includes(url ?? '') ? undefined : turns.wait(fresh.delete(socket))
-      if (!turn) return fetch(request, connection)
-      return turn.then(() => socket.destroyed ? unread() : fetch(request, connection))
+      if (urgentPaths.includes(url ?? '')) return fetch(request, connection)
+      const caller = callerOf((name) => headers[name]?.toString() ?? null, connection)
+      const turn = turns.take(fresh.delete(socket), caller)
+      if (!(turn instanceof Promise)) return untilAnswered(turn, fetch(request, connection))
+      return turn.then((turn) => untilAnswered(turn, socket.destroyed ? unread() : fetch(request, connection)))
     },
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
@@ -208,7 +230,7 @@ class BunConnection implements Connection {
 async function listenOnBun(
   Bun: BunRuntime,
   fetch: FetchHandler,
-  { port, host, waited }: ListenOptions,
+  { port, host, waited, callerOf = byAddress }: ListenOptions,
 ): Promise<Listener> {
   const turns = new RequestTurns(waited)
   const server = await Bun.serve({
@@ -216,7 +238,7 @@ async function listenOnBun(
     hostname: host,
     // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
     idleTimeout: 30,
-    fetch: (request, bun) => serveInTurn(turns, fetch, request, new BunConnection(request, bun)),
+    fetch: (request, bun) => serveInTurn(turns, callerOf, fetch, request, new BunConnection(request, bun)),
   })
   return {
     port: server.port,

@@ -28,7 +28,8 @@ export function errorHeaders({ details: { retryAfterSeconds, limit } }: GridErro
   if (retryAfterSeconds === undefined) return {}
   const headers: Record<string, string> = { 'Retry-After': String(retryAfterSeconds) }
   if (limit) {
-    headers['RateLimit-Policy'] = `"${limit.name}";q=${limit.quota};w=${limit.windowSeconds}`
+    const window = limit.windowSeconds === undefined ? '' : `;w=${limit.windowSeconds}`
+    headers['RateLimit-Policy'] = `"${limit.name}";q=${limit.quota}${window}`
     headers.RateLimit = `"${limit.name}";r=0;t=${retryAfterSeconds}`
   }
   return headers

@@ -1,6 +1,6 @@
 /** What an overloaded process answers (docs/security.md, "Overload" and "Bodies in flight"). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { apiLimits, bodiesInFlight, readText } from '../src/lib/body.ts'
+import { apiLimits } from '../src/lib/body.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
 
 let grid: TestGrid
@@ -67,9 +67,6 @@ describe('an overloaded process', () => {
 })
 
 describe('bodies in flight', () => {
-  const held: Request[] = []
-  afterEach(() => held.splice(0).forEach((request) => bodiesInFlight.release(request)))
-
   /** Requests whose bodies never end. Each declares so many bytes. */
   function hold(count: number, bytes: number) {
     for (let n = 0; n < count; n++) {
@@ -80,16 +77,15 @@ describe('bodies in flight', () => {
         duplex: 'half',
       }
       const request = new Request('http://localhost', init as RequestInit)
-      held.push(request)
-      void readText(request, apiLimits)
+      void grid.deps.bodies.readText(request, apiLimits)
     }
   }
 
   test('are counted until they are answered, and no longer', async () => {
     expect((await mcp()).status).toBe(200)
-    expect(bodiesInFlight.bytes).toBe(0)
+    expect(grid.deps.bodies.bytes).toBe(0)
     hold(1, 1_000)
-    expect(bodiesInFlight.bytes).toBe(1_000)
+    expect(grid.deps.bodies.bytes).toBe(1_000)
   })
 
   test('are limited: large ones to three quarters, 503 with Retry-After beyond', async () => {
@@ -122,8 +118,7 @@ describe('bodies in flight', () => {
     hold(3, 256 * 1024)
     const init = { method: 'POST', body: new Blob(['x'.repeat(20_000)]).stream(), duplex: 'half' }
     const request = new Request('http://localhost', init as RequestInit)
-    held.push(request)
 
-    await expect(readText(request, apiLimits)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(grid.deps.bodies.readText(request, apiLimits)).rejects.toMatchObject({ code: 'unavailable' })
   })
 })

@@ -2,7 +2,7 @@
 import type { AuthenticateCall, IncomingCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { apiLimits, checkDeclaredLength, mediaType, parseBody, readText } from '../lib/body.ts'
+import { apiLimits, type Bodies, checkDeclaredLength, mediaType, parseBody } from '../lib/body.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
@@ -29,7 +29,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps): Handler
     let id: RpcId = null
     try {
       const account = await admit(authenticateCall, context)
-      const rpcRequest = await readRequest(request)
+      const rpcRequest = await readRequest(deps.bodies, request)
       id = readId(rpcRequest)
       const method = readMethod(rpcRequest)
 
@@ -82,8 +82,8 @@ interface RpcRequest {
 /**
  * Fails with `payload_too_large`, with `malformed_json`, or with `invalid_request` if the body is not a single request.
  */
-async function readRequest(request: Request): Promise<RpcRequest> {
-  const json = await readJson(request)
+async function readRequest(bodies: Bodies, request: Request): Promise<RpcRequest> {
+  const json = await readJson(bodies, request)
   if (Array.isArray(json)) {
     throw new GridError('invalid_request', 'Batches are not accepted. Send one request at a time.')
   }
@@ -97,9 +97,9 @@ async function readRequest(request: Request): Promise<RpcRequest> {
  * Every error of the text is a parse error here, even one of its encoding, depth or number of values. A body that is
  * too large, or that finds no room, is not.
  */
-async function readJson(request: Request): Promise<unknown> {
+async function readJson(bodies: Bodies, request: Request): Promise<unknown> {
   try {
-    return parseBody(await readText(request, apiLimits), apiLimits)
+    return parseBody(await bodies.readText(request, apiLimits), apiLimits)
   } catch (error) {
     if (!(error instanceof GridError) || error.kind !== 'invalid') throw error
     throw new GridError('malformed_json', error.message)

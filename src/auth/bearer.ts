@@ -1,7 +1,7 @@
 /** Bearer authentication: from the `Authorization` header to the caller and its account. */
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { callLimit, refusedKeyLimit } from '../lib/call-limits.ts'
+import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/call-limits.ts'
 import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -24,10 +24,12 @@ const lastUsedPrecisionMs = minute
  */
 export type Authenticate = (authorization: string | null, previous?: AccountStore) => Promise<AccountStore>
 
+/** The account of each store that authentication made. */
+const accountIds = new WeakMap<AccountStore, string>()
+
 /** Authentication against the credentials in a store. See docs/protocol.md, "Bearer tokens". @see RFC 6750 §2.1 */
 export function createAuthenticator(store: Store): Authenticate {
   const recordedUses = new Map<string, number>()
-  const accountIds = new WeakMap<AccountStore, string>()
 
   return async function authenticate(authorization, previous) {
     const account = await byHeader(authorization)
@@ -99,14 +101,24 @@ export interface AuthenticatedCall {
 
 /**
  * Authenticates a request and counts it, before anything else of it is read. Fails as `Authenticate`, or with
- * `rate_limit_exceeded`: the credential has used up its calls, or the client address its refused keys.
+ * `rate_limit_exceeded`: the credential or its account has used up its calls, or the client address its refused keys.
  */
 export type AuthenticateCall = (call: IncomingCall) => Promise<AuthenticatedCall>
 
 /** The limits of this process, for all its doors together. Returns what adds them to an `Authenticate`. */
-export function createCallLimits({ config, now }: Deps): (authenticate: Authenticate) => AuthenticateCall {
-  const countCall = callLimit(config)
-  const countRefusedKey = refusedKeyLimit(config)
+export function createCallLimits({ config, now, callers }: Deps): (authenticate: Authenticate) => AuthenticateCall {
+  const ofCredential = credentialCallLimit(config)
+  const ofAccount = accountCallLimit(config)
+  const ofRefusedKeys = refusedKeyLimit(config)
+
+  /** A call that is refused counts nowhere. */
+  function countCall({ actor }: AccountStore, accountId: string): void {
+    if (!('credentialId' in actor)) return
+    const at = now()
+    ofCredential?.check(actor.credentialId, at)
+    ofAccount?.count(accountId, at)
+    ofCredential?.count(actor.credentialId, at)
+  }
 
   return (authenticate) =>
     async function authenticateCall(call) {
@@ -116,11 +128,15 @@ export function createCallLimits({ config, now }: Deps): (authenticate: Authenti
         account = await authenticate(authorization)
       } catch (error) {
         // The key was looked up first, so nobody locks out a good key of the same address.
-        if (isRefusedKey(error)) countRefusedKey?.(call.clientAddress, now())
+        if (isRefusedKey(error)) {
+          callers.forget(authorization)
+          ofRefusedKeys?.count(call.clientAddress, now())
+        }
         throw error
       }
-      const { actor } = account
-      if (countCall && 'credentialId' in actor) countCall(actor.credentialId, now())
+      const accountId = accountIds.get(account)!
+      callers.learn(authorization!, accountId)
+      countCall(account, accountId)
       return { account, check: () => authenticate(authorization, account) }
     }
 }

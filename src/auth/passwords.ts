@@ -1,5 +1,5 @@
 /** Passwords of users: which are accepted, how they are stored and verified. See docs/security.md, "Passwords". */
-import { GridError } from '../errors.ts'
+import { GridError, limitReached } from '../errors.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import { characterCount } from '../lib/text.ts'
 import { argon2 } from './argon2.ts'
@@ -10,7 +10,8 @@ const maxLength = 200
 /** In UTF-16 units, checked before normalisation: NFKC can turn one character into many. */
 const maxUnits = 2 * maxLength
 /** A hash takes 19 MiB and a core. See docs/security.md, "Hashing capacity". */
-const hashing = new Semaphore({ maxConcurrent: 2, maxQueued: 16 })
+const capacity = { maxConcurrent: 2, maxQueued: 16 }
+const hashing = new Semaphore(capacity)
 
 /**
  * Verified for unknown users, so that they take as long as known ones.
@@ -71,7 +72,10 @@ function refused(message: string): GridError {
 }
 
 function tooMany(): GridError {
-  return new GridError('rate_limit_exceeded', 'Too many sign-ins at the moment. Try again in a few seconds.', {
-    retryAfterSeconds: 2,
-  })
+  return limitReached(
+    'rate_limit_exceeded',
+    'Too many sign-ins at the moment. Try again in a few seconds.',
+    { name: 'sign-ins-waiting', quota: capacity.maxQueued },
+    2,
+  )
 }

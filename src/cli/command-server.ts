@@ -3,7 +3,7 @@
  * listens on a loopback port of its own. Port and token are in `<db>.owner`, which only the file's owner can read.
  */
 import { GridError } from '../errors.ts'
-import { apiLimits, bodiesInFlight, parseBody, readText } from '../lib/body.ts'
+import { apiLimits, parseBody } from '../lib/body.ts'
 import { isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { listen, type Listener } from '../listen.ts'
 import type { FileOwner } from '../store/driver/local-file.ts'
@@ -65,13 +65,14 @@ async function handleRequest(
   const bearer = request.headers.get('authorization')?.replace(/^Bearer /, '') ?? ''
   if (!isSameSecret(bearer, token)) return new Response(null, { status: 401 })
 
+  const { bodies } = store.deps
   try {
-    const body = parseBody(await readText(request, apiLimits), apiLimits)
+    const body = parseBody(await bodies.readText(request, apiLimits), apiLimits)
     return Response.json({ result: await run(store, commands, body) } satisfies CommandResponse)
   } catch (error) {
     return Response.json({ error: describeError(store, error) } satisfies CommandResponse)
   } finally {
-    bodiesInFlight.release(request)
+    bodies.release(request)
   }
 }
 

@@ -3,6 +3,8 @@ import process from 'node:process'
 import { setTimeout } from 'node:timers'
 import { type Config, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
+import { Bodies } from '../lib/body.ts'
+import { Callers } from '../lib/callers.ts'
 import type { Log } from '../lib/log.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Overload } from '../lib/overload.ts'
@@ -36,6 +38,8 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     ownPorts,
     safeFetch: createSafeFetch({ config, log, ownPorts }),
     email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
+    bodies: new Bodies(config.maxBodyBytesInFlight),
+    callers: new Callers(config),
     overload: new Overload(config.shedAboveMs, log),
     stopping,
   }

@@ -46,10 +46,18 @@ export async function stopServer({ store, worker, listeners, stopWatch }: Server
   await store.close()
 }
 
-async function listenOrFail(fetch: Parameters<typeof listen>[0], { config, overload }: Deps): Promise<Listener> {
+async function listenOrFail(
+  fetch: Parameters<typeof listen>[0],
+  { config, overload, callers }: Deps,
+): Promise<Listener> {
   const { port, host } = config
   try {
-    return await listen(fetch, { port, host, waited: overload })
+    return await listen(fetch, {
+      port,
+      host,
+      waited: overload,
+      callerOf: (header, connection) => callers.callerOf(header, connection),
+    })
   } catch (error) {
     const { code, name } = error as { code?: string; name?: string }
     // Deno puts the reason into the name of the error, the other runtimes into its code.

@@ -18,23 +18,50 @@ export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTok
 /** Bodies up to this size may use all of the budget, larger ones three quarters: a few large ones stop no small one. */
 const smallBytes = 16 * 1024
 
-/** How many bytes of request bodies the process holds, from before they are read until their requests are answered. */
-export class BodyBudget {
-  /** The most that are held. Set once, at the start. */
-  maxBytes = 64 * 1024 * 1024
+/**
+ * Reads request bodies, and limits how many bytes of them the process holds, from before they are read until their
+ * requests are answered. Whoever reads a body releases its request afterwards; the edge does it.
+ */
+export class Bodies {
+  readonly #maxBytes: number
   #bytes = 0
   readonly #byRequest = new WeakMap<Request, number>()
+
+  /** `maxBytes`: the most that are held. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
 
   /** How many are held now. */
   get bytes(): number {
     return this.#bytes
   }
 
+  /**
+   * Read a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8 or ends early, or
+   * with `unavailable` if the bodies in flight are too many. A `Content-Length` within the limit is not trusted.
+   */
+  async readText(request: Request, limits: BodyLimits): Promise<string> {
+    checkDeclaredLength(request, limits)
+    const { maxBytes } = limits
+    const declared = Number(request.headers.get('content-length') ?? 0)
+    const hasLength = request.headers.has('content-length') && !request.headers.has('transfer-encoding')
+    // Before the first byte is read: what is declared will come. What is not is counted as it comes.
+    if (hasLength) this.#hold(request, declared >= 0 ? declared : maxBytes)
+    const bytes = await (hasLength ? readWhole(request) : this.#readUpTo(request, maxBytes)).catch(cutOff)
+    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
+    try {
+      return utf8.decode(bytes)
+    } catch {
+      throw new GridError('invalid_request', 'The body is not UTF-8.')
+    }
+  }
+
   /** Hold this many bytes in all for a request. Fails with `unavailable` if these are too many. */
-  hold(request: Request, bytes: number): void {
+  #hold(request: Request, bytes: number): void {
     const before = this.#byRequest.get(request) ?? 0
     const after = this.#bytes - before + bytes
-    if (bytes > before && after > (bytes > smallBytes ? this.maxBytes * 3 / 4 : this.maxBytes)) {
+    if (bytes > before && after > (bytes > smallBytes ? this.#maxBytes * 3 / 4 : this.#maxBytes)) {
       throw new GridError('unavailable', 'The grid is reading too many requests. Repeat the call in a second.', {
         retryAfterSeconds: 1,
         notExecuted: true,
@@ -49,34 +76,29 @@ export class BodyBudget {
     this.#bytes -= this.#byRequest.get(request) ?? 0
     this.#byRequest.delete(request)
   }
-}
 
-/** The budget of the process. Whoever calls `readText` releases the request once it is answered; the edge does it. */
-export const bodiesInFlight = new BodyBudget()
+  async #readUpTo(request: Request, maxBytes: number): Promise<Uint8Array> {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength
+      if (size > maxBytes) throw tooLarge(maxBytes)
+      this.#hold(request, size)
+      chunks.push(chunk)
+    }
+    const all = new Uint8Array(size)
+    let at = 0
+    for (const chunk of chunks) {
+      all.set(chunk, at)
+      at += chunk.byteLength
+    }
+    return all
+  }
+}
 
 /** The media type of a request in lower case, without parameters. */
 export function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase()
-}
-
-/**
- * Read the body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8 or ends early, or
- * with `unavailable` if the bodies in flight are too many. A `Content-Length` within the limit is not trusted.
- */
-export async function readText(request: Request, limits: BodyLimits): Promise<string> {
-  checkDeclaredLength(request, limits)
-  const { maxBytes } = limits
-  const declared = Number(request.headers.get('content-length') ?? 0)
-  const hasLength = request.headers.has('content-length') && !request.headers.has('transfer-encoding')
-  // Before the first byte is read: what is declared will come. What is not is counted as it comes.
-  if (hasLength) bodiesInFlight.hold(request, declared >= 0 ? declared : maxBytes)
-  const bytes = await (hasLength ? readWhole(request) : readUpTo(request, maxBytes)).catch(cutOff)
-  if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw new GridError('invalid_request', 'The body is not UTF-8.')
-  }
 }
 
 /** Fails with `payload_too_large` if the request says that its body is too large. Nothing is read. */
@@ -105,24 +127,6 @@ async function readWhole(request: Request): Promise<Uint8Array> {
 function cutOff(error: unknown): never {
   if (error instanceof GridError) throw error
   throw new GridError('invalid_request', 'The body ended early.')
-}
-
-async function readUpTo(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength
-    if (size > maxBytes) throw tooLarge(maxBytes)
-    bodiesInFlight.hold(request, size)
-    chunks.push(chunk)
-  }
-  const all = new Uint8Array(size)
-  let at = 0
-  for (const chunk of chunks) {
-    all.set(chunk, at)
-    at += chunk.byteLength
-  }
-  return all
 }
 
 /** Checks depth and size before parsing: the parser copes with deep values, but code that traverses them does not. */

@@ -1,27 +1,41 @@
 /**
- * How often a credential may call, and how often a client address may present a key that is refused. Counted in the
+ * How often a credential and all credentials of an account may call, and how often a client address may present a key that is refused. Counted in the
  * memory of each process. See docs/security.md, "Call limits".
  */
 import type { Config } from '../config.ts'
-import { GridError, type ReachedLimit } from '../errors.ts'
+import { limitReached, type ReachedLimit } from '../errors.ts'
 import { minute, second } from './time.ts'
 import { TokenBuckets } from './token-bucket.ts'
 
-/** Counts one for a key. Fails with `rate_limit_exceeded`, and then nothing is counted. */
-export type Count = (key: string, at: number) => void
+/** One limit, by key. */
+export interface CallLimit {
+  /** Fails with `rate_limit_exceeded` if the key has nothing left. Counts nothing. */
+  check(key: string, at: number): void
+  /** Check, and count one. */
+  count(key: string, at: number): void
+}
 
-/** Counts calls by credential. Undefined if they are not limited. */
-export function callLimit({ callsPerSecond, callBurst }: Config): Count | undefined {
-  if (callsPerSecond === 0 || callBurst === 0) return undefined
-  return limit(new TokenBuckets({ perSecond: callsPerSecond, burst: callBurst }), {
-    reached: { name: 'calls', quota: callBurst, windowSeconds: Math.ceil(callBurst / callsPerSecond) },
-    what: `Too many calls: this credential may make ${callBurst} at once and ${callsPerSecond} a second.`,
+/** Limits calls by credential. Undefined if they are not limited. */
+export function credentialCallLimit({ callsPerSecond, callBurst }: Config): CallLimit | undefined {
+  return callLimit('calls', 'this credential', callsPerSecond, callBurst)
+}
+
+/** Limits the calls of all credentials of an account together, by account. Undefined if they are not limited. */
+export function accountCallLimit({ accountCallsPerSecond, accountCallBurst }: Config): CallLimit | undefined {
+  return callLimit('account-calls', 'this account', accountCallsPerSecond, accountCallBurst)
+}
+
+function callLimit(name: string, whose: string, perSecond: number, burst: number): CallLimit | undefined {
+  if (perSecond === 0 || burst === 0) return undefined
+  return limit(new TokenBuckets({ perSecond, burst }), {
+    reached: { name, quota: burst, windowSeconds: Math.ceil(burst / perSecond) },
+    what: `Too many calls: ${whose} may make ${burst} at once and ${perSecond} a second.`,
     advice: 'Call again',
   })
 }
 
-/** Counts refused keys by client address. Undefined if they are not limited. */
-export function refusedKeyLimit({ failedKeysPerMinute }: Config): Count | undefined {
+/** Limits refused keys by client address. Undefined if they are not limited. */
+export function refusedKeyLimit({ failedKeysPerMinute }: Config): CallLimit | undefined {
   if (failedKeysPerMinute === 0) return undefined
   const windowSeconds = minute / second
   return limit(new TokenBuckets({ perSecond: failedKeysPerMinute / windowSeconds, burst: failedKeysPerMinute }), {
@@ -31,14 +45,15 @@ export function refusedKeyLimit({ failedKeysPerMinute }: Config): Count | undefi
   })
 }
 
-function limit(buckets: TokenBuckets, said: { reached: ReachedLimit; what: string; advice: string }): Count {
-  return function count(key, at) {
-    const retryAfterSeconds = buckets.take(key, at)
+function limit(buckets: TokenBuckets, said: { reached: ReachedLimit; what: string; advice: string }): CallLimit {
+  function refuseAfter(retryAfterSeconds: number): void {
     if (retryAfterSeconds === 0) return
     const wait = retryAfterSeconds === 1 ? '1 second' : `${retryAfterSeconds} seconds`
-    throw new GridError('rate_limit_exceeded', `${said.what} ${said.advice} in ${wait}.`, {
-      retryAfterSeconds,
-      limit: said.reached,
-    })
+    const message = `${said.what} ${said.advice} in ${wait}.`
+    throw limitReached('rate_limit_exceeded', message, said.reached, retryAfterSeconds)
+  }
+  return {
+    check: (key, at) => refuseAfter(buckets.secondsUntil(key, at)),
+    count: (key, at) => refuseAfter(buckets.take(key, at)),
   }
 }

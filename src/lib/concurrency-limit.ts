@@ -20,6 +20,11 @@ export class ConcurrencyLimit {
     return this.#count
   }
 
+  /** How many slots a key may hold. */
+  get perKey(): number {
+    return this.#perKey
+  }
+
   /** Whether `acquire` would succeed. */
   hasCapacity(key: string, group: string): boolean {
     return this.#slotsOf(key).length < this.#perKey && this.#hasRoom(group)
@@ -83,6 +88,11 @@ export class GroupLimit {
   constructor(limit: ConcurrencyLimit, group: string) {
     this.#limit = limit
     this.#group = group
+  }
+
+  /** How many slots a key may hold. */
+  get perKey(): number {
+    return this.#limit.perKey
   }
 
   hasCapacity(key: string): boolean {

@@ -38,14 +38,19 @@ export class TokenBuckets {
 
   /** Take one token and return 0. If there is none, take nothing and return the seconds until there is one. */
   take(key: string, now: number): number {
+    const seconds = this.secondsUntil(key, now)
+    if (seconds === 0) this.#used.get(key)!.tokens--
+    return seconds
+  }
+
+  /** The seconds until there is a token, in whole ones; 0 if there is one. Takes nothing. */
+  secondsUntil(key: string, now: number): number {
     const bucket = this.#used.get(key) ?? this.#keep(key, now)
     const { perSecond, burst } = this.#rate
     // A clock that was set back adds nothing.
     if (now > bucket.at) bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perSecond / second)
     bucket.at = now
-    if (bucket.tokens < 1 - rounding) return Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond - rounding))
-    bucket.tokens--
-    return 0
+    return bucket.tokens < 1 - rounding ? Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond - rounding)) : 0
   }
 
   /** The bucket of a key that was not used since the last change of generations. */

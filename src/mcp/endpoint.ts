@@ -6,9 +6,8 @@ import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
-import { apiLimits, type BodyLimits, formLimits, parseBody, readText } from '../lib/body.ts'
+import { apiLimits, type Bodies, type BodyLimits, formLimits, parseBody } from '../lib/body.ts'
 import { CallerConnection } from '../lib/caller-connection.ts'
-import type { Log } from '../lib/log.ts'
 import type { ResponseHeaders } from '../lib/response-headers.ts'
 import type { Handler, RequestContext } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
@@ -37,10 +36,10 @@ interface LeasedResponse {
 export function mcpGrid(
   authenticateCall: AuthenticateCall,
   responseHeaders: ResponseHeaders,
-  { log }: Deps,
+  deps: Deps,
   metadataUrl: (request: Request) => string,
 ): Handler {
-  return mcpServer(log, responseHeaders, apiLimits, {
+  return mcpServer(deps, responseHeaders, apiLimits, {
     async authenticate(context) {
       const { account, check } = await authenticateCall(context)
       const { request, requestId, connection } = context
@@ -53,7 +52,7 @@ export function mcpGrid(
 /** The endpoint for callers without a key. It neither asks for a credential nor looks at one. */
 export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handler {
   const limits = { ...apiLimits, maxBytes: formLimits.maxBytes }
-  return mcpServer(store.deps.log, responseHeaders, limits, {
+  return mcpServer(store.deps, responseHeaders, limits, {
     authenticate: ({ requestId, clientAddress }) =>
       Promise.resolve(signupToolset({ store, address: clientAddress }, requestId)),
   })
@@ -67,7 +66,12 @@ interface Endpoint {
 }
 
 /** The caller is authenticated before anything else of the request is looked at, its method included. */
-function mcpServer(log: Log, responseHeaders: ResponseHeaders, limits: BodyLimits, endpoint: Endpoint): Handler {
+function mcpServer(
+  { log, bodies }: Deps,
+  responseHeaders: ResponseHeaders,
+  limits: BodyLimits,
+  endpoint: Endpoint,
+): Handler {
   const sdk = sdkPath(log)
 
   return async function mcp(context) {
@@ -76,7 +80,7 @@ function mcpServer(log: Log, responseHeaders: ResponseHeaders, limits: BodyLimit
       const toolset = await endpoint.authenticate(context)
       if (request.method === 'GET') return inboxStream(request, toolset)
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
-      const message = await readMessage(request, limits)
+      const message = await readMessage(bodies, request, limits)
       const short = shortcut(request.headers, message, toolset)
       const connection = toolset.inbox?.connection
       if (short && connection && waitsLong(message) && isSmall(request)) return lateAnswer(short, connection)
@@ -112,8 +116,8 @@ async function send(
 }
 
 /** One JSON-RPC message; the SDK would take an array of one. */
-async function readMessage(request: Request, limits: BodyLimits): Promise<unknown> {
-  const message = parseBody(await readText(request, limits), limits)
+async function readMessage(bodies: Bodies, request: Request, limits: BodyLimits): Promise<unknown> {
+  const message = parseBody(await bodies.readText(request, limits), limits)
   if (Array.isArray(message)) {
     throw new GridError('invalid_request', 'Batches are not accepted. Send each message in a request of its own.')
   }

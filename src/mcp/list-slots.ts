@@ -1,5 +1,5 @@
 /** How many lists one credential can ask for at a time. See docs/protocol.md, "Pages". */
-import { GridError } from '../errors.ts'
+import { limitReached } from '../errors.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
 import type { AccountStore } from '../store/account.ts'
 
@@ -14,10 +14,11 @@ export async function inListSlot<List>(
 ): Promise<List> {
   const release = 'credentialId' in actor ? lists.acquire(actor.credentialId) : () => {}
   if (!release) {
-    throw new GridError(
+    throw limitReached(
       'rate_limit_exceeded',
       'Too many lists at a time. Call again when one of them has been answered.',
-      { retryAfterSeconds: 1 },
+      { name: 'lists', quota: lists.perKey },
+      1,
     )
   }
   try {

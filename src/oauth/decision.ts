@@ -35,7 +35,7 @@ export function authorizeDecision(parts: AuthorizeParts): Handler {
     try {
       const visitor = await parts.sessions.visitor(request)
       if (!visitor) throw new GridError('unauthenticated', 'You are no longer signed in.')
-      const form = await readOAuthForm(request)
+      const form = await readOAuthForm(parts.store.deps.bodies, request)
       parts.sessions.checkForm(request, form, visitor)
       const handle = parameter(form, 'handle')
       const pending = await findPendingRequest(parts.store, request, handle, visitor, isSecure(parts))

@@ -1,13 +1,13 @@
 /** Form bodies of the OAuth endpoints. @see RFC 6749 §3.2 */
 import { GridError } from '../errors.ts'
-import { formLimits, mediaType, readText } from '../lib/body.ts'
+import { type Bodies, formLimits, mediaType } from '../lib/body.ts'
 
 /** The fields of a form. Fails with `invalid_request` for other content types and repeated fields, and with `payload_too_large`. */
-export async function readOAuthForm(request: Request): Promise<URLSearchParams> {
+export async function readOAuthForm(bodies: Bodies, request: Request): Promise<URLSearchParams> {
   if (mediaType(request) !== 'application/x-www-form-urlencoded') {
     throw new GridError('invalid_request', 'Send a form: Content-Type application/x-www-form-urlencoded.')
   }
-  const form = new URLSearchParams(await readText(request, formLimits))
+  const form = new URLSearchParams(await bodies.readText(request, formLimits))
   rejectRepeatedParameters(form)
   return form
 }

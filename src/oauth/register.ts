@@ -1,11 +1,11 @@
 /** Dynamic client registration (RFC 7591). It is lenient: unusable metadata is dropped, and the response contains what was stored. */
 import type { Config } from '../config.ts'
-import { GridError } from '../errors.ts'
-import { formLimits, parseBody, readText } from '../lib/body.ts'
+import { GridError, limitReached } from '../errors.ts'
+import { type Bodies, formLimits, parseBody } from '../lib/body.ts'
 import { addressRange, addressRange48 } from '../lib/client-address.ts'
 import { newId } from '../lib/id.ts'
 import { mintKey } from '../lib/secrets.ts'
-import { day, hour, minute } from '../lib/time.ts'
+import { day, hour, minute, second } from '../lib/time.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { AuthMethod, RegistrationLimits } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
@@ -36,11 +36,11 @@ interface RegistrationMetadata {
  * Fails with `invalid_redirect_uri`, `invalid_client_metadata`, `rate_limit_exceeded` or `unavailable`.
  */
 export function registerClient(store: Store) {
-  const { global, write, deps: { config, now } } = store
+  const { global, write, deps: { config, now, bodies } } = store
 
   return async function registerClient({ request, clientAddress: address }: RequestContext): Promise<Response> {
     if (config.oauthDcr === 'off') throw new GridError('not_found', 'Client registration is disabled on this grid.')
-    const metadata = await readMetadata(request)
+    const metadata = await readMetadata(bodies, request)
     const redirectUris = allowedRedirectUris(metadata.redirect_uris, config)
     const authMethod = authMethodOf(metadata.token_endpoint_auth_method)
     const name = cleanName(typeof metadata.client_name === 'string' ? metadata.client_name : '')
@@ -71,9 +71,9 @@ export function registerClient(store: Store) {
   }
 }
 
-async function readMetadata(request: Request): Promise<RegistrationMetadata> {
+async function readMetadata(bodies: Bodies, request: Request): Promise<RegistrationMetadata> {
   try {
-    const body = parseBody(await readText(request, formLimits), formLimits)
+    const body = parseBody(await bodies.readText(request, formLimits), formLimits)
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body
   } catch (error) {
     if (!(error instanceof GridError) || error.kind !== 'invalid') throw error
@@ -106,7 +106,8 @@ async function limitError(
     const { n, oldest } = await global.oauth.clients.fromAddress(range, since)
     if (n < max) continue
     const retryAfterSeconds = Math.max(1, Math.ceil(((oldest ?? at) + hour - at) / 1_000))
-    return new GridError('rate_limit_exceeded', 'Too many registrations from this address.', { retryAfterSeconds })
+    const reached = { name: 'registrations', quota: max, windowSeconds: hour / second }
+    return limitReached('rate_limit_exceeded', 'Too many registrations from this address.', reached, retryAfterSeconds)
   }
   return new GridError('unavailable', 'The grid has reached its limit of registered clients.', {
     retryAfterSeconds: 3_600,

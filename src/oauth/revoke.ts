@@ -21,7 +21,7 @@ export function revokeToken(store: Store, clients: Clients) {
 
 async function revoke(store: Store, clients: Clients, request: Request, requestId: string): Promise<void> {
   const { global, write, deps } = store
-  const form = await readOAuthForm(request)
+  const form = await readOAuthForm(deps.bodies, request)
   const client = await authenticateClient(clients, request, form)
   const text = parameter(form, 'token')
   if (text === undefined) throw new GridError('invalid_request', 'token is missing.')

@@ -44,7 +44,7 @@ export function tokenEndpoint(parts: TokenParts) {
 }
 
 async function tokensFor(parts: TokenParts, request: Request): Promise<TokenResponse> {
-  const form = await readOAuthForm(request)
+  const form = await readOAuthForm(parts.store.deps.bodies, request)
   const client = await authenticateClient(parts.clients, request, form)
   switch (parameter(form, 'grant_type')) {
     case 'authorization_code':

@@ -1,7 +1,7 @@
 /** REST signup: `POST {app_url}/api/v1/agentic-signup`. See docs/protocol.md, "Signup", "Signup errors". */
 import { GridError } from '../errors.ts'
 import { signUp } from '../grid/accounts/signup.ts'
-import { formLimits, mediaType, parseBody, readText } from '../lib/body.ts'
+import { type Bodies, formLimits, mediaType, parseBody } from '../lib/body.ts'
 import { parse, signupInput } from '../lib/input.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts'
 export function restSignup(store: Store): Handler {
   return async function restSignup({ request, clientAddress }) {
     try {
-      const input = parse(signupInput, await readFields(request))
+      const input = parse(signupInput, await readFields(store.deps.bodies, request))
       const result = await signUp(store, { ...input, ownerEmail: input.owner_email }, clientAddress)
       return Response.json(result, { status: 201 })
     } catch (error) {
@@ -23,11 +23,11 @@ export function restSignup(store: Store): Handler {
   }
 }
 
-async function readFields(request: Request): Promise<Record<string, unknown>> {
+async function readFields(bodies: Bodies, request: Request): Promise<Record<string, unknown>> {
   if (mediaType(request) !== 'application/json') {
     throw new GridError('unsupported_media_type', 'Send the signup as JSON, with Content-Type: application/json.')
   }
-  const body = parseBody(await readText(request, formLimits), formLimits)
+  const body = parseBody(await bodies.readText(request, formLimits), formLimits)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new GridError('invalid_request', 'The body is not a JSON object.')
   }

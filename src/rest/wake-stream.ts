@@ -3,7 +3,7 @@
  * the messages are read with `read_messages`.
  */
 import type { AuthenticateCall } from '../auth/bearer.ts'
-import { GridError } from '../errors.ts'
+import { GridError, limitReached } from '../errors.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
 import { CallerConnection } from '../lib/caller-connection.ts'
 import { event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
@@ -31,12 +31,12 @@ export function wakeStream(authenticateCall: AuthenticateCall): Handler {
     const connection = new CallerConnection(request)
     const events = watchInbox(account, { heartbeatMs, check, connection })
     if (events) return eventStream(wakeFrames(events), connection)
-    throw new GridError(
+    const { perKey } = account.waiting.streams
+    throw limitReached(
       'rate_limit_exceeded',
-      'This key has 3 open streams, or its account too many. Close one of them first.',
-      {
-        retryAfterSeconds: 15,
-      },
+      `This key has ${perKey} open streams, or its account too many. Close one of them first.`,
+      { name: 'streams', quota: perKey },
+      15,
     )
   }
 }

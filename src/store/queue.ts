@@ -63,7 +63,12 @@ export interface QueueOptions {
 /** A group takes no more units once it has this many units or about this many rows. */
 const maxUnits = 128
 const maxRows = 2_000
-/** How many units may wait, and for how long. Beyond that, units are refused with `unavailable`. */
+/** How many rows an account may have in a group in which others have units too: they wait until all is on disk. */
+const maxRowsBesideOthers = 500
+/**
+ * How many units may wait, and for how long. Beyond that, units are refused with `unavailable`: the newest of the
+ * account that has most of them.
+ */
 const maxWaiting = 1_000
 const maxWaitMs = 2_000
 /** How often overdue units are refused while a commit hangs. */
@@ -109,7 +114,7 @@ export class WriteQueue {
     this.#inspect(statements)
     if (this.#hasStorageFault) return Promise.reject(storageFailed())
     if (this.#ended) return Promise.reject(stopped())
-    if (this.#waiting >= maxWaiting) return Promise.reject(overloaded())
+    if (this.#waiting >= maxWaiting && !this.#makeRoom(lane)) return Promise.reject(overloaded())
 
     return new Promise((resolve, reject) => {
       const rows = statements.reduce((sum, statement) => sum + (statement.rows ?? 1), 0)
@@ -128,6 +133,18 @@ export class WriteQueue {
    */
   requireSpace(): void {
     if (this.#options.local && this.#options.storage.isFull) throw storageFull()
+  }
+
+  /** Refuse the newest unit of the account with most of them, unless `lane` has as many. Returns whether there is room. */
+  #makeRoom(lane: string): boolean {
+    const own = this.#lanes.get(lane)?.length ?? 0
+    let longest: Unit[] = []
+    for (const units of this.#lanes.values()) if (units.length > longest.length) longest = units
+    // Otherwise two accounts would go on refusing each other's units.
+    if (longest.length <= own + 1) return false
+    this.#waiting--
+    longest.pop()!.reject(overloaded())
+    return true
   }
 
   /** Refuse further units, and drop further deferred ones. Resolves when the queue is drained. */
@@ -222,19 +239,27 @@ export class WriteQueue {
     }
   }
 
-  /** The next group: one unit of each lane, until the group is full. */
+  /** The next group: one unit of each lane after the other, until the group is full or no lane may have more in it. */
   #take(): Unit[] {
     const group: Unit[] = []
     let rows = 0
+    const maxRowsOfLane = this.#lanes.size > 1 ? maxRowsBesideOthers : maxRows
+    const rowsOf = new Map<string, number>()
+    /** Lanes that have all their rows in this group. The next group begins behind the others with them. */
+    const full = new Map<string, Unit[]>()
     for (const [lane, units] of this.#lanes) {
-      group.push(units.shift()!)
+      const unit = units.shift()!
+      group.push(unit)
       this.#waiting--
-      rows += group[group.length - 1].rows
+      rows += unit.rows
+      const rowsOfLane = (rowsOf.get(lane) ?? 0) + unit.rows
+      rowsOf.set(lane, rowsOfLane)
       // Moves the lane behind all others, for this loop and for the next group.
       this.#lanes.delete(lane)
-      if (units.length > 0) this.#lanes.set(lane, units)
+      if (units.length > 0) (rowsOfLane < maxRowsOfLane ? this.#lanes : full).set(lane, units)
       if (group.length >= maxUnits || rows >= maxRows) break
     }
+    for (const [lane, units] of full) this.#lanes.set(lane, units)
     return group
   }
 

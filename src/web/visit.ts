@@ -62,7 +62,7 @@ export interface Pages<V> {
 }
 
 /** Pages that do not require a signed-in user. */
-export function publicPages(app: Hono<AppEnv>, { sessions, address }: PageDeps): Pages<PublicVisit> {
+export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: PageDeps): Pages<PublicVisit> {
   async function visitOf(c: Context<AppEnv>): Promise<{ visit: PublicVisit; cookie: string | undefined }> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
@@ -91,7 +91,7 @@ export function publicPages(app: Hono<AppEnv>, { sessions, address }: PageDeps):
     post(path, act, page) {
       app.post(path, async (c) => {
         const { visit } = await visitOf(c)
-        visit.form = await readForm(visit.request)
+        visit.form = await readForm(store.deps.bodies, visit.request)
         sessions.checkForm(visit.request, visit.form, visit.visitor)
         return await attempt(visit, act, page)
       })
@@ -106,7 +106,7 @@ export function publicPages(app: Hono<AppEnv>, { sessions, address }: PageDeps):
  */
 export function accountPages(
   app: Hono<AppEnv>,
-  { sessions, address }: PageDeps,
+  { store, sessions, address }: PageDeps,
   options: { withoutSecondFactor?: boolean } = {},
 ): Pages<Visit> {
   async function visitOf(c: Context<AppEnv>): Promise<Visit> {
@@ -147,7 +147,7 @@ export function accountPages(
     post(path, act, page) {
       app.post(`/accounts/:account${path}`, async (c) => {
         const visit = await visitOf(c)
-        visit.form = await readForm(visit.request)
+        visit.form = await readForm(store.deps.bodies, visit.request)
         sessions.checkForm(visit.request, visit.form, visit.visitor)
         return await attempt(visit, act, page)
       })

@@ -120,6 +120,31 @@ test('all doors count together for one credential, and others are not affected',
   expect((await mcp(grid, grid.bob.key, 'tools/list')).status).toBe(200)
 })
 
+test('all credentials of an account count together, and a call that is refused counts for none of them', async () => {
+  await open({ CALL_BURST: '4', ACCOUNT_CALLS_PER_SECOND: '1', ACCOUNT_CALL_BURST: '5' })
+  expect(await statuses(3, () => call(grid.alice.key))).toEqual([405, 405, 405])
+  expect(await statuses(2, () => call(grid.bob.key))).toEqual([405, 405])
+  const refused = await mcp(grid, grid.acme.adminKey, 'tools/list')
+
+  expect([refused.status, ...limitHeaders(refused)])
+    .toEqual([429, '1', '"account-calls";q=5;w=5', '"account-calls";r=0;t=1'])
+  expect(refused.body.error.message).toBe(
+    'Too many calls: this account may make 5 at once and 1 a second. Call again in 1 second.',
+  )
+  expect(await statuses(9, () => call(grid.alice.key))).toEqual(Array(9).fill(429))
+  expect((await call(grid.eve.key)).status).toBe(405)
+  // The credential has what the refused calls did not use, and the account what has come back.
+  grid.clock.now += second
+  expect(await statuses(2, () => call(grid.alice.key))).toEqual([405, 429])
+})
+
+test('a credential that has used up its calls uses up none of its account', async () => {
+  await open({ CALL_BURST: '1', ACCOUNT_CALLS_PER_SECOND: '1', ACCOUNT_CALL_BURST: '2' })
+  expect(await statuses(5, () => call(grid.alice.key))).toEqual([405, 429, 429, 429, 429])
+
+  expect((await call(grid.bob.key)).status).toBe(405)
+})
+
 test('calls come back at the rate, and a refused one costs nothing', async () => {
   await open()
   await statuses(10, () => call(grid.alice.key))

@@ -1,18 +1,12 @@
 /** Request bodies (docs/security.md, "Body limits" and "JSON limits"). */
 import { expect, test } from 'vitest'
-import {
-  apiLimits,
-  bodiesInFlight,
-  type BodyLimits,
-  formLimits,
-  mediaType,
-  parseBody,
-  readText as readBody,
-} from '../../src/lib/body.ts'
+import { apiLimits, Bodies, type BodyLimits, formLimits, mediaType, parseBody } from '../../src/lib/body.ts'
+
+const bodies = new Bodies(1_048_576)
 
 /** Like the edge: the body is no longer in flight afterwards. */
 const readText = (request: Request, limits: BodyLimits) =>
-  readBody(request, limits).finally(() => bodiesInFlight.release(request))
+  bodies.readText(request, limits).finally(() => bodies.release(request))
 
 const limits = { maxBytes: 100, maxDepth: 4, maxTokens: 5 }
 

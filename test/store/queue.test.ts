@@ -34,14 +34,14 @@ test('no promise settles before its commit returned; units that arrive meanwhile
   expect(commits).toEqual([['first'], ['second', 'third']])
 })
 
-test('1,000 units may wait; one more is unavailable at once, and all others are stored', async () => {
+test('1,000 units may wait; one more of the same account is unavailable, and all others are stored', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
   await turn()
 
   const waiting = Array.from({ length: 1_000 }, (_, n) => queue.write('a', [unit(`${n}`)]))
-  await expect(queue.write('b', [unit('over')])).rejects.toMatchObject({
+  await expect(queue.write('a', [unit('over')])).rejects.toMatchObject({
     code: 'unavailable',
     details: { retryAfterSeconds: 1 },
   })
@@ -50,6 +50,39 @@ test('1,000 units may wait; one more is unavailable at once, and all others are 
   expect(await settle([running, ...waiting])).toEqual(Array(1_001).fill('done'))
   expect(commits.slice(1).flat()).toEqual(Array.from({ length: 1_000 }, (_, n) => `${n}`))
   expect(Math.max(...commits.map((commit) => commit.length))).toBe(128)
+})
+
+test('when 1,000 units wait, those of an account with few of them take the places of one with many', async () => {
+  const held = hold()
+  const { queue, commits } = testQueue({ batch: () => held.opened })
+  const running = queue.write('x', [unit('x')])
+  await turn()
+
+  const busy = settle(Array.from({ length: 1_000 }, (_, n) => queue.write('busy', [unit(`busy ${n}`)])))
+  const calm = settle(['calm 1', 'calm 2'].map((name) => queue.write(name, [unit(name)])))
+  held.open()
+  await running
+
+  expect(await calm).toEqual(['done', 'done'])
+  expect(await busy).toEqual([...Array(998).fill('done'), 'unavailable', 'unavailable'])
+  expect(commits[1].slice(0, 3)).toEqual(['busy 0', 'calm 1', 'calm 2'])
+})
+
+test('beside others, an account has 500 rows in a group; alone it fills the group', async () => {
+  const held = hold()
+  const { queue, commits } = testQueue({ batch: () => held.opened })
+  const running = queue.write('x', [unit('x')])
+  await turn()
+
+  const posts = Array.from({ length: 7 }, (_, n) => queue.write('busy', [{ ...unit(`post ${n}`), rows: 300 }]))
+  const calm = queue.write('calm', [unit('calm')])
+  held.open()
+  await Promise.all([running, ...posts, calm])
+
+  expect(commits.slice(1)).toEqual([
+    ['post 0', 'calm', 'post 1'],
+    ['post 2', 'post 3', 'post 4', 'post 5', 'post 6'],
+  ])
 })
 
 test.each([[2_000, 'done'], [2_001, 'unavailable']])(

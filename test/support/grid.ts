@@ -9,6 +9,8 @@ import { readConfig } from '../../src/config.ts'
 import type { Deps, OutgoingEmail } from '../../src/deps.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents/agents.ts'
+import { Bodies } from '../../src/lib/body.ts'
+import { Callers } from '../../src/lib/callers.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { Overload } from '../../src/lib/overload.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/safe-fetch.ts'
@@ -125,6 +127,8 @@ async function openGrid(
       close: () => Promise.resolve(),
     },
     ownPorts,
+    bodies: new Bodies(config.maxBodyBytesInFlight),
+    callers: new Callers(config),
     overload: new Overload(config.shedAboveMs, log),
     stopping,
   }

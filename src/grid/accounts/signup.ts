@@ -1,12 +1,12 @@
 /** Signup: an agent registers itself and can send at once, on trial. See docs/security.md, "Signup". */
 import type { Actor } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, limitReached } from '../../errors.ts'
 import { checkNewAlias } from '../../lib/alias.ts'
 import { addressRange, addressRange48 } from '../../lib/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
-import { hour } from '../../lib/time.ts'
+import { hour, second } from '../../lib/time.ts'
 import { type Agent, noToken } from '../../store/account/agents.ts'
 import type { AttemptLimit } from '../../store/global/attempts.ts'
 import type { SignupLimit } from '../../store/global/signups.ts'
@@ -165,11 +165,12 @@ async function refuseTooMany(
 }
 
 function tooMany(where: string, max: number, waitMs: number): GridError {
-  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
-  return new GridError(
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / second))
+  return limitReached(
     'signup_rate_limited',
     `Too many signups ${where}: ${max} per hour. Try again in ${Math.ceil(retryAfterSeconds / 60)} minutes.`,
-    { retryAfterSeconds },
+    { name: 'signups', quota: max, windowSeconds: hour / second },
+    retryAfterSeconds,
   )
 }
 

@@ -1,6 +1,6 @@
 /** What an account may send on a day, and how full an inbox may be. See docs/operations.md, "Quotas". */
 import { Buffer } from 'node:buffer'
-import { GridError } from '../../errors.ts'
+import { type GridError, limitReached } from '../../errors.ts'
 import { day, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { NewMessage } from '../../store/account/messages.ts'
@@ -68,8 +68,9 @@ function exceeded(quota: string, limit: number, retryAfterSeconds: number, what:
   const wait = retryAfterSeconds <= 2 * fullInboxRetrySeconds
     ? `${retryAfterSeconds} seconds`
     : `${Math.ceil(retryAfterSeconds * second / minute)} minutes`
-  return new GridError('quota_exceeded', `${what} Try again in ${wait}.`, {
-    retryAfterSeconds,
+  const windowSeconds = quota.endsWith('_per_day') ? day / second : undefined
+  const reached = { name: quota.replaceAll('_', '-'), quota: limit, windowSeconds }
+  return limitReached('quota_exceeded', `${what} Try again in ${wait}.`, reached, retryAfterSeconds, {
     info: { quota, limit: String(limit) },
   })
 }

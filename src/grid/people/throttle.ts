@@ -6,7 +6,7 @@
  * See docs/security.md, "Networks", "Sign-in limits" and "Email limits".
  */
 import type { Config } from '../../config.ts'
-import { GridError } from '../../errors.ts'
+import { type GridError, limitReached } from '../../errors.ts'
 import { ipv6Prefix48, unknownAddress } from '../../lib/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret } from '../../lib/secrets.ts'
@@ -89,7 +89,7 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
   const limits = limitsOf([pair, ...(isFamiliar ? [] : others)], at)
   if (!(await take(store, attempts, limits, at))) {
     await logReached(store, limits, 'The hourly limit of failed sign-ins of the grid is reached')
-    throw await tooMany(store, limits, 'Too many sign-in attempts.')
+    throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
   }
   return {
     isFamiliar,
@@ -112,7 +112,9 @@ export async function takeSecondFactorAttempt(store: Store, email: string, addre
   const all: Count = { kind: 'factor_all', subject: await hashSecret(email), rates: rates.secondFactorFromAll }
   const attempts = attemptsOf(id, [pair, ...wide, all])
   const limits = limitsOf(isFamiliar ? [pair] : [pair, ...wide, all], at)
-  if (!(await take(store, attempts, limits, at))) throw await tooMany(store, limits, 'Too many codes.')
+  if (!(await take(store, attempts, limits, at))) {
+    throw await tooMany(store, limits, at, 'second-factors', 'Too many codes.')
+  }
   return {
     isFamiliar,
     async succeeded() {
@@ -128,7 +130,7 @@ export async function takePasskeyAttempt(store: Store, address: string): Promise
   const counts = await ofNetworks(store.deps.config, 'passkey_from', address, rates.signInFrom)
   const limits = limitsOf(counts, at)
   if (await take(store, attemptsOf(newId(), counts), limits, at)) return
-  throw await tooMany(store, limits, 'Too many sign-in attempts.')
+  throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
 }
 
 /** Emails that are requested without a sign-in, or that must not tell whether an address has a user. */
@@ -162,7 +164,7 @@ export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Pro
     const requests = await ofNetworks(config, `ask_${purpose}`, address, rates.linkRequests[purpose])
     if (!(await take(store, attemptsOf(newId(), requests), limitsOf(requests, at), at))) return false
   }
-  return (await takeOrReachedLimits(store, attempt)) === undefined
+  return (await takeOrReachedLimits(store, attempt, store.deps.now())) === undefined
 }
 
 /**
@@ -173,13 +175,17 @@ export async function requireEmailAttempt(
   store: Store,
   attempt: EmailAttempt & { purpose: 'verify' | 'invitation' },
 ): Promise<void> {
-  const limits = await takeOrReachedLimits(store, attempt)
-  if (limits) throw await tooMany(store, limits, 'Too many emails were sent.')
+  const at = store.deps.now()
+  const limits = await takeOrReachedLimits(store, attempt, at)
+  if (limits) throw await tooMany(store, limits, at, 'emails', 'Too many emails were sent.')
 }
 
 /** Count one email and resolve to undefined, or count nothing and resolve to the limits, some of which are reached. */
-async function takeOrReachedLimits(store: Store, attempt: EmailAttempt): Promise<AttemptLimit[] | undefined> {
-  const at = store.deps.now()
+async function takeOrReachedLimits(
+  store: Store,
+  attempt: EmailAttempt,
+  at: number,
+): Promise<AttemptLimit[] | undefined> {
   const counts = await countsOfEmail(store, attempt)
   const limits = limitsOf(counts, at)
   if (await take(store, attemptsOf(newId(), counts), limits, at)) return undefined
@@ -269,15 +275,24 @@ async function logReached(store: Store, limits: AttemptLimit[], message: string)
   store.deps.log.error(message, { limit: limit.max })
 }
 
-async function tooMany(store: Store, limits: AttemptLimit[], what: string): Promise<GridError> {
+/** The error of the limit that holds the longest. `name` is what the headers call it. */
+async function tooMany(
+  store: Store,
+  limits: AttemptLimit[],
+  at: number,
+  name: string,
+  what: string,
+): Promise<GridError> {
   const waits = await Promise.all(limits.map(async (limit) => {
     const blockedSince = await store.global.attempts.blockedSince(limit)
     return blockedSince === undefined ? 0 : blockedSince - limit.since
   }))
-  const retryAfterSeconds = Math.max(1, Math.ceil(Math.max(...waits) / second))
-  return new GridError('rate_limit_exceeded', `${what} Try again in ${formatWait(retryAfterSeconds)}.`, {
-    retryAfterSeconds,
-  })
+  const longest = Math.max(...waits)
+  const { max, since } = limits[waits.indexOf(longest)]
+  const reached = { name, quota: max, windowSeconds: (at - since) / second }
+  const retryAfterSeconds = Math.max(1, Math.ceil(longest / second))
+  const message = `${what} Try again in ${formatWait(retryAfterSeconds)}.`
+  return limitReached('rate_limit_exceeded', message, reached, retryAfterSeconds)
 }
 
 function formatWait(seconds: number): string {

@@ -1,0 +1,54 @@
+/** Creates the accounts of `npm run flood` in the database of the environment, and prints them as JSON. */
+import process from 'node:process'
+import { processDeps } from '../../src/cli/process.ts'
+import { readConfig } from '../../src/config.ts'
+import { createAccount, openAccount } from '../../src/grid/accounts/accounts.ts'
+import { createAgent } from '../../src/grid/agents/agents.ts'
+import { createChannel } from '../../src/grid/channels/channels.ts'
+import { openStore } from '../../src/store/store.ts'
+import type { BenchAgent } from '../bench/agents.ts'
+
+/** One of the accounts. Its agents are in its channel, if it has one. */
+export interface FloodAccount {
+  agents: BenchAgent[]
+  channel?: string
+}
+
+/** The account that floods, one like it whose calls measure what the grid can serve, and honest ones. */
+export interface FloodAccounts {
+  flooding: FloodAccount
+  gauge: FloodAccount
+  honest: FloodAccount[]
+}
+
+async function createAccounts(honest: number, agents: number): Promise<FloodAccounts> {
+  const config = readConfig({ ...process.env, LOG_LEVEL: 'warn' })
+  const store = await openStore(processDeps(config))
+  const system = { type: 'system', job: 'flood' } as const
+
+  async function create(name: string, count: number, hasChannel: boolean): Promise<FloodAccount> {
+    const { id } = await createAccount(store, { name, ownerEmail: `${name}@example.com` }, system)
+    const account = await openAccount(store, id, system)
+    const made: BenchAgent[] = []
+    for (let n = 0; n < count; n++) {
+      const { agent, apiKey } = await createAgent(account, { alias: `${name}-${n}` })
+      made.push({ alias: agent.alias, key: apiKey })
+    }
+    if (!hasChannel) return { agents: made }
+    await createChannel(account, { name, members: made.map(({ alias }) => alias) })
+    return { agents: made, channel: name }
+  }
+
+  const accounts: FloodAccounts = {
+    flooding: await create('flooding', agents, true),
+    gauge: await create('gauge', agents, true),
+    honest: [],
+  }
+  for (let n = 0; n < honest; n++) accounts.honest.push(await create(`honest-${n}`, 2, false))
+  await store.close()
+  return accounts
+}
+
+createAccounts(Number(process.argv[2]), Number(process.argv[3])).then((accounts) => {
+  console.log(JSON.stringify(accounts))
+})

@@ -1,0 +1,51 @@
+/**
+ * The flood, in a process of its own: `flooder.ts ORDER`, with a `FloodOrder` as JSON. Requests fall due at a fixed
+ * rate and are sent as soon as one of the connections has its answer, so a slow server is never left alone. Prints the
+ * `Flooded` as JSON.
+ */
+import process from 'node:process'
+import { Connection } from '../bench/connection.ts'
+import type { FloodAccount } from './accounts.ts'
+import { floodRequests, type Outcome, outcomeOf } from './requests.ts'
+
+export interface FloodOrder {
+  port: number
+  account: FloodAccount
+  /** Requests that fall due per second. */
+  perSecond: number
+  connections: number
+  seconds: number
+}
+
+export interface Flooded {
+  /** Requests that fell due. */
+  offered: number
+  /** Answers by how they count; `lost` if the connection ended without one. */
+  answers: Partial<Record<Outcome | 'lost', number>>
+}
+
+const { port, account, perSecond, connections, seconds }: FloodOrder = JSON.parse(process.argv[2])
+const requests = floodRequests(port, account)
+const startedAt = performance.now()
+const answers: Flooded['answers'] = {}
+const idle = Array.from({ length: connections }, () => new Connection(port))
+let sent = 0
+let offered = 0
+
+function sendWhatIsDue(): void {
+  offered = Math.floor((performance.now() - startedAt) / 1_000 * perSecond)
+  while (sent < offered && idle.length > 0) void sendBy(idle.pop()!)
+}
+
+async function sendBy(connection: Connection): Promise<void> {
+  const outcome = await connection.send(requests[sent++ % requests.length]).then(outcomeOf, () => 'lost' as const)
+  answers[outcome] = (answers[outcome] ?? 0) + 1
+  idle.push(connection)
+  sendWhatIsDue()
+}
+
+setInterval(sendWhatIsDue, 5)
+setTimeout(() => {
+  console.log(JSON.stringify({ offered, answers } satisfies Flooded))
+  process.exit(0)
+}, seconds * 1_000)

@@ -1,0 +1,48 @@
+/** The requests of `npm run flood`, as bytes prepared in advance, and what their answers say. */
+import type { BenchAgent } from '../bench/agents.ts'
+import { readMessagesRequest, sendMessageRequest } from '../bench/calls.ts'
+import { post, type RawResponse } from '../bench/connection.ts'
+import type { FloodAccount } from './accounts.ts'
+
+/** How an answer counts. `quota` is a tool error of a limit, `error` any other. */
+export type Outcome = 'served' | '429' | '503' | 'quota' | 'busy' | 'error'
+
+/** How an answer counts. */
+export function outcomeOf({ status, body }: RawResponse): Outcome {
+  if (status === 429) return '429'
+  if (status === 503) return '503'
+  if (/(quota|rate_limit)_exceeded/.test(body)) return 'quota'
+  if (body.includes('"isError":true') && body.includes('unavailable')) return 'busy'
+  return status === 200 && !body.includes('"error":') && !body.includes('"isError":true') ? 'served' : 'error'
+}
+
+/** A round of requests of each agent: four sends, three reads and two A2A sends, and one post to the channel. */
+export function floodRequests(port: number, { agents, channel }: FloodAccount): Buffer[] {
+  const rounds = agents.map((agent, n) => {
+    const to = agents[(n + 1) % agents.length]
+    const send = sendMessageRequest(port, agent, `@${to.alias}`)
+    const read = readMessagesRequest(port, agent)
+    const a2a = a2aSendRequest(port, agent, to)
+    return [send, read, a2a, send, read, send, a2a, read, send, sendMessageRequest(port, agent, `#${channel}`)]
+  })
+  // One request of each agent after the other: all of its keys are in use all the time.
+  return rounds[0].flatMap((_, i) => rounds.map((round) => round[i]))
+}
+
+/** What two agents of an honest account do in turn: one sends, the other reads. */
+export function honestRequests(port: number, { agents: [sender, reader] }: FloodAccount): Buffer[] {
+  const read = readMessagesRequest(port, reader)
+  return [sendMessageRequest(port, sender, `@${reader.alias}`), read, a2aSendRequest(port, sender, reader), read]
+}
+
+function a2aSendRequest(port: number, from: BenchAgent, to: BenchAgent): Buffer {
+  const message = {
+    kind: 'message',
+    messageId: '6f1d4c1e-2b1f-4a57-9d0e-3f6f0c6c1a11',
+    role: 'user',
+    parts: [{ kind: 'text', text: 'What is 6 times 7?' }],
+    metadata: { to: `@${to.alias}` },
+  }
+  const body = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
+  return post(port, '/a2a/v1/grid', body, { Authorization: `Bearer ${from.key}` })
+}
