@@ -129,12 +129,18 @@ function equalityOf(
     if (side.length === 1 && side[0] === '?') return '?'
     const [column, dot, table] = side.map(bare).reverse()
     if (side.length !== 1 && !(side.length === 3 && dot === '.')) return undefined
-    const reference = table === undefined ? scope.size === 1 && [...scope.values()][0] : visible.get(table)
+    const reference = table === undefined ? onlyNeeded(scope) : visible.get(table)
     if (!reference) return undefined
     const isAccount = reference.table === 'accounts' ? column === 'id' : columns.includes(column)
     return isAccount ? reference : undefined
   })
   return sides[0] && sides[1] ? [sides[0], sides[1]] : undefined
+}
+
+/** What a column without a table belongs to. */
+function onlyNeeded(scope: Scope): Reference | undefined {
+  const needed = [...scope.values()].filter(({ isNeeded }) => isNeeded)
+  return needed.length === 1 ? needed[0] : undefined
 }
 
 /** The sub-selects of a branch, without those inside them. */
