@@ -81,7 +81,8 @@ function referencesOf(tokens: Token[], tables: readonly string[]): { references:
     references.push(reference)
     if (token === 'into') {
       const list = tokens[at + 2]
-      reference.isTied = Array.isArray(list) && list.some((column) => bare(column) === 'account_id')
+      // Without a list of columns it copies whole rows, and what they are read from is checked.
+      reference.isTied = Array.isArray(list) ? list.some((column) => bare(column) === 'account_id') : list === 'select'
       return
     }
     // Also a list that is computed, such as a sub-select: its own branches are checked.

@@ -43,14 +43,34 @@ test.each<[string, () => Promise<unknown>]>([
   expect((await readMessages(inbox, {})).messages).toMatchObject([{ message: 'hi' }])
 })
 
-test('a sender that is removed from a channel while its post is checked posts nothing', async () => {
-  await createChannel(grid.evil.store, { name: 'general', members: ['eve'] })
-  const remove = () => changeChannelMembers(grid.evil.store, { channel: 'general', remove: ['eve'] })
+test.each<[string, () => Promise<unknown>, string]>([
+  [
+    'whose sender is removed',
+    () => changeChannelMembers(grid.evil.store, { channel: 'general', remove: ['eve'] }),
+    'not_channel_member',
+  ],
+  ['that is deleted', () => closeChannel(), 'channel_not_found'],
+])('a channel %s while the post is checked gets nothing', async (_, change, code) => {
+  await grid.evil.agent('mallory')
+  await createChannel(grid.evil.store, { name: 'general', members: ['eve', 'mallory'] })
 
-  await expect(sendWhile(remove, '#general')).rejects.toMatchObject({ code: 'not_channel_member' })
+  await expect(sendWhile(change, '#general')).rejects.toMatchObject({ code })
 
   await expectNothingStored()
 })
+
+test('a sender that is deleted while its message is checked sends nothing', async () => {
+  await expect(sendWhile(() => deleteAgent(grid.evil.store, 'eve'), 'desk')).rejects.toMatchObject({
+    code: 'unavailable',
+  })
+
+  await expectNothingStored()
+})
+
+/** Delete the channel as a process does that does not remove its members, in the row alone. */
+function closeChannel() {
+  return rows(grid, 'UPDATE channels SET deleted_at = 1 WHERE account_id = ?', [grid.evil.id])
+}
 
 /** Send a message of eve; `meanwhile` runs between resolving its recipient and storing it. */
 function sendWhile(meanwhile: () => Promise<unknown>, to: string) {
