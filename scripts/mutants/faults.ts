@@ -68,7 +68,6 @@ const messaging: Record<string, Row[]> = {
     ['${deliveries.releaseCount} + 1` })', '${deliveries.releaseCount} + 0` })', 'grid/messaging/waking'],
     ['isNotNull(agents.deletedAt)', 'isNull(agents.deletedAt)', 'grid/messaging/message-status'],
     ["state: 'parked', leaseId: null", "state: 'unread', leaseId: null", 'grid/messaging/parking'],
-    ["gt(deliveries.seq, p('after')), ", '', 'grid/messaging/message-status'],
     ['isNull(deliveries.wokenAt), ', '', 'grid/messaging/message-status'],
   ],
   'src/store/account/message-status.ts': [
@@ -85,7 +84,7 @@ const messaging: Record<string, Row[]> = {
     ['isOwn && wokenAt !== null', 'wokenAt !== null', 'grid/messaging/message-status'],
     ['events.slice(-maxTimeline)', 'events.slice(0, maxTimeline)', 'grid/messaging/message-status'],
     ["state === 'read' && readAt !== null ? ", 'readAt !== null ? ', 'grid/messaging/message-status'],
-    ["recipient.type === 'a2a'", "recipient.type === 'x'", 'grid/messaging/send-message'],
+    ["recipient.type === 'a2a'", "recipient.type === 'x'", 'grid/messaging/message-status'],
   ],
   'src/store/account/receipts.ts': [
     [
@@ -188,7 +187,7 @@ const scoping: Record<string, Row[]> = {
     ["(${inChannel}) <= ${p('max')}", "(${inChannel}) <= ${p('max')} + 1", 'web/channels/channels'],
   ],
   'src/store/account/directory.ts': [
-    ["ne(agents.accountId, p('account')), ", '', 'grid/messaging/send-message'],
+    ["ne(agents.accountId, p('account')), ", '', 'grid/messaging/access-at-commit'],
     [' && !(await account.one(aliasLive, { alias }))', '', 'isolation-verbs'],
   ],
   'src/store/account/retention.ts': [
@@ -204,10 +203,10 @@ const scoping: Record<string, Row[]> = {
     ["    eq(agent.visibility, sql`'public'`),\n", '', 'grid/messaging/send-message'],
     ['    isClaimed(agent.accountId),\n', '', 'rest/signup-accounts'],
     ["    isClaimed(p('account')),\n", '', 'rest/signup-accounts'],
-    ['    isNull(agent.deletedAt),\n', '', 'grid/messaging/send-message'],
+    ['    isNull(agent.deletedAt),\n', '', 'grid/messaging/access-at-commit'],
   ],
   'src/store/account/agents.ts': [
-    ["ne(agents.accountId, p('account'))", 'sql`false`', 'store/writes'],
+    ["ne(agents.accountId, p('account'))", 'sql`false`', 'store/account-isolation'],
   ],
   'src/store/account/activity-chain.ts': [
     ['    row.outcome,\n', '', 'store/activity'],
@@ -233,7 +232,7 @@ const authentication: Record<string, Row[]> = {
   ],
   'src/auth/actor.ts': [
     ["use: ['owner', 'admin', 'member'],", "use: ['owner', 'admin', 'member', 'viewer'],", 'oauth/consent-picker'],
-    ["  if (actor.type === 'agent') {", '  if (false) {', 'roles'],
+    ["  if (actor.type === 'agent') {", '  if (false) {', 'auth/bearer'],
   ],
   'src/grid/authorize.ts': [
     ['[account.change.team.requireRole(actor.userId, permissions[permission])]', '[]', 'grid/people/team'],
@@ -348,7 +347,6 @@ const retention: Record<string, Row[]> = {
     ['missed >= maxMissedHeartbeats', 'missed > maxMissedHeartbeats', 'worker/leases'],
     ['known.heartbeats === seen', 'known.heartbeats !== seen', 'worker/leases'],
     ['leases.filter(({ expiresAt }) => expiresAt !== null)', 'leases', 'worker/leases'],
-    ['    heartbeats.delete(instanceId)\n', '', 'worker/leases'],
   ],
 }
 

@@ -4,6 +4,7 @@ import { eq, isNull, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/libsql'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { agents, agentSkills } from '../../db/schema.ts'
+import { noToken } from '../../src/store/account/agents.ts'
 import { AccountBinding, p } from '../../src/store/driver/binding.ts'
 import { inAccount, withAccount } from '../../src/store/in-account.ts'
 import { rows } from '../support/database.ts'
@@ -102,6 +103,23 @@ test('every branch of every statement of the store names its account, whether or
   for (const text of statements) tripwire(text, crossAccountQueries.get(text))
 
   expect(statements.length).toBeGreaterThan(300)
+})
+
+test('an alias that a deleted agent of another account had is refused by the write itself', async () => {
+  const { agents: { add } } = grid.evil.store.change
+  const agent = (alias: string) => ({
+    ...{
+      id: alias,
+      alias,
+      type: 'mcp' as const,
+      visibility: 'private' as const,
+      accessPolicy: 'auto_approve' as const,
+    },
+    ...{ description: '', remoteUrl: null, signupId: null, ...noToken },
+  })
+  await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ?', [grid.acme.id])
+
+  expect(await grid.evil.store.write([add(agent('alice'), 1), add(agent('fresh'), 1)])).toMatchObject([[], [{}]])
 })
 
 test('an unscoped read through drizzle is stopped before it runs', async () => {

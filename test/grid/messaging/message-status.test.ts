@@ -25,6 +25,8 @@ onEachDatabase((open) => {
 
   test('the timeline tells of each recipient what happened when, in the order of time', async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'question' })
+    // Read and released with it, and no part of its timeline.
+    await send(grid.alice, { to: 'bob', text: 'another' })
     grid.clock.now += second
     const { lease } = await readMessages(as(grid.bob), {})
     grid.clock.now += second
@@ -60,6 +62,23 @@ onEachDatabase((open) => {
     expect(await timeline(toBob.id)).toEqual(['bob stored 0', 'bob woken 0', 'bob leased 0'])
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
     await stream.return(undefined)
+
+    // Another stream announces it again, and then it is read. It was woken by the first.
+    grid.clock.now += second
+    const later = watchInbox(as(grid.alice), { heartbeatMs: minute, check: () => Promise.resolve(), connection })!
+    expect((await later.next()).value).toBe('unread')
+    await later.return(undefined)
+    await send(grid.alice, { to: 'bob', text: 'another commit' })
+    expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
+    await readMessages(as(grid.alice), {})
+    expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0', 'alice leased 1'])
+  })
+
+  test('what waits for a remote agent is pending', async () => {
+    await grid.acme.agent('remote', { type: 'a2a', remoteUrl: 'https://remote.example/' })
+    const { id } = await send(grid.alice, { to: 'remote', text: 'hi' })
+
+    expect(await messageStatus(as(grid.alice), id)).toMatchObject({ delivery: 'pending', readBy: [] })
   })
 
   test('of another account it tells when it was leased and answered, and nothing else', async () => {
