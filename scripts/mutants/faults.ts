@@ -158,9 +158,6 @@ const waiting: Record<string, Row[]> = {
     ['      notifier.notifyAll()\n', '', 'store/new-deliveries'],
     ['    known = position\n', '', 'store/new-deliveries'],
   ],
-  'src/store/global/new-deliveries.ts': [
-    ['deliveries.length < maxRows', 'true', 'store/new-deliveries'],
-  ],
 }
 
 const scoping: Record<string, Row[]> = {
@@ -330,7 +327,7 @@ const edge: Record<string, Row[]> = {
 const retention: Record<string, Row[]> = {
   'src/worker/retention.ts': [
     ['retentionDays * day', 'retentionDays * day * 2', 'worker/retention'],
-    ['usageKeptMs = 7 * day', 'usageKeptMs = 70 * day', 'worker/expired'],
+    ['usageKeptMs = 7 * day', 'usageKeptMs = 70 * day', 'grid/messaging/quota'],
     ['now - unclaimedMs, now', 'now, now', 'worker/unclaimed'],
     [
       "if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error",
