@@ -99,7 +99,7 @@ const messaging: Record<string, Row[]> = {
       "sql`${agents.lastSeenAt} >= ${p('activeSince')}`",
       'grid/messaging/message-status',
     ],
-    ['coalesce(${idempotencyKeys.receipt}, ${receipt})', '${receipt}', 'grid/messaging/message-status'],
+    ['coalesce(${idempotencyKeys.receipt}, ${receipt})', '${receipt}', 'grid/messaging/send-path'],
   ],
   'src/store/account/parts.ts': [
     [", eq(messages.fromAgentId, p('agent'))", '', 'grid/messaging/parts'],
@@ -185,7 +185,7 @@ const scoping: Record<string, Row[]> = {
   ],
   'src/store/account/directory.ts': [
     ["ne(agents.accountId, p('account')), ", '', 'grid/messaging/access-at-commit'],
-    [' && !(await account.one(aliasLive, { alias }))', '', 'isolation-verbs'],
+    [' && !(await account.one(aliasLive, { alias }))', '', 'isolation'],
   ],
   'src/store/account/retention.ts': [
     [
@@ -216,7 +216,6 @@ const authentication: Record<string, Row[]> = {
     ['previous && accountIds.get(previous) !== accountIds.get(account)', 'false', 'grid/messaging/waiting-ends'],
     ['isUnlimited: credential.onTrial === 0', 'isUnlimited: true', 'rest/signup'],
     ['if (isRefusedKey(error)) countRefusedKey', 'countRefusedKey', 'auth/call-limits'],
-    ['if (agentId === null || alias === null) throw tokenEnded()', '', 'oauth/token'],
     ['at - (recordedUses.get(credential.id) ?? 0) < lastUsedPrecisionMs', 'false', 'auth/bearer'],
   ],
   'src/auth/session.ts': [
@@ -236,7 +235,7 @@ const authentication: Record<string, Row[]> = {
   ],
   'src/store/global/credentials.ts': [
     ['      isNull(credentials.revokedAt),\n', '', 'auth/bearer'],
-    ["whileUserMay('manage')", "whileUserMay('view')", 'oauth/lost-role'],
+    ["whileUserMay('manage')", "whileUserMay('view')", 'auth/bearer'],
     [', isNull(agents.deletedAt)),', '),', 'a2a/endpoint'],
   ],
   'src/store/global/sessions.ts': [
@@ -370,7 +369,7 @@ const oauth: Record<string, Row[]> = {
     ['<= 65_535', '<= 99_999', 'oauth/redirect-uri'],
   ],
   'src/oauth/pkce.ts': [
-    ['{43,128}', '{43,}', 'oauth/token'],
+    ['{43,128}', '{43,}', 'oauth/pkce'],
   ],
   'src/oauth/decision.ts': [
     ['grantLifetimeMs = 90 * day', 'grantLifetimeMs = 91 * day', 'oauth/token-refresh'],
