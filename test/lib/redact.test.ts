@@ -10,6 +10,7 @@ test.each([
   ['the user of a URL', 'to https://ann:hush@x.example/a@b', 'to https://…@x.example/a@b'],
   ['the query of a URL', 'to https://x.example/a?key=hush&b=1#c', 'to https://x.example/a?…#c'],
   ['a claim link', 'https://x.example/claim/hush?', 'https://x.example/claim/…?'],
+  ['a link of an email', `https://x.example/reset/${'k'.repeat(43)} ok`, 'https://x.example/reset/… ok'],
   ['text without secrets', 'https://x.example/@bob and ann@x.example, grid_agt_', undefined],
 ])('%s', (_, text, expected) => {
   expect(redact(text)).toBe(expected ?? text)

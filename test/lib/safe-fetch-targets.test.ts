@@ -36,6 +36,32 @@ describe('blocked targets', () => {
     expect([canary4.connections(), canary6?.connections() ?? 0]).toEqual([0, 0])
   })
 
+  test.each([0, 1, 22, 25, 79, 81, 442, 444, 1023, 3306, 5432, 6379, 11211, 27017])(
+    'port %i of a public server is refused before its name is resolved',
+    async (port) => {
+      const { resolved, reason } = await tryPort(port)
+
+      expect({ resolved, reason }).toEqual({ resolved: [], reason: 'refused' })
+    },
+  )
+
+  test.each([80, 443, 1024, 8443])('port %i of a public server is not refused', async (port) => {
+    const { resolved, reason } = await tryPort(port)
+
+    expect(resolved).toEqual(['public.example'])
+    expect(reason).not.toBe('refused')
+  })
+
+  async function tryPort(port: number) {
+    const resolved: string[] = []
+    const resolve: Resolver = (host) => {
+      resolved.push(host)
+      return Promise.resolve([])
+    }
+    const reason = await reasonOf(safeFetch({}, { resolve })(`https://public.example:${port}/`, quick))
+    return { resolved, reason }
+  }
+
   test('with private targets allowed, ports of this process are still refused', async () => {
     const all = loopbackUrls(canary4.port)
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' }, { resolve: toLoopback, ownPorts: new Set([canary4.port]) })

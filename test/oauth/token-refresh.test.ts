@@ -203,6 +203,18 @@ test('a refresh token lasts 30 days after its last use, and a grant 90 days in t
   expect((await refresh(grid, used.refresh_token)).body.error).toBe('invalid_grant')
 })
 
+test('a refresh token works until a millisecond before 30 days are over, while its grant lasts', async () => {
+  const [inTime, tooLate] = [await obtainTokens(grid), await obtainTokens(grid)]
+  grid.clock.now += 30 * day - 1
+  const refreshed = await refresh(grid, inTime.refresh_token)
+  expect(refreshed.status).toBe(200)
+  grid.clock.now += 1
+
+  expect((await refresh(grid, tooLate.refresh_token)).body.error).toBe('invalid_grant')
+  // The grant is as old, and lives on.
+  expect((await refresh(grid, refreshed.body.refresh_token)).status).toBe(200)
+})
+
 test.each<[string, string | undefined, string, number, string]>([
   ['the scope it has', 'admin', 'admin', 200, 'admin'],
   ['a list that holds it', 'agent:use admin offline_access', 'admin', 200, 'admin'],

@@ -4,12 +4,12 @@ import { eq, isNull, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/libsql'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { agents, agentSkills } from '../../db/schema.ts'
-import { prepareAccountTables } from '../../src/store/account.ts'
+import { noToken } from '../../src/store/account/agents.ts'
 import { AccountBinding, p } from '../../src/store/driver/binding.ts'
-import { prepareGlobalTables } from '../../src/store/global.ts'
 import { inAccount, withAccount } from '../../src/store/in-account.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { preparedStatements } from '../support/statements.ts'
 import { accountTables, allowedCrossAccountQueries, tripwire } from '../support/tripwire.ts'
 
 const client = createClient({ url: 'file::memory:' })
@@ -46,9 +46,7 @@ test('withAccount() sets the account of a row, which the row cannot choose', () 
 })
 
 test('the cross-account queries are exactly those that the tripwire allows', () => {
-  const crossAccountQueries = new Map<string, string>()
-  prepareAccountTables(db, crossAccountQueries)
-  prepareGlobalTables(db, crossAccountQueries)
+  const { crossAccountQueries } = preparedStatements()
 
   expect([...crossAccountQueries.values()].sort()).toEqual([...allowedCrossAccountQueries].sort())
 })
@@ -68,8 +66,60 @@ test.each([
   'insert into "agent_skills" ("agent_id") values (?)',
   'select "id" from "agents" where "account_id" = "account_id"',
   'select "id" from "agents" where "account_id" <> ?',
+  // Another branch of the statement names the account.
+  'select "id" from "agents" where "account_id" = ? union all select "id" from "channels" where "id" = ?',
+  'select "id" from "agents" where "account_id" = ? or "alias" = ?',
+  'select "id" from "agents" where not ("account_id" = ?)',
+  'select "id", "account_id" = ? from "agents"',
+  'select a.id from agents a join messages m on m.from_agent_id = a.id where a.account_id = ?',
+  'select a.id from agents a join messages m on m.account_id = ? or m.from_agent_id = a.id where a.account_id = ?',
+  'select a.id from agents a, messages m where a.account_id = ?',
+  'select m.id from messages m join deliveries d on d.message_id = m.id where d.account_id = ?',
+  'select "id" from "agents" where "account_id" = ? and "id" in (select "agent_id" from "deliveries" where "seq" > ?)',
+  'select (select count(*) from "messages") from "agents" where "account_id" = ?',
+  'select "id" from (select "id" from "agents") where "account_id" = ?',
+  'with old as (select "id" from "agents") select "id" from "channels" where "account_id" = ?',
+  'insert into "skills" ("account_id", "id") select ?, "id" from "skills" where "name" = ?',
+  'update "agents" set "alias" = (select "name" from "channels" where "id" = ?) where "account_id" = ?',
+  'select "id" from "agents" where "alias" = \'account_id = ?\' -- account_id = ?',
 ])('an unscoped statement is stopped before it runs: %s', async (statement) => {
   await expect(rows(grid, statement)).rejects.toThrow('Tripwire')
+})
+
+test.each([
+  'select "id" from "agents" where ("agents"."account_id" = ? and ("alias" = ? or "id" = ?))',
+  'select a.id from agents a left join signups s on s.account_id = a.account_id where a.account_id = ?',
+  'select m.id from deliveries d join messages m on m.account_id = d.sender_account_id where d.account_id = ?',
+  'select (select count(*) from agents b where b.account_id = a.account_id) from agents as a where ? = a.account_id',
+  'select a.id from accounts c join agents a on a.account_id = c.id where c.id = ?',
+  'insert into "skills" ("account_id", "id") select ?, ? where not exists (select 1 from "skills" where "account_id" = ?)',
+])('the tripwire lets pass a statement whose every branch names the account: %s', (statement) => {
+  expect(() => tripwire(statement, undefined)).not.toThrow()
+})
+
+test('every branch of every statement of the store names its account, whether or not a test runs it', () => {
+  const { ofAccount, others, crossAccountQueries } = preparedStatements()
+  const statements = [...ofAccount.keys(), ...others.keys()]
+  for (const text of statements) tripwire(text, crossAccountQueries.get(text))
+
+  expect(statements.length).toBeGreaterThan(300)
+})
+
+test('an alias that a deleted agent of another account had is refused by the write itself', async () => {
+  const { agents: { add } } = grid.evil.store.change
+  const agent = (alias: string) => ({
+    ...{
+      id: alias,
+      alias,
+      type: 'mcp' as const,
+      visibility: 'private' as const,
+      accessPolicy: 'auto_approve' as const,
+    },
+    ...{ description: '', remoteUrl: null, signupId: null, ...noToken },
+  })
+  await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ?', [grid.acme.id])
+
+  expect(await grid.evil.store.write([add(agent('alice'), 1), add(agent('fresh'), 1)])).toMatchObject([[], [{}]])
 })
 
 test('an unscoped read through drizzle is stopped before it runs', async () => {

@@ -66,7 +66,35 @@ test('a send between the first read of a wait and the first poll of the process 
     return await newest()
   }
 
-  expect((await waitForMessages(bobAt(store), {}, { seconds: 10 })).messages).toMatchObject([{ message: 'between' }])
+  const startedAt = performance.now()
+  const { messages } = await waitForMessages(bobAt(store), {}, { seconds: 50, lookEveryMs: 100_000 })
+
+  expect(messages).toMatchObject([{ message: 'between' }])
+  // A wait that missed it would read it at its end.
+  expect(performance.now() - startedAt).toBeLessThan(25_000)
+})
+
+test('a delivery wakes its agent once, not with each poll', async () => {
+  const { store, polls } = await openSibling()
+  const { notifier } = store.waiting
+  const told: string[] = []
+  const unsubscribe = notifier.subscribe('an agent', new Signal())
+  const more = async (count: number) => {
+    const before = polls.length
+    await waitFor(`${count} polls`, () => polls.length >= before + count)
+  }
+  await more(2)
+  const notify = notifier.notify.bind(notifier)
+  notifier.notify = (ids) => {
+    const listed = [...ids]
+    told.push(...listed)
+    notify(listed)
+  }
+  await sendMessage(actorAt(grid.store, grid.alice), { to: '@bob', text: 'once' })
+  await more(5)
+  unsubscribe()
+
+  expect(told).toEqual([grid.bob.id])
 })
 
 test('any number of waits is one poll per interval, and without a wait there is none', async () => {

@@ -48,11 +48,16 @@ export function browser(grid: Visited, address = '203.0.113.9') {
 
   const open = async (path: string) => await settle(await request(path), path)
 
-  /** Post a form as a browser does, with its Origin; `headers` may replace it. */
-  async function post(path: string, fields: Record<string, string> | [string, string][], headers = {}): Promise<Page> {
+  /** Post a form as a browser does, with its Origin; `headers` may replace it, or leave it out with `undefined`. */
+  async function post(
+    path: string,
+    fields: Record<string, string> | [string, string][],
+    headers: Record<string, string | undefined> = {},
+  ): Promise<Page> {
+    const all = { 'Origin': origin, 'Content-Type': 'application/x-www-form-urlencoded', ...headers }
     const response = await request(path, {
       method: 'POST',
-      headers: { 'Origin': origin, 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+      headers: Object.entries(all).filter((header): header is [string, string] => header[1] !== undefined),
       body: new URLSearchParams(fields).toString(),
     })
     return await settle(response, path)

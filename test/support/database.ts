@@ -9,12 +9,12 @@ export async function updateTrial(
   agent: TestAgent,
   { used, max, expiresAt }: { used: number; max: number; expiresAt: number },
 ): Promise<void> {
-  await grid.store.write([{
+  await grid.store.write([grid.acme, grid.evil].map((account) => ({
     sql: `INSERT INTO trials (account_id, agent_id, used, max, expires_at)
-      SELECT account_id, id, ?, ?, ? FROM agents WHERE id = ?
+      SELECT account_id, id, ?, ?, ? FROM agents WHERE account_id = ? AND id = ?
       ON CONFLICT DO UPDATE SET used = excluded.used, max = excluded.max, expires_at = excluded.expires_at`,
-    args: [used, max, expiresAt, agent.id],
-  }])
+    args: [used, max, expiresAt, account.id, agent.id],
+  })))
 }
 
 /** Every row that an account owns or has sent, as text, to compare before and after. */

@@ -57,6 +57,8 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     foreign,
     deletedForeign,
     secrets,
+    /** The secrets of the owner as they are now. */
+    secretsOfOwner: () => secretsOf(grid, acme),
     createOwn: () => createEntities(grid, evil, 'own', eve, 'mate'),
     createDeletedOwn: () => createDeletedEntities(evil, 'own'),
     /** Remove what the calls created in the caller's account. */

@@ -94,6 +94,8 @@ onEachDatabase((openGrid: OpenGrid) => {
     leaseOf(bob, 'runner').ack()
     await leaseOf(bob, 'runner').release()
     expect((await read()).messages).toEqual([])
+    await recovery.releaseExpired()
+    // A lease without an expiry ends only with its holder.
     expect((await leases()).map(({ id }) => id)).toEqual([late.lease!.id])
   })
 })
@@ -181,7 +183,6 @@ describe('of several processes on libsql-server', () => {
 
     for (let n = 0; n < 3; n++) await mine.heartbeat()
     const early = await read()
-    await mine.heartbeat()
     await mine.heartbeat()
     const again = await read()
 

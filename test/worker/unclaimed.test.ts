@@ -1,5 +1,5 @@
 /** Removal of unclaimed accounts (docs/security.md, "Unclaimed accounts"), with a test clock. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import { claimAccount, openClaim } from '../../src/grid/accounts/claim.ts'
 import { recordActivity } from '../../src/grid/activity.ts'
@@ -98,6 +98,32 @@ onEachDatabase((open) => {
     await expect(removal).rejects.toMatchObject({ code: 'write_conflict' })
     expect(await status(signed.key)).toBe(200)
     expect(await account.read.agents.byId(agents[0].id)).toMatchObject({ alias: 'zoe-one' })
+  })
+
+  test('the removal itself refuses an account that is young or on trial', async () => {
+    const signed = await signUp('zoe-one', zoe)
+    const at = grid.clock.now
+    const account = grid.store.account(signed.home, { type: 'system', job: 'retention' })
+    const remove = (until: number, now: number) => account.write(account.change.unclaimed.remove(until, now))
+
+    await expect(remove(at - 1, at + 2 * day)).rejects.toMatchObject({ code: 'write_conflict' })
+    await expect(remove(at, at + hour)).rejects.toMatchObject({ code: 'write_conflict' })
+    expect(await status(signed.key)).toBe(200)
+    await remove(at, at + 2 * day)
+    expect(await status(signed.key)).toBe(401)
+  })
+
+  test('an account that was claimed after it was found does not keep others from being removed', async () => {
+    const [claimed, other] = [await signUp('zoe-one', zoe), await signUp('yan-one', 'yan@owner.example')]
+    await claim(claimed)
+    grid.clock.now += 8 * day
+    const found = vi.spyOn(grid.store.global.retention, 'unclaimed')
+    found.mockResolvedValueOnce([{ id: claimed.home }, { id: other.home }])
+    await sweep(grid.store)
+    found.mockRestore()
+
+    expect([await status(claimed.key), await status(other.key)]).toEqual([200, 401])
+    expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
   })
 
   test('the activity log of a removed account is kept', async () => {

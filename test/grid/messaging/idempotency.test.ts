@@ -6,7 +6,7 @@ import { reissueKey } from '../../../src/grid/agents/agent-keys.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import type { SendInput } from '../../../src/grid/messaging/outgoing-message.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { minute } from '../../../src/lib/time.ts'
+import { day, minute } from '../../../src/lib/time.ts'
 import { connect } from '../../../src/store/driver/local-client.ts'
 import { openStore, type Store } from '../../../src/store/store.ts'
 import { rows, updateTrial } from '../../support/database.ts'
@@ -132,6 +132,21 @@ onEachDatabase((open) => {
     const sent = await send(input)
     expect(await send(input)).toEqual(sent)
     expect(await stored()).toEqual([sent.id])
+  })
+
+  test('a key is remembered for 7 days; then it is free, and remembers the next send instead', async () => {
+    const first = await send(once)
+    grid.clock.now += 7 * day - 1
+    expect(await send(once)).toEqual(first)
+    grid.clock.now += 1
+    const other = { ...once, text: 'another' }
+    const second = await send(other)
+
+    expect(second.id).not.toBe(first.id)
+    expect(second.recipientUnread).toBe(2)
+    await send({ to: 'bob', text: 'changes the receipt of a new send' })
+    expect(await send(other)).toEqual(second)
+    await expect(send(once)).rejects.toMatchObject({ code: 'idempotency_conflict' })
   })
 
   test('a key belongs to one agent: others can use the same key for their own messages', async () => {

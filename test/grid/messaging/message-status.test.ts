@@ -25,6 +25,8 @@ onEachDatabase((open) => {
 
   test('the timeline tells of each recipient what happened when, in the order of time', async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'question' })
+    // Read and released with it, and no part of its timeline.
+    await send(grid.alice, { to: 'bob', text: 'another' })
     grid.clock.now += second
     const { lease } = await readMessages(as(grid.bob), {})
     grid.clock.now += second
@@ -60,6 +62,23 @@ onEachDatabase((open) => {
     expect(await timeline(toBob.id)).toEqual(['bob stored 0', 'bob woken 0', 'bob leased 0'])
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
     await stream.return(undefined)
+
+    // Another stream announces it again, and then it is read. It was woken by the first.
+    grid.clock.now += second
+    const later = watchInbox(as(grid.alice), { heartbeatMs: minute, check: () => Promise.resolve(), connection })!
+    expect((await later.next()).value).toBe('unread')
+    await later.return(undefined)
+    await send(grid.alice, { to: 'bob', text: 'another commit' })
+    expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
+    await readMessages(as(grid.alice), {})
+    expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0', 'alice leased 1'])
+  })
+
+  test('what waits for a remote agent is pending', async () => {
+    await grid.acme.agent('remote', { type: 'a2a', remoteUrl: 'https://remote.example/' })
+    const { id } = await send(grid.alice, { to: 'remote', text: 'hi' })
+
+    expect(await messageStatus(as(grid.alice), id)).toMatchObject({ delivery: 'pending', readBy: [] })
   })
 
   test('of another account it tells when it was leased and answered, and nothing else', async () => {
@@ -78,6 +97,32 @@ onEachDatabase((open) => {
     expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])
     await deleteAgent(grid.evil.store, 'desk')
     expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])
+  })
+
+  test('replies of a recipient to somebody else are not shown, in the same account either', async () => {
+    const carol = await grid.acme.agent('carol')
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
+    const { id } = await send(grid.alice, { to: '#general', text: 'question' })
+    grid.clock.now += second
+    await send(grid.bob, { to: 'carol', text: 'psst', replyToMessageId: id })
+    await send(carol, { to: 'bob', text: 'psst', replyToMessageId: id })
+
+    expect(await timeline(id)).toEqual(['bob stored 0', 'carol stored 0'])
+    await send(carol, { to: 'alice', text: 'answer', replyToMessageId: id })
+    expect(await timeline(id)).toEqual(['bob stored 0', 'carol stored 0', 'carol replied 1'])
+  })
+
+  test('what was read counts as unread nowhere, until it is released', async () => {
+    const carol = await grid.acme.agent('carol')
+    await send(grid.bob, { to: 'alice', text: 'to the sender' })
+    await send(carol, { to: 'bob', text: 'one' })
+    await readMessages(as(grid.alice), {})
+    const { lease } = await readMessages(as(grid.bob), {})
+    expect(await unread()).toEqual({ sender: 0, recipient: 1, inboxes: [0, 1] })
+
+    await leaseOf(as(grid.bob), lease!.id).release()
+    await send(grid.bob, { to: 'alice', text: 'to the sender' })
+    expect(await unread()).toEqual({ sender: 1, recipient: 3, inboxes: [1, 3] })
   })
 
   test('a message that is released after its agent is deleted is parked too', async () => {
@@ -169,6 +214,20 @@ onEachDatabase((open) => {
 async function timeline(id: string, sender = grid.alice): Promise<string[]> {
   const status = await messageStatus(as(sender), id)
   return status.timeline.map(({ alias, event, at }) => `${alias} ${event} ${(at - startedAt) / second}`)
+}
+
+/** What a send of alice to bob tells, and what their inboxes and pages count after it. */
+async function unread() {
+  const sent = await send(grid.alice, { to: 'bob', text: 'hi' })
+  const { agentSettings, inbox, overview, usage } = grid.acme.store.read
+  const agents = [grid.alice, grid.bob]
+  const inboxes = await Promise.all(agents.map(({ id }) => inbox.unread(id)))
+  const listed = await agentSettings.page(0, 50)
+  expect(agents.map(({ id }) => listed.find((agent) => agent.id === id)!.unread)).toEqual(inboxes)
+  const limited = await usage.unread(agents.map(({ id }) => id), 100)
+  expect(limited.map((entry) => entry.unread)).toEqual(inboxes)
+  expect((await overview.unreadTotals(5)).unread).toBe(inboxes[0] + inboxes[1])
+  return { sender: sent.unread, recipient: sent.recipientUnread, inboxes }
 }
 
 function as({ id, alias }: TestAgent, account = grid.acme) {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
-import { readAgain } from '../../../src/grid/messaging/read-again.ts'
+import { readAgain, readMessage } from '../../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { dump } from '../../support/database.ts'
@@ -56,6 +56,17 @@ onEachDatabase((open) => {
       readBy: [],
       timeline: [{ event: 'stored' }, { alias: 'bob', event: 'parked', at: grid.clock.now }],
     })
+  })
+
+  test('a parked message is not shown by its id either, even if its row is whole again', async () => {
+    const id = await sendDamaged()
+    await readMessages(as(grid.bob), {})
+    await grid.store.write([{
+      sql: 'UPDATE messages SET a2a = NULL WHERE "account_id" = ? AND id = ?',
+      args: [grid.acme.id, id],
+    }])
+
+    await expect(readMessage(as(grid.bob), id)).rejects.toMatchObject({ code: 'message_not_found' })
   })
 
   test('when a whole batch is parked, what waits behind it is read at once', async () => {

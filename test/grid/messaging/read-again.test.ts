@@ -162,6 +162,9 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: '60m' }))).toEqual(['just in', 'newest'])
     expect(texts(await again({ since: '1d' }))).toHaveLength(4)
     expect(texts(await again({ since: '1s' }))).toEqual([])
+    // Also when all of them are read, so that the one with the earlier time lies between the others.
+    await readMessages(as(grid.bob), {})
+    expect(texts(await again({ since: '1h' }))).toEqual(['just in', 'newest'])
   })
 
   test('max_chars limits a batch to whole messages, and the rest comes later', async () => {

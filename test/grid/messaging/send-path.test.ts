@@ -120,6 +120,20 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'SELECT used FROM trials WHERE account_id = ?', [grid.acme.id])).toEqual([{ used: 1 }])
   })
 
+  test('a unit that is carried out twice keeps the receipt of the first time', async () => {
+    const twice = {
+      ...as(grid.alice),
+      write: async (statements: Statement[]) => {
+        await grid.acme.store.write(statements)
+        await send(as(grid.alice), 'in between')
+        return await grid.acme.store.write(statements)
+      },
+    }
+
+    const input = { to: 'bob', text: 'hi', idempotencyKey: 'k' }
+    expect(await sendMessage(twice, agent(twice), input)).toMatchObject({ recipientUnread: 1 })
+  })
+
   test('a check is asked once, however often the commit is tried', async () => {
     let asked = 0
     const counting: ReviewCheck = ({ message }) => {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
 import { watchInbox } from '../../../src/grid/messaging/watch-inbox.ts'
@@ -28,34 +27,6 @@ test('a wait looks back first: what is already there is leased at once', async (
   await write('hello')
 
   expect(await textsOf(waitForMessages(bob, {}, { seconds: 50 }))).toEqual(['hello'])
-})
-
-test('a wait is answered at the commit of a message', async () => {
-  const reading = textsOf(waitForMessages(bob, {}, { seconds: 50 }))
-  await idle(1)
-  await write('hello')
-
-  expect(await reading).toEqual(['hello'])
-  expect(grid.store.waiting.notifier.hasSubscribers).toBe(false)
-})
-
-test('every member of a channel is woken by a post', async () => {
-  const carol = as(grid.acme, await grid.acme.agent('carol'))
-  await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
-  const readings = [bob, carol].map((reader) => textsOf(waitForMessages(reader, {}, { seconds: 50 })))
-  await idle(2)
-  await sendMessage(alice, { to: '#general', text: 'all' })
-
-  expect(await Promise.all(readings)).toEqual([['all'], ['all']])
-})
-
-test('a public agent of another account is woken', async () => {
-  const shop = as(grid.evil, await grid.evil.agent('shop', { visibility: 'public' }))
-  const reading = textsOf(waitForMessages(shop, {}, { seconds: 50 }))
-  await idle(1)
-  await sendMessage(alice, { to: '@shop', text: 'order' })
-
-  expect(await reading).toEqual(['order'])
 })
 
 test('no other agent is woken', async () => {

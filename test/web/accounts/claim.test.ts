@@ -251,7 +251,7 @@ test('of fifty signups that race a claim, none joins the claimed account', async
   const inClaimed = await rows(
     grid,
     `SELECT alias FROM agents JOIN accounts ON accounts.id = account_id
-      WHERE account_id = account_id AND "account_id" = ? AND state = 'claimed'`,
+      WHERE account_id = ? AND state = 'claimed'`,
     [claimed.at.split('/')[2] ?? ''],
   )
   expect(inClaimed.length).toBe(claimed.status === 409 ? 0 : 1)

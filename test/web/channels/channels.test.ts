@@ -131,6 +131,12 @@ test('a channel has a maximum number of members', async () => {
 
   expect(page.status).toBe(400)
   expect(await grid.acme.store.read.channels.members(id, 1_000)).toHaveLength(maxMembers)
+  // Two pages at the same time: the write itself counts, too.
+  const { requireAtMost } = grid.acme.store.change.channels
+  await grid.acme.store.write([requireAtMost(id, maxMembers)])
+  await expect(grid.acme.store.write([requireAtMost(id, maxMembers - 1)])).rejects.toMatchObject({
+    code: 'write_conflict',
+  })
   const first = await ann.open(`${channels}/${id}`)
   expect(first.text).toContain(`1 to 50 of ${maxMembers}`)
   expect((await ann.open(`${channels}/${id}?page=10`)).text).toContain(`451 to 500 of ${maxMembers}`)

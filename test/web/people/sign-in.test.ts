@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sessionIdleMs, sessionLifetimeMs } from '../../../src/auth/session.ts'
 import { createSetUpLink } from '../../../src/grid/people/people.ts'
 import { day, minute } from '../../../src/lib/time.ts'
-import { browser } from '../../support/browse.ts'
+import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { emptyGrid, type TestGrid, testGrid } from '../../support/grid.ts'
 
@@ -160,8 +160,10 @@ test('a session ends after 12 idle hours, and after 14 days at the latest', asyn
   await grid.close()
 })
 
-const forgeries: [string, Record<string, string>, Record<string, string>][] = [
-  ['no Origin', { Origin: '' }, {}],
+const forgeries: [string, Record<string, string | undefined>, Record<string, string>][] = [
+  ['no Origin', { Origin: undefined }, {}],
+  ['an empty Origin', { Origin: '' }, {}],
+  ['the Origin null of a sandbox', { Origin: 'null' }, {}],
   ['a foreign Origin', { Origin: 'http://evil.example' }, {}],
   ['another loopback port as Origin', { Origin: 'http://localhost:1' }, {}],
   ['a cross-site fetch', { 'Sec-Fetch-Site': 'cross-site' }, {}],
@@ -169,16 +171,32 @@ const forgeries: [string, Record<string, string>, Record<string, string>][] = [
   ['no token', {}, { csrf: '' }],
   ['a foreign token', {}, { csrf: 'x'.repeat(43) }],
 ]
-test.each(forgeries)('a form with %s is refused and does nothing', async (_, headers, fields) => {
-  const ann = browser(grid)
-  await ann.signIn('ann@acme.example', password)
-  const page = await ann.open(`/accounts/${grid.acme.id}`)
-  const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
+// A public grid takes API calls of every origin, so there the form itself must refuse the foreign ones.
+describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])('on a %s grid', (_, env) => {
+  let grid: TestGrid
+  let ann: Browser
+  let csrf: string
+  beforeAll(async () => {
+    grid = await testGrid({ env })
+    await grid.setPassword('ann@acme.example', password)
+    ann = browser(grid)
+    await ann.signIn('ann@acme.example', password)
+    csrf = (await ann.open(`/accounts/${grid.acme.id}`)).html.match(/name="csrf" value="([^"]+)"/)![1]
+  })
+  afterAll(() => grid.close())
 
-  const refused = await ann.post('/sign-out', { csrf, ...fields }, headers)
+  test.each(forgeries)('a form with %s is refused and does nothing', async (_, headers, fields) => {
+    const refused = await ann.post('/sign-out', { csrf, ...fields }, headers)
 
-  expect(refused.status).toBe(403)
-  expect((await ann.request(`/accounts/${grid.acme.id}`)).status).toBe(200)
+    expect(refused.status).toBe(403)
+    expect((await ann.request(`/accounts/${grid.acme.id}`)).status).toBe(200)
+  })
+
+  test('the same form without a forgery is accepted', async () => {
+    await ann.post('/sign-out', { csrf })
+
+    expect((await ann.request(`/accounts/${grid.acme.id}`)).status).not.toBe(200)
+  })
 })
 
 test('a form of another session, and JSON, are refused', async () => {

@@ -1,0 +1,385 @@
+/**
+ * Deliberate faults, each with the tests that have to fail because of it. `npm run mutants` tries them, and
+ * `test/scripts/mutants.test.ts` checks that each text still occurs once in its file.
+ *
+ * To add one: a short text from a place that rarely changes, a fault that still runs, and the smallest test file that
+ * should notice. A fault that changes nothing a caller could see is none.
+ */
+
+/** One fault: `text`, which occurs once in `file`, is replaced. */
+export interface Fault {
+  file: string
+  text: string
+  replacement: string
+  /** The test file that has to fail. */
+  killer: string
+}
+
+type Row = readonly [text: string, replacement: string, killer: string]
+
+const messaging: Record<string, Row[]> = {
+  'src/store/account/messages.ts': [
+    ['${trials.used} >= ${trials.max}', '${trials.used} > ${trials.max}', 'grid/messaging/send-message'],
+    ["${trials.expiresAt} <= ${p('at')}", "${trials.expiresAt} < ${p('at')}", 'grid/messaging/send-message'],
+    ['      isNull(recipient.deletedAt),\n', '', 'grid/messaging/send-path'],
+    [
+      "      or(eq(recipient.accountId, p('account')), acceptsOtherAccounts(recipient, sender.alias)),\n",
+      '',
+      'grid/messaging/access-at-commit',
+    ],
+    ['isNull(channels.deletedAt),\n', '', 'grid/messaging/access-at-commit'],
+    ["          eq(channelMembers.agentId, p('from')),\n", '', 'grid/messaging/access-at-commit'],
+    ['isNull(sender.deletedAt), ', '', 'grid/messaging/access-at-commit'],
+    ["          ne(channelMembers.agentId, p('from')),\n", '', 'grid/messaging/send-message'],
+    ['trialIsOpen, ', '', 'store/writes'],
+    ['keyIsUnused, condition', 'condition', 'grid/messaging/idempotency'],
+    ['max(${trials.used}, (${numberOfMessage}))', '${trials.used} + 1', 'grid/messaging/send-path'],
+    ['      receipt: null,\n', '', 'grid/messaging/idempotency'],
+    ['excluded.message_id', 'idempotency_keys.message_id', 'grid/messaging/idempotency'],
+    [", eq(messages.fromAgentId, p('from'))", '', 'grid/messaging/send-message'],
+    ['body.length + (a2a?.length ?? 0)', 'body.length', 'grid/messaging/parts'],
+  ],
+  'src/store/account/inbox.ts': [
+    [
+      "orderBy(deliveries.seq).limit(p('limit')).as('oldest')",
+      "orderBy(deliveries.messageId).limit(p('limit')).as('oldest')",
+      'grid/messaging/order',
+    ],
+    ["half(isRead, 'afterRead')", "half(isUnread, 'afterRead')", 'grid/messaging/read-again'],
+    ["gte(deliveries.createdAt, p('from'))", "gt(deliveries.createdAt, p('from'))", 'grid/messaging/read-again'],
+    ["ne(deliveries.state, sql`'parked'`)", "ne(deliveries.state, sql`'x'`)", 'grid/messaging/parking'],
+    ['offset(lastLeaseDepth - 1)', 'offset(lastLeaseDepth)', 'grid/messaging/read-again'],
+    ['max(${newest.leaseId})', 'min(${newest.leaseId})', 'grid/messaging/read-again'],
+    [
+      'unread: count() }).from(deliveries).where(inAccount(deliveries, ofAgent, isUnread))',
+      'unread: count() }).from(deliveries).where(inAccount(deliveries, ofAgent))',
+      'grid/messaging/message-status',
+    ],
+  ],
+  'src/store/account/inbox-message.ts': [
+    ['eq(messages.accountId, deliveries.senderAccountId), ', '', 'store/account-isolation'],
+    ['orderBy(deliveries.seq)', 'orderBy(deliveries.messageId)', 'grid/messaging/order'],
+    ['maxSenderSkills = 10', 'maxSenderSkills = 11', 'grid/messaging/send-message'],
+  ],
+  'src/store/account/leases.ts': [
+    ["sql`${deliveries.state} = 'unread'`, isOneOf", 'isOneOf', 'grid/messaging/send-message'],
+    ["coalesce(${deliveries.wokenAt}, ${p('wokenAt')})", "${p('wokenAt')}", 'grid/messaging/message-status'],
+    ['ofAgent, ofLease, isInFlight)).toSQL()', 'ofAgent, ofLease)).toSQL()', 'worker/leases'],
+    ['${deliveries.releaseCount} + 1` })', '${deliveries.releaseCount} + 0` })', 'grid/messaging/waking'],
+    ['isNotNull(agents.deletedAt)', 'isNull(agents.deletedAt)', 'grid/messaging/message-status'],
+    ["state: 'parked', leaseId: null", "state: 'unread', leaseId: null", 'grid/messaging/parking'],
+    ['isNull(deliveries.wokenAt), ', '', 'grid/messaging/message-status'],
+  ],
+  'src/store/account/message-status.ts': [
+    [
+      "inAccount(deliveries, eq(deliveries.agentId, p('agent')))",
+      'inAccount(deliveries)',
+      'grid/messaging/message-status',
+    ],
+    ['        eq(deliveries.senderAccountId, messages.accountId),\n', '', 'store/account-isolation'],
+    ["eq(deliveries.senderAccountId, p('account')), ", '', 'store/account-isolation'],
+    [", eq(leaseReleases.messageId, p('id'))", '', 'grid/messaging/message-status'],
+  ],
+  'src/grid/messaging/message-status.ts': [
+    ['isOwn && wokenAt !== null', 'wokenAt !== null', 'grid/messaging/message-status'],
+    ['events.slice(-maxTimeline)', 'events.slice(0, maxTimeline)', 'grid/messaging/message-status'],
+    ["state === 'read' && readAt !== null ? ", 'readAt !== null ? ', 'grid/messaging/message-status'],
+    ["recipient.type === 'a2a'", "recipient.type === 'x'", 'grid/messaging/message-status'],
+  ],
+  'src/store/account/receipts.ts': [
+    [
+      "eq(deliveries.agentId, p('from')), isUnread",
+      "eq(deliveries.agentId, p('from'))",
+      'grid/messaging/message-status',
+    ],
+    ["eq(deliveries.agentId, p('to')), isUnread", "eq(deliveries.agentId, p('to'))", 'grid/messaging/message-status'],
+    ['maxCounted = 100', 'maxCounted = 101', 'grid/messaging/message-status'],
+    [
+      "gt(agents.lastSeenAt, p('activeSince'))",
+      "sql`${agents.lastSeenAt} >= ${p('activeSince')}`",
+      'grid/messaging/message-status',
+    ],
+    ['coalesce(${idempotencyKeys.receipt}, ${receipt})', '${receipt}', 'grid/messaging/send-path'],
+  ],
+  'src/store/account/parts.ts': [
+    [", eq(messages.fromAgentId, p('agent'))", '', 'grid/messaging/parts'],
+    ["      eq(deliveries.agentId, p('agent')),\n", '', 'grid/messaging/parts'],
+  ],
+  'src/grid/messaging/read-again.ts': [
+    ['budget.limit + 1)', 'budget.limit)', 'grid/messaging/read-again'],
+    ['at - maxClockSkewMs', 'at', 'grid/messaging/read-again'],
+    ['page.at(-1)?.seq ?? from', 'found.at(-1)?.seq ?? from', 'grid/messaging/read-again'],
+    ["message.state === 'read' && ", '', 'grid/messaging/read-again'],
+  ],
+  'src/grid/messaging/read-messages.ts': [
+    ['if (messages.length === 0 && remaining > 0) continue', '', 'grid/messaging/parking'],
+    ['.catch((error) => releaseUnknown(account, lease.id, error))', '', 'grid/messaging/unknown-outcome'],
+  ],
+  'src/grid/messaging/inbox-message.ts': [
+    ['(total > maxChars && n > 0)', 'total > maxChars', 'grid/messaging/parts'],
+    ['message.releaseCount > 0', 'message.releaseCount > 1', 'grid/messaging/waking'],
+  ],
+  'src/grid/messaging/cursor.ts': [
+    ['crc32(`${agentId}.${position}`)', 'crc32(position)', 'grid/messaging/read-again'],
+    ['epoch !== account.epoch', 'false', 'grid/messaging/read-again'],
+  ],
+  'src/grid/messaging/idempotency.ts': [
+    ['keyLifetimeMs = 7 * day', 'keyLifetimeMs = 6 * day', 'grid/messaging/idempotency'],
+    ['earlier.requestHash !== requestHash', 'false', 'grid/messaging/idempotency'],
+  ],
+}
+
+const waiting: Record<string, Row[]> = {
+  'src/grid/messaging/leases.ts': [
+    ['    waiting.notifier.notify([agentId])\n', '', 'grid/messaging/waking'],
+  ],
+  'src/grid/messaging/resolve.ts': [
+    ['deliveries.map((row)', 'deliveries.slice(0, 1).map((row)', 'grid/messaging/waking'],
+  ],
+  'src/grid/messaging/send-message.ts': [
+    ['  account.waiting.notifier.notify(reached)\n', '', 'grid/messaging/waking'],
+    ["  if (checked === '') throw", '  if (false) throw', 'grid/messaging/send-message'],
+  ],
+  'src/grid/messaging/wait-for-messages.ts': [
+    ['if (!isFirst) await check?.()', '', 'grid/messaging/waiting'],
+    ['    unsubscribe()\n', '', 'grid/messaging/waking'],
+    ['    releaseSlot?.()\n', '', 'grid/messaging/waiting'],
+  ],
+  'src/grid/messaging/watch-inbox.ts': [
+    ['now() - openedAt < maxAgeMs', 'true', 'grid/messaging/waiting'],
+    ['now < since || ', '', 'grid/messaging/waiting'],
+    ['if (wasWoken && !await isStillValid(check)) return', '', 'grid/messaging/waiting-ends'],
+  ],
+  'src/lib/notifier.ts': [
+    ['for (const id of agentIds)', 'for (const id of [...agentIds].slice(0, 1))', 'grid/messaging/waking'],
+    ['    this.#isRaised = true\n', '', 'lib/notifier'],
+  ],
+  'src/store/new-deliveries.ts': [
+    ['      notifier.notifyAll()\n', '', 'store/new-deliveries'],
+    ['    known = position\n', '', 'store/new-deliveries'],
+  ],
+}
+
+const scoping: Record<string, Row[]> = {
+  'src/store/in-account.ts': [
+    ['condition && sql`(${condition})`', 'condition', 'store/account-isolation'],
+    ["{ ...row, accountId: p('account') }", "{ accountId: p('account'), ...row }", 'store/account-isolation'],
+  ],
+  'src/store/driver/binding.ts': [
+    [
+      "parameter.name === 'account' && account !== undefined ? account : values[parameter.name]",
+      'values[parameter.name] ?? account!',
+      'store/account-isolation',
+    ],
+  ],
+  'src/store/account/names.ts': [
+    ["inAccount(channels, isIn(channels.id, 'ids'))", "isIn(channels.id, 'ids')", 'store/account-isolation'],
+    ["inAccount(agents, isIn(agents.alias, 'words'))", "isIn(agents.alias, 'words')", 'store/account-isolation'],
+    ["inAccount(invitations, isIn(invitations.id, 'ids'))", "isIn(invitations.id, 'ids')", 'isolation-statements'],
+    ["inAccount(oauthGrants, isIn(oauthGrants.id, 'ids'))", "isIn(oauthGrants.id, 'ids')", 'isolation-statements'],
+  ],
+  'src/store/account/channels.ts': [
+    ['eq(channelMembers.accountId, channels.accountId), ', '', 'store/account-isolation'],
+    ['eq(member.accountId, agents.accountId)', 'eq(member.agentId, agents.id)', 'store/account-isolation'],
+    ["(${inChannel}) <= ${p('max')}", "(${inChannel}) <= ${p('max')} + 1", 'web/channels/channels'],
+  ],
+  'src/store/account/directory.ts': [
+    ["ne(agents.accountId, p('account')), ", '', 'grid/messaging/access-at-commit'],
+    [' && !(await account.one(aliasLive, { alias }))', '', 'isolation'],
+  ],
+  'src/store/account/retention.ts': [
+    [
+      "eq(deliveries.messageId, first.id), eq(deliveries.senderAccountId, p('account'))",
+      'eq(deliveries.messageId, first.id)',
+      'store/account-isolation',
+    ],
+    ["lte(first.createdAt, p('until'))", 'sql`true`', 'worker/retention'],
+  ],
+  'src/store/account/access.ts': [
+    ['THEN ${isListed} ELSE NOT ${isListed}', 'THEN NOT ${isListed} ELSE ${isListed}', 'grid/messaging/send-message'],
+    ["    eq(agent.visibility, sql`'public'`),\n", '', 'grid/messaging/send-message'],
+    ['    isClaimed(agent.accountId),\n', '', 'rest/signup-accounts'],
+    ["    isClaimed(p('account')),\n", '', 'rest/signup-accounts'],
+    ['    isNull(agent.deletedAt),\n', '', 'grid/messaging/access-at-commit'],
+  ],
+  'src/store/account/agents.ts': [
+    ["ne(agents.accountId, p('account'))", 'sql`false`', 'store/account-isolation'],
+  ],
+  'src/store/account/activity-chain.ts': [
+    ['    row.outcome,\n', '', 'store/activity'],
+    ['    accountId,\n    row.n,\n', '    row.n,\n', 'store/activity'],
+  ],
+}
+
+const authentication: Record<string, Row[]> = {
+  'src/auth/bearer.ts': [
+    ['previous && accountIds.get(previous) !== accountIds.get(account)', 'false', 'grid/messaging/waiting-ends'],
+    ['isUnlimited: credential.onTrial === 0', 'isUnlimited: true', 'rest/signup'],
+    ['if (isRefusedKey(error)) countRefusedKey', 'countRefusedKey', 'auth/call-limits'],
+    ['at - (recordedUses.get(credential.id) ?? 0) < lastUsedPrecisionMs', 'false', 'auth/bearer'],
+  ],
+  'src/auth/session.ts': [
+    [
+      "origins.includes(headers.get('origin') ?? '')",
+      "origins.includes(headers.get('origin') ?? origins[0])",
+      'web/people/sign-in',
+    ],
+    ["['same-origin', 'none'].includes", "['same-origin', 'same-site', 'none'].includes", 'web/people/sign-in'],
+  ],
+  'src/auth/actor.ts': [
+    ["use: ['owner', 'admin', 'member'],", "use: ['owner', 'admin', 'member', 'viewer'],", 'oauth/consent-picker'],
+    ["  if (actor.type === 'agent') {", '  if (false) {', 'auth/bearer'],
+  ],
+  'src/grid/authorize.ts': [
+    ['[account.change.team.requireRole(actor.userId, permissions[permission])]', '[]', 'grid/people/team'],
+  ],
+  'src/store/global/credentials.ts': [
+    ['      isNull(credentials.revokedAt),\n', '', 'auth/bearer'],
+    ["whileUserMay('manage')", "whileUserMay('view')", 'auth/bearer'],
+    [', isNull(agents.deletedAt)),', '),', 'a2a/endpoint'],
+  ],
+  'src/store/global/sessions.ts': [
+    ["    gt(sessions.expiresAt, p('now')),\n", '', 'web/people/sign-in'],
+    ["    gt(sessions.lastSeenAt, p('idleSince')),\n", '', 'web/people/sign-in'],
+    [", eq(sessions.userId, p('user')), isNull", ', isNull', 'web/people/settings'],
+  ],
+  'src/lib/secrets.ts': [
+    ['text.slice(at) === checksum(text.slice(0, at))', 'true', 'lib/secrets'],
+  ],
+  'src/lib/key-ring.ts': [
+    ['additionalData: new TextEncoder().encode(context), ', '', 'lib/key-ring'],
+  ],
+  'src/lib/redact.ts': [
+    [".replace(urlUser, '://…@')", '', 'lib/redact'],
+    [".replace(linkToken, '/…')", '', 'lib/redact'],
+    ['secretFields.test(key) && value', 'false', 'lib/redact'],
+  ],
+}
+
+const limits: Record<string, Row[]> = {
+  'src/lib/token-bucket.ts': [
+    ['if (now > bucket.at) bucket.tokens', 'bucket.tokens', 'lib/token-bucket'],
+    ['    bucket.tokens--\n', '', 'lib/token-bucket'],
+    ['this.#unused.get(key) ?? ', '', 'lib/token-bucket'],
+  ],
+  'src/lib/concurrency-limit.ts': [
+    ['this.#count < this.#total', 'this.#count <= this.#total', 'lib/concurrency-limit'],
+    ['< this.#perGroup', '<= this.#perGroup', 'lib/concurrency-limit'],
+    ['slots[0]()', 'slots.at(-1)!()', 'grid/messaging/waiting'],
+  ],
+  'src/lib/body.ts': [
+    ['++depth > maxDepth', '++depth >= maxDepth', 'lib/body'],
+    ['if (char === backslash) i++', 'if (char === backslash) i += 0', 'lib/body'],
+    ["protoAction: 'error'", "protoAction: 'ignore'", 'lib/body'],
+  ],
+  'src/lib/client-address.ts': [
+    [".split(',').reverse()", ".split(',')", 'lib/client-address'],
+    ['.slice(0, 4)', '.slice(0, 3)', 'lib/client-address'],
+    ["!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)", 'false', 'lib/client-address'],
+  ],
+  'src/lib/egress-policy.ts': [
+    ['(port >= firstUserPort && !blockedPorts.has(port))', 'port > 0', 'lib/safe-fetch-targets'],
+    [
+      "  if (url.port !== '') return Number(url.port)\n",
+      '  if (Number(url.port)) return Number(url.port)\n',
+      'lib/safe-fetch-targets',
+    ],
+    ['[...metadataServices, ...blockedTargets]', '[...blockedTargets]', 'lib/safe-fetch-targets'],
+    ['|| address.match(publicIPv6))', '|| true)', 'lib/safe-fetch-targets'],
+  ],
+  'src/grid/messaging/quota.ts': [
+    ['quota > 0 && used >= quota', 'quota > 0 && used > quota', 'grid/messaging/quota'],
+    ['rowBytes * (1 + deliveries)', 'rowBytes', 'grid/messaging/quota'],
+    ['day - now % day', 'day', 'grid/messaging/quota'],
+  ],
+  'src/store/usage.ts': [
+    ['messages: own.messages + others.messages', 'messages: own.messages', 'grid/messaging/quota'],
+    ['known?.day === today', 'known', 'grid/messaging/quota'],
+  ],
+  'src/store/global/attempts.ts': [
+    [") >= allowed.value ->> 'max'`", ") > allowed.value ->> 'max'`", 'grid/people/throttle'],
+    ["AND seen.subject = allowed.value ->> 'subject' ", '', 'grid/people/throttle'],
+  ],
+  'src/store/global/signups.ts': [
+    ['      sql`NOT EXISTS (${reachedByAddress})`,\n', '', 'rest/signup-limits'],
+  ],
+}
+
+const edge: Record<string, Row[]> = {
+  'src/edge.ts': [
+    ['hosts.has(host.toLowerCase())', 'hosts.has(host)', 'edge'],
+    ['origin !== undefined && !isAllowedOrigin(origin)', 'origin && !isAllowedOrigin(origin)', 'edge'],
+    ["if (config.allowedOrigins.includes('*')) return", 'if (config.allowedOrigins) return', 'edge'],
+    ['own.includes(origin) || config.allowedOrigins', 'config.allowedOrigins', 'edge'],
+    ['      bodiesInFlight.release(c.req.raw)\n', '', 'overload'],
+  ],
+  'src/store/queue.ts': [
+    ['isStatementFault(error) && group.length > 1', 'false', 'store/queue-failures'],
+    ['at += unit.statements.length', 'at += 1', 'store/queue'],
+    ['this.#waiting >= maxWaiting', 'this.#waiting > maxWaiting', 'store/queue'],
+    ['group.length >= maxUnits || rows >= maxRows', 'group.length >= maxUnits', 'store/queue'],
+    ['    if (this.#ended) return Promise.reject(stopped())\n', '', 'store/queue'],
+    ['this.#deferred.splice(0, maxDeferredInGroup)', 'this.#deferred.splice(0)', 'store/queue-deferred'],
+  ],
+}
+
+const retention: Record<string, Row[]> = {
+  'src/worker/retention.ts': [
+    ['retentionDays * day', 'retentionDays * day * 2', 'worker/retention'],
+    ['usageKeptMs = 7 * day', 'usageKeptMs = 70 * day', 'grid/messaging/quota'],
+    ['now - unclaimedMs, now', 'now, now', 'worker/unclaimed'],
+    [
+      "if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error",
+      'throw error',
+      'worker/unclaimed',
+    ],
+  ],
+  'src/store/account/unclaimed.ts': [
+    ["        eq(accounts.state, sql`'provisional'`),\n", '', 'worker/unclaimed'],
+    ['        notExists(onTrial),\n', '', 'worker/unclaimed'],
+    ["        lte(accounts.createdAt, p('until')),\n", '', 'worker/unclaimed'],
+  ],
+  'src/worker/leases.ts': [
+    ['missed >= maxMissedHeartbeats', 'missed > maxMissedHeartbeats', 'worker/leases'],
+    ['known.heartbeats === seen', 'known.heartbeats !== seen', 'worker/leases'],
+    ['leases.filter(({ expiresAt }) => expiresAt !== null)', 'leases', 'worker/leases'],
+  ],
+}
+
+const oauth: Record<string, Row[]> = {
+  'src/oauth/token.ts': [
+    ['refreshTokenMs = 30 * day', 'refreshTokenMs = 31 * day', 'oauth/token-refresh'],
+    ['Math.min(at + lifetimeMs, grantExpiresAt)', 'at + lifetimeMs', 'oauth/token-refresh'],
+    ["token?.kind !== 'refresh' || token.clientId !== client.id", "token?.kind !== 'refresh'", 'oauth/token-refresh'],
+    ['  await write([global.oauth.grants.revoke(now.accountId, now.grantId, at)])\n', '', 'oauth/token-refresh'],
+    ['    if (resourceOf(requested) !== granted) {', '    if (false) {', 'oauth/token'],
+  ],
+  'src/store/global/oauth-tokens.ts': [
+    [', notExists(usedChild))', ')', 'oauth/token-refresh'],
+  ],
+  'src/oauth/authorize-request.ts': [
+    ["parameter(query, 'code_challenge_method') !== 'S256' || ", '', 'oauth/authorize'],
+    ['  rejectRepeatedParameters(query)\n', '', 'oauth/authorize'],
+    ['isSameRedirect(registered, redirectUri)) &&', 'isSameRedirect(registered, redirectUri)) ||', 'oauth/authorize'],
+  ],
+  'src/oauth/redirect-uri.ts': [
+    [" || uri.includes('*')", '', 'oauth/redirect-uri'],
+    ['responseParameters.some(', '[].some(', 'oauth/redirect-uri'],
+    ['plainHost.test(url.hostname) && ', '', 'oauth/redirect-uri'],
+    ['<= 65_535', '<= 99_999', 'oauth/redirect-uri'],
+  ],
+  'src/oauth/pkce.ts': [
+    ['{43,128}', '{43,}', 'oauth/pkce'],
+  ],
+  'src/oauth/decision.ts': [
+    ['grantLifetimeMs = 90 * day', 'grantLifetimeMs = 91 * day', 'oauth/token-refresh'],
+    ['      parts.sessions.checkForm(request, form, visitor)\n', '', 'oauth/consent-decision'],
+    ['        recording.change.grants.requireLive(id),\n', '', 'oauth/consent-decision'],
+  ],
+}
+
+export const faults: Fault[] = [messaging, waiting, scoping, authentication, limits, edge, retention, oauth]
+  .flatMap((area) => Object.entries(area))
+  .flatMap(([file, rows]) =>
+    rows.map(([text, replacement, killer]) => ({ file, text, replacement, killer: `test/${killer}.test.ts` }))
+  )

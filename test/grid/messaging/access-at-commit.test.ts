@@ -1,0 +1,102 @@
+/** A recipient that no longer accepts the sender at the moment of writing gets nothing. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { callingAgent } from '../../../src/auth/actor.ts'
+import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
+import { deleteAgent, listAgents } from '../../../src/grid/agents/agents.ts'
+import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import { rows } from '../../support/database.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+
+let grid: TestGrid
+let desk: TestAgent
+beforeEach(async () => {
+  grid = await testGrid()
+  desk = await grid.acme.agent('desk', { visibility: 'public' })
+})
+afterEach(() => grid.close())
+
+const change = (values: Omit<Parameters<typeof updateAgent>[1], 'agent'>) => () =>
+  updateAgent(grid.acme.store, { agent: 'desk', ...values })
+
+test.each<[string, () => Promise<unknown>]>([
+  ['a block list that names the sender', change({ accessPolicy: 'block_list', accessList: ['eve'] })],
+  ['an allow list without the sender', change({ accessPolicy: 'allow_list', accessList: ['alice'] })],
+  ['an empty allow list', change({ accessPolicy: 'allow_list', accessList: [] })],
+  ['private visibility', change({ visibility: 'private' })],
+  ['its deletion', () => deleteAgent(grid.acme.store, 'desk')],
+])('%s, set while the message is checked, refuses it', async (_, refuse) => {
+  await expect(sendWhile(refuse, 'desk')).rejects.toMatchObject({ code: 'recipient_not_found' })
+
+  await expectNothingStored()
+})
+
+test.each<[string, () => Promise<unknown>]>([
+  ['a block list that names another', change({ accessPolicy: 'block_list', accessList: ['alice'] })],
+  ['an allow list with the sender', change({ accessPolicy: 'allow_list', accessList: ['eve'] })],
+])('%s, set while the message is checked, lets it pass', async (_, allow) => {
+  await sendWhile(allow, 'desk')
+
+  const { id: agentId, alias } = desk
+  const inbox = grid.store.account(grid.acme.id, { type: 'agent', agentId, alias, credentialId: 'test' })
+  expect((await readMessages(inbox, {})).messages).toMatchObject([{ message: 'hi' }])
+})
+
+test.each<[string, () => Promise<unknown>, string]>([
+  [
+    'whose sender is removed',
+    () => changeChannelMembers(grid.evil.store, { channel: 'general', remove: ['eve'] }),
+    'not_channel_member',
+  ],
+  ['that is deleted', () => closeChannel(), 'channel_not_found'],
+])('a channel %s while the post is checked gets nothing', async (_, change, code) => {
+  await grid.evil.agent('mallory')
+  await createChannel(grid.evil.store, { name: 'general', members: ['eve', 'mallory'] })
+
+  await expect(sendWhile(change, '#general')).rejects.toMatchObject({ code })
+
+  await expectNothingStored()
+})
+
+test('a sender that is deleted while its message is checked sends nothing', async () => {
+  await expect(sendWhile(() => deleteAgent(grid.evil.store, 'eve'), 'desk')).rejects.toMatchObject({
+    code: 'unavailable',
+  })
+
+  await expectNothingStored()
+})
+
+test('only live public agents of other accounts are listed as public', async () => {
+  await grid.evil.agent('own-desk', { visibility: 'public' })
+  const { id: agentId, alias } = grid.eve
+  const eve = grid.store.account(grid.evil.id, { type: 'agent', agentId, alias, credentialId: 'test' })
+  const listed = async () => (await listAgents(eve, { public: true })).agents.map((agent) => agent.alias)
+  expect(await listed()).toEqual(['@desk'])
+  await deleteAgent(grid.acme.store, 'desk')
+
+  expect(await listed()).toEqual([])
+})
+
+/** Delete the channel as a process does that does not remove its members, in the row alone. */
+function closeChannel() {
+  return rows(grid, 'UPDATE channels SET deleted_at = 1 WHERE account_id = ?', [grid.evil.id])
+}
+
+/** Send a message of eve; `meanwhile` runs between resolving its recipient and storing it. */
+function sendWhile(meanwhile: () => Promise<unknown>, to: string) {
+  const { id: agentId, alias } = grid.eve
+  const eve = grid.store.account(grid.evil.id, { type: 'agent', agentId, alias, credentialId: 'test' })
+  return sendMessage(eve, callingAgent(eve.actor), { to, text: 'hi' }, [async ({ message }) => {
+    await meanwhile()
+    return message
+  }])
+}
+
+async function expectNothingStored(): Promise<void> {
+  for (const { id } of [grid.acme, grid.evil]) {
+    for (const table of ['messages', 'deliveries']) {
+      expect(await rows(grid, `SELECT * FROM ${table} WHERE account_id = ?`, [id])).toEqual([])
+    }
+  }
+}

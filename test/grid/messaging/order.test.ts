@@ -1,0 +1,72 @@
+/** The order of an inbox is that of the commits. Ids are made before it, so they may be in another. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { callingAgent } from '../../../src/auth/actor.ts'
+import { cursorAt } from '../../../src/grid/messaging/cursor.ts'
+import { readAgain } from '../../../src/grid/messaging/read-again.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestAgent, TestGrid } from '../../support/grid.ts'
+
+let grid: TestGrid
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
+    // Each message is composed before those that are committed before it.
+    await sendAll(['four', 'three', 'two', 'one'])
+  })
+  afterEach(() => grid.close())
+
+  test('a batch, and batches of one message, have the order of the commits', async () => {
+    const first = await readMessages(bob(), { limit: 1 })
+    const second = await readMessages(bob(), { limit: 1 })
+    const rest = await readMessages(bob(), {})
+
+    expect([first, second, rest].map(texts)).toEqual([['one'], ['two'], ['three', 'four']])
+  })
+
+  test('so have messages that are shown without reading them, and those that are read again', async () => {
+    const start = cursorAt(bob(), grid.bob.id, 0)
+    expect(texts(await readAgain(bob(), {}))).toEqual(['one', 'two', 'three', 'four'])
+    await readMessages(bob(), {})
+
+    expect(texts(await readAgain(bob(), { since: 'last_batch' }))).toEqual(['one', 'two', 'three', 'four'])
+    expect(texts(await readAgain(bob(), { since: start }))).toEqual(['one', 'two', 'three', 'four'])
+    expect(texts(await readAgain(bob(), { since: '1h' }))).toEqual(['one', 'two', 'three', 'four'])
+  })
+
+  test('a cursor behind two messages leads to those committed after them', async () => {
+    const { cursor } = await readMessages(bob(), { limit: 2 })
+    await readMessages(bob(), {})
+
+    expect(texts(await readAgain(bob(), { since: cursor }))).toEqual(['three', 'four'])
+  })
+
+  test('messages with ids in the opposite order were stored', async () => {
+    const ids = (await readMessages(bob(), {})).messages.map((message) => message.message_id)
+
+    expect(ids.toSorted()).toEqual(ids.toReversed())
+  })
+})
+
+/** Send the first text last: it is composed, and then waits until the others are stored. */
+async function sendAll([text, ...others]: string[]): Promise<void> {
+  const alice = as(grid.alice)
+  await sendMessage(alice, callingAgent(alice.actor), { to: 'bob', text }, [async ({ message }) => {
+    if (others.length > 0) await sendAll(others)
+    return message
+  }])
+}
+
+function bob() {
+  return as(grid.bob)
+}
+
+function as({ id, alias }: TestAgent) {
+  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}
+
+function texts({ messages }: { messages: { message: string }[] }): string[] {
+  return messages.map(({ message }) => message)
+}

@@ -1,0 +1,97 @@
+/**
+ * Who is woken by what. The waits of these tests do not look by themselves, so that nothing but a wake answers them: a
+ * wait that missed its wake would be answered at its end, after 50 seconds.
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { followIdle } from '../../support/idle.ts'
+import { sendMessage } from '../../support/messaging.ts'
+
+/** A margin for a loaded machine. */
+const wokenWithinMs = 15_000
+
+let grid: TestGrid
+let idle: ReturnType<typeof followIdle>
+let alice: AccountStore
+let bob: AccountStore
+beforeEach(async () => {
+  grid = await testGrid()
+  idle = followIdle(grid.store)
+  alice = as(grid.acme, grid.alice)
+  bob = as(grid.acme, grid.bob)
+})
+afterEach(() => grid.close())
+
+test('a wait is answered at the commit of a message', async () => {
+  const reading = textsOf(wait(bob))
+  await idle(1)
+  await sendMessage(alice, { to: '@bob', text: 'hello' })
+
+  expect(await inTime(reading)).toEqual(['hello'])
+  expect(grid.store.waiting.notifier.hasSubscribers).toBe(false)
+})
+
+test('every member of a channel is woken by a post', async () => {
+  const members = await Promise.all(['carol', 'dave', 'erin'].map((alias) => grid.acme.agent(alias)))
+  const readers = [grid.bob, ...members].map((agent) => as(grid.acme, agent))
+  await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol', 'dave', 'erin'] })
+  const readings = readers.map((reader) => textsOf(wait(reader)))
+  await idle(readings.length)
+  await sendMessage(alice, { to: '#general', text: 'all' })
+
+  expect(await inTime(Promise.all(readings))).toEqual(readings.map(() => ['all']))
+})
+
+test('a public agent of another account is woken', async () => {
+  const shop = as(grid.evil, await grid.evil.agent('shop', { visibility: 'public' }))
+  const reading = textsOf(wait(shop))
+  await idle(1)
+  await sendMessage(alice, { to: '@shop', text: 'order' })
+
+  expect(await inTime(reading)).toEqual(['order'])
+})
+
+test('a second reader is woken by the release of what the first one took, and not only by the next poll', async () => {
+  const readings = [wait(bob), wait(bob)]
+  await idle(2)
+  await sendMessage(alice, { to: '@bob', text: 'hello' })
+  const { first, lease } = await inTime(
+    Promise.race(readings.map(async (reading, first) => ({ first, lease: (await reading).lease! }))),
+  )
+  await idle(1)
+  const told: string[] = []
+  const { notifier } = grid.store.waiting
+  const notify = notifier.notify.bind(notifier)
+  notifier.notify = (ids) => {
+    const listed = [...ids]
+    told.push(...listed)
+    notify(listed)
+  }
+  await leaseOf(bob, lease.id).release()
+
+  expect(told).toContain(grid.bob.id)
+  expect((await inTime(readings[1 - first])).messages).toMatchObject([{ message: 'hello', redelivered: true }])
+})
+
+function as(account: TestAccount, { id: agentId, alias, key }: TestAgent): AccountStore {
+  return grid.store.account(account.id, { type: 'agent', agentId, alias, credentialId: key })
+}
+
+function wait(reader: AccountStore) {
+  return waitForMessages(reader, {}, { seconds: 50, lookEveryMs: 100_000 })
+}
+
+async function textsOf(batch: ReturnType<typeof wait>): Promise<string[]> {
+  return (await batch).messages.map(({ message }) => message)
+}
+
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const from = performance.now()
+  const result = await answer
+  expect(performance.now() - from).toBeLessThan(wokenWithinMs)
+  return result
+}

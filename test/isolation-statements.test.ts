@@ -1,0 +1,209 @@
+/**
+ * Account isolation of the statements. Each statement that the store prepares for one account is run for an account
+ * that does not own what the placeholders name: it returns the same as for unknown names, and the owner's rows stay the
+ * same. So each branch of a statement is checked by itself. See docs/security.md, "Isolation matrix".
+ */
+import type { InValue } from '@libsql/client'
+import type { Query } from 'drizzle-orm'
+import { afterAll, expect, test } from 'vitest'
+import { leaseOf } from '../src/grid/messaging/leases.ts'
+import { readMessages } from '../src/grid/messaging/read-messages.ts'
+import { newId } from '../src/lib/id.ts'
+import { day } from '../src/lib/time.ts'
+import { bind } from '../src/store/driver/binding.ts'
+import { rows, updateTrial } from './support/database.ts'
+import { isolatedAccounts, unusedLike } from './support/isolated-accounts.ts'
+import { sendMessage } from './support/messaging.ts'
+import { accessTokenFor } from './support/oauth-token.ts'
+import { placeholdersOf, preparedStatements } from './support/statements.ts'
+
+const world = await isolatedAccounts()
+const { grid, owner, caller, foreign } = world
+afterAll(() => grid.close())
+
+const as = ({ id, alias }: typeof grid.bob, account = owner) =>
+  grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+const user = foreign['user id']
+const released = await readMessages(as(grid.bob), { limit: 1 })
+await leaseOf(as(grid.bob), released.lease!.id).release()
+const { lease } = await readMessages(as(grid.bob), { limit: 1 })
+const reply = await sendMessage(as(grid.bob), { to: 'alice', text: 'yes', replyToMessageId: foreign['message id'] })
+const { token, grantId } = await accessTokenFor(grid, user, owner.id)
+const invitation = newId()
+await owner.store.write([owner.store.change.team.addInvitation({
+  id: invitation,
+  email: 'guest@acme.example',
+  role: 'admin',
+  tokenHash: 'hash of an invitation',
+  invitedBy: user,
+  expiresAt: grid.clock.now + 1,
+}, grid.clock.now)])
+await world.callMcp(token, 'admin_set_agent_guardrails', { alias: 'acme-agent', guardrails: ['acme-guard'] })
+await world.callMcp(token, 'admin_delete_agent', { alias: 'nobody' })
+await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
+const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
+const logged = (await owner.store.read.activity.head())!
+await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
+
+/** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */
+const ids = [
+  ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
+  ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
+  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
+]
+const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id]
+const messages = [foreign['message id'], reply.id]
+const names = [
+  ...[foreign['agent alias'], 'alice', foreign['channel name'], foreign['guardrail name'], foreign['skill name']],
+]
+const list = (values: string[]) => [JSON.stringify(values)]
+
+/** What each placeholder stands for. Texts name something of the owner; numbers and the rest name nothing. */
+const texts: Record<string, string[]> = {
+  id: ids,
+  ref: ids.concat(names),
+  name: names,
+  alias: names,
+  caller: names,
+  agent: agents,
+  agentId: agents,
+  // A time, too.
+  from: [...agents, '0'],
+  to: agents,
+  message: messages,
+  replyToMessageId: messages,
+  channel: [foreign['channel id']],
+  guardrailId: [foreign['guardrail id']],
+  skill: [foreign['skill id']],
+  user: [user],
+  userId: [user],
+  invitedBy: [user],
+  credentialId: [grantId, foreign['credential id']],
+  lease: [lease!.id],
+  key: [foreign['idempotency key']],
+  email: ['ann@acme.example', 'guest@acme.example'],
+  search: ['acme', 'alice'],
+  tool: ['admin_set_agent_guardrails', 'admin_delete_agent'],
+  conversationId: ['acme'],
+  ids: list(ids),
+  words: list(names),
+  aliases: list(names),
+  // The empty text is the whole account.
+  subjects: list(['', ...agents]),
+  inboxes: agents.flatMap((agent) => list([agent])),
+}
+const startOfDay = grid.clock.now - grid.clock.now % day
+const later = grid.clock.now + 1_000
+const others: Record<string, InValue[]> = {
+  // A text or a number, whichever the column has.
+  after: ['', 0],
+  ...{ since: [0, null], before: [null, later], until: [later], at: [later], activeSince: [0], keysSince: [0] },
+  ...{
+    afterUnread: [0],
+    afterRead: [0],
+    except: ['[]'],
+    limit: [100],
+    offset: [0],
+    max: [100],
+    n: [1, 2, 3],
+    upTo: [1_000],
+  },
+  ...{ createdAt: [later], expiresAt: [later], seenAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
+  ...{ chars: [1], flagged: [0], enabled: [1], isRefused: [0], outcome: [null, 'ok'], toAccount: [owner.id] },
+  ...{ type: ['agent'], visibility: ['public'], accessPolicy: ['auto_approve'], role: ['owner'], kind: ['agent_key'] },
+  ...{ action: ['block'], onFailure: ['pass'], provider: ['pii'], direction: ['inbound'], actorType: ['system'] },
+  ...{ credentialKind: [null], requestId: [null], signupId: [null], largeParts: [null], a2a: [null] },
+  ...{ arguments: ['{}'], config: ['{}'], parts: ['[]'], counts: ['[]'], hours: ['[0]'], kept: ['[]'] },
+  ...{ kinds: ['["agent_key","admin_key"]'], roles: ['["owner"]'], seqs: [JSON.stringify([...Array(99).keys()])] },
+  ...{ remoteUrl: [null], encryptedToken: [null], tokenIv: [null], tokenAuthTag: [null], tokenKeyId: [null] },
+  ...Object.fromEntries(
+    ['description', 'body', 'recipient', 'hash', 'previousHash', 'requestHash', 'tokenHash', 'last4', 'holder']
+      .map((name) => [name, ['x']]),
+  ),
+}
+
+const secrets = (await world.secretsOfOwner()).filter((secret) => !/^\d+$/.test(secret))
+const { ofAccount } = preparedStatements()
+const isRead = ({ sql }: Query) => sql.startsWith('select')
+const statements = [...ofAccount.values()].filter((query) => placeholdersOf(query).includes('account'))
+const cases = statements.map((query) => [`${query.sql.slice(0, 60)}…`, query] as const)
+
+test('every placeholder of the store stands for something', () => {
+  const used = new Set([...ofAccount.values()].flatMap(placeholdersOf))
+  used.delete('account')
+
+  expect([...used].filter((name) => !(name in texts) && !(name in others))).toEqual([])
+})
+
+test('the owner itself is answered by every statement with a name, so the names name something', async () => {
+  const silent = []
+  const naming = statements.filter((query) => isRead(query) && placeholdersOf(query).some((name) => name in texts))
+  for (const query of naming) {
+    let isSilent = true
+    for (const values of combinations(query)) {
+      if (await answerOf(query, values, owner.id) !== await answerOf(query, unused(values), owner.id)) isSilent = false
+    }
+    if (isSilent) silent.push(query.sql)
+  }
+
+  expect(silent).toEqual([])
+})
+
+test.each(cases.filter(([, query]) => isRead(query)))('nothing of another account is read by %s', async (_, query) => {
+  for (const values of combinations(query)) {
+    const answer = await answerOf(query, values)
+    expect(answer).toBe(await answerOf(query, unused(values)))
+    expect(secrets.filter((secret) => answer.includes(secret))).toEqual([])
+  }
+})
+
+test.each(cases.filter(([, query]) => !isRead(query)))(
+  'nothing of another account is changed by %s',
+  async (_, query) => {
+    const before = await world.dumpOwner()
+    for (const values of combinations(query)) {
+      await rowsOf(query, values).catch((error) => expect(error.code).toBe('write_conflict'))
+    }
+    expect(await world.dumpOwner()).toBe(before)
+  },
+)
+
+type Values = Record<string, InValue>
+
+/** Each value of each placeholder at least once with each of the texts that name the subject. */
+function combinations(query: Query): Values[] {
+  return placeholdersOf(query).filter((name) => name !== 'account').reduce<Values[]>(
+    (found, name) =>
+      found.flatMap((values) => (texts[name] ?? others[name]).map((value) => ({ ...values, [name]: value }))),
+    [{}],
+  )
+}
+
+/** The same, with names that nobody has. */
+function unused(values: Values): Values {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      if (!(name in texts)) return [name, value]
+      const text = String(value)
+      return [name, text.startsWith('[') ? JSON.stringify(JSON.parse(text).map(unusedLike)) : unusedLike(text)]
+    }),
+  )
+}
+
+async function rowsOf(query: Query, values: Values, account = caller.id) {
+  const { sql, args } = bind(query, values, account)
+  return await rows(grid, sql, args)
+}
+
+/** The rows as text, without the values that the statement was given. */
+async function answerOf(query: Query, values: Values, account?: string): Promise<string> {
+  const given = Object.entries(values).flatMap(([name, value]) => {
+    if (!(name in texts)) return []
+    return String(value).startsWith('[') ? JSON.parse(String(value)) : [String(value)]
+  })
+  const text = JSON.stringify((await rowsOf(query, values, account)).map((row) => ({ ...row })))
+  return given.filter((value) => value !== '').sort((a, b) => b.length - a.length).reduce(
+    (bare, value) => bare.replaceAll(value, '…'),
+    text,
+  )
+}

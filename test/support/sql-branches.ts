@@ -1,0 +1,185 @@
+/**
+ * Finds table references of a statement that no condition ties to an account. Every branch is checked by itself: each
+ * side of a UNION, each sub-select, and both ends of each join. For the tripwire, `tripwire.ts`.
+ */
+
+/** What the account tables are called, and in which columns a table names an account. */
+export interface AccountColumns {
+  tables: readonly string[]
+  /** For example `account_id` and `sender_account_id`. */
+  columns: readonly string[]
+}
+
+/** A token: a word, a name, a sign or `?`, or the tokens of a bracket. */
+type Token = string | Token[]
+
+/** One mention of a table in a branch. `isNeeded`: it is an account table, so it has to be tied to an account. */
+interface Reference {
+  table: string
+  isNeeded: boolean
+  isTied: boolean
+}
+
+type Scope = Map<string, Reference>
+
+const setOperators = new Set(['union', 'except', 'intersect'])
+const clauseWords = new Set(
+  ['select', 'from', 'where', 'on', 'set', 'group', 'order', 'having', 'limit', 'returning', 'values', 'using']
+    .concat(['join', 'inner', 'left', 'right', 'full', 'cross', 'outer', 'natural', 'window']),
+)
+const name = /^[\w"`[]/
+
+/**
+ * The tables that a branch of the statement reads or writes without an account, in the order of the branches. A
+ * reference is tied to an account by `account_id = ?`, or by an equality of accounts with a reference that is tied, in
+ * its own branch or in one around it. A condition beside an OR, behind a NOT or in a list of fields ties nothing.
+ */
+export function untiedTables(sql: string, accounts: AccountColumns): string[] {
+  return untiedInQuery(tree(sql), new Map(), accounts)
+}
+
+function untiedInQuery(tokens: Token[], around: Scope, accounts: AccountColumns): string[] {
+  return split(tokens, (word) => setOperators.has(word)).flatMap((branch) => untiedInBranch(branch, around, accounts))
+}
+
+function untiedInBranch(tokens: Token[], around: Scope, accounts: AccountColumns): string[] {
+  const { references, scope } = referencesOf(tokens, accounts.tables)
+  const visible: Scope = new Map([...around, ...scope])
+  const equalities = conditionsOf(tokens).flatMap(conjuncts).flatMap((condition) => {
+    const equality = equalityOf(condition, scope, visible, accounts)
+    return equality ? [equality] : []
+  })
+  for (let hasChanged = true; hasChanged;) {
+    hasChanged = false
+    for (const [left, right] of equalities) {
+      for (const [from, to] of [[left, right], [right, left]]) {
+        if (to === '?' || to.isTied || (from !== '?' && !from.isTied)) continue
+        to.isTied = true
+        hasChanged = true
+      }
+    }
+  }
+  return [
+    ...references.filter(({ isNeeded, isTied }) => isNeeded && !isTied).map(({ table }) => table),
+    ...queriesIn(tokens).flatMap((query) => untiedInQuery(query, visible, accounts)),
+  ]
+}
+
+/** The tables of one branch, without those of its sub-selects. */
+function referencesOf(tokens: Token[], tables: readonly string[]): { references: Reference[]; scope: Scope } {
+  const references: Reference[] = []
+  const scope: Scope = new Map()
+  let isInFrom = false
+  tokens.forEach((token, at) => {
+    if (typeof token !== 'string') return
+    if (clauseWords.has(token)) isInFrom = token === 'from' || (isInFrom && token !== 'where' && token !== 'on')
+    const isTable = ['from', 'join', 'update', 'into'].includes(token) || (token === ',' && isInFrom)
+    const next = tokens[at + 1]
+    if (!isTable || next === undefined || next === 'set') return
+    const table = typeof next === 'string' ? bare(next) : ''
+    const reference = { table, isNeeded: tables.includes(table), isTied: false }
+    references.push(reference)
+    if (token === 'into') {
+      const list = tokens[at + 2]
+      // Without a list of columns it copies whole rows, and what they are read from is checked.
+      reference.isTied = Array.isArray(list) ? list.some((column) => bare(column) === 'account_id') : list === 'select'
+      return
+    }
+    // Also a list that is computed, such as a sub-select: its own branches are checked.
+    if (!reference.isNeeded && table !== 'accounts') reference.isTied = true
+    let alias = at + 2
+    while (Array.isArray(tokens[alias]) || tokens[alias] === 'as') alias++
+    const given = tokens[alias]
+    const hasAlias = typeof given === 'string' && name.test(given) && !clauseWords.has(given)
+    scope.set(hasAlias ? bare(given) : table, reference)
+  })
+  return { references, scope }
+}
+
+/** What stands behind each WHERE and ON of the branch. */
+function conditionsOf(tokens: Token[]): Token[][] {
+  const found: Token[][] = []
+  let current: Token[] | undefined
+  for (const token of tokens) {
+    if (typeof token === 'string' && clauseWords.has(token)) {
+      current = token === 'where' || token === 'on' ? [] : undefined
+      if (current) found.push(current)
+    } else current?.push(token)
+  }
+  return found
+}
+
+/** The conditions that all have to hold. */
+function conjuncts(tokens: Token[]): Token[][] {
+  if (tokens.includes('or')) return []
+  return split(tokens, (word) => word === 'and').flatMap((condition) => {
+    const [only] = condition
+    return condition.length === 1 && Array.isArray(only) && !isQuery(only) ? conjuncts(only) : [condition]
+  })
+}
+
+function equalityOf(
+  condition: Token[],
+  scope: Scope,
+  visible: Scope,
+  { columns }: AccountColumns,
+): [Reference | '?', Reference | '?'] | undefined {
+  const at = condition.indexOf('=')
+  if (at < 0) return undefined
+  const sides = [condition.slice(0, at), condition.slice(at + 1)].map((side) => {
+    if (side.length === 1 && side[0] === '?') return '?'
+    const [column, dot, table] = side.map(bare).reverse()
+    if (side.length !== 1 && !(side.length === 3 && dot === '.')) return undefined
+    const reference = table === undefined ? onlyNeeded(scope) : visible.get(table)
+    if (!reference) return undefined
+    const isAccount = reference.table === 'accounts' ? column === 'id' : columns.includes(column)
+    return isAccount ? reference : undefined
+  })
+  return sides[0] && sides[1] ? [sides[0], sides[1]] : undefined
+}
+
+/** What a column without a table belongs to. */
+function onlyNeeded(scope: Scope): Reference | undefined {
+  const needed = [...scope.values()].filter(({ isNeeded }) => isNeeded)
+  return needed.length === 1 ? needed[0] : undefined
+}
+
+/** The sub-selects of a branch, without those inside them. */
+function queriesIn(tokens: Token[]): Token[][] {
+  return tokens.flatMap((token) => {
+    if (!Array.isArray(token)) return []
+    return isQuery(token) ? [token] : queriesIn(token)
+  })
+}
+
+function isQuery([first]: Token[]): boolean {
+  return first === 'select' || first === 'with'
+}
+
+function split(tokens: Token[], isSeparator: (word: string) => boolean): Token[][] {
+  const pieces: Token[][] = [[]]
+  for (const token of tokens) {
+    if (typeof token === 'string' && isSeparator(token)) pieces.push([])
+    else pieces.at(-1)!.push(token)
+  }
+  return pieces
+}
+
+/** The tokens of a statement. Words are in lower case, and texts and comments are left out. */
+function tree(sql: string): Token[] {
+  const open: Token[][] = [[]]
+  const token = /--[^\n]*|'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|\w+|<>|[<>=!]=|\S/g
+  for (const [text] of sql.matchAll(token)) {
+    if (text.startsWith('--')) continue
+    if (text === '(') open.push([])
+    else if (text === ')') {
+      const inner = open.pop()!
+      open.at(-1)!.push(inner)
+    } else open.at(-1)!.push(text.startsWith("'") ? "''" : text.startsWith('"') ? text : text.toLowerCase())
+  }
+  return open[0]
+}
+
+function bare(token: Token): string {
+  return typeof token === 'string' ? token.replace(/^["`[]|["`\]]$/g, '').toLowerCase() : ''
+}
