@@ -1,5 +1,5 @@
 /** Plays the user on the consent page in a real browser: signs in with a password and chooses an entry. */
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page, Request } from 'playwright-core'
 import { closeOrGiveUp } from './chromium.ts'
 
 /** The user, and the entry to choose. */
@@ -18,17 +18,40 @@ export async function approveInBrowser(context: BrowserContext, url: string, per
   const page = await context.newPage()
   try {
     await openAccountPicker(page, url, person)
-    await chooseEntry(page, person.entry)
-    const [answered] = await Promise.all([
-      page.waitForRequest((request) => request.isNavigationRequest() && new URL(request.url()).searchParams.has('iss')),
-      page.getByRole('button', { name: 'Allow' }).click(),
-    ])
+    let answered = await allow(page, person.entry)
+    if (isConfirmation(answered)) {
+      await page.waitForURL(/\/confirm/)
+      await page.getByLabel('Your password').fill(person.password)
+      const confirm = page.getByRole('button', { name: 'Continue' }).click()
+      await Promise.all([page.waitForURL(/\/oauth\/authorize/), confirm])
+      answered = await allow(page, person.entry)
+    }
     // The client may respond with a page, a redirect or not at all.
     await answered.response().catch(() => null)
     return answered.url()
   } finally {
     await closeOrGiveUp(page)
   }
+}
+
+/** Choose an entry and allow the client. Resolves to the request that follows: of the client, or for a fresh proof. */
+async function allow(page: Page, entry: string): Promise<Request> {
+  await chooseEntry(page, entry)
+  const [next] = await Promise.all([
+    page.waitForRequest((request) => request.isNavigationRequest() && (hasAnswer(request) || isConfirmation(request))),
+    page.getByRole('button', { name: 'Allow' }).click(),
+  ])
+  return next
+}
+
+/** The answer to a client names the issuer. @see RFC 9207 */
+function hasAnswer(request: Request): boolean {
+  return new URL(request.url()).searchParams.has('iss')
+}
+
+/** `@admin` needs a proof of the last ten minutes. */
+function isConfirmation(request: Request): boolean {
+  return new URL(request.url()).pathname === '/confirm'
 }
 
 /** Open the consent page, and sign in first if necessary. */
