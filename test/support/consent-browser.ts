@@ -21,7 +21,7 @@ export async function approveInBrowser(context: BrowserContext, url: string, per
     let answered = await allow(page, person.entry)
     if (isConfirmation(answered)) {
       await page.waitForURL(/\/confirm/)
-      await page.getByLabel('Your password').fill(person.password)
+      await page.getByLabel('Your password', { exact: true }).fill(person.password)
       const confirm = page.getByRole('button', { name: 'Continue' }).click()
       await Promise.all([page.waitForURL(/\/oauth\/authorize/), confirm])
       answered = await allow(page, person.entry)
