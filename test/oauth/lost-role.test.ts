@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 const as = (userId: string, role: Role) =>
-  grid.store.account(grid.acme.id, { type: 'user', userId, role, sessionId: 'test' })
+  grid.store.account(grid.acme.id, { type: 'user', userId, role, sessionId: 'test', confirmedAt: grid.clock.now })
 
 const ends: [how: Role | 'removal' | 'leaving', admin: string, agent: string][] = [
   ['owner', 'admin tools', 'agent tools'],

@@ -79,6 +79,7 @@ test('the agent has a trial of 10 messages and 24 hours', async () => {
   expect(await account.read.agents.trial(agent!.id)).toEqual({
     used: 0,
     max: 10,
+    endedAt: null,
     expiresAt: grid.clock.now + 24 * hour,
   })
 })

@@ -76,7 +76,7 @@ test('a deferred unit that a full disk refuses is tried again, until the end', a
   const { queue, commits, logs } = testQueue({ batch: () => isFull ? Promise.reject(full) : undefined })
 
   queue.writeLater([unit('late')])
-  expect(await settle([queue.write('a', [unit('one')])])).toEqual(['unavailable'])
+  expect(await settle([queue.write('a', [unit('one')])])).toEqual(['storage_full'])
   isFull = false
   await queue.write('a', [unit('two')])
   expect(commits).toEqual([['late', 'one'], ['late', 'two']])

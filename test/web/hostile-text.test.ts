@@ -67,7 +67,7 @@ describe('each payload in every field', () => {
       expect(skeleton(html), page.name).toEqual(plain.get(page.name))
       expect(
         targets(html).filter((target) =>
-          !/^(\/(?!\/)|#|https?:\/\/(127\.0\.0\.1|localhost)|data:image\/)/.test(target)
+          !/^(\/(?!\/)|#|https?:\/\/(127\.0\.0\.1|localhost)|data:image\/|otpauth:\/\/totp\/)/.test(target)
         ),
       )
         .toEqual([])

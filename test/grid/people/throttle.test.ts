@@ -118,7 +118,7 @@ describe('sign-ins', () => {
 
   test('neither address is stored in plain text, and old attempts are removed', async () => {
     await tries()
-    expect(JSON.stringify(await storedAttempts())).not.toMatch(/ann|acme|203/)
+    expect(JSON.stringify(await storedAttempts())).not.toMatch(/ann|acme|203\.0/)
 
     grid.clock.now += day + 1
     await tries('bob@acme.example')
