@@ -168,7 +168,10 @@ export const agentRows: Record<string, ToolRow> = {
   list_agents: { args: {}, parameters: { search: anyText, cursor: anyText } },
   list_channels: { args: {}, parameters: { cursor: anyText } },
   list_skills: { args: {}, parameters: { agent: { ...agent, empty: 'agent_not_found' }, cursor: anyText } },
-  set_skills: { args: { skills: [] }, parameters: { 'skills[]': skill, 'skills[].name': skill, 'skills[].description': 'text' } },
+  set_skills: {
+    args: { skills: [] },
+    parameters: { 'skills[]': skill, 'skills[].name': skill, 'skills[].description': 'text' },
+  },
   read_part: {
     args: {},
     parameters: { part_id: { takes: ['part id'], random: 'part_not_found', empty: 'part_not_found' } },

@@ -72,9 +72,9 @@ export async function readMessage(
 ): Promise<Page> {
   const { agentId } = callingAgent(account.actor)
   const budget = budgetOf({ maxChars })
-  const stored = await account.read.inbox.message(agentId, messageId)
+  const stored = await account.read.inbox.message(agentId, messageId.toLowerCase())
   if (typeof stored?.body === 'string') requireOffset(offset, withoutInvisible(stored.body).length)
-  // Whoever reads on knows the sender.
+  // A caller that reads on knows the sender.
   const view = { maxChars: budget.maxChars, offset, introducesSender: offset === 0 }
   const [message] = stored ? rendered([stored], (found) => asShownAgain(found, view)).messages : []
   // A damaged message is left out here, too.

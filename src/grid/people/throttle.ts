@@ -24,7 +24,7 @@ const rates = {
     ...[[4, 30 * second], [5, minute], [6, 2 * minute], [7, 4 * minute], [8, 8 * minute], [9, 16 * minute]],
     ...[[10, hour], [20, day]],
   ],
-  /** One email address from all clients. Beyond it `signInInCrowd` applies too, so no client is locked out. */
+  /** One email address from all clients. Beyond it, or beyond the total, `signInInCrowd` applies. */
   signInCrowd: [[100, hour]],
   signInInCrowd: [[1, 15 * minute]],
   /** One client address for all users, against credential stuffing. Generous, because an office may share an address. */
@@ -77,18 +77,24 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
   const id = newId()
   const isFamiliar = await isFamiliarAddress(store, email, address)
   const crowd: Count = { kind: 'sign_in_crowd', subject: await hashSecret(email), rates: rates.signInCrowd }
-  const isCrowded = (await store.global.attempts.blockedSince(limitsOf([crowd], at)[0])) !== undefined
-  const inCrowd = isCrowded && !isFamiliar ? rates.signInInCrowd : []
+  const total: Count = { kind: 'sign_in_all', subject: 'all', rates: [[config.signInsPerHour, hour]] }
+  const [isCrowded, isBusy] = await Promise.all(
+    [crowd, total].map(async (count) =>
+      await store.global.attempts.blockedSince(limitsOf([count], at)[0]) !== undefined
+    ),
+  )
+  if (isBusy) {
+    store.deps.log.error('The hourly limit of failed sign-ins of the grid is reached', { limit: config.signInsPerHour })
+  }
+  const inCrowd = (isCrowded || isBusy) && !isFamiliar ? rates.signInInCrowd : []
   const [pair, ...pairWide] = await ofNetworks(config, 'sign_in', address, [...rates.signIn, ...inCrowd], `${email}\n`)
   const others = [
     ...pairWide,
     ...await ofNetworks(config, 'sign_in_from', address, rates.signInFrom),
-    { kind: 'sign_in_all', subject: 'all', rates: [[config.signInsPerHour, hour]] } as const,
   ]
-  const attempts = attemptsOf(id, [pair, crowd, ...others])
+  const attempts = attemptsOf(id, [pair, crowd, ...others, total])
   const limits = limitsOf([pair, ...(isFamiliar ? [] : others)], at)
   if (!(await take(store, attempts, limits, at))) {
-    await logReached(store, limits, 'The hourly limit of failed sign-ins of the grid is reached')
     throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
   }
   return {
