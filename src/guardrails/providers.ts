@@ -62,7 +62,7 @@ export const providers: readonly Provider[] = [
     'invisible-text',
     'Invisible text',
     'local',
-    'Finds Unicode tags, bidirectional controls and zero-width characters.',
+    'Finds Unicode tags, bidirectional controls and zero-width characters. The grid removes them before any check, so it finds those alone that a script or an emoji needs.',
     {},
   ),
   provider('length', 'Length', 'local', 'Finds messages that are longer than allowed.', {

@@ -28,8 +28,8 @@ export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown
   return read
 }
 
-/** What a text means as a value of this type; the text itself if that is not certain. */
-function fromText(text: string, type: unknown): unknown {
+/** What a text means as a value of this type of JSON Schema; the text itself if that is not certain. */
+export function fromText(text: string, type: unknown): unknown {
   if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text)
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   return text

@@ -5,6 +5,7 @@
  */
 import type { Lease } from '../grid/messaging/leases.ts'
 import { maxWaitSeconds } from '../grid/messaging/wait-for-messages.ts'
+import { fromText } from './arguments.ts'
 import { legacyRevisions, listCache, metaPrefix, modernRevisions, serverInfo } from './protocol.ts'
 import { maxSilentSeconds, type Toolset } from './toolset.ts'
 
@@ -68,9 +69,9 @@ export function shortcut(headers: Headers, message: unknown, toolset: Toolset): 
 export function waitsLong(message: unknown): boolean {
   const { params } = message as { params?: { name?: unknown; arguments?: { wait_seconds?: unknown } } }
   if (params?.name !== 'read_messages') return false
-  // A number may come as a string, see `arguments.ts`. Of another value this is NaN or too small.
-  const seconds = Number(params.arguments?.wait_seconds)
-  return seconds > maxSilentSeconds && seconds <= maxWaitSeconds
+  const given = params.arguments?.wait_seconds
+  const seconds = typeof given === 'string' ? fromText(given, 'integer') : given
+  return typeof seconds === 'number' && seconds > maxSilentSeconds && seconds <= maxWaitSeconds
 }
 
 /** With the members of a JSON-RPC request and no others. */

@@ -1,6 +1,7 @@
 /** A disk that fills up under a running grid (docs/delivery.md, "Full disk"). Needs root, which may mount a small one. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
 import { afterAll, describe, expect, test } from 'vitest'
 import { runtimes, type ServerProcess, startServe } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
@@ -11,7 +12,8 @@ import { a2a, callTool, get } from './client.ts'
 const disk = smallDisk(48)
 afterAll(() => disk?.remove())
 
-describe.skipIf(!disk).each(runtimes)('on %s', (runtime) => {
+// Skipped where mounting is not allowed, and failing there under CI.
+describe.skipIf(!disk && !process.env.CI).each(runtimes)('on %s', (runtime) => {
   test('a full disk refuses sends and keeps what is there; reads go on, a start works, and it recovers', async () => {
     const folder = join(disk!.folder, runtime)
     const env = { DATABASE_URL: `file:${folder}/grid.db`, BALLAST_MB: '64' }
