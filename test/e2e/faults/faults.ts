@@ -121,7 +121,9 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   /** The disk fails under a commit, and the process ends by itself. */
   async function dies(call: 'fsync' | 'write'): Promise<void> {
     const after = `${Math.ceil(20 + random() * 60)}`
-    const env = library ? { LD_PRELOAD: library, EIO_ON: call, EIO_AFTER: after, EIO_PATH: path } : {}
+    const env: Record<string, string> = library
+      ? { LD_PRELOAD: library, EIO_ON: call, EIO_AFTER: after, EIO_PATH: path }
+      : {}
     const server = await start(env).catch((error: Error) => {
       // A start writes a little, and more if it has leases to release: it may meet the fault itself.
       if (!error.message.includes('ended with 70')) throw error
