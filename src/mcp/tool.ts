@@ -34,7 +34,7 @@ export interface MoreOutput {
   has_more?: true
   /** Where the next ones begin. */
   cursor?: string
-  /** How many messages are still unread. */
+  /** How many messages are still unread; 100 stands for 100 or more. */
   unread?: number
   /** What to do, in a sentence. */
   note?: string

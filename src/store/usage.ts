@@ -9,6 +9,7 @@ import { setTimeout } from 'node:timers'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { day, second } from '../lib/time.ts'
+import { maxCountedUnread } from './account/unread.ts'
 import type { prepareUsage } from './account/usage.ts'
 import type { Statement } from './driver/binding.ts'
 
@@ -21,8 +22,6 @@ const maxKept = 10_000
 const maxStored = 500
 /** How many inboxes of one account are counted at a time. A full inbox takes as long as a large page. */
 const maxInboxes = 50
-/** A receipt counts up to here: this number stands for itself or more. */
-const maxInReceipt = 100
 
 /** Messages that were sent, and about how many bytes they added to the database. */
 export interface Used {
@@ -179,7 +178,7 @@ export class UsageCounters {
   #delivered(home: string, agentId: string, unread: number | undefined): void {
     const limit = this.#options.deps.config.unreadPerInbox
     if (limit === 0) return
-    const isExact = unread !== undefined && unread < maxInReceipt
+    const isExact = unread !== undefined && unread < maxCountedUnread
     if (isExact && unread < limit) {
       this.#inboxes.delete(agentId)
       return

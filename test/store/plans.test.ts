@@ -86,7 +86,7 @@ test.each([
   ['heads of activity logs', /from "accounts" inner join "activity"/, 'SEARCH activity USING INDEX'],
   [
     'the count of unread messages',
-    /^select count\(\*\) from "deliveries" .*'unread'/,
+    /^select count\(\*\) from \(select 1 as "one" from "deliveries" .*'unread'/,
     'USING COVERING INDEX deliveries_unread',
   ],
   [
