@@ -1,9 +1,9 @@
 /** A search that finds nothing does not keep the grid busy, however many agents there are. */
-import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { addCrowd } from '../support/crowd.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
+import { turn } from '../support/wait-for.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -56,7 +56,7 @@ async function searchAll(agent: TestAgent, args: object) {
   let isSearching = true
   const watch = (async () => {
     for (let at = performance.now(); isSearching;) {
-      await setImmediate()
+      await turn()
       const now = performance.now()
       longestBlock = Math.max(longestBlock, now - at)
       at = now
