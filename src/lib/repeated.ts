@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers'
+import { clearTimeout, setTimeout } from 'node:timers'
 
 /**
  * Work that is done a while after somebody asked for it, however often they ask until then. One run ends before the

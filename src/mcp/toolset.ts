@@ -184,7 +184,8 @@ function runAccountTool<Account extends AccountStore>(
   call: ToolCall,
 ): Promise<ToolOutput> {
   const run = () => runTool(entry, account, args, call)
-  return entry.tool.isList ? inListSlot(account, call.caller?.connection, run) : run()
+  const { listBytes } = entry.tool
+  return listBytes === undefined ? run() : inListSlot(account, call.caller?.connection, listBytes, run)
 }
 
 /** Check the arguments and run the tool. Fails with `invalid_input`, or as the tool does. */

@@ -120,6 +120,11 @@ export class AccountWaiting {
   get lists(): GroupLimit {
     return this.#waiting.lists.of(this.#accountId)
   }
+
+  /** Take room for a list. Returns the function that gives it back, or undefined if there is not so much. */
+  takeListBytes(bytes: number): (() => void) | undefined {
+    return this.#waiting.listBytes.take(this.#accountId, bytes)
+  }
 }
 
 type Repositories = ReturnType<typeof prepareRepositories>
