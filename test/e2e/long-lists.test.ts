@@ -56,21 +56,19 @@ test('204 long lists of an admin whose clients do not read them leave a server w
   const before = memoryMb()
   const stalled: Socket[] = []
   for (const key of adminKeys) {
-    // Answers that one connection has to carry wait for each other, so each has its own.
-    for (let n = 0; n < 6; n++) stalled.push(await askAndStall(key))
+    stalled.push(await askAndStall(key))
     await callTool(server.url, honest, 'send_message', { to: '@helper', message: 'still here' })
   }
 
   // Its lists are not in the budget of the attacker.
   expect(await list(goodAdmin, 'admin_list_agents', {})).toBeGreaterThan(100)
   const growth = memoryMb() - before
-  // Some were made, and the system took what it has room for.
-  for (const socket of stalled) socket.resume()
   const served = await Promise.all(stalled.map(bytesOf))
-  const whole = served.filter((bytes) => bytes > 900_000).length
-  console.log(`${whole} of ${served.length} lists were made; memory grew by ${growth.toFixed()} MB`)
-  expect(whole).toBeGreaterThanOrEqual(8)
-  expect(growth).toBeLessThan(200)
+  const megabytes = served.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000
+  console.log(`${megabytes.toFixed()} MB of lists were made; memory grew by ${growth.toFixed()} MB`)
+  // The system takes some of each, which does not count.
+  expect(megabytes).toBeGreaterThan(8)
+  expect(growth).toBeLessThan(100)
 })
 
 /** The resident memory of the server, in MB. */
@@ -78,22 +76,24 @@ function memoryMb(): number {
   return Number(readFileSync(`/proc/${server.pid}/status`, 'utf8').match(/VmRSS:\s*(\d+) kB/)![1]) / 1_024
 }
 
-/** Ask for a list over a connection of its own, and do not read the answer. */
+/** Ask for six lists over one connection, which are more than the system takes, and do not read the answers. */
 async function askAndStall(key: string): Promise<Socket> {
   const socket = connect(server.port, '127.0.0.1')
   socket.on('error', () => {}).pause()
   await once(socket, 'connect')
   const body = JSON.stringify(callOf('admin_list_agents', {}))
-  const headers = Object.entries({ ...headersOf(key), Connection: 'close', 'Content-Length': body.length })
-  const lines = headers.map(([name, value]) => `${name}: ${value}`)
-  socket.write(['POST /mcp/v1/grid HTTP/1.1', `Host: 127.0.0.1:${server.port}`, ...lines, '', body].join('\r\n'))
+  for (let n = 1; n <= 6; n++) {
+    const headers = { ...headersOf(key), Connection: n < 6 ? 'keep-alive' : 'close', 'Content-Length': body.length }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    socket.write(['POST /mcp/v1/grid HTTP/1.1', `Host: 127.0.0.1:${server.port}`, ...lines, '', body].join('\r\n'))
+  }
   return socket
 }
 
 /** The bytes that come until the connection is closed. */
 function bytesOf(socket: Socket): Promise<number> {
   let bytes = 0
-  socket.on('data', (chunk) => bytes += chunk.length)
+  socket.on('data', (chunk) => bytes += chunk.length).resume()
   return new Promise((resolve) => socket.once('close', () => resolve(bytes)))
 }
 
