@@ -99,6 +99,7 @@ export async function createAgent(
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
       account.change.agents.addAccess(agent.id, accessList),
       ...attachSkills(account, agent.id, skills),
+      ...requireAgentLimit(account),
     ])
     return created
   })
@@ -159,6 +160,12 @@ async function refuseTooManyAgents(account: AccountStore): Promise<void> {
     'agent_limit_reached',
     `The account has ${agentsPerAccount.toLocaleString('en')} agents, and no more are allowed. Delete one first.`,
   )
+}
+
+/** Fails the unit if the account has too many agents when it runs: others may be created at the same time. */
+function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
+  const { agentsPerAccount } = deps.config
+  return agentsPerAccount === 0 ? [] : [change.agents.requireAtMost(agentsPerAccount)]
 }
 
 /** A description as stored, without invisible characters. Fails with `invalid_input`. */

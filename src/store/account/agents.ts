@@ -211,6 +211,8 @@ export function prepareAgents(db: Db) {
   const liveIds = db.select({ n: count() }).from(agents)
     .where(inAccount(agents, live, sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`))
   const requireLive = precondition(db, sql`(${liveIds}) = json_array_length(${p('ids')})`)
+  const liveCount = db.select({ n: count() }).from(agents).where(inAccount(agents, live))
+  const requireAtMost = precondition(db, sql`(${liveCount}) <= ${p('max')}`)
   const markSeen = db.update(agents).set({ lastSeenAt: sql`${p('at')}` }).where(
     inAccount(agents, eq(agents.id, p('id'))),
   )
@@ -248,6 +250,8 @@ export function prepareAgents(db: Db) {
       softDelete: (id: string, at: number) => account.bind(softDelete, { id, at }),
       /** Fails the unit unless all these agents (distinct ids) are live when it runs. */
       requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
+      /** Fails the unit if the account has more than `max` live agents when it runs. */
+      requireAtMost: (max: number) => account.bind(requireAtMost, { max }),
       /** End the trials that expired by `until`. They stay ended, whatever the clock says later. */
       endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),
       addTrial: (agent: string, max: number, expiresAt: number) => account.bind(addTrial, { agent, max, expiresAt }),

@@ -220,6 +220,16 @@ onEachDatabase((open) => {
     await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'carol' })
     expect(await create('dave')).toMatchObject({ api_key: expect.any(String) })
   })
+
+  test('agents that are created at the same time are not more than the account may have', async () => {
+    grid = await open({ env: { AGENTS_PER_ACCOUNT: '4' } })
+
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => create(`twin-${n}`)))
+
+    expect(answers.filter(({ api_key }) => api_key !== undefined)).toHaveLength(2)
+    expect(answers.filter(({ code }) => code === 'agent_limit_reached')).toHaveLength(6)
+    expect(await grid.acme.store.read.agents.total()).toBe(4)
+  })
 })
 
 test('two processes share the quotas of an account', async () => {
