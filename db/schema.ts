@@ -539,7 +539,7 @@ export const usage = sqliteTable('usage', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** The first millisecond of the day, in UTC. */
   day: integer('day').notNull(),
-  /** Empty for the whole account; otherwise `SENDER/RECIPIENT`, the agent ids of a sender and of a stranger's inbox. */
+  /** Empty for all messages of the account; otherwise the id of an agent of another account, for those sent to it. */
   subject: text('subject').notNull(),
   /** The counter that this row is the count of. */
   counterId: text('counter_id').notNull(),

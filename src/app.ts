@@ -79,7 +79,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
-    ['GET', '/api/v1/parts/:id', partContent(keysOnly(authenticate))],
+    ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ...assets.map((asset): Route => ['GET', asset.path, () => serveAsset(asset)]),
@@ -163,6 +163,10 @@ class HonoRequestContext implements RequestContext {
     this.connection = c.env
     this.#c = c
     this.#trustedProxies = trustedProxies
+  }
+
+  param(name: string): string {
+    return this.#c.req.param(name) ?? ''
   }
 
   get clientAddress(): string {

@@ -105,12 +105,12 @@ const settings = {
     wholeNumber(0, 1_000_000_000, 1_000),
   ),
   STRANGER_MESSAGES_PER_DAY: setting(
-    'Messages that one agent may send to one agent of another account per day; 0 for any number.',
+    'Messages that one account may send to one agent of another account per day; 0 for any number.',
     'a number from 0 to 1000000000',
     wholeNumber(0, 1_000_000_000, 2_000),
   ),
   UNREAD_PER_INBOX: setting(
-    'Unread messages of one inbox, from which on it takes no more direct messages; 0 for any number.',
+    'Unread messages of one inbox, from which on it takes no more direct messages, and from a fifth of it on none of other accounts; 0 for any number.',
     'a number from 0 to 1000000000',
     wholeNumber(0, 1_000_000_000, 10_000),
   ),
@@ -306,6 +306,8 @@ export interface Config {
   readonly megabytesPerDay: number
   readonly strangerMessagesPerDay: number
   readonly unreadPerInbox: number
+  /** A fifth of it: other accounts cannot fill an inbox so far that its own account cannot write to it. */
+  readonly strangerUnreadPerInbox: number
   readonly agentsPerAccount: number
   readonly trustedProxies: readonly string[]
   readonly callsPerSecond: number
@@ -366,6 +368,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const port = read('PORT', settings.PORT)
   const baseUrl = read('BASE_URL', settings.BASE_URL) ?? `http://localhost:${port}`
+  const unreadPerInbox = read('UNREAD_PER_INBOX', settings.UNREAD_PER_INBOX)
   const config: Config = {
     port,
     host: read('HOST', settings.HOST),
@@ -381,7 +384,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     messagesPerDay: read('MESSAGES_PER_DAY', settings.MESSAGES_PER_DAY),
     megabytesPerDay: read('MEGABYTES_PER_DAY', settings.MEGABYTES_PER_DAY),
     strangerMessagesPerDay: read('STRANGER_MESSAGES_PER_DAY', settings.STRANGER_MESSAGES_PER_DAY),
-    unreadPerInbox: read('UNREAD_PER_INBOX', settings.UNREAD_PER_INBOX),
+    unreadPerInbox,
+    strangerUnreadPerInbox: Math.ceil(unreadPerInbox / 5),
     agentsPerAccount: read('AGENTS_PER_ACCOUNT', settings.AGENTS_PER_ACCOUNT),
     trustedProxies: read('TRUSTED_PROXIES', settings.TRUSTED_PROXIES),
     callsPerSecond: read('CALLS_PER_SECOND', settings.CALLS_PER_SECOND),

@@ -11,7 +11,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from './errors.ts'
 import type { ConnectionReports } from './lib/caller-connection.ts'
 import { RequestTurns, type Turn, type Waited } from './lib/request-turns.ts'
-import { SentAnswers } from './lib/sent-answers.ts'
+import { SentAnswers, untilSent } from './lib/sent-answers.ts'
 
 /** What a handler knows about the connection of a request. Bun reports nothing more. */
 export interface Connection extends ConnectionReports {
@@ -204,6 +204,11 @@ class NodeConnection implements Connection {
   answerTaken(): Promise<boolean> {
     const { incoming: { socket }, outgoing } = this.#bindings
     return this.#isClosed ? Promise.resolve(false) : SentAnswers.isTaken(outgoing as ServerResponse, socket)
+  }
+
+  answerSent(withinMs: number): Promise<void> {
+    const { incoming: { socket }, outgoing } = this.#bindings
+    return this.#isClosed ? Promise.resolve() : untilSent(outgoing as ServerResponse, socket, withinMs)
   }
 
   /** `node:http` ends a connection whose client closed its half. */

@@ -9,6 +9,8 @@ export interface RequestContext {
   /** The address of the client, as limits count it: behind a trusted proxy, the one that the proxy names. */
   readonly clientAddress: string
   readonly connection: ConnectionReports
+  /** A parameter in the path of the route, decoded; empty if the route has none of this name. */
+  param(name: string): string
 }
 
 export type Handler = (context: RequestContext) => Response | Promise<Response>

@@ -17,6 +17,7 @@ test('without settings the grid listens on loopback and stores durably in a loca
     megabytesPerDay: 1_000,
     strangerMessagesPerDay: 2_000,
     unreadPerInbox: 10_000,
+    strangerUnreadPerInbox: 2_000,
     agentsPerAccount: 20_000,
     trustedProxies: [],
     callsPerSecond: 200,

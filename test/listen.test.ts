@@ -11,11 +11,14 @@ const big = 'x'.repeat(20_000_000)
 let server: Listener
 /** The newest report of each path. */
 const sent = new Map<string, Promise<boolean>>()
+/** The paths whose newest answer is sent, as far as a limit of time allows. */
+const ended = new Set<string>()
 beforeAll(async () => {
   server = await listen((request, connection) => {
     const { pathname } = new URL(request.url)
     sent.set(pathname, connection.answerTaken!())
-    return new Response(pathname === '/stream' ? new Blob([big]).stream() : pathname === '/big' ? big : 'small')
+    connection.answerSent!(pathname.startsWith('/stalled') ? 300 : 60_000).then(() => ended.add(pathname))
+    return new Response(pathname === '/stream' ? new Blob([big]).stream() : pathname.endsWith('big') ? big : 'small')
   }, { port: 0, host: '127.0.0.1' })
 })
 afterAll(() => server.stop(100))
@@ -67,3 +70,25 @@ test.each(['keep-alive', 'close'])(
     expect(await sent.get(path)).toBe(false)
   },
 )
+
+test('an answer is sent once the client has it, without its next request', async () => {
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write('GET /kept HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+  await once(socket, 'data')
+
+  const startedAt = performance.now()
+  await waitFor('the report', () => ended.has('/kept'))
+  expect(performance.now() - startedAt).toBeLessThan(900)
+  socket.destroy()
+})
+
+test('a client that does not take its answer in time is disconnected', async () => {
+  const socket = connect(server.port, '127.0.0.1')
+  socket.pause()
+  socket.write('GET /stalled-big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+  await waitFor('the end', () => ended.has('/stalled-big'))
+
+  socket.resume()
+  socket.on('error', () => {})
+  await once(socket, 'close')
+})

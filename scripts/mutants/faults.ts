@@ -294,7 +294,12 @@ const limits: Record<string, Row[]> = {
   ],
   'src/store/usage.ts': [
     ['messages: own.messages + others.messages', 'messages: own.messages', 'grid/messaging/quota'],
-    ['known?.day === today', 'known', 'grid/messaging/quota'],
+    ['counter?.day !== today', '!counter', 'grid/messaging/quota'],
+    ['if (counter.readAs > read) continue', '', 'store/usage'],
+  ],
+  'src/store/unread-counts.ts': [
+    ['inbox.home = home', '', 'store/unread-counts'],
+    ['rows < maxRows)', 'true)', 'store/unread-counts'],
   ],
   'src/store/global/attempts.ts': [
     [") >= allowed.value ->> 'max'`", ") > allowed.value ->> 'max'`", 'grid/people/throttle'],

@@ -14,6 +14,11 @@ export interface ConnectionReports {
    * connection soon afterwards. See docs/delivery.md, "Ack and release".
    */
   answerTaken?(): Promise<boolean>
+  /**
+   * Call this before the handler returns its response. Resolves when the operating system has accepted all of it, or
+   * the connection is closed, which happens after `withinMs` at the latest.
+   */
+  answerSent?(withinMs: number): Promise<void>
 }
 
 export class CallerConnection {
@@ -37,6 +42,11 @@ export class CallerConnection {
   /** See `ConnectionReports`. Undefined if the server does not report it. */
   answerTaken(): Promise<boolean> | undefined {
     return this.#reports.answerTaken?.()
+  }
+
+  /** See `ConnectionReports`. Undefined if the server does not report it. */
+  answerSent(withinMs: number): Promise<void> | undefined {
+    return this.#reports.answerSent?.(withinMs)
   }
 
   /** Aborts when the caller leaves. Created on first use: on Node the signal of a request is expensive. */

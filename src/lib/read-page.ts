@@ -1,13 +1,14 @@
 /** Lists that are answered in pages, so that no answer is larger than its budget. See docs/protocol.md, "Pages". */
 import { Buffer } from 'node:buffer'
+import { setImmediate } from 'node:timers/promises'
 
 /** A list that is ordered by a key, which is unique in it. */
 export interface PageSource<Row, Entry> {
   /** Up to `limit` rows whose keys come after a key, in the order of the keys. All keys come after the empty text. */
   read(after: string, limit: number): Promise<Row[]>
   keyOf(row: Row): string
-  /** What the answer shows of a row. */
-  entryOf(row: Row): Entry
+  /** What the answer shows of a row; undefined for a row that the list leaves out. */
+  entryOf(row: Row): Entry | undefined
 }
 
 /** What a page holds at most, and how many rows are read at once to fill it. */
@@ -16,7 +17,12 @@ export interface PageBudget {
   /** Of the JSON text, in UTF-8. A page always has one entry, however large it is. */
   bytes: number
   chunk: number
+  /** How many rows are read for one page, if the list may leave out many. Then a page may have no entry. */
+  rows?: number
 }
+
+/** More rows at once would keep others waiting. Reads of more than a chunk give way to others between two chunks. */
+const maxChunk = 100
 
 /** A page, and where the next one begins if there is one. */
 export interface Page<Entry> {
@@ -24,7 +30,7 @@ export interface Page<Entry> {
   cursor?: string
 }
 
-/** Read the page after `cursor`, or the first one. At most one chunk is read in vain. */
+/** Read the page after `cursor`, or the first one. */
 export async function readPage<Row, Entry>(
   { read, keyOf, entryOf }: PageSource<Row, Entry>,
   cursor: string | undefined,
@@ -33,19 +39,27 @@ export async function readPage<Row, Entry>(
   const entries: Entry[] = []
   let last = cursor ?? ''
   let bytes = 0
+  let { chunk, rows: left = Infinity } = budget
   while (true) {
     // With the row after a full page, which shows that there is another page.
-    const limit = Math.min(budget.chunk, budget.entries - entries.length + 1)
+    const limit = Math.min(chunk, left, budget.entries - entries.length + 1)
     const rows = await read(last, limit)
+    const before = entries.length
     for (const row of rows) {
       const entry = entryOf(row)
-      bytes += jsonBytes(entry)
-      const isFull = entries.length === budget.entries || (entries.length > 0 && bytes > budget.bytes)
-      if (isFull) return { entries, cursor: last }
-      entries.push(entry)
+      if (entry !== undefined) {
+        bytes += jsonBytes(entry)
+        const isFull = entries.length === budget.entries || (entries.length > 0 && bytes > budget.bytes)
+        if (isFull) return { entries, cursor: last }
+        entries.push(entry)
+      }
       last = keyOf(row)
     }
     if (rows.length < limit) return { entries }
+    left -= rows.length
+    if (left === 0) return { entries, cursor: last }
+    if (entries.length - before < rows.length / 4) chunk = Math.max(chunk, Math.min(2 * chunk, maxChunk))
+    await setImmediate()
   }
 }
 

@@ -1,6 +1,7 @@
 /** What becomes of answers after they were sent. For servers of `node:http`, on Node and on Deno. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { clearTimeout, setTimeout } from 'node:timers'
 
 /** For how long after its end a reset of the connection means that nobody took the answer. */
 const resetMs = 1_000
@@ -12,6 +13,19 @@ interface Answer {
   /** Whether the operating system took all of it. */
   isSent: boolean
   settle(isTaken: boolean): void
+}
+
+/** Resolves when an answer is sent or its connection is closed, which happens after `withinMs` at the latest. */
+export function untilSent(answer: ServerResponse, socket: Socket, withinMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => socket.destroy(), withinMs).unref()
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    answer.once('finish', end)
+    answer.once('close', end)
+  })
 }
 
 /**

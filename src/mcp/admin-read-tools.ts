@@ -68,7 +68,7 @@ const listAgents = tool({
   description: `List the agents of the account by alias, without deleted ones, and their total. ${pagingNote}`,
   annotations: readOnly,
   input: pageInput,
-  isList: true,
+  listBytes: pageBytes,
   async run({ read: { agents } }: AccountStore, { limit, cursor }) {
     const source = { read: agents.page, keyOf: ({ alias }: Agent) => alias, entryOf: asAgent }
     return await listing('agents', readPage(source, cursor, budget(chunk, limit)), agents.total())
@@ -81,7 +81,7 @@ const listChannels = tool({
   description: `List the channels of the account by name, without deleted ones, and their total. ${pagingNote}`,
   annotations: readOnly,
   input: pageInput,
-  isList: true,
+  listBytes: pageBytes,
   async run({ read: { channels } }: AccountStore, { limit, cursor }) {
     const source = { read: channels.page, keyOf: nameOf, entryOf: asChannel }
     return await listing('channels', readPage(source, cursor, budget(chunk, limit)), channels.total())
@@ -94,7 +94,7 @@ const listSkills = tool({
   description: `List the skills of the account, with the number of agents each is attached to. ${pagingNote}`,
   annotations: readOnly,
   input: cursorInput,
-  isList: true,
+  listBytes: pageBytes,
   async run({ read: { skills } }: AccountStore, { cursor }) {
     const source = { read: skills.withCounts, keyOf: nameOf, entryOf: asSkill }
     return await listing('skills', readPage(source, cursor, budget(chunk)), skills.searchTotal(''))
@@ -108,7 +108,7 @@ const listGuardrails = tool({
     `List the guardrails of the account, with provider, configuration and the number of agents each guards. Attach them with admin_set_agent_guardrails. ${pagingNote}`,
   annotations: readOnly,
   input: cursorInput,
-  isList: true,
+  listBytes: pageBytes,
   async run({ read: { guardrails } }: AccountStore, { cursor }) {
     const source = { read: guardrails.page, keyOf: nameOf, entryOf: asGuardrail }
     return await listing('guardrails', readPage(source, cursor, budget(guardrailChunk)), guardrails.searchTotal(''))

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { AgentActor } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
+import { agentPage } from '../grid/agent-page.ts'
 import { listAgents } from '../grid/agents/agents.ts'
 import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
@@ -165,7 +166,7 @@ export const listAgentsTool = tool({
     public: z.boolean().optional().describe('true: public agents of other accounts'),
     cursor: pageCursor,
   }),
-  isList: true,
+  listBytes: agentPage.bytes,
   async run(account: AccountStore, input) {
     const { agents, cursor } = await listAgents(account, input)
     return pageOutput('list_agents', agents, cursor)
@@ -177,7 +178,7 @@ export const listChannelsTool = tool({
   description: 'List the channels you are in, with their members.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({ cursor: pageCursor }),
-  isList: true,
+  listBytes: agentPage.bytes,
   async run(account: AccountStore, input) {
     const { channels, cursor } = await listChannels(account, input)
     return pageOutput('list_channels', channels, cursor)
@@ -189,7 +190,7 @@ const listSkillsTool = tool({
   description: 'List the skills known in the account, or those of one agent.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({ agent: identifier.optional().describe('@alias'), cursor: pageCursor }),
-  isList: true,
+  listBytes: agentPage.bytes,
   async run(account: AccountStore, input) {
     const { skills, cursor } = await listSkills(account, input)
     return pageOutput('list_skills', skills, cursor)

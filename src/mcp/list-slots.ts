@@ -1,19 +1,33 @@
-/** How many lists one credential can ask for at a time. See docs/protocol.md, "Pages". */
+/** How many lists can be asked for at a time, and how large they are together. See docs/security.md, "List sizes". */
 import { limitReached } from '../errors.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
+import { second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 
+/** A client that has not taken its list by then is disconnected. */
+const maxSendMs = 30 * second
+
 /**
- * Make a list when the credential has a slot for it, and otherwise fail with `rate_limit_exceeded`. The slot is held
- * until the answer is sent, if the runtime tells when that is: an answer that nobody takes stays in memory.
+ * Make a list of up to `bytes` when the credential has a slot for it, and otherwise fail with `rate_limit_exceeded`.
+ * The slot is held until the answer is sent, if the runtime tells when that is: an answer that nobody takes stays in
+ * memory.
  */
 export async function inListSlot<List>(
-  { actor, waiting: { lists } }: AccountStore,
+  { actor, waiting }: AccountStore,
   connection: CallerConnection | undefined,
+  bytes: number,
   makeList: () => Promise<List>,
 ): Promise<List> {
-  const release = 'credentialId' in actor ? lists.acquire(actor.credentialId) : () => {}
-  if (!release) {
+  if (!('credentialId' in actor)) return await makeList()
+  const { lists } = waiting
+  const releaseSlot = lists.acquire(actor.credentialId)
+  const releaseBytes = releaseSlot && waiting.takeListBytes(bytes)
+  const release = () => {
+    releaseSlot?.()
+    releaseBytes?.()
+  }
+  if (!releaseBytes) {
+    release()
     throw limitReached(
       'rate_limit_exceeded',
       'Too many lists at a time. Call again when one of them has been answered.',
@@ -24,8 +38,8 @@ export async function inListSlot<List>(
   try {
     return await makeList()
   } finally {
-    const taken = connection?.answerTaken()
-    if (taken) void taken.then(release)
+    const sent = connection?.answerSent(maxSendMs)
+    if (sent) void sent.then(release)
     else release()
   }
 }

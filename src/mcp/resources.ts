@@ -1,5 +1,6 @@
 /** The resources of an agent: the first page of `list_agents` and of `list_channels`, and the number of unread messages. MCP 2026-07-28, "Resources". */
 import { callingAgent } from '../auth/actor.ts'
+import { agentPage } from '../grid/agent-page.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
 import type { Log } from '../lib/log.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -40,7 +41,9 @@ export function readResource(
 ): Promise<string> | undefined {
   const source = sources.get(uri)
   if (!source) return undefined
-  const read = uri === inboxUri ? source(account) : inListSlot(account, connection, () => source(account))
+  const read = uri === inboxUri
+    ? source(account)
+    : inListSlot(account, connection, agentPage.bytes, () => source(account))
   return read.then((value) => JSON.stringify(value), (error) => {
     throw asGridError(error, log, requestId)
   })

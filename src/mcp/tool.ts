@@ -34,7 +34,7 @@ export interface MoreOutput {
   has_more?: true
   /** Where the next ones begin. */
   cursor?: string
-  /** How many messages are still unread. */
+  /** How many messages are still unread; 100 stands for 100 or more. */
   unread?: number
   /** What to do, in a sentence. */
   note?: string
@@ -79,8 +79,8 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   input: Input
   /** Reads arguments under names that models use but `tools/list` does not show. Fails with `invalid_input`. */
   rename?(args: Record<string, unknown>): Record<string, unknown>
-  /** Whether its answer can be long, so that one credential may have only a few at a time. */
-  isList?: true
+  /** How long a list it answers can be, in bytes. A credential may have only a few lists at a time. */
+  listBytes?: number
   /** A `GridError` becomes a tool error that the model reads. */
   run(caller: Caller, input: z.output<Input>, call: ToolCall): Promise<ToolOutput>
 }

@@ -1,6 +1,7 @@
 /** The tools and resources of one caller, which depend on its token. Both paths of the endpoint use them. */
 import type { AgentActor } from '../auth/actor.ts'
 import { recordActivity, recordRefusal } from '../grid/activity.ts'
+import { unreadText } from '../grid/messaging/inbox-message.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
@@ -126,7 +127,8 @@ function agentToolset(account: AccountStore<AgentActor>, requestId: string, call
 
 function unreadSentence(unread: number): string {
   if (unread === 0) return 'You have no unread messages.'
-  return unread === 1 ? 'You have 1 unread message.' : `You have ${unread} unread messages.`
+  if (unread === 1) return 'You have 1 unread message.'
+  return `You have ${unreadText(unread)} unread messages.`
 }
 
 /** Every call of an admin is recorded in the activity log, even one that is refused before its tool or names no tool. */
@@ -182,7 +184,8 @@ function runAccountTool<Account extends AccountStore>(
   call: ToolCall,
 ): Promise<ToolOutput> {
   const run = () => runTool(entry, account, args, call)
-  return entry.tool.isList ? inListSlot(account, call.caller?.connection, run) : run()
+  const { listBytes } = entry.tool
+  return listBytes === undefined ? run() : inListSlot(account, call.caller?.connection, listBytes, run)
 }
 
 /** Check the arguments and run the tool. Fails with `invalid_input`, or as the tool does. */

@@ -1,6 +1,5 @@
 /** `GET /api/v1/parts/{id}`: the content of a large part of a message. See docs/protocol.md, "Large parts". */
-import { createHash } from 'node:crypto'
-import type { Authenticate } from '../auth/bearer.ts'
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import { GridError } from '../errors.ts'
 import { findPart } from '../grid/messaging/parts.ts'
 import type { Handler } from '../request-context.ts'
@@ -11,13 +10,16 @@ type ByteRange = [first: number, last: number]
 
 /**
  * Answer with a part of a message that the calling agent received or sent, or with the range that `Range` names.
- * Fails with `unauthenticated`, `wrong_credential` (not an agent), `part_not_found` or `range_not_satisfiable`.
+ * Fails with `unauthenticated`, `rate_limit_exceeded`, `wrong_credential` (not an agent), `part_not_found` or
+ * `range_not_satisfiable`.
  */
-export function partContent(authenticate: Authenticate): Handler {
-  return async function partContent({ request }) {
-    const account = await authenticate(request.headers.get('authorization'))
-    const { mediaType, text, bytes } = await findPart(account, partIdOf(request))
-    const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
+export function partContent(authenticateCall: AuthenticateCall): Handler {
+  return async function partContent(context) {
+    const { account } = await authenticateCall(context)
+    const { request } = context
+    const { id, mediaType, text, bytes } = await findPart(account, context.param('id'))
+    // A part never changes.
+    const etag = `"${id}"`
     const headers = {
       'Content-Type': text === undefined ? mediaType : `${mediaType.split(';')[0]}; charset=utf-8`,
       ETag: etag,
@@ -36,21 +38,12 @@ export function partContent(authenticate: Authenticate): Handler {
       answer.headers.set('Content-Range', `bytes */${bytes.length}`)
       return answer
     }
-    if (!range) return new Response(new Uint8Array(bytes), { headers })
+    if (!range) return new Response(bytes, { headers })
     const [first, last] = range
-    return new Response(new Uint8Array(bytes.subarray(first, last + 1)), {
+    return new Response(bytes.subarray(first, last + 1), {
       status: 206,
       headers: { ...headers, 'Content-Range': `bytes ${first}-${last}/${bytes.length}` },
     })
-  }
-}
-
-function partIdOf(request: Request): string {
-  const last = new URL(request.url).pathname.split('/').at(-1)!
-  try {
-    return decodeURIComponent(last)
-  } catch {
-    return last
   }
 }
 

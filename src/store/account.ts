@@ -33,7 +33,8 @@ import { prepareUsage } from './account/usage.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
-import type { AccountUsage, UsageCounters, Used } from './usage.ts'
+import type { UnreadCounts } from './unread-counts.ts'
+import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { Waiting } from './waiting.ts'
 
 export type { Used }
@@ -118,6 +119,11 @@ export class AccountWaiting {
 
   get lists(): GroupLimit {
     return this.#waiting.lists.of(this.#accountId)
+  }
+
+  /** Take room for a list. Returns the function that gives it back, or undefined if there is not so much. */
+  takeListBytes(bytes: number): (() => void) | undefined {
+    return this.#waiting.listBytes.take(this.#accountId, bytes)
   }
 }
 
@@ -206,6 +212,7 @@ export interface StoreContext {
   readonly instanceId: string
   readonly waiting: Waiting
   readonly usage: UsageCounters
+  readonly unreadCounts: UnreadCounts
 }
 
 /** A new row for the activity log of an account. */
@@ -262,7 +269,7 @@ async function appendActivity(
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
 export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
-  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, usage } = context
+  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, usage, unreadCounts } = context
 
   return function openAccount(accountId, actor) {
     const { read, change } = tablesOf(accountId)
@@ -273,7 +280,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       epoch,
       instanceId,
       waiting: new AccountWaiting(waiting, accountId),
-      usage: usage.ofAccount(accountId),
+      usage: new AccountUsage(usage, unreadCounts, accountId),
       isRecording: false,
       read,
       change,

@@ -7,6 +7,8 @@ import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { KeyedMutex } from '../lib/keyed-mutex.ts'
+import { Repeated } from '../lib/repeated.ts'
+import { second } from '../lib/time.ts'
 import {
   accountOpener,
   type AccountStore,
@@ -39,6 +41,7 @@ import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { explained, StartError } from './start-error.ts'
+import { UnreadCounts } from './unread-counts.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
@@ -203,11 +206,17 @@ function buildStore(
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
   const tablesOf = prepareAccountTables(db, crossAccountQueries)
+  const exchange: Repeated = new Repeated(
+    async () => (await Promise.all([usage.exchange(), unreadCounts.recount()])).includes(true),
+    second,
+  )
+  const unreadCounts = new UnreadCounts({ tablesOf, deps, exchange })
   const usage = new UsageCounters({
     tablesOf,
     writeLater: (statements) => queue.writeLater(statements),
     deps,
     isAlone: path !== undefined,
+    exchange,
   })
   const context: StoreContext = {
     tablesOf,
@@ -219,6 +228,7 @@ function buildStore(
     instanceId,
     waiting,
     usage,
+    unreadCounts,
   }
 
   return {
@@ -235,9 +245,8 @@ function buildStore(
     schemaVersion: migrations.length,
     instanceId,
     async exchangeUsage() {
-      const isExchanged = usage.exchange()
+      await exchange.run()
       await queue.drained()
-      await isExchanged
     },
     async ping() {
       await client.execute('SELECT 1')
@@ -247,6 +256,7 @@ function buildStore(
     },
     async close() {
       await waiting.close()
+      exchange.close()
       usage.close()
       await queue.end()
       if (path) {

@@ -5,24 +5,19 @@
  *
  * See docs/operations.md, "Quotas".
  */
-import { setTimeout } from 'node:timers'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
-import { day, second } from '../lib/time.ts'
+import { day } from '../lib/time.ts'
 import type { prepareUsage } from './account/usage.ts'
 import type { Statement } from './driver/binding.ts'
+import type { UnreadCounts } from './unread-counts.ts'
 
-const exchangeMs = second
 /** After its last use a count takes part in two exchanges: others may have stored theirs only after the first one. */
 const exchangesAfterUse = 2
-/** How many accounts, pairs of one account, and inboxes are kept in memory, if not more of them are in use. */
-const maxKept = 10_000
+/** How many counts of accounts, and how many of pairs, are kept in memory, if not more of them are in use. */
+const maxKept = 20_000
 /** How many counts one statement stores. */
 const maxStored = 500
-/** How many inboxes of one account are counted at a time. A full inbox takes as long as a large page. */
-const maxInboxes = 50
-/** A receipt counts up to here: this number stands for itself or more. */
-const maxInReceipt = 100
 
 /** Messages that were sent, and about how many bytes they added to the database. */
 export interface Used {
@@ -32,8 +27,6 @@ export interface Used {
 
 /** A committed message, as it is counted. */
 export interface CountedMessage {
-  /** The id of the sending agent. */
-  from: string
   /** The inbox of a direct message. `home` is the account of a stranger's inbox. */
   inbox?: { agentId: string; home?: string }
   bytes: number
@@ -52,296 +45,232 @@ interface UsageOptions {
   deps: Pick<Deps, 'config' | 'log' | 'now'>
   /** No other process uses the database. */
   isAlone: boolean
+  /** Runs `exchange` in a second. */
+  exchange: { schedule(): void }
 }
 
-/** One count of this process: of an account, or of a pair of strangers. */
+/** One count of this process: of an account, or of an account and a stranger's inbox. */
 interface Counter {
   readonly id: string
+  readonly accountId: string
+  /** The first millisecond of its day. */
+  readonly day: number
   readonly subject: string
   readonly own: Used
   /** What all others had counted when it was last read. */
   others: Used
   hasReadOthers: boolean
+  /** Reads for the first time what others counted. */
+  loading?: Promise<void>
+  /** The number of the read that `others` is from. Two may overlap, and the later one knows more. */
+  readAs: number
   isStored: boolean
   /** In how many more exchanges it takes part. */
   exchanges: number
 }
 
-interface Inbox {
-  readonly home: string
-  /** As last counted; undefined before. */
-  unread: number | undefined
-  /** Deliveries by this process since. */
-  since: number
-  isActive: boolean
-}
-
-/** The counters of one account on one day. */
-class AccountCounters {
-  /** The first millisecond of the day. */
-  readonly day: number
-  readonly bySubject = new Map<string, Counter>()
-  /** Reads for the first time what others counted for the account. */
-  loading: Promise<void> | undefined
-
-  constructor(day: number) {
-    this.day = day
-  }
-
-  get(subject: string): Counter {
-    let counter = this.bySubject.get(subject)
-    if (!counter) {
-      const none = { messages: 0, bytes: 0 }
-      counter = {
-        id: newId(),
-        subject,
-        own: { ...none },
-        others: none,
-        hasReadOthers: false,
-        isStored: true,
-        exchanges: 0,
-      }
-      this.bySubject.set(subject, counter)
-    }
-    counter.exchanges = exchangesAfterUse
-    return counter
-  }
-
-  get isActive(): boolean {
-    return [...this.bySubject.values()].some(({ exchanges }) => exchanges > 0)
-  }
-}
-
 /** The counters of this process. */
 export class UsageCounters {
   readonly #options: UsageOptions
-  readonly #accounts = new Map<string, AccountCounters>()
-  readonly #inboxes = new Map<string, Inbox>()
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #isClosed = false
+  /** By account. */
+  readonly #accounts = new Map<string, Counter>()
+  /** By account and inbox. */
+  readonly #pairs = new Map<string, Counter>()
+  /** Those that take part in the next exchange. */
+  readonly #active = new Set<Counter>()
+  #reads = 0
 
   constructor(options: UsageOptions) {
     this.#options = options
   }
 
-  ofAccount(accountId: string): AccountUsage {
-    return new AccountUsage(this, accountId)
+  /** The count of an account today. */
+  ofAccount(accountId: string): Counter {
+    return this.#use(this.#accounts, accountId, accountId, wholeAccount)
   }
 
-  /** The counters of an account today. */
-  of(accountId: string): AccountCounters {
-    const today = startOfDay(this.#options.deps.now())
-    const known = this.#accounts.get(accountId)
-    if (known?.day === today) return known
-    if (known) this.#store(accountId, known)
-    const counters = new AccountCounters(today)
-    this.#accounts.set(accountId, counters)
-    return counters
+  /** The count of what an account sent to an inbox of another account today. */
+  ofPair(accountId: string, inbox: string): Counter {
+    return this.#use(this.#pairs, `${accountId}/${inbox}`, accountId, inbox)
   }
 
-  /** The counters of an account today. The first call reads what others counted. */
-  loaded(accountId: string): AccountCounters | Promise<AccountCounters> {
-    const counters = this.of(accountId)
-    const total = counters.get(wholeAccount)
-    this.#schedule()
-    if (total.hasReadOthers) return counters
-    counters.loading ??= this.#readOthers(accountId, counters, [total]).finally(() => {
-      counters.loading = undefined
+  /** The count of an account today. The first call reads what others counted. */
+  loaded(accountId: string): Counter | Promise<Counter> {
+    const counter = this.ofAccount(accountId)
+    if (counter.hasReadOthers) return counter
+    counter.loading ??= this.#readOthers([counter]).finally(() => {
+      counter.loading = undefined
     })
-    return counters.loading.then(() => counters)
+    return counter.loading.then(() => counter)
   }
 
-  /** The counters of an account today, with a fresh count by others. */
-  async reloaded(accountId: string): Promise<AccountCounters> {
-    const counters = this.of(accountId)
-    await this.#readOthers(accountId, counters, [counters.get(wholeAccount)])
-    return counters
+  /** The count of an account today, with a fresh count by others. */
+  async reloaded(accountId: string): Promise<Counter> {
+    const counter = this.ofAccount(accountId)
+    await this.#readOthers([counter])
+    return counter
   }
 
-  count(accountId: string, { from, inbox, bytes, unread }: CountedMessage): void {
-    const counters = this.of(accountId)
-    add(counters.get(wholeAccount), bytes)
-    if (inbox?.home !== undefined) add(counters.get(pairOf(from, inbox.agentId)), bytes)
-    if (inbox) this.#delivered(inbox.home ?? accountId, inbox.agentId, unread)
-    this.#schedule()
-  }
-
-  /** How many messages of an inbox are unread, or were before its agent read some in the last second. */
-  unread(agentId: string): number {
-    const inbox = this.#inboxes.get(agentId)
-    if (!inbox) return 0
-    inbox.isActive = true
-    this.#schedule()
-    return atMost(inbox)
-  }
-
-  /** A receipt that counted them all makes it unnecessary to count this inbox, unless it is full. */
-  #delivered(home: string, agentId: string, unread: number | undefined): void {
-    const limit = this.#options.deps.config.unreadPerInbox
-    if (limit === 0) return
-    const isExact = unread !== undefined && unread < maxInReceipt
-    if (isExact && unread < limit) {
-      this.#inboxes.delete(agentId)
-      return
+  /** Store what this process counted, and read what others counted. Returns whether another exchange must follow. */
+  async exchange(): Promise<boolean> {
+    const reads = this.#activeByAccount().map(async (counters) => {
+      this.#store(counters)
+      // Alone, others are only the processes before this one.
+      const stale = this.#options.isAlone ? counters.filter(({ hasReadOthers }) => !hasReadOthers) : counters
+      for (const counter of counters) counter.exchanges--
+      try {
+        if (stale.length > 0) await this.#readOthers(stale)
+      } catch (error) {
+        for (const counter of stale) counter.exchanges = Math.max(counter.exchanges, 1)
+        throw error
+      }
+    })
+    const results = await Promise.allSettled(reads)
+    const failed = results.filter((result) => result.status === 'rejected')
+    if (failed.length > 0) {
+      const { reason: error } = failed[0]
+      this.#options.deps.log.warn('The usage of others could not be read', { accounts: failed.length, error })
     }
-    const known = this.#inboxes.get(agentId) ?? { home, unread: undefined, since: 0, isActive: true }
-    if (isExact) Object.assign(known, { unread, since: 0 })
-    else known.since++
-    known.isActive = true
-    this.#inboxes.set(agentId, known)
-  }
-
-  /** Store what this process counted, and read what others counted. */
-  async exchange(): Promise<void> {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    await Promise.all([
-      ...[...this.#accounts].map(([id, counters]) => this.#exchangeAccount(id, counters)),
-      ...[...this.#crowdedInboxes()].map(([home, inboxes]) => this.#countInboxes(home, inboxes)),
-    ])
+    for (const counter of this.#active) {
+      if (counter.exchanges <= 0 && counter.isStored) this.#active.delete(counter)
+    }
     this.#forget()
-    if ([...this.#accounts.values()].some(({ isActive }) => isActive)) this.#schedule()
+    return this.#active.size > 0
   }
 
-  /** Store what was counted with the last commits, and stop. */
+  /** Store what was counted with the last commits. */
   close(): void {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
-    for (const [id, counters] of this.#accounts) this.#store(id, counters)
+    for (const counters of this.#activeByAccount()) this.#store(counters)
   }
 
-  #schedule(): void {
-    if (this.#isClosed) return
-    this.#timer ??= setTimeout(() => {
-      this.exchange().catch((error) => this.#options.deps.log.warn('The usage of others could not be read', { error }))
-    }, exchangeMs).unref()
+  /** One group for each account and day. */
+  #activeByAccount(): Counter[][] {
+    const groups = new Map<string, Counter[]>()
+    for (const counter of this.#active) {
+      const key = `${counter.accountId} ${counter.day}`
+      const group = groups.get(key)
+      if (group) group.push(counter)
+      else groups.set(key, [counter])
+    }
+    return [...groups.values()]
   }
 
-  async #exchangeAccount(id: string, counters: AccountCounters): Promise<void> {
-    const active = [...counters.bySubject.values()].filter(({ exchanges }) => exchanges > 0)
-    for (const counter of active) counter.exchanges--
-    this.#store(id, counters)
-    // Alone, others are only the processes before this one.
-    const stale = this.#options.isAlone ? active.filter(({ hasReadOthers }) => !hasReadOthers) : active
-    if (stale.length > 0) await this.#readOthers(id, counters, stale)
+  #use(counters: Map<string, Counter>, key: string, accountId: string, subject: string): Counter {
+    const today = startOfDay(this.#options.deps.now())
+    let counter = counters.get(key)
+    // That of yesterday takes part in its last exchanges all the same.
+    if (counter?.day !== today) counters.set(key, counter = newCounter(accountId, today, subject))
+    if (counter.exchanges === exchangesAfterUse) return counter
+    counter.exchanges = exchangesAfterUse
+    this.#active.add(counter)
+    this.#options.exchange.schedule()
+    return counter
   }
 
-  #store(accountId: string, counters: AccountCounters): void {
-    const changed = [...counters.bySubject.values()].filter(({ isStored }) => !isStored)
+  /** Store the counts of one account and day. */
+  #store(counters: Counter[]): void {
+    const changed = counters.filter(({ isStored }) => !isStored)
     for (let at = 0; at < changed.length; at += maxStored) {
+      const [{ accountId, day }] = changed
       const counts = changed.slice(at, at + maxStored)
         .map((counter) => ({ subject: counter.subject, counterId: counter.id, ...counter.own }))
-      this.#options.writeLater([this.#options.tablesOf(accountId).change.usage.store(counters.day, counts)])
+      this.#options.writeLater([this.#options.tablesOf(accountId).change.usage.store(day, counts)])
     }
     for (const counter of changed) counter.isStored = true
   }
 
-  async #readOthers(accountId: string, counters: AccountCounters, stale: Counter[]): Promise<void> {
+  /** Read what others counted, for counters of one account and day. */
+  async #readOthers(counters: Counter[]): Promise<void> {
+    const [{ accountId, day }] = counters
+    const read = ++this.#reads
     const { usage } = this.#options.tablesOf(accountId).read
-    const rows = await usage.counted(counters.day, stale.map(({ subject }) => subject), stale.map(({ id }) => id))
+    const rows = await usage.counted(day, counters.map(({ subject }) => subject), counters.map(({ id }) => id))
     const bySubject = new Map(rows.map(({ subject, messages, bytes }) => [subject, { messages, bytes }]))
-    for (const counter of stale) {
+    for (const counter of counters) {
+      if (counter.readAs > read) continue
+      counter.readAs = read
       counter.others = bySubject.get(counter.subject) ?? { messages: 0, bytes: 0 }
       counter.hasReadOthers = true
     }
   }
 
   /**
-   * The inboxes in use that have to be counted, by account: those that were never counted, and those that are half full
-   * or got many messages since.
+   * Forget the oldest counts, if there are many. That of an account is read again before its next send. That of a pair
+   * is read only after it, so one that is over its limit is kept.
    */
-  #crowdedInboxes(): Map<string, [agentId: string, inbox: Inbox][]> {
-    const limit = this.#options.deps.config.unreadPerInbox
-    const crowded = new Map<string, [string, Inbox][]>()
-    for (const [agentId, inbox] of this.#inboxes) {
-      if (!inbox.isActive) continue
-      const isDue = inbox.unread === undefined || atMost(inbox) >= limit / 2 || inbox.since >= limit / 20
-      const found = crowded.get(inbox.home) ?? []
-      if (isDue && found.length >= maxInboxes) continue
-      inbox.isActive = false
-      if (isDue) crowded.set(inbox.home, [...found, [agentId, inbox]])
-    }
-    return crowded
-  }
-
-  async #countInboxes(home: string, inboxes: [agentId: string, inbox: Inbox][]): Promise<void> {
-    const { deps: { config }, tablesOf } = this.#options
-    // What is delivered while they are counted may be counted twice, until the next time.
-    const before = new Map(inboxes.map(([agentId, { since }]) => [agentId, since]))
-    const counted = await tablesOf(home).read.usage.unread([...before.keys()], config.unreadPerInbox)
-    for (const { agentId, unread } of counted) {
-      const inbox = this.#inboxes.get(agentId)
-      if (inbox) Object.assign(inbox, { unread, since: Math.max(0, inbox.since - before.get(agentId)!) })
-    }
-  }
-
-  /** What is over its limit is kept: forgetting it would let more pass. */
   #forget(): void {
-    const { strangerMessagesPerDay, unreadPerInbox } = this.#options.deps.config
-    for (const [id, counters] of this.#accounts) {
-      if (this.#accounts.size > maxKept && !counters.isActive) this.#accounts.delete(id)
-      const { bySubject } = counters
-      for (const [subject, counter] of bySubject) {
-        if (bySubject.size <= maxKept) break
-        const isBelow = strangerMessagesPerDay === 0 || sum(counter).messages < strangerMessagesPerDay
-        if (subject !== wholeAccount && counter.exchanges === 0 && counter.isStored && isBelow) {
-          bySubject.delete(subject)
-        }
-      }
-    }
-    for (const [agentId, inbox] of this.#inboxes) {
-      if (this.#inboxes.size <= maxKept) break
-      if (!inbox.isActive && atMost(inbox) < unreadPerInbox / 2) this.#inboxes.delete(agentId)
-    }
+    const limit = this.#options.deps.config.strangerMessagesPerDay
+    forgetOldest(this.#accounts, (counter) => this.#active.has(counter))
+    forgetOldest(this.#pairs, (counter) => this.#active.has(counter) || (limit > 0 && sum(counter).messages >= limit))
   }
 }
 
 /** The usage of one account, as this process knows it. Only `today`, the first time, and `todayOfAll` read the store. */
 export class AccountUsage {
   readonly #counters: UsageCounters
+  readonly #inboxes: UnreadCounts
   readonly #accountId: string
 
-  constructor(counters: UsageCounters, accountId: string) {
+  constructor(counters: UsageCounters, inboxes: UnreadCounts, accountId: string) {
     this.#counters = counters
+    this.#inboxes = inboxes
     this.#accountId = accountId
   }
 
   /** What the account has sent today. Not a promise once it is known, because every send asks. */
   today(): Used | Promise<Used> {
-    const counters = this.#counters.loaded(this.#accountId)
-    return counters instanceof Promise ? counters.then(totalOf) : totalOf(counters)
+    const counter = this.#counters.loaded(this.#accountId)
+    return counter instanceof Promise ? counter.then(sum) : sum(counter)
   }
 
   /** What the account has sent today, with what other processes have stored up to now. */
   async todayOfAll(): Promise<Used> {
-    return totalOf(await this.#counters.reloaded(this.#accountId))
+    return sum(await this.#counters.reloaded(this.#accountId))
   }
 
-  /** How many messages an agent of the account has sent today to an agent of another account. */
-  toStranger(from: string, to: string): number {
-    return sum(this.#counters.of(this.#accountId).get(pairOf(from, to))).messages
+  /** How many messages the agents of the account have sent today to an agent of another account. */
+  toStranger(agentId: string): number {
+    return sum(this.#counters.ofPair(this.#accountId, agentId)).messages
   }
 
-  /** How many messages of an inbox of any account are unread, or were before its agent read some in the last second. */
+  /** How many messages of an inbox of any account are unread, or were when it was last counted. */
   unread(agentId: string): number {
-    return this.#counters.unread(agentId)
+    return this.#inboxes.unread(agentId)
   }
 
   /** Count a message after its commit. */
-  count(message: CountedMessage): void {
-    this.#counters.count(this.#accountId, message)
+  count({ inbox, bytes, unread }: CountedMessage): void {
+    add(this.#counters.ofAccount(this.#accountId), bytes)
+    if (!inbox) return
+    if (inbox.home !== undefined) add(this.#counters.ofPair(this.#accountId, inbox.agentId), bytes)
+    this.#inboxes.delivered(inbox.home ?? this.#accountId, inbox.agentId, unread)
   }
 }
 
 /** The subject of the count of an account. */
 const wholeAccount = ''
 
-function totalOf(counters: AccountCounters): Used {
-  return sum(counters.get(wholeAccount))
+function newCounter(accountId: string, day: number, subject: string): Counter {
+  const none = { messages: 0, bytes: 0 }
+  return {
+    id: newId(),
+    accountId,
+    day,
+    subject,
+    own: { ...none },
+    others: none,
+    hasReadOthers: false,
+    readAs: 0,
+    isStored: true,
+    exchanges: 0,
+  }
 }
 
-function pairOf(from: string, to: string): string {
-  return `${from}/${to}`
+function forgetOldest(counters: Map<string, Counter>, isKept: (counter: Counter) => boolean): void {
+  for (const [key, counter] of counters) {
+    if (counters.size <= maxKept) return
+    if (!isKept(counter)) counters.delete(key)
+  }
 }
 
 function add(counter: Counter, bytes: number): void {
@@ -352,10 +281,6 @@ function add(counter: Counter, bytes: number): void {
 
 function sum({ own, others }: Counter): Used {
   return { messages: own.messages + others.messages, bytes: own.bytes + others.bytes }
-}
-
-function atMost({ unread, since }: Inbox): number {
-  return (unread ?? 0) + since
 }
 
 /** The first millisecond of a day in UTC. */

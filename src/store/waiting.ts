@@ -6,6 +6,7 @@
 import type { Deps } from '../deps.ts'
 import { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { Notifier } from '../lib/notifier.ts'
+import { SharedBudget } from '../lib/shared-budget.ts'
 import type { NewDeliveries } from './global/new-deliveries.ts'
 import { watchNewDeliveries } from './new-deliveries.ts'
 
@@ -15,9 +16,11 @@ const perCredential = 3
 const perProcess = 10_000
 /**
  * Lists that are being made or sent, per credential, per account and in the process. A client that asks for every list
- * when it starts has six. One of an admin takes some megabytes.
+ * when it starts has six.
  */
 const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
+/** How many bytes these lists may have, per account and in the process. One takes some times as much memory. */
+const listBytes = { perGroup: 8_000_000, total: 64_000_000 }
 
 export interface Waiting {
   /** Notified of the recipients of a message after its commit. */
@@ -28,6 +31,8 @@ export interface Waiting {
   readonly streams: ConcurrencyLimit
   /** Answers that list, until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
+  /** The bytes of these answers, by account. */
+  readonly listBytes: SharedBudget
 }
 
 /**
@@ -60,6 +65,7 @@ export function openWaiting(
     reads: new ConcurrencyLimit(limits),
     streams: new ConcurrencyLimit(limits),
     lists: new ConcurrencyLimit(listLimits),
+    listBytes: new SharedBudget(listBytes),
     async close() {
       ended.abort()
       await watch

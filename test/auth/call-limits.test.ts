@@ -13,6 +13,7 @@ import { ownerOf } from '../support/oauth.ts'
 
 const wakePath = '/api/agents/wake-stream'
 const keyPath = '/api/oauth/api-key'
+const partPath = '/api/v1/parts/none'
 const message = 'Too many calls: this credential may make 3 at once and 2 a second. Call again in 1 second.'
 const tooManyKeys =
   'Too many refused keys came from this address: 3 a minute are answered. Check the key and try again in 20 seconds.'
@@ -103,6 +104,17 @@ test('static key: a burst is served, then calls are 429', async () => {
 
   expect(await statuses(3, fetchKey)).toEqual([200, 200, 200])
   const refused = await fetchKey()
+
+  expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
+  expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
+})
+
+test('parts: a burst is served, then calls are 429', async () => {
+  await open()
+  const fetchPart = () => grid.request(partPath, { headers: bearer(grid.alice.key) })
+
+  expect(await statuses(3, fetchPart)).toEqual([404, 404, 404])
+  const refused = await fetchPart()
 
   expect([refused.status, limitHeaders(refused)]).toEqual([429, callHeaders])
   expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', message, retry_after_seconds: 1 } })
@@ -211,6 +223,7 @@ test('refused keys of an address are throttled, in the words of each door', asyn
   const plain = [
     await grid.request(wakePath, { headers: bearer(key) }),
     await grid.request(keyPath, { method: 'POST', headers: bearer(key) }),
+    await grid.request(partPath, { headers: bearer(key) }),
   ]
 
   for (const answer of [...answers, ...plain]) {

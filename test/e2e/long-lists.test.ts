@@ -1,8 +1,11 @@
 /** A server with little memory survives many long lists, and serves others meanwhile. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
-import { createAccount, openAccount } from '../../src/grid/accounts/accounts.ts'
+import { createAccount, createAdminKey, openAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { openStore } from '../../src/store/store.ts'
 import { addCrowd } from '../support/crowd.ts'
@@ -18,7 +21,7 @@ afterEach(async () => {
 })
 
 test('60 lists at a time of the largest tenant leave a server with 256 MB alive, and another account is served', async () => {
-  const { attacker, askers, honest } = await fill()
+  const { attacker, askers, honest } = await fill({ agents: 200, skills: 200 })
   server = await startServe('node', { DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=256' })
 
   // By one credential, of which most are refused, and by many.
@@ -40,46 +43,102 @@ test('60 lists at a time of the largest tenant leave a server with 256 MB alive,
     expect(answers).toHaveLength(60)
     expect(times.length).toBeGreaterThan(0)
     expect(Math.max(...answers)).toBeLessThan(100_000)
+    expect(answers.filter((bytes) => bytes > 20_000).length).toBeGreaterThanOrEqual(6)
   }
 
   console.log(`slowest send of another account beside 60 lists: ${slowest.join(' and ')} ms`)
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
 })
 
+test('204 long lists of an admin whose clients do not read them leave a server with 256 MB alive, and others are served', async () => {
+  const { adminKeys, honest, goodAdmin } = await fill({ agents: 2_000, skills: 1 }, 34)
+  server = await startServe('node', { DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=256' })
+  const before = memoryMb()
+  const stalled: Socket[] = []
+  for (const key of adminKeys) {
+    stalled.push(await askAndStall(key))
+    await callTool(server.url, honest, 'send_message', { to: '@helper', message: 'still here' })
+  }
+
+  // Its lists are not in the budget of the attacker.
+  expect(await list(goodAdmin, 'admin_list_agents', {})).toBeGreaterThan(100)
+  const growth = memoryMb() - before
+  const served = await Promise.all(stalled.map(bytesOf))
+  const megabytes = served.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000
+  console.log(`${megabytes.toFixed()} MB of lists were made; memory grew by ${growth.toFixed()} MB`)
+  // The system takes some of each, which does not count.
+  expect(megabytes).toBeGreaterThan(8)
+  expect(growth).toBeLessThan(100)
+})
+
+/** The resident memory of the server, in MB. */
+function memoryMb(): number {
+  return Number(readFileSync(`/proc/${server.pid}/status`, 'utf8').match(/VmRSS:\s*(\d+) kB/)![1]) / 1_024
+}
+
+/** Ask for six lists over one connection, which are more than the system takes, and do not read the answers. */
+async function askAndStall(key: string): Promise<Socket> {
+  const socket = connect(server.port, '127.0.0.1')
+  socket.on('error', () => {}).pause()
+  await once(socket, 'connect')
+  const body = JSON.stringify(callOf('admin_list_agents', {}))
+  for (let n = 1; n <= 6; n++) {
+    const headers = { ...headersOf(key), Connection: n < 6 ? 'keep-alive' : 'close', 'Content-Length': body.length }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    socket.write(['POST /mcp/v1/grid HTTP/1.1', `Host: 127.0.0.1:${server.port}`, ...lines, '', body].join('\r\n'))
+  }
+  return socket
+}
+
+/** The bytes that come until the connection is closed. */
+function bytesOf(socket: Socket): Promise<number> {
+  let bytes = 0
+  socket.on('data', (chunk) => bytes += chunk.length).resume()
+  return new Promise((resolve) => socket.once('close', () => resolve(bytes)))
+}
+
 /** The bytes of one answer. */
-async function list(key: string): Promise<number> {
+async function list(key: string, tool = 'list_agents', args: object = { public: true }): Promise<number> {
   const response = await fetch(`${server.url}/mcp/v1/grid`, {
     method: 'POST',
-    headers: {
-      Authorization: `Bearer ${key}`,
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'list_agents', arguments: { public: true } },
-    }),
+    headers: headersOf(key),
+    body: JSON.stringify(callOf(tool, args)),
   })
   return (await response.arrayBuffer()).byteLength
 }
 
-/** An account with a crowd and 15 agents that ask, and another one with two agents. */
-async function fill() {
+function headersOf(key: string) {
+  return {
+    Authorization: `Bearer ${key}`,
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+  }
+}
+
+function callOf(name: string, args: object) {
+  return { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
+}
+
+/** An account with a crowd, one with 15 agents that ask, and one with two agents. */
+async function fill(crowdOf: { agents: number; skills: number }, admins = 0) {
   const store = await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' })))
   const open = async (name: string, aliases: string[]) => {
     const { id } = await createAccount(store, { name, ownerEmail: `${name}@grid.example` }, system)
     const account = await openAccount(store, id, system)
     const keys: string[] = []
     for (const alias of aliases) keys.push((await createAgent(account, { alias })).apiKey)
-    return { id, keys }
+    return { id, keys, account }
   }
   const crowd = await open('crowd', [])
-  await addCrowd(store, crowd.id, { agents: 200, skills: 200 })
+  await addCrowd(store, crowd.id, crowdOf)
+  const adminKeys: string[] = []
+  while (adminKeys.length < admins) {
+    adminKeys.push((await createAdminKey(crowd.account, `admin ${adminKeys.length}`)).adminKey)
+  }
   const evil = await open('evil', Array.from({ length: 16 }, (_, n) => `asker-${n}`))
   const good = await open('good', ['honest', 'helper'])
+  const goodAdmin = (await createAdminKey(good.account, 'admin')).adminKey
   await store.close()
   const [attacker, ...askers] = evil.keys
-  return { attacker, askers, honest: good.keys[0] }
+  return { attacker, askers, honest: good.keys[0], adminKeys, goodAdmin }
 }

@@ -1,9 +1,12 @@
 /** No list is larger than its budget, whatever an account says about itself. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { addCrowd } from '../support/crowd.ts'
+import type { Connection } from '../../src/listen.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { callTool, mcp } from '../support/mcp.ts'
+import { callTool, gridPath, mcp, wireRequest } from '../support/mcp.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 /** The text of a page, with some room for the brackets. */
 const pageBytes = 32_010
@@ -79,6 +82,40 @@ test('one credential has at most 6 lists at a time, and other credentials have t
   const others = [grid.alice, grid.bob, grid.eve].flatMap(({ key }) => Array(6).fill(key))
   const answers = await Promise.all(others.map((key) => callTool(grid, key, 'list_agents')))
   expect(answers.map(({ code }) => code)).toEqual(Array(18).fill(undefined))
+})
+
+test('the lists of one account that are not sent have a byte budget, and other accounts have their own', async () => {
+  const { lists, listBytes } = grid.store.waiting
+  const ends: (() => void)[] = []
+  /** A list whose client does not read the answer until its end is called. */
+  const list = async (key: string, tool = 'admin_list_agents') => {
+    const connection: Connection = {
+      remoteAddress: '203.0.113.7',
+      answerSent: () => new Promise<void>((resolve) => ends.push(resolve)),
+    }
+    const { headers, body } = wireRequest('legacy', 'tools/call', { name: tool, arguments: {} })
+    const init = {
+      method: 'POST',
+      headers: { ...headers, Authorization: `Bearer ${key}` },
+      body: JSON.stringify(body),
+    }
+    const response = await grid.app.request(new URL(gridPath, grid.deps.config.baseUrl).href, init, connection)
+    return (await response.text()).includes('Too many lists at a time') ? 'refused' : 'made'
+  }
+  const keys = [grid.acme.adminKey]
+  while (keys.length < 3) keys.push((await createAdminKey(grid.acme.store, `key ${keys.length}`)).adminKey)
+  const answers: string[] = []
+  for (const key of keys) {
+    for (let n = 0; n < 4; n++) answers.push(await list(key))
+  }
+
+  expect(answers).toEqual([...Array(8).fill('made'), ...Array(4).fill('refused')])
+  expect([lists.count, listBytes.taken]).toEqual([8, 8_000_000])
+  expect(await list(grid.alice.key, 'list_agents')).toBe('refused')
+  expect(await list(grid.evil.adminKey)).toBe('made')
+  for (const end of ends.splice(0)) end()
+  await waitFor('the release', () => lists.count === 0)
+  expect([await list(grid.alice.key, 'list_agents'), listBytes.taken]).toEqual(['made', 32_000])
 })
 
 interface Entry {

@@ -42,6 +42,7 @@ export interface ServerProcess {
   /** Its address. */
   url: string
   port: number
+  pid: number
   stdout(): string
   stderr(): string
   signal(name: NodeJS.Signals): void
@@ -111,6 +112,7 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    pid: child.pid!,
     stdout: () => output().stdout,
     stderr: () => output().stderr,
     signal: (name) => child.kill(name),

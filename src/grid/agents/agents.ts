@@ -17,6 +17,7 @@ import {
   type FoundAgent,
   type NewAgentRow,
   noToken,
+  type SearchedAgent,
   type TokenColumns,
   type Visibility,
 } from '../../store/account/agents.ts'
@@ -98,6 +99,7 @@ export async function createAgent(
       ...newAgentStatements(account, { ...agent, ...token, signupId: null }, key),
       account.change.agents.addAccess(agent.id, accessList),
       ...attachSkills(account, agent.id, skills),
+      ...requireAgentLimit(account),
     ])
     return created
   })
@@ -160,6 +162,12 @@ async function refuseTooManyAgents(account: AccountStore): Promise<void> {
   )
 }
 
+/** Fails the unit if the account has too many agents when it runs: others may be created at the same time. */
+function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
+  const { agentsPerAccount } = deps.config
+  return agentsPerAccount === 0 ? [] : [change.agents.requireAtMost(agentsPerAccount)]
+}
+
 /** A description as stored, without invisible characters. Fails with `invalid_input`. */
 export function checkDescription(text: string | undefined): string {
   const description = cleanDescription(text ?? '')
@@ -188,7 +196,8 @@ export interface ListedAgent {
 
 /**
  * A page of the agents that the caller can send to, except itself, by alias: agents of its account or, with `public`,
- * agents of other accounts that accept it. `cursor` is where the page begins. Fails with `wrong_credential`.
+ * agents of other accounts that accept it. `cursor` is where the page begins. A page of a search may be empty although
+ * there are more. Fails with `wrong_credential`.
  */
 export async function listAgents(
   account: AccountStore,
@@ -198,15 +207,49 @@ export async function listAgents(
   const search = (wellFormed(input.search ?? '') ?? '').trim()
   const { agents, directory } = account.read
   const source = {
-    read: (after: string, limit: number) =>
-      input.public
-        ? directory.search(search, caller.alias, after, limit)
-        : agents.search(search, caller.agentId, after, limit),
-    keyOf: (agent: FoundAgent) => agent.alias,
-    entryOf: asListed,
+    async read(cursor: string, limit: number) {
+      const from = placeOf(cursor)
+      const read = input.public
+        ? directory.search(search, caller.alias, from, limit)
+        : agents.search(search, caller.agentId, from.after, limit)
+      return withCursors(await read, from)
+    },
+    keyOf: ({ cursor }: Searched) => cursor,
+    entryOf: ({ agent }: Searched) => isFound(agent) ? asListed(agent) : undefined,
   }
   const { entries, cursor } = await readPage(source, input.cursor, agentPage)
   return { agents: entries, cursor }
+}
+
+/** Where a search goes on: after an alias that the caller may know, and after `skip` hidden agents that follow. */
+interface Place {
+  after: string
+  skip: number
+}
+
+/** A cursor is an alias, or an alias and a number. So it names no agent that is hidden from the caller. */
+function placeOf(cursor: string): Place {
+  const [, after, skip] = cursor.match(/^(\S*) (\d{1,9})$/) ?? []
+  return after === undefined ? { after: cursor, skip: 0 } : { after, skip: Number(skip) }
+}
+
+/** An agent that a search looked at, and the cursor that goes on after it. */
+interface Searched {
+  agent: SearchedAgent
+  cursor: string
+}
+
+function withCursors(agents: SearchedAgent[], { after, skip }: Place): Searched[] {
+  return agents.map((agent) => {
+    if (agent.isHidden) return { agent, cursor: `${after} ${++skip}` }
+    after = agent.searchedAlias
+    skip = 0
+    return { agent, cursor: after }
+  })
+}
+
+function isFound(agent: SearchedAgent): agent is SearchedAgent & FoundAgent {
+  return agent.id !== null
 }
 
 function asListed(agent: FoundAgent): ListedAgent {

@@ -1,6 +1,7 @@
 /** Inbox messages as their recipient sees them, and how many of them fit into one response. */
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
+import { maxCountedUnread } from '../../store/account/unread.ts'
 import type { DamagedMessage } from './leases.ts'
 import { endOfPiece, shownDetails } from './parts.ts'
 
@@ -51,6 +52,11 @@ export interface PageSize {
 
 /** A page size within the limits of the grid. */
 export type Budget = Required<PageSize>
+
+/** The number of unread messages in a sentence. They are not all counted. */
+export function unreadText(unread: number): string {
+  return unread < maxCountedUnread ? String(unread) : `${unread} or more`
+}
 
 /** Apply the limits of the grid to a page size. */
 export function budgetOf({ limit = maxBatch, maxChars }: PageSize): Budget {

@@ -47,7 +47,7 @@ export interface PartContent {
   mediaType: string
   /** Of text; undefined for bytes. */
   text?: string
-  bytes: Buffer
+  bytes: Buffer<ArrayBuffer>
 }
 
 /**

@@ -5,7 +5,6 @@ import { day, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { NewMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
-import type { Sender } from './outgoing-message.ts'
 import type { Recipient } from './resolve.ts'
 
 /** About what a row of a message or a delivery takes besides its text, with its entries in indexes. */
@@ -20,8 +19,8 @@ const fullInboxRetrySeconds = minute / second
  *
  * Fails with `quota_exceeded`.
  */
-export async function checkQuotas({ usage, deps }: AccountStore, sender: Sender, recipient: Recipient): Promise<void> {
-  const { messagesPerDay, megabytesPerDay, strangerMessagesPerDay, unreadPerInbox } = deps.config
+export async function checkQuotas({ usage, deps }: AccountStore, recipient: Recipient): Promise<void> {
+  const { messagesPerDay, megabytesPerDay, strangerMessagesPerDay } = deps.config
   const tomorrow = secondsToTomorrow(deps.now())
   const today = usage.today()
   const { messages, bytes } = today instanceof Promise ? await today : today
@@ -36,14 +35,18 @@ export async function checkQuotas({ usage, deps }: AccountStore, sender: Sender,
   if (!recipient.inbox) return
 
   const { agentId, home } = recipient.inbox
-  if (home !== undefined && isReached(usage.toStranger(sender.agentId, agentId), strangerMessagesPerDay)) {
+  const isStranger = home !== undefined
+  if (isStranger && isReached(usage.toStranger(agentId), strangerMessagesPerDay)) {
     const sent = count(strangerMessagesPerDay, 'message')
-    const what = `You have sent ${sent} to ${recipient.label} today, which is all that another account takes a day.`
+    const what =
+      `This account has sent ${sent} to ${recipient.label} today, which is all that an agent of another account takes a day.`
     throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, tomorrow, what)
   }
-  if (isReached(usage.unread(agentId), unreadPerInbox)) {
-    const what = `The inbox of ${recipient.label} is full: it has ${count(unreadPerInbox, 'unread message')}.`
-    throw exceeded('unread_per_inbox', unreadPerInbox, fullInboxRetrySeconds, what)
+  const maxUnread = isStranger ? deps.config.strangerUnreadPerInbox : deps.config.unreadPerInbox
+  if (isReached(usage.unread(agentId), maxUnread)) {
+    const full = isStranger ? 'full for other accounts' : 'full'
+    const what = `The inbox of ${recipient.label} is ${full}: it has ${count(maxUnread, 'unread message')}.`
+    throw exceeded('unread_per_inbox', maxUnread, fullInboxRetrySeconds, what)
   }
 }
 
@@ -51,12 +54,12 @@ export async function checkQuotas({ usage, deps }: AccountStore, sender: Sender,
 export function countSent(
   { usage }: AccountStore,
   { inbox }: Recipient,
-  { from, body, a2a, largeParts }: NewMessage,
+  { body, a2a, largeParts }: NewMessage,
   { deliveries, receipt }: { deliveries: number; receipt: SendReceipt },
 ): void {
   const texts = Buffer.byteLength(body) + Buffer.byteLength(a2a ?? '') + Buffer.byteLength(largeParts ?? '')
   const bytes = texts + rowBytes * (1 + deliveries)
-  usage.count({ from, inbox, bytes, unread: receipt.recipientUnread })
+  usage.count({ inbox, bytes, unread: receipt.recipientUnread })
 }
 
 /** Whether a quota is used up; 0 stands for none. */

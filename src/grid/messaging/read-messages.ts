@@ -8,7 +8,7 @@ import { ackLease, type Lease, leaseOf, parkDamaged, releaseUnknown } from './le
 
 export interface Batch {
   messages: GridMessage[]
-  /** How many more messages are unread. */
+  /** How many more messages are unread; 100 stands for 100 or more. */
   remaining: number
   /** The position of the last message of the batch, for reading again later. Opaque. */
   cursor: string

@@ -45,7 +45,7 @@ export async function sendMessage(
   if (repeat) return repeat
   account.requireSpace()
   let recipient = await resolve(account, sender, input.to)
-  await checkQuotas(account, sender, recipient)
+  await checkQuotas(account, recipient)
   const sanitized = cleaned.text !== input.text || cleaned.a2a !== input.a2a
   let message = await compose(account, sender, cleaned, recipient.label, sanitized)
   // Before the attempts: a repeated commit does not run the checks again.

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, exists, gt, inArray, isNull, lte, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, exists, gt, isNull, lte, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -84,14 +84,6 @@ export function hasMatchingSkill(db: Db) {
   )
 }
 
-/** The same for agents of the account. The skills are searched once, not for each agent. */
-function hasOwnMatchingSkill(db: Db) {
-  const matching = db.select({ id: skills.id }).from(skills).where(inAccount(skills, contains(skills.name)))
-  const skilled = db.select({ agentId: agentSkills.agentId }).from(agentSkills)
-    .where(inAccount(agentSkills, inArray(agentSkills.skillId, matching)))
-  return inArray(agents.id, skilled)
-}
-
 /**
  * The names and descriptions of an agent's skills, as a JSON array. It is a subquery, because in a select without joins
  * drizzle drops the table names of a field's own columns.
@@ -136,6 +128,16 @@ export function foundAgentFields(db: Db) {
 /** A row with `foundAgentFields`. */
 export type FoundAgent = Agent & { skills: string; skillCount: number }
 
+/**
+ * An agent that a search looked at, whether it matches or not: a search looks at a limited number of agents, and goes
+ * on where it ended. The fields of one that does not match are null.
+ */
+export type SearchedAgent = { [field in keyof FoundAgent]: FoundAgent[field] | null } & {
+  searchedAlias: string
+  /** 1 if the caller must not learn the alias, otherwise 0. */
+  isHidden: number
+}
+
 export function prepareAgents(db: Db) {
   const live = isNull(agents.deletedAt)
   const byAlias = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.alias, p('alias')), live))
@@ -144,15 +146,16 @@ export function prepareAgents(db: Db) {
   const recipient = db.select({ id: agents.id, lastSeenAt: agents.lastSeenAt }).from(agents)
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
-  const bySearch = db.select(foundAgentFields(db)).from(agents)
-    .where(inAccount(
-      agents,
-      live,
-      gt(agents.alias, p('after')),
-      ne(agents.id, p('except')),
-      matchesSearch(hasOwnMatchingSkill(db)),
-    ))
-    .orderBy(agents.alias).limit(p('limit')).prepare()
+  const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)
+    .where(inAccount(agents, live, gt(agents.alias, p('after')), ne(agents.id, p('except'))))
+    .orderBy(agents.alias).limit(p('limit')).as('candidates')
+  const bySearch = db.select({
+    searchedAlias: sql<string>`${candidates.alias}`.as('searched_alias'),
+    isHidden: sql<number>`0`.as('is_hidden'),
+    ...foundAgentFields(db),
+  }).from(candidates)
+    .leftJoin(agents, inAccount(agents, eq(agents.id, candidates.id), matchesSearch(hasMatchingSkill(db))))
+    .orderBy(candidates.alias).prepare()
   const byRefs = db.select(agentFields).from(agents).where(inAccount(
     agents,
     live,
@@ -208,6 +211,8 @@ export function prepareAgents(db: Db) {
   const liveIds = db.select({ n: count() }).from(agents)
     .where(inAccount(agents, live, sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`))
   const requireLive = precondition(db, sql`(${liveIds}) = json_array_length(${p('ids')})`)
+  const liveCount = db.select({ n: count() }).from(agents).where(inAccount(agents, live))
+  const requireAtMost = precondition(db, sql`(${liveCount}) <= ${p('max')}`)
   const markSeen = db.update(agents).set({ lastSeenAt: sql`${p('at')}` }).where(
     inAccount(agents, eq(agents.id, p('id'))),
   )
@@ -226,8 +231,8 @@ export function prepareAgents(db: Db) {
       /** Live agents by alias, after the alias `after`. */
       page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
       total: async () => (await account.one(total))!.n,
-      /** Live agents except one, by alias, after the alias `after`. */
-      search: (search: string, except: string, after: string, limit: number): Promise<FoundAgent[]> =>
+      /** Look at `limit` live agents except one, by alias, after the alias `after`. */
+      search: (search: string, except: string, after: string, limit: number): Promise<SearchedAgent[]> =>
         account.all(bySearch, { search, except, after, limit }),
       trial: (agent: string) => account.one(trial, { agent }),
     }),
@@ -245,6 +250,8 @@ export function prepareAgents(db: Db) {
       softDelete: (id: string, at: number) => account.bind(softDelete, { id, at }),
       /** Fails the unit unless all these agents (distinct ids) are live when it runs. */
       requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
+      /** Fails the unit if the account has more than `max` live agents when it runs. */
+      requireAtMost: (max: number) => account.bind(requireAtMost, { max }),
       /** End the trials that expired by `until`. They stay ended, whatever the clock says later. */
       endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),
       addTrial: (agent: string, max: number, expiresAt: number) => account.bind(addTrial, { agent, max, expiresAt }),

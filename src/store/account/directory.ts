@@ -4,15 +4,32 @@ import { agentAccess, agents } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { acceptsOtherAccounts } from './access.ts'
-import { agentFields, type FoundAgent, foundAgentFields, hasMatchingSkill, matchesSearch } from './agents.ts'
+import { agentFields, foundAgentFields, hasMatchingSkill, matchesSearch, type SearchedAgent } from './agents.ts'
 
 export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries) {
   const reachable = and(ne(agents.accountId, p('account')), acceptsOtherAccounts(agents, p('caller')))
   const fields = { ...agentFields, home: agents.accountId }
   const byAlias = db.select(fields).from(agents).where(and(eq(agents.alias, p('alias')), reachable)).prepare()
-  const bySearch = db.select(foundAgentFields(db)).from(agents)
-    .where(and(reachable, gt(agents.alias, p('after')), matchesSearch(hasMatchingSkill(db))))
-    .orderBy(agents.alias).limit(p('limit')).prepare()
+  // Agents that the caller cannot reach count, too: looking at many of them also takes long.
+  const candidates = db.select({
+    home: agents.accountId,
+    id: agents.id,
+    alias: agents.alias,
+    isHidden: sql<number>`NOT (${reachable})`.as('is_hidden'),
+  }).from(agents)
+    .where(and(eq(agents.visibility, sql`'public'`), isNull(agents.deletedAt), gt(agents.alias, p('after'))))
+    .orderBy(agents.alias).limit(p('limit')).offset(p('skip')).as('candidates')
+  const isFound = and(
+    eq(agents.accountId, candidates.home),
+    eq(agents.id, candidates.id),
+    sql`NOT ${candidates.isHidden}`,
+    matchesSearch(hasMatchingSkill(db)),
+  )
+  const bySearch = db.select({
+    searchedAlias: sql<string>`${candidates.alias}`.as('searched_alias'),
+    isHidden: sql<number>`${candidates.isHidden}`.as('hidden'),
+    ...foundAgentFields(db),
+  }).from(candidates).leftJoin(agents, isFound).orderBy(candidates.alias).prepare()
   const aliasOwner = db.select({ isOurs: sql<number>`max(${agents.accountId} = ${p('account')})` }).from(agents)
     .where(eq(agents.alias, p('alias'))).groupBy(agents.alias).prepare()
   const aliasLive = db.select({ id: agents.id }).from(agents)
@@ -43,9 +60,16 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
     reads: (account: AccountBinding) => ({
       /** A public agent of another account that accepts the caller (an alias). `home` is its account. */
       byAlias: (alias: string, caller: string) => account.one(byAlias, { alias, caller }),
-      /** Public agents of other accounts that accept the caller, by alias, after the alias `after`. */
-      search: (search: string, caller: string, after: string, limit: number): Promise<FoundAgent[]> =>
-        account.all(bySearch, { search, caller, after, limit }),
+      /**
+       * Look at `limit` public agents by alias, after the alias `after` and `skip` more. Those of the account, and
+       * those that do not accept the caller (an alias), are hidden.
+       */
+      search: (
+        search: string,
+        caller: string,
+        { after, skip }: { after: string; skip: number },
+        limit: number,
+      ): Promise<SearchedAgent[]> => account.all(bySearch, { search, caller, after, skip, limit }),
       /** Those of the aliases that a live agent of any account has. */
       heldAliases: async (aliases: string[]): Promise<Set<string>> =>
         new Set((await account.all(held, { aliases: JSON.stringify(aliases) })).map(({ alias }) => alias)),

@@ -6,6 +6,7 @@ import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
 import { selectInboxMessages } from './inbox-message.ts'
+import { someUnread } from './unread.ts'
 
 /** How many of the newest read messages `lastLease` searches. */
 const lastLeaseDepth = 1_000
@@ -16,10 +17,7 @@ export function prepareInbox(db: Db) {
   const isUnread = sql`${deliveries.state} = 'unread'`
   const isRead = sql`${deliveries.state} = 'read'`
 
-  const unread = db.select({ unread: count() }).from(deliveries).where(inAccount(deliveries, ofAgent, isUnread)).limit(
-    1,
-  )
-    .prepare()
+  const unread = db.select({ unread: count() }).from(someUnread(db, 'agent')).limit(1).prepare()
   const oldest = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
     .where(inAccount(deliveries, ofAgent, isUnread)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
   // One value, because the local driver takes longer for rows than the database for finding them.
@@ -91,7 +89,7 @@ export function prepareInbox(db: Db) {
       received: (agent: string, id: string) => account.one(received, { agent, id }),
       /** A message that was sent to the agent, as a read shows it; undefined if it is parked. */
       message: (agent: string, message: string) => account.one(byMessage, { agent, message }),
-      /** How many messages of an agent are unread. */
+      /** How many messages of an agent are unread; 100 stands for 100 or more. */
       unread: async (agent: string) => (await account.one(unread, { agent }))!.unread,
       /** The positions and lengths of the unread messages, oldest first. */
       async oldestUnread(agent: string, limit: number): Promise<{ seq: number; chars: number }[]> {

@@ -7,6 +7,7 @@ import { type AccountBinding, p, type Statement, value } from '../driver/binding
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
 import { type InboxMessage, inboxMessageReader, selectInboxMessages } from './inbox-message.ts'
+import { someUnread } from './unread.ts'
 
 /** A lease about to be made. */
 export interface NewLease {
@@ -60,7 +61,7 @@ export function prepareLeases(db: Db) {
     }).from(sql`(SELECT 1)`)
       .where(exists(db.select({ one: sql`1` }).from(deliveries).where(inAccount(deliveries, ofLease)))),
   ).onConflictDoNothing().toSQL()
-  const unread = db.select({ n: count() }).from(deliveries).where(inAccount(deliveries, ofAgent, isUnread))
+  const unread = db.select({ n: count() }).from(someUnread(db, 'agent'))
   const leased = selectInboxMessages(db, ofLease, { remaining: sql<number>`${unread}`.as('remaining') })
     .limit(p('limit')).toSQL()
   const asInboxMessage = inboxMessageReader(db)
@@ -114,8 +115,8 @@ export function prepareLeases(db: Db) {
     changes: (account: AccountBinding) => ({
       /**
        * Lease the messages at the positions `seqs`, except any that are no longer unread. The part `messages` returns
-       * the leased ones, oldest first, with how many messages remain unread at this commit. `wokenAt` is when a wait
-       * for them ended, or null.
+       * the leased ones, oldest first, with how many messages remain unread at this commit; 100 stands for 100 or more.
+       * `wokenAt` is when a wait for them ended, or null.
        */
       take: (lease: NewLease, seqs: number[], wokenAt: number | null): LeaseParts => {
         const { id, agent, holder, at, expiresAt } = lease

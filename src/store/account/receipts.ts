@@ -5,10 +5,11 @@ import { type AccountBinding, p, type PlaceholderValues, type Statement } from '
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
 import type { NewMessage } from './messages.ts'
+import { someUnread } from './unread.ts'
 
 /** Times are milliseconds since the epoch. A field is missing where it does not apply. */
 export interface SendReceipt {
-  /** Unread messages of the sender. */
+  /** Unread messages of the sender; 100 stands for 100 or more. */
   unread: number
   /** Unread messages of a recipient in the same account, this one included; 100 stands for 100 or more. */
   recipientUnread?: number
@@ -18,15 +19,9 @@ export interface SendReceipt {
   recipientsActive?: number
 }
 
-/** Beyond this a count says nothing more, and counting costs the sender time. */
-const maxCounted = 100
-
 export function prepareReceipts(db: Db) {
-  const isUnread = sql`${deliveries.state} = 'unread'`
-  const unread = db.select({ n: count() }).from(deliveries)
-    .where(inAccount(deliveries, eq(deliveries.agentId, p('from')), isUnread))
-  const counted = db.select({ one: sql`1`.as('one') }).from(deliveries)
-    .where(inAccount(deliveries, eq(deliveries.agentId, p('to')), isUnread)).limit(maxCounted).as('counted')
+  const unreadOf = (agent: string) => db.select({ n: count() }).from(someUnread(db, agent))
+  const unread = unreadOf('from')
   const recipients = (condition?: SQL) =>
     db.select({ n: count() }).from(deliveries)
       .innerJoin(agents, and(eq(agents.accountId, deliveries.accountId), eq(agents.id, deliveries.agentId), condition))
@@ -35,7 +30,7 @@ export function prepareReceipts(db: Db) {
 
   const toOtherAccount = prepared(sql`json_object('unread', (${unread}))`)
   const toAgent = prepared(sql`json_object('unread', (${unread}),
-    'recipientUnread', (SELECT count(*) FROM ${counted}), 'recipientSeenAt', ${p('seenAt')})`)
+    'recipientUnread', (${unreadOf('to')}), 'recipientSeenAt', ${p('seenAt')})`)
   const toChannel = prepared(sql`json_object('unread', (${unread}),
     'recipients', (${recipients()}), 'recipientsActive', (${recipients(isActive)}))`)
 

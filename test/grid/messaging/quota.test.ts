@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { day, hour } from '../../../src/lib/time.ts'
+import { day, hour, second } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { errorInfo, postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
@@ -73,22 +73,23 @@ onEachDatabase((open) => {
     expect(await usedBytes(grid.evil)).toBe('hi'.length + 5 * 500)
   })
 
-  test("a stranger's inbox takes a number of messages of one sender", async () => {
+  test("a stranger's inbox takes a number of messages of one account", async () => {
     grid = await open({ env: { STRANGER_MESSAGES_PER_DAY: '2' } })
     await grid.acme.agent('desk', { visibility: 'public' })
     await grid.acme.agent('shop', { visibility: 'public' })
     const mallory = await grid.evil.agent('mallory')
     await send(grid.eve, '@desk')
-    await send(grid.eve, '@desk')
+    await send(mallory, '@desk')
 
-    expect(await send(grid.eve, '@desk')).toEqual({
-      code: 'quota_exceeded',
-      message:
-        'You have sent 2 messages to @desk today, which is all that another account takes a day. Try again in 900 minutes.',
-      retry_after_seconds: 54_000,
-    })
+    for (const sender of [grid.eve, mallory]) {
+      expect(await send(sender, '@desk')).toEqual({
+        code: 'quota_exceeded',
+        message:
+          'This account has sent 2 messages to @desk today, which is all that an agent of another account takes a day. Try again in 900 minutes.',
+        retry_after_seconds: 54_000,
+      })
+    }
     expect(await send(grid.eve, '@shop')).toMatchObject({ recipient: '@shop' })
-    expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
     for (let n = 0; n < 3; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
   })
 
@@ -96,22 +97,46 @@ onEachDatabase((open) => {
     grid = await open({ env: { UNREAD_PER_INBOX: '3' } })
     const desk = await grid.acme.agent('desk', { visibility: 'public' })
     for (let n = 0; n < 3; n++) await send(grid.alice, '@desk')
-    // A stranger learns of it too, though its receipts say nothing.
-    for (const sender of [grid.alice, grid.eve]) {
-      expect(await send(sender, '@desk')).toEqual({
-        code: 'quota_exceeded',
-        message: 'The inbox of @desk is full: it has 3 unread messages. Try again in 60 seconds.',
-        retry_after_seconds: 60,
-      })
+    const refused = {
+      code: 'quota_exceeded',
+      message: 'The inbox of @desk is full: it has 3 unread messages. Try again in 60 seconds.',
+      retry_after_seconds: 60,
     }
+    expect(await send(grid.alice, '@desk')).toEqual(refused)
     expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
+    await grid.store.exchangeUsage()
+    expect(await send(grid.alice, '@desk')).toEqual(refused)
 
     await callTool(grid, desk.key, 'read_messages')
+    grid.clock.now += 3 * second
     await grid.store.exchangeUsage()
 
-    for (let n = 0; n < 3; n++) expect(await send(grid.eve, '@desk')).toMatchObject({ recipient: '@desk' })
+    for (let n = 0; n < 3; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
+    expect(await send(grid.alice, '@desk')).toEqual(refused)
+  })
+
+  test('strangers cannot fill an inbox for its own account', async () => {
+    grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
+    const desk = await grid.acme.agent('desk', { visibility: 'public' })
+    const mallory = await grid.evil.agent('mallory')
+    await send(grid.eve, '@desk')
     await grid.store.exchangeUsage()
-    expect(await send(grid.eve, '@desk')).toMatchObject({ code: 'quota_exceeded' })
+    await send(mallory, '@desk')
+    const refused = {
+      code: 'quota_exceeded',
+      message: 'The inbox of @desk is full for other accounts: it has 2 unread messages. Try again in 60 seconds.',
+      retry_after_seconds: 60,
+    }
+
+    for (const sender of [grid.eve, mallory]) expect(await send(sender, '@desk')).toEqual(refused)
+    for (let n = 0; n < 8; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
+    expect(await send(grid.alice, '@desk')).toMatchObject({ code: 'quota_exceeded' })
+    expect(await send(grid.eve, '@desk')).toEqual(refused)
+
+    await callTool(grid, desk.key, 'read_messages')
+    grid.clock.now += 3 * second
+    await grid.store.exchangeUsage()
+    expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
   })
 
   test('an agent that reads is never full, and a post is not refused for one member', async () => {
@@ -194,6 +219,16 @@ onEachDatabase((open) => {
     expect(message).toBe('The account has 3 agents, and no more are allowed. Delete one first.')
     await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'carol' })
     expect(await create('dave')).toMatchObject({ api_key: expect.any(String) })
+  })
+
+  test('agents that are created at the same time are not more than the account may have', async () => {
+    grid = await open({ env: { AGENTS_PER_ACCOUNT: '4' } })
+
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => create(`twin-${n}`)))
+
+    expect(answers.filter(({ api_key }) => api_key !== undefined)).toHaveLength(2)
+    expect(answers.filter(({ code }) => code === 'agent_limit_reached')).toHaveLength(6)
+    expect(await grid.acme.store.read.agents.total()).toBe(4)
   })
 })
 

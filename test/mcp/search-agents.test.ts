@@ -1,0 +1,75 @@
+/** A search that finds nothing does not keep the grid busy, however many agents there are. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { addCrowd } from '../support/crowd.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
+import { callTool } from '../support/mcp.ts'
+import { turn } from '../support/wait-for.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+test('a search looks at 1,000 agents a call, gives way to others meanwhile, and goes on with its cursor', async () => {
+  const { aliases } = await addCrowd(grid.store, grid.evil.id, { agents: 2_500, skills: 200 })
+  const search = (agent: TestAgent, args: object) => searchAll(agent, { ...args, public: true })
+
+  const { calls, longestBlock } = await search(grid.alice, { search: 'no such thing' })
+  console.log(
+    `calls: ${calls.map(({ ms }) => ms.toFixed()).join(', ')} ms; longest block: ${longestBlock.toFixed()} ms`,
+  )
+  expect(calls.map(({ found }) => found)).toEqual([[], [], []])
+  expect(calls.map(({ cursor }) => cursor)).toEqual([aliases[999].slice(1), aliases[1_999].slice(1), undefined])
+  expect(longestBlock).toBeLessThan(150)
+
+  const some = await search(grid.alice, { search: 'D-34' })
+  expect(some.calls.flatMap(({ found }) => found)).toEqual(aliases.filter((alias) => alias.includes('d-34')))
+})
+
+test('an agent of the own account is found behind 2,500 others', async () => {
+  const { aliases } = await addCrowd(grid.store, grid.acme.id, { agents: 2_500, skills: 20 })
+  await grid.acme.agent('zoe', { skills: [{ name: 'needle' }] })
+
+  const { calls, longestBlock } = await searchAll(grid.alice, { search: 'NEEDLE' })
+
+  // The caller itself is not looked at.
+  expect(calls.map(({ cursor }) => cursor)).toEqual([aliases[998].slice(1), aliases[1_998].slice(1), undefined])
+  expect(calls.flatMap(({ found }) => found)).toEqual(['@zoe'])
+  expect(longestBlock).toBeLessThan(150)
+})
+
+test('no cursor names a public agent that the caller may not find', async () => {
+  await addCrowd(grid.store, grid.evil.id, { agents: 2_500, skills: 1 })
+  await grid.acme.agent('zoe', { visibility: 'public' })
+
+  const { calls } = await searchAll(grid.eve, { public: true, search: 'zoe' })
+
+  expect(calls.map(({ cursor }) => cursor)).toEqual([' 1000', ' 2000', undefined])
+  expect(calls.flatMap(({ found }) => found)).toEqual(['@zoe'])
+})
+
+/** All pages of a search, and for how long at most it kept others waiting. */
+async function searchAll(agent: TestAgent, args: object) {
+  const calls: { found: string[]; cursor?: string; ms: number }[] = []
+  let longestBlock = 0
+  let isSearching = true
+  const watch = (async () => {
+    for (let at = performance.now(); isSearching;) {
+      await turn()
+      const now = performance.now()
+      longestBlock = Math.max(longestBlock, now - at)
+      at = now
+    }
+  })()
+  let cursor: string | undefined
+  do {
+    const startedAt = performance.now()
+    const { text, more } = await callTool(grid, agent.key, 'list_agents', { ...args, cursor })
+    cursor = more?.cursor
+    calls.push({ found: text.map(({ alias }: { alias: string }) => alias), cursor, ms: performance.now() - startedAt })
+  } while (cursor !== undefined)
+  isSearching = false
+  await watch
+  return { calls, longestBlock }
+}
