@@ -251,5 +251,16 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "ALTER TABLE `sessions` ADD `awaits_second_factor` integer DEFAULT false NOT NULL;",
       "ALTER TABLE `sessions` ADD `confirmed_at` integer;"
     ]
+  },
+  {
+    "name": "0013_second_factor_attempts",
+    "hash": "5fb7dfc61fc20b46668efa7dde6dcbbbc022a7eececfd1d9d0dd5b2159feeed3",
+    "createdAt": 1795350073586,
+    "statements": [
+      "ALTER TABLE `passkey_challenges` ADD `used_by` text;",
+      "ALTER TABLE `passkeys` ADD `used_by` text;",
+      "ALTER TABLE `recovery_codes` ADD `used_by` text;",
+      "ALTER TABLE `totps` ADD `used_by` text;"
+    ]
   }
 ]

@@ -26,6 +26,9 @@ const shownText = customType<{ data: string; driverData: string }>({
   fromDriver: withoutInvisible,
 })
 
+/** The id of the attempt that used it last: a unit that is sent again, because its answer was lost, finds its own mark. */
+const usedBy = () => text('used_by')
+
 /** Facts about the database. `epoch` names its history, and cursors contain it. See docs/delivery.md, "Cursors". */
 export const storeFacts = sqliteTable('store_facts', {
   key: text('key').primaryKey(),
@@ -107,15 +110,17 @@ export const passkeys = sqliteTable('passkeys', {
   name: text('name').notNull(),
   createdAt: integer('created_at').notNull(),
   lastUsedAt: integer('last_used_at'),
+  usedBy: usedBy(),
 }, (t) => [uniqueIndex('passkeys_credential').on(t.credentialId), index('passkeys_user').on(t.userId)])
 
-/** Challenges of passkeys. Each is removed when it is answered. */
+/** Challenges of passkeys. Each is answered once. */
 export const passkeyChallenges = sqliteTable('passkey_challenges', {
   hash: text('hash').primaryKey(),
   purpose: text('purpose', { enum: ['sign_in', 'confirm', 'register'] }).notNull(),
   /** SHA-256 of the CSRF token of the page: only the same session or browser may answer. */
   holder: text('holder').notNull(),
   expiresAt: integer('expires_at').notNull(),
+  usedBy: usedBy(),
 }, (t) => [index('passkey_challenges_expire').on(t.expiresAt)])
 
 /** The authenticator app of a user (TOTP). */
@@ -131,12 +136,14 @@ export const totps = sqliteTable('totps', {
   createdAt: integer('created_at').notNull(),
   /** Null until the user has entered a first code. Only then it is a second factor. */
   confirmedAt: integer('confirmed_at'),
+  usedBy: usedBy(),
 })
 
-/** The unused recovery codes of users, as SHA-256. */
+/** The recovery codes of users, as SHA-256. One with `usedBy` is used up. */
 export const recoveryCodes = sqliteTable('recovery_codes', {
   userId: text('user_id').notNull().references(() => users.id),
   hash: text('hash').notNull(),
+  usedBy: usedBy(),
 }, (t) => [primaryKey({ columns: [t.userId, t.hash] })])
 
 /** One-time links. All but `set_up` are sent by email, and using one verifies the email address. */

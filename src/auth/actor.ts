@@ -58,7 +58,8 @@ export const confirmedForMs = 10 * minute
 export function requireConfirmed(actor: Actor | SignedInUser, now: number): void {
   if ('type' in actor && actor.type !== 'user') return
   const { confirmedAt } = actor as UserActor | SignedInUser
-  if (confirmedAt != null && now - confirmedAt < confirmedForMs) return
+  // A time ahead of the clock is not fresh either: the clock has gone back since.
+  if (confirmedAt != null && now >= confirmedAt && now - confirmedAt < confirmedForMs) return
   throw new GridError('confirmation_required', 'Confirm that it is you, and then repeat this.')
 }
 

@@ -70,6 +70,8 @@ export interface Proof {
   passwordHash?: string
   /** With a passkey or a code, or within a session that has begun with one. */
   hasSecondFactor?: boolean
+  /** When the user proved it, if not now: a session that continues another one is no fresh proof. As in `Visitor`. */
+  confirmedAt?: number | null
 }
 
 export interface Sessions {
@@ -164,9 +166,10 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       }
     },
 
-    async begin(request, userId, address, { passwordHash, hasSecondFactor = false } = {}) {
+    async begin(request, userId, address, { passwordHash, hasSecondFactor = false, ...proof } = {}) {
       const { token, hash } = await mintLinkToken()
       const at = now()
+      const { confirmedAt = at } = proof
       const session = {
         id: newId(),
         userId,
@@ -174,6 +177,7 @@ export function createSessions(store: Store, origins: string[]): Sessions {
         expiresAt: at + sessionLifetimeMs,
         halfExpiresAt: at + halfSessionMs,
         hasSecondFactor,
+        confirmedAt,
         userAgent: (request.headers.get('user-agent') ?? '').slice(0, maxUserAgentLength),
         address,
       }

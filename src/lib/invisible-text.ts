@@ -44,20 +44,24 @@ const variable = visible(
   String.raw`\p{S}\p{Emoji}\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f${
     scripts('Han Myanmar Phags_Pa Manichaean')
   }`,
-  '$+<=>^`|~',
+  '$+<=>^`|~0-9#*',
 )
 
 /** What follows or precedes a character that it makes sense for. Everything here depends only on visible neighbours. */
 const needed = [
   // Emoji: presentation, sequences such as families and flags, and the three flags that are made of tags.
   String.raw`(?<=${variable})[\ufe00-\ufe02\ufe0e\ufe0f]`,
+  // Digits: in keycaps, and the slashed zero.
+  String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
+  String.raw`(?<=0)\ufe00`,
   String.raw`(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})`,
   String
     .raw`(?<=\u{1f3f4})\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}`,
   // Scripts.
   ...beside(joined, String.raw`[\u200c\u200d]`),
   ...beside(unspaced, String.raw`\u200b`),
-  String.raw`(?<=\p{Unified_Ideograph})[\u{e0100}-\u{e01ef}]`,
+  // No more of these are registered for any ideograph. @see UTS #37, IVD_Sequences.txt
+  String.raw`(?<=\p{Unified_Ideograph})[\u{e0100}-\u{e011f}]`,
   String.raw`(?<=${mongolian})[\u180b-\u180f]`,
   String.raw`(?<=${visible(scripts('Khmer'))})[\u17b4\u17b5]`,
   String.raw`\u115f(?:(?=[\u1161-\u11a7\ud7b0-\ud7c6])|\u1160(?=[\u11a8-\u11ff\ud7cb-\ud7fb]))`,
@@ -82,18 +86,15 @@ const unneeded = new RegExp(`(?=[${hidden}])(?:(${needed.join('|')})|[${hidden}]
 const rightToLeft = String.raw`\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}`
 const isRightToLeft = new RegExp(`(?=[\\p{L}\\p{N}])[${rightToLeft}]`, 'u')
 const directionMarks = /[\u061c\u200e\u200f]+/g
-const inLeftToRightWord = new RegExp(
-  String.raw`(?<=(?![${rightToLeft}])\p{L})[\u061c\u200e\u200f]+(?=(?![${rightToLeft}])\p{L})`,
-  'gu',
-)
+/** There a mark does nothing, or takes a word apart that was none. */
+const marksInWord = /(?<=[\p{L}\p{M}])[\u061c\u200e\u200f]+(?=\p{L})|(?<=\p{N})[\u061c\u200e\u200f]+(?=\p{N})/gu
+/** One mark, but two before the sign of a negative amount, as CLDR writes it in Arabic and Hebrew. */
+const neededMarks = /(\u200f\u200e)(?=[-+\u2212])|([\u061c\u200e\u200f])[\u061c\u200e\u200f]*/g
 
-/**
- * Marks order the punctuation and the digits of a line that is written from right to left, two at a time at most, and
- * never within a word of a script written from left to right.
- */
+/** Marks order the punctuation and the digits of a line that is written from right to left. */
 function withNeededMarks(line: string): string {
   if (!isRightToLeft.test(line)) return line.replace(directionMarks, '')
-  return line.replace(inLeftToRightWord, '').replace(directionMarks, (marks) => marks.slice(0, 2))
+  return line.replace(marksInWord, '').replace(neededMarks, '$1$2')
 }
 
 /**

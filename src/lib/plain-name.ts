@@ -1,14 +1,23 @@
-/** Names: of accounts, people, keys, skills and guardrails. See docs/security.md, "Names and aliases". */
-import { hasInvisible } from './invisible-text.ts'
+/** Names: of accounts, people, keys, skills, guardrails and clients. See docs/security.md, "Names and aliases". */
+import { hasInvisible, withoutInvisible } from './invisible-text.ts'
 
 /**
- * Characters that make a name look like another one, or empty: controls, direction marks, fillers, tags. Joiners and
- * variation selectors are left to `hasInvisible`, because emoji and some scripts need them.
+ * Characters that make a name look like another one, or empty, also where a text may have them: controls, direction
+ * marks, fillers, hyphens that do not show. Joiners, variation selectors and tags are left to `hasInvisible`, because
+ * emoji and some scripts need them.
  */
 const deceptive =
-  /(?![\u200c\u200d\ufe0e\ufe0f])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/u
+  /(?![\u200c\u200d\u180b-\u180f\ufe00-\ufe0f\u{e0000}-\u{e01ef}])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/u
+const allDeceptive = new RegExp(deceptive, 'gu')
 
 /** Whether a name shows all that it consists of. A text is cleaned; a name is refused, because it is looked up. */
 export function isPlainName(name: string): boolean {
   return !deceptive.test(name) && !hasInvisible(name)
+}
+
+/** A name that nobody looks up, on one line of at most `maxLength` characters, without what `isPlainName` refuses. */
+export function plainName(text: string, maxLength: number): string {
+  const line = withoutInvisible(text.toWellFormed().normalize('NFC')).replace(/\s+/g, ' ').replace(allDeceptive, '')
+  // Again: the cut may leave a joiner at the end.
+  return withoutInvisible([...line.trim()].slice(0, maxLength).join('')).trim()
 }

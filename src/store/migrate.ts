@@ -21,12 +21,7 @@ export async function migrate(
   )
   const applied: string[] = []
   let version = await schemaVersion(client)
-  if (version > steps.length) {
-    throw new StartError(
-      'schema_newer',
-      `${name} has schema ${version}, this program knows ${steps.length}. Start a newer agent-grid, or restore a backup.`,
-    )
-  }
+  if (version > steps.length) throw schemaNewer(name, version, steps)
   await checkApplied(client, steps, name)
   while (version < steps.length) {
     const step = steps[version]
@@ -60,12 +55,21 @@ export async function schemaVersion(client: Client): Promise<number> {
 /** Another text than the one that was applied means another schema than the program expects. */
 async function checkApplied(client: Client, steps: readonly Migration[], name: string): Promise<void> {
   const { rows } = await client.execute('SELECT hash FROM __drizzle_migrations ORDER BY created_at')
-  const changed = rows.findIndex(({ hash }, i) => hash !== steps[i].hash)
+  const changed = rows.findIndex(({ hash }, i) => hash !== steps[i]?.hash)
   if (changed === -1) return
+  // A newer process has migrated since the version was read.
+  if (changed >= steps.length) throw schemaNewer(name, rows.length, steps)
   throw new StartError(
     'migration_changed',
     `${name} was migrated with another version of step ${steps[changed].name} than this program has. ` +
       'Start the agent-grid that migrated it, or restore a backup; a migration that was applied is never edited.',
+  )
+}
+
+function schemaNewer(name: string, version: number, steps: readonly Migration[]): StartError {
+  return new StartError(
+    'schema_newer',
+    `${name} has schema ${version}, this program knows ${steps.length}. Start a newer agent-grid, or restore a backup.`,
   )
 }
 

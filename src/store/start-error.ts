@@ -13,6 +13,7 @@ export type StartErrorCode =
   | 'disk_failed'
   | 'disk_full'
   | 'invalid_key_ring'
+  | 'key_ring_not_accessible'
   | 'migration_changed'
   | 'not_a_database'
   | 'schema_newer'
@@ -32,6 +33,27 @@ export class StartError extends Error {
 export function explained(error: unknown, url: string, path: string | undefined): unknown {
   if (error instanceof StartError || error instanceof GridError) return error
   return path === undefined ? explainedRemote(error, url) : explainedLocal(error, path)
+}
+
+/** Explain what reading or making the key ring in `file` failed with. A full disk and other errors stay as they are. */
+export function explainedKeyRing(error: unknown, file: string): unknown {
+  const { code = '', name = '' } = Object(error) as Record<string, string>
+  const isClosed = /^(EACCES|EPERM|EROFS|EISDIR|ELOOP)$/.test(code) || isDenied(name)
+  if (!isClosed) return error
+  const reason = name === 'NotCapable' ? 'Deno has no permission' : code || name
+  const step = name === 'NotCapable'
+    ? `Start with --allow-read=${dirname(file)} and --allow-write=${dirname(file)}.`
+    : 'Give the file to the user of this process.'
+  return new StartError(
+    'key_ring_not_accessible',
+    `The key ring ${file} cannot be opened (${reason}). ${step} Do not remove it: without it the stored tokens of other services do not open.`,
+    error,
+  )
+}
+
+/** The errors of Deno that have no code. */
+function isDenied(name: string): boolean {
+  return name === 'NotCapable' || name === 'PermissionDenied'
 }
 
 function explainedLocal(error: unknown, path: string): unknown {
@@ -65,7 +87,7 @@ function explainedLocal(error: unknown, path: string): unknown {
   }
   // The driver has no code for a file that it cannot open.
   const isClosed = /^(EACCES|EPERM|EROFS|ENOTDIR|EEXIST|EISDIR|ENOENT|ELOOP|ENAMETOOLONG)$/.test(systemCode) ||
-    /^(NotCapable|PermissionDenied|NotADirectory)$/.test(name) || /^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code) ||
+    isDenied(name) || name === 'NotADirectory' || /^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code) ||
     /Unable to open connection/.test(message)
   if (!isClosed) return error
   const isNoFolder = /^(ENOTDIR|EEXIST)$/.test(systemCode) || name === 'NotADirectory'

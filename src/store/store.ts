@@ -40,7 +40,7 @@ import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
-import { explained, StartError } from './start-error.ts'
+import { explained, explainedKeyRing, StartError } from './start-error.ts'
 import { UnreadCounts } from './unread-counts.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
@@ -287,7 +287,12 @@ async function storedEpoch(client: Client): Promise<string | undefined> {
 }
 
 function checkedKeyRing(path: string): string {
-  const ring = readKeyRing(path)
+  let ring
+  try {
+    ring = readKeyRing(path)
+  } catch (error) {
+    throw explainedKeyRing(error, `${path}.keys`)
+  }
   if (isKeyRing(ring)) return ring
   throw new StartError(
     'invalid_key_ring',

@@ -29,8 +29,8 @@ export async function keepClock(store: Store): Promise<boolean> {
   }
   if (-ahead > maxBehindMs) log.warn('The clock is behind the time that was stored last', times)
   try {
-    // What ended before the clock went back stays ended.
-    await endTrials(store, Math.max(at, storedAt ?? at), at)
+    // What ended before the clock goes back stays ended. Not by the stored time: if that ran ahead, trials have begun since.
+    await endTrials(store, at)
     await store.write([clock.advance(at)])
   } catch (error) {
     // The storage has said so, and the next call will do it.
@@ -39,13 +39,13 @@ export async function keepClock(store: Store): Promise<boolean> {
   return true
 }
 
-async function endTrials(store: Store, until: number, at: number): Promise<void> {
+async function endTrials(store: Store, at: number): Promise<void> {
   for (;;) {
-    const accounts = await store.global.clock.accountsWithTrials(until, maxAccounts)
+    const accounts = await store.global.clock.accountsWithTrials(at, maxAccounts)
     if (accounts.size === 0) return
     for (const id of accounts) {
       const account = store.account(id, { type: 'system', job: 'clock' })
-      await account.write([account.change.agents.endTrials(until, at)])
+      await account.write([account.change.agents.endTrials(at, at)])
     }
   }
 }

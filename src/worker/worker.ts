@@ -21,7 +21,7 @@ export interface Worker {
 export async function startWorker(store: Store): Promise<Worker> {
   const stopping = new AbortController()
   const leases = new LeaseRecovery(store)
-  await store.storage.check()
+  const startsFull = await store.storage.check()
   await keepClock(store)
   await leases.start()
 
@@ -43,10 +43,14 @@ export async function startWorker(store: Store): Promise<Worker> {
   }
 
   /** Old rows are removed as soon as space is needed. */
-  let sweeping = Promise.resolve()
+  let sweeping = startsFull ? removeOld().catch(logFailure) : Promise.resolve()
   async function watchStorage(): Promise<void> {
-    if (await store.storage.check()) sweeping = removeOld()
+    if (await store.storage.check()) sweeping = removeOld().catch(logFailure)
     await store.storage.keepBallast()
+  }
+
+  function logFailure(error: unknown): void {
+    store.deps.log.warn('A task of the worker failed', { error })
   }
 
   /** Run `task` again `ms` after it has ended. Returns the function that stops this and waits for the running task. */
@@ -55,7 +59,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     let timer = setTimeout(run, firstMs)
     function run(): void {
       running = task()
-        .catch((error) => store.deps.log.warn('A task of the worker failed', { error }))
+        .catch(logFailure)
         .finally(() => {
           if (!stopping.signal.aborted) timer = setTimeout(run, ms)
         })

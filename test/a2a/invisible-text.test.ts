@@ -87,6 +87,48 @@ test('details and large parts of older versions are shown without it', async () 
   expect(page).toMatchObject({ text: `${'x'.repeat(4_001)}"`, bytes: 20_002, left: 0 })
 })
 
+test('a large data part that is clean stays as it is, and of another its texts are cleaned, not its JSON', async () => {
+  const clean = { he: 'שלום\n\u200fAPI של', more: 'x'.repeat(10_000) }
+  await post(send10({ parts: [{ text: 'see' }, { data: clean }] }))
+  await post(send10({ parts: [{ text: 'see' }, { data: { ...clean, esc: `\x1b[2J\x85${hidden}` } }] }))
+
+  const [first, second] = await inboxOf(grid, grid.bob)
+  expect(first).not.toHaveProperty('sanitized')
+  expect(await wholePart(first)).toEqual(clean)
+  expect(second).toMatchObject({ sanitized: true })
+  expect(await wholePart(second)).toEqual({ ...clean, esc: '[2J\n' })
+})
+
+test('a large data part of an older version is cleaned as JSON, and a text as a text', async () => {
+  const long = 'x'.repeat(8_500)
+  const dirty = { he: 'שלום\n\u200fAPI של', esc: `\x1b[2J${hidden}`, nel: 'a\x85b', long }
+  const text = `{"esc":"\\u001b","he":"שלום"}${long}`
+  await post(send10({ parts: [{ text: 'see' }, { data: { long } }, { text, mediaType: 'application/json' }] }))
+  const set = 'UPDATE parts SET content = ? WHERE account_id = ? AND content LIKE ?'
+  await rows(grid, set, [JSON.stringify(dirty), grid.acme.id, '{"long%'])
+
+  const [message] = await inboxOf(grid, grid.bob)
+
+  expect(await wholePart(message, false)).toEqual({ he: 'שלום\n\u200fAPI של', esc: '[2J', nel: 'a\nb', long })
+  expect((await partOf(message, 2)).text).toBe(text)
+})
+
+/** The value of the second part, whose bytes its handle tells. */
+async function wholePart(message: Message, tellsBytes = true): Promise<unknown> {
+  const { text, handle } = await partOf(message, 1)
+  if (tellsBytes) expect(handle.bytes).toBe(new TextEncoder().encode(text).length)
+  return JSON.parse(text)
+}
+
+async function partOf({ a2a }: Message, n: number) {
+  const handle = (a2a as { parts: { part_id: string; bytes: number }[] }).parts[n]
+  const { text: page } = await callTool(grid, grid.bob.key, 'read_part', { part_id: handle.part_id })
+  expect(page.bytes).toBe(new TextEncoder().encode(page.text).length)
+  return { text: page.text as string, handle }
+}
+
+type Message = Awaited<ReturnType<typeof inboxOf>>[number]
+
 function post(body: unknown, headers?: Record<string, string>) {
   return postA2a(grid, grid.alice.key, body, headers)
 }

@@ -1,7 +1,19 @@
 /** What a start that is refused says: the file or address, the reason, and what to do. */
 import { createClient } from '@libsql/client'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,10 +41,11 @@ test.each(runtimes)(
       for (const file of ['grid.db', 'grid.db.keys']) cpSync(join(database.folder, file), join(folder, file))
       return join(folder, 'grid.db')
     }
-    const [text, damaged, ring, newer, edited, folder, file] = [
+    const [text, damaged, ring, ringFolder, newer, edited, folder, file] = [
       'text',
       'damaged',
       'ring',
+      'ring-folder',
       'newer',
       'edited',
       'folder',
@@ -41,6 +54,8 @@ test.each(runtimes)(
     writeFileSync(text, 'This is a letter, and not a database. '.repeat(10))
     writeSync(openSync(damaged, 'r+'), new Uint8Array(3_000).fill(255), 0, 3_000, 100)
     writeFileSync(`${ring}.keys`, 'no ring')
+    rmSync(`${ringFolder}.keys`)
+    mkdirSync(`${ringFolder}.keys`)
     await change(newer, "INSERT INTO __drizzle_migrations (id, hash, created_at) VALUES (99, 'x', 9999999999999)")
     await change(edited, "UPDATE __drizzle_migrations SET hash = 'x' WHERE id = 3")
     const closed = await freePort()
@@ -52,6 +67,7 @@ test.each(runtimes)(
         `The database ${damaged} is damaged. Keep a copy of it and of ${damaged}-wal, and restore`,
       ],
       [`file:${ring}`]: ['invalid_key_ring', `${ring}.keys is not a key ring. Restore it from a backup`],
+      [`file:${ringFolder}`]: ['key_ring_not_accessible', `The key ring ${ringFolder}.keys cannot be opened (EISDIR)`],
       [`file:${newer}`]: ['schema_newer', `The database ${newer} has schema`],
       [`file:${edited}`]: [
         'migration_changed',
@@ -90,6 +106,27 @@ test('a folder that belongs to somebody else is named with the reason', () => {
   expect([status, stderr]).toEqual([
     1,
     `The database ${database.folder}/grid.db cannot be opened for writing (EACCES). Give the folder ${database.folder} and the file to the user of this process, or set DATABASE_URL to another file.\n`,
+  ])
+})
+
+test('a key ring that belongs to somebody else is named, not the database', async () => {
+  await runJson(database.url, 'migrate')
+  const isRoot = process.getuid?.() === 0
+  const nobody = 65_534
+  if (isRoot) {
+    for (const name of ['', ...readdirSync(database.folder)]) chownSync(join(database.folder, name), nobody, nobody)
+    chownSync(join(database.folder, 'grid.db.keys'), 0, 0)
+  }
+  chmodSync(join(database.folder, 'grid.db.keys'), isRoot ? 0o600 : 0)
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/node.js', 'src/main.ts', 'migrate'], {
+    ...(isRoot ? { uid: nobody, gid: nobody } : {}),
+    env: { DATABASE_URL: database.url },
+    encoding: 'utf8',
+  })
+
+  expect([status, stderr]).toEqual([
+    1,
+    `The key ring ${database.folder}/grid.db.keys cannot be opened (EACCES). Give the file to the user of this process. Do not remove it: without it the stored tokens of other services do not open.\n`,
   ])
 })
 

@@ -1,5 +1,7 @@
 /** Names of accounts and users: invisible characters are refused. See docs/security.md, "Names and aliases". */
 import { describe, expect, test } from 'vitest'
+import { isPlainName } from '../../src/lib/plain-name.ts'
+import { cleanName } from '../../src/oauth/client-name.ts'
 import { checkName } from '../../src/grid/accounts/accounts.ts'
 
 const invisible = {
@@ -35,6 +37,25 @@ test.each([
   '株式会社',
   'Ünïted 🇪🇺 ❤️ 👩‍🚀 👨‍👩‍👧',
   '1️⃣ First',
+  '葛\u{e0100}城市',
+  'ᠤᠨ\u180b',
+  '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f} Ltd',
+  '☎\ufe0e, 神\ufe00社',
 ])('%s is a name', (name) => {
   expect(checkName(` ${name} `, 'name')).toBe(name)
+})
+
+describe('the name of a client', () => {
+  test.each([
+    ['نمی\u200cخواهم', 'نمی\u200cخواهم'],
+    ['👨‍👩‍👧 👩‍🚀 ❤️', '👨‍👩‍👧 👩‍🚀 ❤️'],
+    ['Fa\u200dke\u202e\u{e0041} \t\n grid\u3164', 'Fake grid'],
+    ['ש\u200fל \u200f!', 'של !'],
+    [' \u2800\xad ', 'Unnamed client'],
+    [`${'x'.repeat(79)}👩‍🚀`, `${'x'.repeat(79)}👩`],
+    [`${'x'.repeat(78)}👩‍🚀`, `${'x'.repeat(78)}👩`],
+  ])('%j is shown as %j', (given, shown) => {
+    expect(cleanName(given)).toBe(shown)
+    expect(isPlainName(shown)).toBe(true)
+  })
 })

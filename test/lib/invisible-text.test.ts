@@ -54,7 +54,12 @@ const attacks: [technique: string, sent: string, read: string][] = [
   ['isolates', 'if (\u2066admin\u2069\u2067)', 'if (admin)'],
   ['marks in left-to-right text', 'amount 12\u200f-34\u200e', 'amount 12-34'],
   ['marks within a word', 'שלום a\u200eb\u061cc', 'שלום abc'],
-  ['many marks', `שלום${'\u200f'.repeat(50)}!`, 'שלום\u200f\u200f!'],
+  ['many marks', `שלום${'\u200f'.repeat(50)}!`, 'שלום\u200f!'],
+  ['two different marks', 'שלום \u200f\u200e!\u061c\u200f', 'שלום \u200f!\u061c'],
+  ['marks within a word that is written from right to left', 'ש\u200eל\u200fו\u05b9\u061cם', 'שלו\u05b9ם'],
+  ['marks between digits', 'שלום 1\u200f2\u200e3\u061c4', 'שלום 1234'],
+  ['a byte at each ideograph', `葛\u{e0120}城\u{e01ef}市\u{e0150}`, '葛城市'],
+  ['selectors behind digits', '1\ufe002\ufe0e3\ufe0f4\ufe01#\ufe0f*\ufe020\ufe0f', '1234#*0'],
   ['terminal colours', '\x1b[31mred\x1b[0m \x9b2J', '[31mred[0m 2J'],
   ['a carriage return that overwrites', 'safe\rdanger', 'safe\ndanger'],
   ['other line ends', 'a\vb\fc\x85d', 'a\nb\nc\nd'],
@@ -133,6 +138,7 @@ test('cleaning a second time changes nothing, and what is visible stays', () => 
       const visible = (given: string) => given.replace(/[\p{Default_Ignorable_Code_Point}\p{Cc}]/gu, '')
       expect(withoutInvisible(once)).toBe(once)
       expect(visible(once)).toBe(visible(text.replace(/\r(?!\n)/g, '\n')))
+      expect(once).not.toMatch(/(?:(?![\r\n])[\p{Default_Ignorable_Code_Point}\p{Cc}]){4}/u)
     }),
     { numRuns: 20_000 },
   )

@@ -178,6 +178,22 @@ describe.each([
     )
   })
 
+  test('a database that a newer process migrates during the start is refused', async () => {
+    await migrate(client)
+    const racing = {
+      execute: async (sql: string) => {
+        if (sql.startsWith('SELECT hash')) {
+          await client.execute(
+            "INSERT INTO __drizzle_migrations (id, hash, created_at) VALUES (99, 'x', 9999999999999)",
+          )
+        }
+        return await client.execute(sql)
+      },
+    } as Client
+
+    await expect(migrate(racing)).rejects.toMatchObject({ code: 'schema_newer' })
+  })
+
   test('a migration that was edited after it was applied is refused', async () => {
     await migrate(client)
     const edited = migrations.map((step, i) => i === 1 ? { ...step, hash: 'another' } : step)

@@ -17,6 +17,36 @@ test('a unit that breaks a constraint fails alone', async () => {
   expect(commits).toEqual([['good 1', 'bad', 'good 2'], ['good 1'], ['bad'], ['good 2']])
 })
 
+test.each([true, false])(
+  'a full disk that costs the connection stops all writing, nothing goes through another one (ballast: %s)',
+  async (hasBallast) => {
+    const steps: string[] = []
+    const { queue, commits, faults } = testQueue({
+      batch: () => Promise.reject(new LibsqlError('full', 'SQLITE_FULL')),
+      options: {
+        storage: {
+          isFull: false,
+          full() {
+            steps.push('full')
+            return Promise.resolve(hasBallast)
+          },
+          recover() {},
+        },
+        checkConnection: () => Promise.reject(new Error('The lock on the database file is gone')),
+      },
+    })
+
+    const answers = await settle([queue.write('a', [unit('one')]), queue.write('b', [unit('two')])])
+    const after = await settle([queue.write('a', [unit('three')])])
+
+    expect(answers).toEqual(['unavailable', 'unavailable'])
+    expect(after).toEqual(['unavailable'])
+    expect(commits).toEqual([['one', 'two']])
+    expect(steps).toEqual([])
+    expect(faults).toEqual([new Error('The lock on the database file is gone')])
+  },
+)
+
 test.each([
   ['the database does not understand', new LibsqlBatchError('SQLITE_UNKNOWN: no such table', 0, 'SQLITE_UNKNOWN')],
   ['reads a number that cannot be represented', new RangeError('too large')],

@@ -26,6 +26,7 @@ onEachDatabase((open) => {
         expiresAt: at + ms,
         halfExpiresAt: 0,
         hasSecondFactor: true,
+        confirmedAt: grid.clock.now,
         userAgent: '',
         address: '',
       }, at)

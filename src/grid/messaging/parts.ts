@@ -121,12 +121,37 @@ export async function findPart(account: AccountStore, partId: string): Promise<P
   const { parts } = account.read
   const found = await parts.received(agentId, messageId, partId) ?? await parts.sent(agentId, messageId, partId)
   const part = found && partIn(found, messageId, partId)
-  if (!part) throw new GridError('part_not_found', 'No part of a message that you received or sent has this id.')
+  if (!part || !found) {
+    throw new GridError('part_not_found', 'No part of a message that you received or sent has this id.')
+  }
   const { id, mediaType, encoding, content } = part
   if (encoding === 'base64') return { id, mediaType, bytes: Buffer.from(content, 'base64') }
   // Parts that an older version stored apart are not clean.
-  const text = withoutInvisible(content)
+  const text = isText(found.a2a, id) ? withoutInvisible(content) : cleanedJson(content)
   return { id, mediaType, text, bytes: Buffer.from(text) }
+}
+
+/** Whether a part holds a text of the sender, as its handle says. All other parts are JSON that the grid has written. */
+function isText(a2a: string | null, partId: string): boolean {
+  try {
+    const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: Partial<PartHandle>[] }
+    return ['text', 'url'].includes(parts.find((part) => part.part_id === partId)?.kind ?? '')
+  } catch {
+    // The row is damaged.
+    return true
+  }
+}
+
+/** In JSON, controls are escaped and a line begins behind an escape, so what is cleaned are the values. */
+function cleanedJson(json: string): string {
+  try {
+    const value: unknown = JSON.parse(json)
+    const cleaned = withoutInvisibleIn(value)
+    return cleaned === value ? json : JSON.stringify(cleaned)
+  } catch {
+    // The row is damaged.
+    return withoutInvisible(json)
+  }
 }
 
 /** A part as it is stored, or cut out of the details of its message. */

@@ -36,7 +36,8 @@ export async function sendMessage(
   checks: readonly ReviewCheck[] = reviewChecks,
 ): Promise<SentMessage> {
   // First of all, so that the hash of a repeat, the checks and the recipient have the same text.
-  const cleaned = { ...input, text: checkText(input.text), a2a: input.a2a && withoutInvisibleIn(input.a2a) }
+  const { text, isCleaned } = checkText(input.text)
+  const cleaned = { ...input, text, a2a: input.a2a && withoutInvisibleIn(input.a2a) }
   const key = input.idempotencyKey === undefined ? null : checkKey(input.idempotencyKey)
   const requestHash = key === null ? '' : requestHashOf(cleaned)
   const repeatOf = () => key === null ? undefined : findRepeat(account, sender, key, requestHash)
@@ -46,7 +47,7 @@ export async function sendMessage(
   account.requireSpace()
   let recipient = await resolve(account, sender, input.to)
   await checkQuotas(account, recipient)
-  const sanitized = cleaned.text !== input.text || cleaned.a2a !== input.a2a
+  const sanitized = isCleaned || cleaned.a2a !== input.a2a
   let message = await compose(account, sender, cleaned, recipient.label, sanitized)
   // Before the attempts: a repeated commit does not run the checks again.
   for (const review of checks) message = await review({ account, sender, recipient, message })
@@ -101,8 +102,8 @@ async function compose(
   }
 }
 
-/** Well-formed text of 1 to 10,000 characters, without invisible ones. */
-function checkText(text: string): string {
+/** Well-formed text of 1 to 10,000 characters, without invisible ones. `isCleaned`: it had some. */
+function checkText(text: string): { text: string; isCleaned: boolean } {
   const given = wellFormed(text)
   if (given === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
   if (given === '') throw new GridError('invalid_input', 'The message is empty.')
@@ -114,7 +115,7 @@ function checkText(text: string): string {
       `The message has ${characterCount(checked)} characters, at most ${maxMessageLength} are allowed. Split it.`,
     )
   }
-  return checked
+  return { text: checked, isCleaned: checked !== given }
 }
 
 function checkConversation(id: string | undefined): string | undefined {

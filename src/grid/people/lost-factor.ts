@@ -67,10 +67,11 @@ export async function resetSecondFactor(store: Store, email: string, command: st
     accountId: id,
     entry: activityRow({ type: 'system', job: command }, call, 'ok', now()),
   }))
-  await store.record(rows.slice(0, maxAccountsAtOnce), resetStatements(store, user.id))
+  // The reset comes with the last rows: it is never done without being recorded everywhere.
   for (let n = maxAccountsAtOnce; n < rows.length; n += maxAccountsAtOnce) {
     await store.record(rows.slice(n, n + maxAccountsAtOnce), [])
   }
+  await store.record(rows.slice(0, maxAccountsAtOnce), resetStatements(store, user.id))
   sendSecondFactorEmail(store, user.email, 'reset')
   return { userId: user.id }
 }

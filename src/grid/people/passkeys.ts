@@ -90,7 +90,7 @@ export async function addPasskey(
     if (await secondFactors.passkeyByCredential(passkey.credentialId)) {
       throw new GridError('invalid_input', 'This passkey is registered already.', { field: 'passkey' })
     }
-    return await addFactor(store, actor, [secondFactors.addPasskey(row, now())])
+    return await addFactor(store, actor, row.id, [secondFactors.addPasskey(row, now())])
   })
   sendSecondFactorEmail(store, actor.user.email, 'passkey_added')
   return codes
@@ -101,11 +101,9 @@ export async function removePasskey(store: Store, actor: SignedInUser, id: strin
   requireConfirmed(actor, store.deps.now())
   const { id: userId, email } = actor.user
   const { secondFactors } = store.global
-  const [removed] = await store.write([
-    secondFactors.removePasskey(userId, id),
-    secondFactors.removeCodesWithoutFactor(userId),
-  ])
-  if (removed.length === 0) throw new GridError('not_found', 'You have no such passkey.')
+  const known = await secondFactors.passkeysOf(userId)
+  if (!known.some((passkey) => passkey.id === id)) throw new GridError('not_found', 'You have no such passkey.')
+  await store.write([secondFactors.removePasskey(userId, id), secondFactors.removeCodesWithoutFactor(userId)])
   sendSecondFactorEmail(store, email, 'passkey_removed')
 }
 
@@ -120,7 +118,7 @@ async function usePasskey(
   const passkey = await secondFactors.passkeyByCredential(namedPasskey(answer))
   if (!passkey || (userId !== undefined && passkey.userId !== userId)) throw notAccepted()
   const counter = await verifyAuthentication(siteOf(store), answer, passkey, isExpected(store, purpose, holder))
-  const [used] = await store.write([secondFactors.usePasskey(passkey.id, counter, store.deps.now())])
+  const [used] = await store.write([secondFactors.usePasskey(passkey.id, counter, newId(), store.deps.now())])
   if (used.length === 0) throw notAccepted()
   return passkey
 }
@@ -145,7 +143,7 @@ async function challenge(
 function isExpected({ global, write, deps }: Store, purpose: ChallengePurpose, holder: string): IsExpected {
   return async (challenge) => {
     const hash = await hashSecret(challenge)
-    const take = global.secondFactors.takeChallenge(hash, purpose, await hashSecret(holder), deps.now())
+    const take = global.secondFactors.takeChallenge(hash, purpose, await hashSecret(holder), newId(), deps.now())
     return (await write([take]))[0].length > 0
   }
 }

@@ -3,10 +3,12 @@ import { requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { verifyPassword } from '../../auth/passwords.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
 import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
 import { hashSecret, mintRecoveryCode } from '../../lib/secrets.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 import type { StoredTotp } from '../../store/global/second-factors.ts'
 import type { Store } from '../../store/store.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { sendSecondFactorEmail } from './send-email.ts'
 import { takeSecondFactorAttempt, takeSignInAttempt } from './throttle.ts'
 
@@ -110,7 +112,12 @@ export async function finishTotp(
   const attempt = await takeSecondFactorAttempt(store, user.email, address)
   const step = await totpStep(secret, code.replace(/\s/g, ''), at)
   if (step === undefined) throw wrongCode()
-  const codes = await addFactor(store, actor, store.global.secondFactors.confirmTotp(user.id, tokenIv, step, at))
+  const id = newId()
+  const codes = await retryOnConflict(async () => {
+    if ((await readPendingTotp(store, user.id)).tokenIv !== tokenIv) throw noPendingTotp()
+    const { secondFactors } = store.global
+    return await addFactor(store, actor, id, secondFactors.confirmTotp(user.id, tokenIv, step, id, at))
+  })
   await attempt.succeeded()
   sendSecondFactorEmail(store, user.email, 'totp_added')
   return codes
@@ -121,8 +128,8 @@ export async function removeTotp(store: Store, actor: SignedInUser): Promise<voi
   requireConfirmed(actor, store.deps.now())
   const { id, email } = actor.user
   const { secondFactors } = store.global
-  const [removed] = await store.write([secondFactors.removeTotp(id), secondFactors.removeCodesWithoutFactor(id)])
-  if (removed.length === 0) throw new GridError('not_found', 'You have no authenticator app.')
+  if (!await secondFactors.totpOf(id)) throw new GridError('not_found', 'You have no authenticator app.')
+  await store.write([secondFactors.removeTotp(id), secondFactors.removeCodesWithoutFactor(id)])
   sendSecondFactorEmail(store, email, 'totp_removed')
 }
 
@@ -142,17 +149,20 @@ export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): P
 
 /**
  * Store a new factor of the user. If it is the first one, resolves to new recovery codes, and all other sessions end:
- * they began without it. The caller has checked that the change was confirmed.
+ * they began without it. The caller has checked that the change was confirmed. `own` is the id of the new passkey, or of
+ * the attempt that confirms the app. Fails with `write_conflict` if another factor came or went meanwhile.
  */
 export async function addFactor(
   store: Store,
   { user: { id }, sessionId }: SignedInUser,
+  own: string,
   statements: Statement[],
 ): Promise<string[] | undefined> {
   const { passkeys, hasTotp } = await listSecondFactors(store, id)
   const isFirst = passkeys.length === 0 && !hasTotp
   const first = isFirst ? await newRecoveryCodes(store, id) : undefined
   await store.write([
+    store.global.secondFactors.requireFirst(id, own, isFirst),
     ...statements,
     ...(first?.statements ?? []),
     ...(isFirst ? [store.global.sessions.endOthers(id, sessionId, store.deps.now())] : []),
@@ -167,7 +177,7 @@ async function newRecoveryCodes({ global }: Store, userId: string) {
 }
 
 async function useRecoveryCode({ global, write }: Store, userId: string, code: string): Promise<boolean> {
-  const [used] = await write([global.secondFactors.useCode(userId, await hashSecret(plainCode(code)))])
+  const [used] = await write([global.secondFactors.useCode(userId, await hashSecret(plainCode(code)), newId())])
   return used.length > 0
 }
 
@@ -177,13 +187,13 @@ async function useTotp(store: Store, userId: string, code: string): Promise<bool
   if (!stored || stored.confirmedAt === null) return false
   const step = await totpStep(await openSecret(store, userId, stored), code, store.deps.now())
   if (step === undefined) return false
-  const [used] = await store.write([secondFactors.useTotp(userId, stored.tokenIv, step)])
+  const [used] = await store.write([secondFactors.useTotp(userId, stored.tokenIv, step, newId())])
   return used.length > 0
 }
 
 async function readPendingTotp(store: Store, userId: string): Promise<{ secret: string; tokenIv: string }> {
   const stored = await store.global.secondFactors.totpOf(userId)
-  if (!stored) throw new GridError('invalid_input', 'Begin the set-up of the authenticator app again.')
+  if (!stored) throw noPendingTotp()
   if (stored.confirmedAt !== null) throw hasTotpAlready()
   return { secret: await openSecret(store, userId, stored), tokenIv: stored.tokenIv }
 }
@@ -200,6 +210,10 @@ function sealedFor(userId: string): string {
 /** A recovery code as it is hashed: users may leave out the hyphens, and type capitals. */
 function plainCode(code: string): string {
   return code.toLowerCase().replace(/[^0-9a-z]/g, '')
+}
+
+function noPendingTotp(): GridError {
+  return new GridError('invalid_input', 'Begin the set-up of the authenticator app again.')
 }
 
 function hasTotpAlready(): GridError {

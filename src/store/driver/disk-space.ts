@@ -41,6 +41,8 @@ interface DiskSpaceOptions {
   onSpace(): Promise<void>
   /** Replaces the look at the file system (tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
+  /** Replaces the write to the ballast file (tests). */
+  append?: (file: string, piece: Uint8Array) => Promise<void>
 }
 
 const megabyte = 2 ** 20
@@ -50,6 +52,8 @@ const recoveryFactor = 1.1
 const pieceBytes = 4 * megabyte
 /** After the ballast could not be written, though there is space. */
 const skipsAfterFailure = 600
+/** Most looks between two tries to write the ballast after a failed write: each try may write most of it. */
+const maxLooksPerTry = 32
 
 export class DiskSpace implements Storage {
   readonly #options: DiskSpaceOptions
@@ -62,6 +66,9 @@ export class DiskSpace implements Storage {
   #hasBecomeFull = false
   /** In how many calls the ballast is left alone. */
   #skips = 0
+  /** How many times in a row the ballast could not be written after a failed write, and how many looks it is left alone. */
+  #failedTries = 0
+  #looksLeft = 0
 
   constructor(options: DiskSpaceOptions) {
     this.#options = options
@@ -71,8 +78,15 @@ export class DiskSpace implements Storage {
     if (!this.isFull) return undefined
     if (!this.#space) return 'The database refused a write because its disk is full.'
     const { free, total } = this.#space
+    const ballast = this.#hasFailed ? this.#ballast() : 0
+    const needed = this.#mark(total) * recoveryFactor + ballast
+    if (this.#hasFailed && free >= needed) {
+      return `The disk of the database refused a write, although ${inMegabytes(free)} MB of ${inMegabytes(total)} MB ` +
+        `are free: perhaps it has a quota. Messages are accepted again when ${inMegabytes(ballast || megabyte)} MB ` +
+        'can be written.'
+    }
     return `The disk of the database has ${inMegabytes(free)} MB of ${inMegabytes(total)} MB free. ` +
-      `Messages are accepted again at ${inMegabytes(this.#mark(total) * recoveryFactor)} MB.`
+      `Messages are accepted again at ${inMegabytes(needed)} MB.`
   }
 
   /** The database could not write. Resolves to whether space was freed, so that the same may be tried again at once. */
@@ -94,6 +108,8 @@ export class DiskSpace implements Storage {
   recover(): void {
     this.isFull = false
     this.#hasFailed = false
+    this.#failedTries = 0
+    this.#looksLeft = 0
     this.#options.log.warn('The disk of the database has space again; messages are accepted')
   }
 
@@ -110,9 +126,8 @@ export class DiskSpace implements Storage {
             freeMegabytes: inMegabytes(this.#space.free),
           })
         }
-      } else if (!this.#space || await this.#hasSpace(this.#space, recoveryFactor)) {
-        // After a failed write only a write proves that there is space: a quota, for example, is not free space.
-        if (!this.#hasFailed || await this.#canWrite(path)) this.recover()
+      } else if (await this.#canRecover(path)) {
+        this.recover()
       }
     }
     const hasBecomeFull = this.#hasBecomeFull
@@ -121,10 +136,10 @@ export class DiskSpace implements Storage {
   }
 
   async keepBallast(): Promise<void> {
-    const { path, ballastBytes } = this.#options
+    const { path } = this.#options
     if (path === undefined || this.isFull || !this.#space || this.#skips-- > 0) return
     const { free, total } = this.#space
-    const wanted = Math.floor(Math.min(ballastBytes, total / 20))
+    const wanted = this.#ballast()
     const file = ballastOf(path)
     const size = await stat(file).then((found) => found.size, () => 0)
     if (size > wanted) await (wanted === 0 ? rm(file, { force: true }) : truncate(file, wanted))
@@ -136,6 +151,12 @@ export class DiskSpace implements Storage {
       this.#skips = skipsAfterFailure
       this.#options.log.warn('The ballast file could not be written', { file, error })
     }
+  }
+
+  /** How large the ballast file should be, in bytes. */
+  #ballast(): number {
+    const { ballastBytes } = this.#options
+    return Math.floor(Math.min(ballastBytes, (this.#space?.total ?? Infinity) / 20))
   }
 
   #mark(total: number): number {
@@ -162,25 +183,46 @@ export class DiskSpace implements Storage {
     }
   }
 
+  /**
+   * After a failed write only a write proves that there is space: a quota, for example, is not free space. The ballast is
+   * written whole first, so that new messages never get what it has freed for releases and deletions.
+   */
+  async #canRecover(path: string): Promise<boolean> {
+    const space = this.#space
+    if (!this.#hasFailed) return !space || await this.#hasSpace(space, recoveryFactor)
+    const free = space && { free: space.free - this.#ballast(), total: space.total }
+    if (free && !await this.#hasSpace(free, recoveryFactor)) return false
+    if (this.#looksLeft-- > 0) return false
+    if (await this.#canWrite(path)) return true
+    this.#looksLeft = Math.min(2 ** this.#failedTries++, maxLooksPerTry) - 1
+    return false
+  }
+
   async #canWrite(path: string): Promise<boolean> {
     const file = ballastOf(path)
+    const wanted = this.#ballast()
+    const sizeOf = () => stat(file).then((found) => found.size, () => 0)
     try {
-      await this.#append(file, megabyte)
-      if (this.#options.ballastBytes === 0) await rm(file, { force: true })
+      await this.#append(file, Math.max(wanted || megabyte, await sizeOf()) - await sizeOf())
       await this.#options.onSpace()
+      // A write that failed meanwhile has removed it.
+      if (await sizeOf() < wanted) return false
+      if (wanted === 0) await rm(file, { force: true })
       return true
     } catch {
+      await rm(file, { force: true })
       return false
     }
   }
 
   /** Fails if there is no space; then the file is removed. */
   async #append(file: string, bytes: number): Promise<void> {
+    const { append = appendTo } = this.#options
     // Random, because a file system may compress what repeats.
     const piece = randomBytes(Math.min(bytes, megabyte))
     try {
       for (let left = bytes; left > 0; left -= piece.length) {
-        await appendFile(file, piece.subarray(0, left), { mode: 0o600 })
+        await append(file, piece.subarray(0, left))
       }
     } catch (error) {
       await rm(file, { force: true })
@@ -191,6 +233,10 @@ export class DiskSpace implements Storage {
 
 function ballastOf(path: string): string {
   return `${path}.ballast`
+}
+
+async function appendTo(file: string, piece: Uint8Array): Promise<void> {
+  await appendFile(file, piece, { mode: 0o600 })
 }
 
 /** Whether there was a file to remove. */

@@ -11,6 +11,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -125,15 +126,28 @@ export function removeOwner(path: string): void {
   rmSync(`${path}.owner`, { force: true })
 }
 
-/** The key ring beside the database, created at the first use. It is not part of a backup. */
-export function readKeyRing(path: string): string {
+/**
+ * The key ring beside the database, created at the first use. It is not part of a backup. `write` replaces the write to
+ * the file (tests).
+ */
+export function readKeyRing(path: string, write: (file: number, text: string) => void = writeSync): string {
   const file = `${path}.keys`
   if (!existsSync(file)) {
-    // The key must be on disk before anything is sealed with it.
-    const opened = openSync(file, 'wx', 0o600)
-    writeSync(opened, newKeyRing())
-    fsyncSync(opened)
-    closeSync(opened)
+    // The key must be on disk before anything is sealed with it, and a full disk must not leave a part of it.
+    const unfinished = `${file}.new`
+    try {
+      const opened = openSync(unfinished, 'w', 0o600)
+      try {
+        write(opened, newKeyRing())
+        fsyncSync(opened)
+      } finally {
+        closeSync(opened)
+      }
+      renameSync(unfinished, file)
+    } catch (error) {
+      rmSync(unfinished, { force: true })
+      throw error
+    }
   }
   return readFileSync(file, 'utf8').trim()
 }

@@ -15,6 +15,8 @@ export interface NewSession {
   halfExpiresAt: number
   /** Whether the second factor was given. Otherwise the session of a user who has one is a half session. */
   hasSecondFactor: boolean
+  /** When the user proved who they are; null if that is unknown. */
+  confirmedAt: number | null
   userAgent: string
   address: string
 }
@@ -64,7 +66,7 @@ export function prepareSessions(db: Db) {
     lastSeenAt: p('at'),
     expiresAt: sql`CASE WHEN ${isHalf} THEN ${p('halfExpiresAt')} ELSE ${p('expiresAt')} END`,
     awaitsSecondFactor: isHalf,
-    confirmedAt: p('at'),
+    confirmedAt: p('confirmedAt'),
     userAgent: p('userAgent'),
     address: p('address'),
   }).onConflictDoNothing().toSQL()

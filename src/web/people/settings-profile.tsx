@@ -37,12 +37,16 @@ export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void 
     return { redirectTo: withNotice(path(visit), 'new-address-sent') }
   }, show)
   post('/settings/profile/password', async (visit) => {
-    const { request, form, actor, address } = visit
+    const { request, form, actor, address, visitor: { user, confirmedAt } } = visit
     const input = { current: form.get('current') ?? '', password: form.get('password') ?? '' }
     await changePassword(store, actor.userId, input, address)
     return {
       redirectTo: withNotice(path(visit), 'password-changed'),
-      cookie: await sessions.begin(request, actor.userId, address, { hasSecondFactor: true }),
+      // As much as the session before: the password alone proves nothing more about a user with a second factor.
+      cookie: await sessions.begin(request, actor.userId, address, {
+        hasSecondFactor: user.hasSecondFactor,
+        confirmedAt,
+      }),
     }
   }, show)
 }

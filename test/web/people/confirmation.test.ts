@@ -1,11 +1,11 @@
 /** Changes that need a fresh proof of who the user is, and accounts that require a second factor. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { csrfTokenOf, password, person, signedIn } from '../../support/people.ts'
-import { addTotp, codeOf, securityOf } from '../../support/second-factor.ts'
+import { addPasskey, addTotp, codeOf, securityOf } from '../../support/second-factor.ts'
 
 let grid: TestGrid
 beforeEach(async () => {
@@ -76,6 +76,49 @@ describe('the proof', () => {
     const thief = browser(grid)
     for (const [name, value] of old) thief.cookies.set(name, value)
     expect((await thief.open(home())).at).toMatch(/^\/sign-in/)
+  })
+
+  test('is not the password that a user with a second factor changes', async () => {
+    const { one } = await addTotp(grid, await person(grid, { role: 'owner' }))
+    grid.clock.now += 11 * minute
+    const fields = { current: password, password: 'another long pass phrase' }
+    const changed = await one.submit(settings('profile'), fields, settings('profile/password'))
+    expect(changed.at).toBe(settings('profile?done=password-changed'))
+
+    const csrf = await csrfTokenOf(one, settings('sessions'))
+    const asked = await one.post(settings('account/keys'), { csrf, keyName: 'deployment' })
+
+    expect(asked.at).toMatch(/^\/confirm/)
+    expect((await one.open(settings('sessions'))).status).toBe(200)
+  })
+
+  test('a new password leaves a half session if a factor was added meanwhile', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const one = await signedIn(grid, ann)
+    const csrf = await csrfTokenOf(one, settings('profile'))
+    const { write } = grid.store
+    let isAdded = false
+    // Between the look at the session and the new one.
+    const spy = vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
+      if (!isAdded && statements.some(({ sql }) => /update "users"/i.test(sql))) {
+        isAdded = true
+        await addPasskey(grid, ann, 'added meanwhile')
+      }
+      return await write(statements)
+    })
+    await one.post(settings('profile/password'), { csrf, current: password, password: 'another long pass phrase' })
+    spy.mockRestore()
+
+    expect(isAdded).toBe(true)
+    expect((await one.open(home())).at).toMatch(/^\/second-factor/)
+  })
+
+  test('of a time ahead of the clock does not count', async () => {
+    const one = await signedIn(grid, await person(grid, { role: 'owner' }))
+    const csrf = await csrfTokenOf(one, settings('sessions'))
+    grid.clock.now -= minute
+    const asked = await one.post(settings('account/keys'), { csrf, keyName: 'deployment' })
+    expect(asked.at).toMatch(/^\/confirm/)
   })
 
   test('a wrong password is refused, with the limits of a sign-in', async () => {

@@ -177,6 +177,39 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).status).toBe(400)
   })
 
+  test('a passkey proves nothing about another user', async () => {
+    const [ann, bob] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
+    const { page } = visitor
+    await authenticator()
+    await signInAs(ann)
+    await register('Laptop')
+    await addPasskey(grid, bob, 'Phone')
+    // The page asks for a passkey of Bob; this browser offers whatever it has, which is Ann's.
+    await page.addInitScript(`{
+      const { get } = CredentialsContainer.prototype
+      CredentialsContainer.prototype.get = function (options) {
+        options.publicKey.allowCredentials = []
+        return get.call(this, options)
+      }
+    }`)
+    const begin = async ({ email }: { email: string }) => {
+      await visitor.context.clearCookies()
+      await page.goto(`${url}/sign-in`)
+      await page.fill('input[name=email]', email)
+      await page.fill('input[name=password]', password)
+      await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
+    }
+
+    await begin(bob)
+    await page.click('text=Use a passkey')
+    await page.waitForSelector('text=The passkey was not accepted. Try again.')
+    await page.goto(home())
+    expect(page.url()).toMatch(/second-factor/)
+
+    await begin(ann)
+    await Promise.all([page.waitForURL(home()), page.click('text=Use a passkey')])
+  })
+
   test('without script the pages say what they need, and offer the other ways', async () => {
     const plain = await visit({ withScript: false })
     await plain.page.goto(`${url}/sign-in`)

@@ -1,0 +1,25 @@
+/** The key ring beside a local file, on a disk that becomes full (docs/delivery.md, "Full disk"). */
+import { mkdtempSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { isKeyRing } from '../../../src/lib/key-ring.ts'
+import { readKeyRing } from '../../../src/store/driver/local-file.ts'
+
+test('a key ring that found no space leaves nothing, and the next start makes it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-grid-keys-'))
+  const path = join(folder, 'grid.db')
+  const write = (file: number, text: string) => {
+    writeSync(file, text.slice(0, 10))
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  }
+  expect(() => readKeyRing(path, write)).toThrow('no space')
+  expect(readdirSync(folder)).toEqual([])
+
+  const ring = readKeyRing(path)
+
+  expect(isKeyRing(ring)).toBe(true)
+  expect(readKeyRing(path)).toBe(ring)
+  expect(readdirSync(folder)).toEqual(['grid.db.keys'])
+  rmSync(folder, { recursive: true })
+})

@@ -1,0 +1,54 @@
+/** The tasks of the worker when the disk becomes full (docs/delivery.md, "Full disk"). */
+import { afterEach, test, vi } from 'vitest'
+import { day } from '../../src/lib/time.ts'
+import { startWorker } from '../../src/worker/worker.ts'
+import { rows } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+const mb = 2 ** 20
+let grid: TestGrid
+let free: number
+
+async function open(): Promise<void> {
+  free = 1_000
+  grid = await testGrid({
+    env: { BALLAST_MB: '0' },
+    readSpace: () => Promise.resolve({ free: free * mb, total: 10_000 * mb }),
+  })
+}
+afterEach(() => grid.close())
+
+test('a task that fails as the disk becomes full is logged, and the process goes on and stops in order', async () => {
+  await open()
+  const worker = await startWorker(grid.store)
+  vi.spyOn(grid.store.global.clock, 'storedAt').mockRejectedValueOnce(new Error('the database does not answer'))
+  free = 100
+
+  await waitFor('the failure', () => grid.logs.some((line) => line.includes('A task of the worker failed')))
+
+  await worker.stop()
+})
+
+test('a start on an almost full disk removes old messages at once', async () => {
+  await open()
+  const { id, store } = grid.acme
+  const account = grid.store.account(id, {
+    type: 'agent',
+    agentId: grid.alice.id,
+    alias: grid.alice.alias,
+    credentialId: 'test',
+  })
+  await sendMessage(account, { to: 'bob', text: 'old' })
+  grid.clock.now += (store.deps.config.retentionDays + 1) * day
+  free = 100
+
+  const worker = await startWorker(grid.store)
+
+  await waitFor(
+    'the removal',
+    async () => (await rows(grid, 'SELECT 1 FROM messages WHERE account_id = ?', [id])).length === 0,
+  )
+  await worker.stop()
+})
