@@ -14,6 +14,11 @@ export interface ConnectionReports {
    * connection soon afterwards. See docs/delivery.md, "Ack and release".
    */
   answerTaken?(): Promise<boolean>
+  /**
+   * The request waits for something outside of the process from now on: its caller may have another one in progress
+   * beside it. See docs/security.md, "Scheduling of requests".
+   */
+  releaseSlot?(): void
 }
 
 export class CallerConnection {
@@ -37,6 +42,11 @@ export class CallerConnection {
   /** See `ConnectionReports`. Undefined if the server does not report it. */
   answerTaken(): Promise<boolean> | undefined {
     return this.#reports.answerTaken?.()
+  }
+
+  /** See `ConnectionReports`. */
+  releaseSlot(): void {
+    this.#reports.releaseSlot?.()
   }
 
   /** Aborts when the caller leaves. Created on first use: on Node the signal of a request is expensive. */
