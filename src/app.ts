@@ -39,7 +39,7 @@ type Route = [method: string, paths: string | readonly string[], handler: Handle
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
-  const { config, log, overload, callers } = deps
+  const { config, log, overload } = deps
   const origins = servedOrigins(config)
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
@@ -99,7 +99,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   for (const [method, paths, handler] of health) app.on(method, [paths].flat(), (c) => handler(contextOf(c)))
   for (const [method, paths, handler] of others) app.on(method, [paths].flat(), unlessOverloaded(handler))
   app.use(function shed(c, next) {
-    overload.check(() => callerOf(c))
+    overload.check(c.env.caller?.name)
     return next()
   })
   app.route('/', createWebApp({ store, sessions: people, address: addressOf }))
@@ -107,14 +107,9 @@ export function createApp(store: Store): Hono<AppEnv> {
   /** See docs/security.md, "Overload". */
   function unlessOverloaded(handler: Handler): (c: Context<AppEnv>) => Response | Promise<Response> {
     return (c) => {
-      overload.check(() => callerOf(c))
+      overload.check(c.env.caller?.name)
       return handler(contextOf(c))
     }
-  }
-
-  /** Whose turn a request took. See docs/security.md, "Taking turns". */
-  function callerOf({ req, env }: Context<AppEnv>): string {
-    return callers.callerOf((name) => req.header(name) ?? null, env)
   }
 
   function contextOf(c: Context<AppEnv>): RequestContext {

@@ -151,8 +151,8 @@ const settings = {
   ),
   MAX_BODY_BYTES_IN_FLIGHT: setting(
     'Bytes of request bodies that the process holds at a time. Beyond, requests are refused with 503.',
-    'a number from 1048576 to 4294967296',
-    wholeNumber(1_048_576, 4_294_967_296, 67_108_864),
+    'a number from 4194304 to 4294967296',
+    wholeNumber(4_194_304, 4_294_967_296, 67_108_864),
   ),
   SHED_ABOVE_MS: setting(
     'Delay of requests above which the process refuses them with 503, in milliseconds. 0: never.',

@@ -1,7 +1,7 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
 import type { Bodies } from './lib/body.ts'
-import type { Callers } from './lib/callers.ts'
+import type { CallerHints } from './lib/caller-hints.ts'
 import type { Log } from './lib/log.ts'
 import type { Overload } from './lib/overload.ts'
 import type { SafeFetch } from './lib/safe-fetch.ts'
@@ -52,8 +52,8 @@ export interface Deps {
   readonly ownPorts: Set<number>
   /** Reads request bodies, as many at a time as the process may hold. */
   readonly bodies: Bodies
-  /** Whose turn a request takes. */
-  readonly callers: Callers
+  /** Which caller sent a request, before its key is looked up. */
+  readonly callerHints: CallerHints
   /** Whether this process serves its requests too late. */
   readonly overload: Overload
   /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */

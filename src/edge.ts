@@ -50,6 +50,7 @@ export function edge({ config, log, now, bodies }: Deps, responseHeaders: Respon
         'This origin may not call the grid. ALLOWED_ORIGINS lists the allowed origins.',
       )
     }
+    if (c.env.caller) bodies.begin(c.req.raw, c.env.caller)
     try {
       await next()
     } finally {

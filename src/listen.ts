@@ -10,13 +10,16 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from './errors.ts'
 import type { ConnectionReports } from './lib/caller-connection.ts'
-import { RequestTurns, type Turn, type Waited } from './lib/request-turns.ts'
+import type { Caller, UncheckedRequest } from './lib/caller.ts'
+import { RequestScheduler, type SchedulerOptions, type Slot } from './lib/request-scheduler.ts'
 import { SentAnswers, untilSent } from './lib/sent-answers.ts'
 
-/** What a handler knows about the connection of a request. Bun reports nothing more. */
+/** What a handler knows about the connection of a request. */
 export interface Connection extends ConnectionReports {
   /** The IP address of the other end of the socket. */
   readonly remoteAddress: string
+  /** Who sent the request, as `callerOf` told. Undefined if the request was not scheduled. */
+  readonly caller?: Caller
 }
 
 export type FetchHandler = (request: Request, connection: Connection) => Response | Promise<Response>
@@ -31,16 +34,15 @@ export interface ListenOptions {
   /** 0 means any free port. */
   port: number
   host: string
-  /** Told how long requests wait until they are served. */
-  waited?: Waited
-  /** Who sent a request: callers take turns. By default the remote address. */
+  scheduling?: SchedulerOptions
+  /** Who sent a request. By default the remote address. */
   callerOf?: CallerOf
 }
 
-/** Names the caller of a request, by the values of its headers and its connection. */
-export type CallerOf = (header: (name: string) => string | null, connection: Connection) => string
+/** The caller of a request. */
+export type CallerOf = (request: UncheckedRequest) => Caller
 
-const byAddress: CallerOf = (_, { remoteAddress }) => remoteAddress
+const byAddress: CallerOf = ({ remoteAddress }) => ({ name: remoteAddress, groups: [] })
 
 /** Serve on `host` and `port`. */
 export function listen(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
@@ -65,38 +67,89 @@ interface BunServer {
   stop(closeActive?: boolean): Promise<void>
 }
 
-/** Requests to these paths never wait for a turn: a supervisor must hear that a busy process is alive. */
+/** Requests to these paths do not wait: a supervisor must hear that a busy process is alive. */
 const urgentPaths = ['/healthz', '/readyz']
 
-/** The path and query of a request, without parsing its URL. */
-function pathOf({ url }: Request): string {
-  return url.slice(url.indexOf('/', 'https://'.length))
+/**
+ * How many requests of one connection may be without an answer. HTTP/1.1 clients send one at a time; few send more
+ * before the answer, and all of these must be ready for a connection that ends. @see RFC 9112 §9.3.2
+ */
+const maxPipelined = 16
+
+/** Answered to a request for which there is no room among those that wait. See docs/security.md, "Overload". */
+const tooManyWait = JSON.stringify({
+  error: { code: 'unavailable' satisfies ErrorCode, message: 'Too many calls wait. Repeat the call in 2 seconds.' },
+})
+
+function refuse(): Response {
+  return new Response(tooManyWait, {
+    status: 503,
+    headers: { 'Content-Type': 'application/json', 'Retry-After': '2' },
+  })
 }
 
-/** Serve a request in its turn. A caller that left while it waited gets no work done; nobody reads that answer. */
-function serveInTurn(
-  turns: RequestTurns,
-  callerOf: CallerOf,
-  fetch: FetchHandler,
-  request: Request,
-  connection: Connection,
-): Response | Promise<Response> {
-  if (urgentPaths.includes(pathOf(request))) return fetch(request, connection)
-  const caller = callerOf((name) => request.headers.get(name), connection)
-  const turn = turns.take(false, caller)
-  if (!(turn instanceof Promise)) return untilAnswered(turn, fetch(request, connection))
-  return turn.then((turn) => untilAnswered(turn, request.signal.aborted ? unread() : fetch(request, connection)))
+/** A request that is scheduled, and its connection. */
+abstract class ScheduledRequest implements Connection, UncheckedRequest {
+  caller?: Caller
+  slot?: Slot
+
+  abstract readonly remoteAddress: string
+  abstract header(name: string): string | null
+  /** It goes to one of `urgentPaths`. */
+  abstract readonly isUrgent: boolean
+  /** The connection is closed: an answer would not be read. */
+  abstract readonly isGone: boolean
+
+  releaseSlot(): void {
+    this.slot?.release()
+  }
+
+  /** The request has its answer, which may not be sent yet. */
+  answered(): void {
+    this.releaseSlot()
+  }
 }
 
-/** End the turn when there is an answer. */
-function untilAnswered(turn: Turn, answer: Response | Promise<Response>): Response | Promise<Response> {
-  if (answer instanceof Promise) answer.then(turn.end, turn.end)
-  else turn.end()
-  return answer
+/** Serves each request when its caller is due. */
+class Dispatcher {
+  readonly scheduler: RequestScheduler
+  readonly #fetch: FetchHandler
+  readonly #callerOf: CallerOf
+
+  constructor(fetch: FetchHandler, { scheduling, callerOf = byAddress }: ListenOptions) {
+    this.scheduler = new RequestScheduler(scheduling)
+    this.#fetch = fetch
+    this.#callerOf = callerOf
+  }
+
+  dispatch(request: Request, scheduled: ScheduledRequest): Response | Promise<Response> {
+    if (scheduled.isUrgent && this.scheduler.admitUrgent()) return this.#serve(request, scheduled)
+    scheduled.caller = this.#callerOf(scheduled)
+    const slot = this.scheduler.take(scheduled.caller)
+    if (slot === undefined) {
+      scheduled.answered()
+      return refuse()
+    }
+    if (!(slot instanceof Promise)) return this.#serve(request, scheduled, slot)
+    return slot.then((slot) => {
+      if (!scheduled.isGone) return this.#serve(request, scheduled, slot)
+      slot.release()
+      return refuse()
+    })
+  }
+
+  #serve(request: Request, scheduled: ScheduledRequest, slot?: Slot): Response | Promise<Response> {
+    scheduled.slot = slot
+    const answer = this.#fetch(request, scheduled)
+    const answered = () => scheduled.answered()
+    if (answer instanceof Promise) answer.then(answered, answered)
+    else answered()
+    return answer
+  }
 }
 
-function unread(): Response {
-  return new Response(null, { status: 503 })
+function isUrgent(method: string | undefined, path: string | undefined): boolean {
+  return urgentPaths.includes(path ?? '') && (method === 'GET' || method === 'HEAD')
 }
 
 /** How many connections may wait to be accepted. The system may allow fewer; beyond, clients try again after a second. */
@@ -108,34 +161,23 @@ const backlog = 4_096
  */
 const arrivingMs = 50
 
-async function listenOnNode(
-  fetch: FetchHandler,
-  { port, host, waited, callerOf = byAddress }: ListenOptions,
-): Promise<Listener> {
+async function listenOnNode(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
-  const turns = new RequestTurns(waited)
-  /** Connections that have sent no request yet. */
-  const fresh = new WeakSet<Socket>()
+  const { port, host } = options
+  const dispatcher = new Dispatcher(fetch, options)
   let isStopping = false
   const server = createAdaptorServer({
     fetch(request, env) {
-      const connection = new NodeConnection(env as HttpBindings)
-      const { incoming: { socket, url, headers }, outgoing } = env as HttpBindings
+      const { incoming: { socket }, outgoing } = env as HttpBindings
       // Clients send their next request over a new connection, which is refused, and not over one that is closed.
       if (isStopping) outgoing.setHeader('Connection', 'close')
       SentAnswers.nextRequest(socket)
-      if (urgentPaths.includes(url ?? '')) return fetch(request, connection)
-      const caller = callerOf((name) => headers[name]?.toString() ?? null, connection)
-      const turn = turns.take(fresh.delete(socket), caller)
-      if (!(turn instanceof Promise)) return untilAnswered(turn, fetch(request, connection))
-      return turn.then((turn) => untilAnswered(turn, socket.destroyed ? unread() : fetch(request, connection)))
+      const scheduled = NodeRequest.begin(env as HttpBindings)
+      return scheduled ? dispatcher.dispatch(request, scheduled) : refuse()
     },
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
-  server.on('connection', (socket: Socket) => {
-    fresh.add(socket)
-    turns.accepted()
-  })
+  server.on('connection', () => dispatcher.scheduler.accepted())
   server.on('clientError', refuseUnreadable)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -146,7 +188,7 @@ async function listenOnNode(
     async stop(graceMs) {
       isStopping = true
       await sleep(arrivingMs)
-      await connectionTurn()
+      await connectionsChecked()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       // Connections become idle when their last request is answered; they would stay open until a timeout.
@@ -159,7 +201,7 @@ async function listenOnNode(
 }
 
 /** Resolves when the event loop has looked at the connections. On Deno it does so for timers only. */
-const connectionTurn: () => Promise<void> = 'Deno' in globalThis ? () => sleep(0) : () => setImmediate()
+const connectionsChecked: () => Promise<void> = 'Deno' in globalThis ? () => sleep(0) : () => setImmediate()
 /** What is answered to a request that Node cannot read, by the code of its error; 400 for all others. */
 const unreadable: Record<string, [status: string, code: ErrorCode, message: string]> = {
   HPE_HEADER_OVERFLOW: [
@@ -184,12 +226,49 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.destroySoon()
 }
 
-/** Connections are classes: an object with a getter of its own would cost a hidden class for each request. */
-class NodeConnection implements Connection {
-  readonly #bindings: HttpBindings
+/** These are classes: an object with a getter of its own would cost a hidden class for each request. */
+class NodeRequest extends ScheduledRequest {
+  /** How many requests of a connection have no answer yet. */
+  static readonly #pipelines = new WeakMap<Socket, { unanswered: number }>()
 
-  constructor(bindings: HttpBindings) {
+  readonly #bindings: HttpBindings
+  readonly #pipeline: { unanswered: number }
+
+  private constructor(bindings: HttpBindings, pipeline: { unanswered: number }) {
+    super()
     this.#bindings = bindings
+    this.#pipeline = pipeline
+  }
+
+  /** A request has arrived. Undefined, and its connection is closed, if too many on it have no answer yet. */
+  static begin(bindings: HttpBindings): NodeRequest | undefined {
+    const { socket } = bindings.incoming
+    let pipeline = NodeRequest.#pipelines.get(socket)
+    if (!pipeline) NodeRequest.#pipelines.set(socket, pipeline = { unanswered: 0 })
+    if (pipeline.unanswered >= maxPipelined) {
+      socket.destroy()
+      return undefined
+    }
+    pipeline.unanswered++
+    return new NodeRequest(bindings, pipeline)
+  }
+
+  override answered(): void {
+    super.answered()
+    this.#pipeline.unanswered--
+  }
+
+  get isGone(): boolean {
+    return this.#bindings.incoming.socket.destroyed
+  }
+
+  header(name: string): string | null {
+    return this.#bindings.incoming.headers[name]?.toString() ?? null
+  }
+
+  get isUrgent(): boolean {
+    const { method, url } = this.#bindings.incoming
+    return isUrgent(method, url)
   }
 
   get remoteAddress(): string {
@@ -197,7 +276,7 @@ class NodeConnection implements Connection {
   }
 
   async hasLeft(): Promise<boolean> {
-    await connectionTurn()
+    await connectionsChecked()
     return this.#isClosed
   }
 
@@ -218,11 +297,12 @@ class NodeConnection implements Connection {
   }
 }
 
-class BunConnection implements Connection {
+class BunRequest extends ScheduledRequest {
   readonly #request: Request
   readonly #server: BunServer
 
   constructor(request: Request, server: BunServer) {
+    super()
     this.#request = request
     this.#server = server
   }
@@ -230,20 +310,30 @@ class BunConnection implements Connection {
   get remoteAddress(): string {
     return this.#server.requestIP(this.#request)?.address ?? ''
   }
+
+  header(name: string): string | null {
+    return this.#request.headers.get(name)
+  }
+
+  get isUrgent(): boolean {
+    const { method, url } = this.#request
+    return isUrgent(method, url.slice(url.indexOf('/', 'https://'.length)))
+  }
+
+  get isGone(): boolean {
+    return this.#request.signal.aborted
+  }
 }
 
-async function listenOnBun(
-  Bun: BunRuntime,
-  fetch: FetchHandler,
-  { port, host, waited, callerOf = byAddress }: ListenOptions,
-): Promise<Listener> {
-  const turns = new RequestTurns(waited)
+async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
+  const { port, host } = options
+  const dispatcher = new Dispatcher(fetch, options)
   const server = await Bun.serve({
     port,
     hostname: host,
     // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
     idleTimeout: 30,
-    fetch: (request, bun) => serveInTurn(turns, callerOf, fetch, request, new BunConnection(request, bun)),
+    fetch: (request, bun) => dispatcher.dispatch(request, new BunRequest(request, bun)),
   })
   return {
     port: server.port,

@@ -1,5 +1,4 @@
 /** What every handler is given of one request, whichever door it belongs to. Types only. */
-import type { ConnectionReports } from './lib/caller-connection.ts'
 import type { Connection } from './listen.ts'
 
 export interface RequestContext {
@@ -8,7 +7,7 @@ export interface RequestContext {
   readonly requestId: string
   /** The address of the client, as limits count it: behind a trusted proxy, the one that the proxy names. */
   readonly clientAddress: string
-  readonly connection: ConnectionReports
+  readonly connection: Connection
   /** A parameter in the path of the route, decoded; empty if the route has none of this name. */
   param(name: string): string
 }

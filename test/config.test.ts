@@ -100,7 +100,7 @@ test.each<[string, string, string, unknown]>([
   ['ACCOUNT_CALL_BURST', '100000000', 'accountCallBurst', 100_000_000],
   ['FAILED_KEYS_PER_MINUTE', '0', 'failedKeysPerMinute', 0],
   ['FAILED_KEYS_PER_MINUTE', '100000', 'failedKeysPerMinute', 100_000],
-  ['MAX_BODY_BYTES_IN_FLIGHT', '1048576', 'maxBodyBytesInFlight', 1_048_576],
+  ['MAX_BODY_BYTES_IN_FLIGHT', '4194304', 'maxBodyBytesInFlight', 4_194_304],
   ['SHED_ABOVE_MS', '0', 'shedAboveMs', 0],
   ['WAITS_PER_ACCOUNT', '1', 'waitsPerAccount', 1],
   ['SIGNUP_PER_HOUR', '1', 'signupPerHour', 1],

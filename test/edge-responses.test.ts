@@ -204,6 +204,28 @@ describe('health', () => {
     expect([response.status, await response.json()]).toEqual([200, { status: 'ready', durability }])
   })
 
+  test('the database is asked once a second, however often /readyz is', async () => {
+    let asked = 0
+    await open({
+      env: hosts,
+      connect(config) {
+        const client = connect(config)
+        const execute = client.execute.bind(client)
+        client.execute = ((statement: never) => {
+          if (statement === 'SELECT 1') asked++
+          return execute(statement)
+        }) as typeof client.execute
+        return client
+      },
+    })
+    const startedAt = performance.now()
+    const ready = () => grid.request('/readyz').then(({ status }) => status)
+    const statuses = [...await Promise.all(Array.from({ length: 50 }, ready)), await ready()]
+
+    expect(statuses).toEqual(Array(51).fill(200))
+    expect(asked).toBeLessThanOrEqual(1 + Math.floor((performance.now() - startedAt) / 1_000))
+  })
+
   test('/readyz is 503 with Retry-After if the database does not respond', async () => {
     let answers = true
     await open({

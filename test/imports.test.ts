@@ -83,7 +83,7 @@ const rules: Record<string, Rule> = {
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
   'listen.ts': {
-    ours: ['lib/request-turns.ts', 'lib/sent-answers.ts'],
+    ours: ['lib/caller.ts', 'lib/request-scheduler.ts', 'lib/sent-answers.ts'],
     types: ['errors.ts', 'lib/caller-connection.ts'],
     packages: ['@hono/node-server'],
   },

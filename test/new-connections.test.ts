@@ -16,3 +16,13 @@ test.each(runtimes)('a new connection is served while 200 others keep the server
   expect(p50).toBeLessThan(500)
   expect(p99).toBeLessThan(2_000)
 })
+
+test.each(runtimes)('a new connection is served while others ask for /healthz without end: %s', async (runtime) => {
+  const server = await startScript(runtime, ['scripts/new-connections/server.ts', 'listen'])
+  const { probes, p50, p99 } = await measureNewConnections(server.port, 500, 5, '/healthz')
+  await server.stop()
+
+  expect(probes).toBeGreaterThan(5)
+  expect(p50).toBeLessThan(500)
+  expect(p99).toBeLessThan(2_000)
+})

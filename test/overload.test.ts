@@ -1,10 +1,12 @@
 /** What an overloaded process answers (docs/security.md, "Overload" and "Bodies in flight"). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { apiLimits } from '../src/lib/body.ts'
+import type { Caller } from '../src/lib/caller.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
+import { turn } from './support/wait-for.ts'
 
 let grid: TestGrid
-beforeEach(async () => grid = await testGrid({ env: { MAX_BODY_BYTES_IN_FLIGHT: '1048576' } }))
+beforeEach(async () => grid = await testGrid({ env: { MAX_BODY_BYTES_IN_FLIGHT: '4194304' } }))
 afterEach(() => grid.close())
 
 const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
@@ -67,30 +69,54 @@ describe('an overloaded process', () => {
 })
 
 describe('bodies in flight', () => {
-  /** Requests whose bodies never end. Each declares so many bytes. */
-  function hold(count: number, bytes: number) {
+  const stranger = { name: '198.51.100.1', groups: ['strangers'] }
+
+  /** Requests of a caller whose bodies do not end after what has come. Each declares so many bytes. */
+  async function hold(
+    count: number,
+    { declared, sent }: { declared: number; sent: number },
+    caller: Caller = stranger,
+  ) {
     for (let n = 0; n < count; n++) {
-      const init = {
-        method: 'POST',
-        headers: { 'Content-Length': `${bytes}` },
-        body: new ReadableStream(),
-        duplex: 'half',
-      }
-      const request = new Request('http://localhost', init as RequestInit)
-      void grid.deps.bodies.readText(request, apiLimits)
+      const body = new ReadableStream({ start: (controller) => void controller.enqueue(new Uint8Array(sent)) })
+      const headers = { 'Content-Length': `${declared}` }
+      const request = new Request('http://localhost', { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+      grid.deps.bodies.begin(request, caller)
+      void grid.deps.bodies.readText(request, apiLimits).catch(() => grid.deps.bodies.release(request))
     }
+    await turn()
   }
 
   test('are counted until they are answered, and no longer', async () => {
     expect((await mcp()).status).toBe(200)
     expect(grid.deps.bodies.bytes).toBe(0)
-    hold(1, 1_000)
+    await hold(1, { declared: 1_000, sent: 1 })
     expect(grid.deps.bodies.bytes).toBe(1_000)
   })
 
-  test('are limited: large ones to three quarters, 503 with Retry-After beyond', async () => {
-    hold(3, 256 * 1024)
-    const response = await mcp(list.padEnd(17_000))
+  test('are counted as they come if they are large or of undeclared length', async () => {
+    await hold(100, { declared: 200_000, sent: 10 })
+    expect(grid.deps.bodies.bytes).toBe(1_000)
+  })
+
+  test('2,000 silent uploads from two addresses leave most of the budget', async () => {
+    const other = { name: '198.51.100.2', groups: ['strangers'] }
+    await hold(500, { declared: 65_000, sent: 1 })
+    await hold(500, { declared: 65_000, sent: 1 }, other)
+    await hold(500, { declared: 16_000, sent: 1 })
+    await hold(500, { declared: 16_000, sent: 1 }, other)
+    expect(grid.deps.bodies.bytes).toBeGreaterThan(800_000)
+    expect(grid.deps.bodies.bytes).toBeLessThan(4_194_304 / 4)
+
+    expect((await mcp()).status).toBe(200)
+    expect((await mcp(list.padEnd(200_000))).status).toBe(200)
+  })
+
+  const full = () => hold(100, { declared: 16_000, sent: 1 }, { name: 'any', groups: [] })
+
+  test('are limited for each caller: 503 with Retry-After beyond', async () => {
+    await full()
+    const response = await mcp(list.padEnd(16_000))
 
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
     expect(await response.json()).toEqual({
@@ -98,27 +124,16 @@ describe('bodies in flight', () => {
       id: null,
       error: { code: -32603, message: 'The grid is reading too many requests. Repeat the call in a second.' },
     })
-    expect((await mcp()).status).toBe(200)
-    hold(16, 16 * 1024)
-    expect((await mcp()).status).toBe(503)
     expect((await grid.request('/healthz')).status).toBe(200)
   })
 
   test('are limited for A2A too', async () => {
-    hold(3, 256 * 1024)
-    const body = list.padEnd(17_000)
+    await full()
+    const body = list.padEnd(16_000)
     const headers = { Authorization: `Bearer ${grid.alice.key}`, 'Content-Length': `${body.length}` }
     const response = await grid.post('/a2a/v1/grid', body, headers)
 
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
     expect(await response.json()).toMatchObject({ error: { code: -32603 } })
-  })
-
-  test('of undeclared length are counted as they come', async () => {
-    hold(3, 256 * 1024)
-    const init = { method: 'POST', body: new Blob(['x'.repeat(20_000)]).stream(), duplex: 'half' }
-    const request = new Request('http://localhost', init as RequestInit)
-
-    await expect(grid.deps.bodies.readText(request, apiLimits)).rejects.toMatchObject({ code: 'unavailable' })
   })
 })

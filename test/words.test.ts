@@ -45,6 +45,7 @@ const retired: Record<string, string> = {
   'own(': 'inAccount',
   putBack: 'release',
   Questions: 'a query batcher',
+  RequestTurns: 'RequestScheduler',
   Seats: 'ConcurrencyLimit',
   standing: 'authorize',
   Standing: 'authorize',

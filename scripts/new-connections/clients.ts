@@ -1,19 +1,22 @@
 /**
- * Busy clients of `measure.ts`, in a process of their own: `clients.ts PORT CLIENTS SECONDS`. Each keeps one connection
- * and sends its next request when it has the answer to the last one. Prints "connecting", "served" when each client has
+ * Busy clients of `measure.ts`, in a process of their own: `clients.ts PORT CLIENTS SECONDS PATH`. Each keeps one
+ * connection and sends its next request when it has the answer to the last one. Prints "connecting", "served" when each client has
  * had two answers, and at the end the number of answers of each client as JSON.
  */
 import process from 'node:process'
 import { Connection, post } from '../bench/connection.ts'
 
 const [port, clients, seconds] = process.argv.slice(2).map(Number)
+const path = process.argv[5]
 const answers = new Array<number>(clients).fill(0)
 const until = performance.now() + seconds * 1_000
 let unserved = clients
 
 async function repeat(client: number): Promise<void> {
   const connection = new Connection(port)
-  const request = post(port, '/work', { client })
+  const request = path === '/work'
+    ? post(port, path, { client })
+    : Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
   while (performance.now() < until) {
     // A connection that the server closes is opened again.
     await connection.send(request).catch(() => connection.close())

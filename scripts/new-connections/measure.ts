@@ -23,9 +23,17 @@ export interface Measured {
   answersPerSecond: number
 }
 
-/** Measure the server on `port` of this machine, from the moment at which the clients begin to connect. */
-export async function measureNewConnections(port: number, clients: number, seconds: number): Promise<Measured> {
-  const script = ['--import', 'tsx', 'scripts/new-connections/clients.ts', port, clients, seconds].map(String)
+/**
+ * Measure the server on `port` of this machine, from the moment at which the clients begin to connect. They ask for
+ * `path`.
+ */
+export async function measureNewConnections(
+  port: number,
+  clients: number,
+  seconds: number,
+  path = '/work',
+): Promise<Measured> {
+  const script = ['--import', 'tsx', 'scripts/new-connections/clients.ts', port, clients, seconds, path].map(String)
   const child = spawn(process.execPath, script, { stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     let startedAt = 0

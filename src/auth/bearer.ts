@@ -1,7 +1,9 @@
 /** Bearer authentication: from the `Authorization` header to the caller and its account. */
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
+import { bearerToken } from '../lib/bearer-token.ts'
 import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/call-limits.ts'
+import type { Caller } from '../lib/caller.ts'
 import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -90,6 +92,7 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
 export interface IncomingCall {
   readonly request: Request
   readonly clientAddress: string
+  readonly connection: { readonly caller?: Caller }
 }
 
 /** The caller of a request. */
@@ -106,7 +109,7 @@ export interface AuthenticatedCall {
 export type AuthenticateCall = (call: IncomingCall) => Promise<AuthenticatedCall>
 
 /** The limits of this process, for all its doors together. Returns what adds them to an `Authenticate`. */
-export function createCallLimits({ config, now, callers }: Deps): (authenticate: Authenticate) => AuthenticateCall {
+export function createCallLimits({ config, now, callerHints }: Deps): (authenticate: Authenticate) => AuthenticateCall {
   const ofCredential = credentialCallLimit(config)
   const ofAccount = accountCallLimit(config)
   const ofRefusedKeys = refusedKeyLimit(config)
@@ -127,15 +130,15 @@ export function createCallLimits({ config, now, callers }: Deps): (authenticate:
       try {
         account = await authenticate(authorization)
       } catch (error) {
-        // The key was looked up first, so nobody locks out a good key of the same address.
+        // The key was looked up first, so a good key of the same address is never locked out.
         if (isRefusedKey(error)) {
-          callers.forget(authorization)
+          callerHints.forget(authorization)
           ofRefusedKeys?.count(call.clientAddress, now())
         }
         throw error
       }
       const accountId = accountIds.get(account)!
-      callers.learn(authorization!, accountId)
+      if (call.connection.caller?.name !== accountId) callerHints.learn(authorization!, accountId)
       countCall(account, accountId)
       return { account, check: () => authenticate(authorization, account) }
     }
@@ -143,11 +146,6 @@ export function createCallLimits({ config, now, callers }: Deps): (authenticate:
 
 function isRefusedKey(error: unknown): boolean {
   return error instanceof GridError && error.details.credential === 'refused'
-}
-
-/** The token after the scheme `Bearer`, or undefined if the header is missing or malformed. */
-function bearerToken(authorization: string | null): string | undefined {
-  return authorization?.match(/^Bearer +([^\s]+)$/i)?.[1]
 }
 
 function actorOfKey(credential: Credential) {

@@ -7,11 +7,11 @@ import { createHmac } from 'node:crypto'
 import { GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
-import { allows } from './actor.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Membership } from '../store/global/users.ts'
 import type { Store } from '../store/store.ts'
+import { allows } from './actor.ts'
 import { signInFailed } from './passwords.ts'
 
 export const sessionIdleMs = 12 * hour

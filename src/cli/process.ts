@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers'
 import { type Config, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { Bodies } from '../lib/body.ts'
-import { Callers } from '../lib/callers.ts'
+import { CallerHints } from '../lib/caller-hints.ts'
 import type { Log } from '../lib/log.ts'
 import { freePort } from '../lib/free-port.ts'
 import { Overload } from '../lib/overload.ts'
@@ -39,7 +39,7 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     safeFetch: createSafeFetch({ config, log, ownPorts }),
     email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
     bodies: new Bodies(config.maxBodyBytesInFlight),
-    callers: new Callers(config),
+    callerHints: new CallerHints(config),
     overload: new Overload(config.shedAboveMs, log),
     stopping,
   }

@@ -1,6 +1,8 @@
 /** Request bodies: read up to a limit, and checked before they are parsed. */
 import { parse as parseJson } from 'secure-json-parse'
 import { GridError } from '../errors.ts'
+import type { Caller } from './caller.ts'
+import { SharedBudget } from './shared-budget.ts'
 
 /** Shared, because creating one costs as much as decoding a message. It has no state between two calls. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -15,40 +17,56 @@ export interface BodyLimits {
 export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
 
-/** Bodies up to this size may use all of the budget, larger ones three quarters: a few large ones stop no small one. */
+/** Bodies up to this size come in one piece or two, and are counted when they are declared; larger ones as they come. */
 const smallBytes = 16 * 1024
+
+/** A caller alone holds at most an eighth of the budget. */
+const shareDivisor = 7
+
+/** The caller of a request that no server scheduled. */
+const anyCaller: Caller = { name: 'any', groups: [] }
+
+/** What the process holds of a request. */
+interface Held {
+  readonly caller: Caller
+  bytes: number
+}
 
 /**
  * Reads request bodies, and limits how many bytes of them the process holds, from before they are read until their
- * requests are answered. Whoever reads a body releases its request afterwards; the edge does it.
+ * requests are answered. The edge begins and releases each request.
  */
 export class Bodies {
-  readonly #maxBytes: number
-  #bytes = 0
-  readonly #byRequest = new WeakMap<Request, number>()
+  readonly #budget: SharedBudget
+  readonly #byRequest = new WeakMap<Request, Held>()
 
   /** `maxBytes`: the most that are held. */
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
+    this.#budget = new SharedBudget(maxBytes, shareDivisor)
   }
 
   /** How many are held now. */
   get bytes(): number {
-    return this.#bytes
+    return this.#budget.held
+  }
+
+  /** A request of this caller has arrived. */
+  begin(request: Request, caller: Caller): void {
+    this.#byRequest.set(request, { caller, bytes: 0 })
   }
 
   /**
    * Read a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8 or ends early, or
-   * with `unavailable` if the bodies in flight are too many. A `Content-Length` within the limit is not trusted.
+   * with `unavailable` if the bodies of the caller, or of all callers, in flight are too many. A `Content-Length`
+   * within the limit is not trusted.
    */
   async readText(request: Request, limits: BodyLimits): Promise<string> {
     checkDeclaredLength(request, limits)
     const { maxBytes } = limits
-    const declared = Number(request.headers.get('content-length') ?? 0)
-    const hasLength = request.headers.has('content-length') && !request.headers.has('transfer-encoding')
-    // Before the first byte is read: what is declared will come. What is not is counted as it comes.
-    if (hasLength) this.#hold(request, declared >= 0 ? declared : maxBytes)
-    const bytes = await (hasLength ? readWhole(request) : this.#readUpTo(request, maxBytes)).catch(cutOff)
+    const declared = Number(request.headers.get('content-length') ?? NaN)
+    const isSmall = declared >= 0 && declared <= smallBytes && !request.headers.has('transfer-encoding')
+    if (isSmall) this.#hold(request, declared)
+    const bytes = await (isSmall ? readWhole(request) : this.#readUpTo(request, maxBytes)).catch(cutOff)
     if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
     try {
       return utf8.decode(bytes)
@@ -57,23 +75,24 @@ export class Bodies {
     }
   }
 
-  /** Hold this many bytes in all for a request. Fails with `unavailable` if these are too many. */
+  /** Hold this many bytes more for a request. Fails with `unavailable` if these are too many. */
   #hold(request: Request, bytes: number): void {
-    const before = this.#byRequest.get(request) ?? 0
-    const after = this.#bytes - before + bytes
-    if (bytes > before && after > (bytes > smallBytes ? this.#maxBytes * 3 / 4 : this.#maxBytes)) {
+    let held = this.#byRequest.get(request)
+    if (!held) this.#byRequest.set(request, held = { caller: anyCaller, bytes: 0 })
+    if (!this.#budget.take(held.caller, bytes)) {
       throw new GridError('unavailable', 'The grid is reading too many requests. Repeat the call in a second.', {
         retryAfterSeconds: 1,
         notExecuted: true,
       })
     }
-    this.#byRequest.set(request, bytes)
-    this.#bytes = after
+    held.bytes += bytes
   }
 
   /** The request was answered. Does nothing if it had no body, or was released. */
   release(request: Request): void {
-    this.#bytes -= this.#byRequest.get(request) ?? 0
+    const held = this.#byRequest.get(request)
+    if (!held) return
+    if (held.bytes > 0) this.#budget.release(held.caller, held.bytes)
     this.#byRequest.delete(request)
   }
 
@@ -83,7 +102,7 @@ export class Bodies {
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength
       if (size > maxBytes) throw tooLarge(maxBytes)
-      this.#hold(request, size)
+      this.#hold(request, chunk.byteLength)
       chunks.push(chunk)
     }
     const all = new Uint8Array(size)

@@ -1,6 +1,6 @@
 /**
- * Tells whether there is more to do than this process can: the requests of a caller are served late because they wait
- * for their turns, or those of all callers because the event loop is blocked. See docs/security.md, "Overload".
+ * Tells whether there is more to do than this process can: the requests of a caller are served late because too
+ * many wait, or those of all callers because the event loop is blocked. See docs/security.md, "Overload".
  */
 import { GridError } from '../errors.ts'
 import type { Log } from './log.ts'
@@ -45,13 +45,13 @@ export class Overload {
 
   /**
    * Fails with `unavailable` while the requests of this caller, or of all, are served too late. Called before anything
-   * is done for a request. `callerOf` names the caller; it is called only if there is one who is served too late.
+   * is done for a request.
    */
-  check(callerOf?: () => string): void {
+  check(caller?: string): void {
     if (this.#process.isTooLong) throw this.#process.refuse('The grid is overloaded.')
-    if (this.#callers.size === 0 || !callerOf) return
-    const delays = this.#callers.get(callerOf())
-    if (delays?.isTooLong) throw delays.refuse('Too many of your calls wait for their turn.')
+    if (this.#callers.size === 0 || caller === undefined) return
+    const delays = this.#callers.get(caller)
+    if (delays?.isTooLong) throw delays.refuse('Too many of your calls wait.')
   }
 
   /** Measure the event loop until the returned function is called: a timer that fires late was held up by it. */

@@ -1,37 +1,53 @@
-/** An amount that groups share: together they take at most all of it, and one group at most its share. */
+/** A budget that callers share without using it up. */
+import type { Caller } from './caller.ts'
+
+/**
+ * The less of the budget is left, the less each caller may hold of it. So callers that take at the same time come to equal
+ * shares, and leave some for the next one. A group holds at most as much as it leaves.
+ */
 export class SharedBudget {
-  readonly #perGroup: number
   readonly #total: number
-  readonly #taken = new Map<string, number>()
-  #sum = 0
+  readonly #divisor: number
+  #held = 0
+  readonly #holders = new Map<string, number>()
 
-  constructor(limits: { perGroup: number; total: number }) {
-    this.#perGroup = limits.perGroup
-    this.#total = limits.total
+  /** A caller holds at most `1 / divisor` of what is left beside it: alone, `1 / (divisor + 1)` of `total`. */
+  constructor(total: number, divisor: number) {
+    this.#total = total
+    this.#divisor = divisor
   }
 
-  /** How much is taken. */
-  get taken(): number {
-    return this.#sum
+  /** What all callers hold. */
+  get held(): number {
+    return this.#held
   }
 
-  /** Returns the function that gives the amount back, or undefined if there is not so much left. */
-  take(group: string, amount: number): (() => void) | undefined {
-    const ofGroup = this.#taken.get(group) ?? 0
-    if (ofGroup + amount > this.#perGroup || this.#sum + amount > this.#total) return undefined
-    this.#change(group, amount)
-    let isTaken = true
-    return () => {
-      if (!isTaken) return
-      isTaken = false
-      this.#change(group, -amount)
-    }
+  /** Take some for a caller. False, and nothing is taken, if it would hold more than its share. */
+  take({ name, groups }: Caller, amount: number): boolean {
+    const own = this.#of(name) + amount
+    let left = this.#total - this.#held - amount
+    for (const group of groups) left -= this.#of(group) + amount
+    if (own * this.#divisor > left) return false
+    this.#add(name, amount)
+    for (const group of groups) this.#add(group, amount)
+    this.#held += amount
+    return true
   }
 
-  #change(group: string, amount: number): void {
-    this.#sum += amount
-    const ofGroup = (this.#taken.get(group) ?? 0) + amount
-    if (ofGroup > 0) this.#taken.set(group, ofGroup)
-    else this.#taken.delete(group)
+  /** Give back what was taken for a caller. */
+  release({ name, groups }: Caller, amount: number): void {
+    this.#add(name, -amount)
+    for (const group of groups) this.#add(group, -amount)
+    this.#held -= amount
+  }
+
+  #of(holder: string): number {
+    return this.#holders.get(holder) ?? 0
+  }
+
+  #add(holder: string, amount: number): void {
+    const held = this.#of(holder) + amount
+    if (held === 0) this.#holders.delete(holder)
+    else this.#holders.set(holder, held)
   }
 }

@@ -1,4 +1,5 @@
 /** Rate limits by token bucket, in the memory of this process. */
+import { RecentMap } from './recent-map.ts'
 import { second } from './time.ts'
 
 /** How fast a bucket refills, and how many tokens it holds. */
@@ -16,53 +17,46 @@ interface Bucket {
 /** Sums of fractions may lack this much of a whole token. */
 const rounding = 1e-9
 
-/**
- * One bucket for each key. A bucket that was not used lately is forgotten, which makes it full again: two generations
- * of at most `maxKept` buckets are kept, so that forgetting takes no search.
- */
+/** One bucket for each key. A bucket that was not used lately is forgotten, which makes it full again. */
 export class TokenBuckets {
   readonly #rate: Rate
-  readonly #maxKept: number
-  #used = new Map<string, Bucket>()
-  #unused = new Map<string, Bucket>()
+  readonly #buckets: RecentMap<string, Bucket>
 
   constructor(rate: Rate, maxKept = 20_000) {
     this.#rate = rate
-    this.#maxKept = maxKept
+    this.#buckets = new RecentMap(maxKept)
   }
 
   /** How many buckets are kept. */
   get count(): number {
-    return this.#used.size + this.#unused.size
+    return this.#buckets.size
   }
 
   /** Take one token and return 0. If there is none, take nothing and return the seconds until there is one. */
   take(key: string, now: number): number {
-    const seconds = this.secondsUntil(key, now)
-    if (seconds === 0) this.#used.get(key)!.tokens--
+    const bucket = this.#filled(key, now)
+    const seconds = this.#secondsUntil(bucket)
+    if (seconds === 0) bucket.tokens--
     return seconds
   }
 
   /** The seconds until there is a token, in whole ones; 0 if there is one. Takes nothing. */
   secondsUntil(key: string, now: number): number {
-    const bucket = this.#used.get(key) ?? this.#keep(key, now)
+    return this.#secondsUntil(this.#filled(key, now))
+  }
+
+  #secondsUntil({ tokens }: Bucket): number {
+    return tokens < 1 - rounding ? Math.max(1, Math.ceil((1 - tokens) / this.#rate.perSecond - rounding)) : 0
+  }
+
+  /** The bucket of a key, with the tokens that it has now. */
+  #filled(key: string, now: number): Bucket {
     const { perSecond, burst } = this.#rate
+    let bucket = this.#buckets.get(key)
+    if (!bucket) this.#buckets.set(key, bucket = { tokens: burst, at: now })
     // A clock that was set back adds nothing.
     if (now > bucket.at) bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perSecond / second)
     bucket.at = now
-    return bucket.tokens < 1 - rounding ? Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond - rounding)) : 0
-  }
-
-  /** The bucket of a key that was not used since the last change of generations. */
-  #keep(key: string, now: number): Bucket {
-    const bucket = this.#unused.get(key) ?? { tokens: this.#rate.burst, at: now }
-    if (this.#used.size === this.#maxKept) {
-      this.#unused = this.#used
-      this.#used = new Map()
-    } else {
-      this.#unused.delete(key)
-    }
-    this.#used.set(key, bucket)
     return bucket
   }
 }

@@ -2,6 +2,9 @@
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 
+/** For how long an answer of the database counts. */
+const pingMs = 1_000
+
 /** `/healthz`: the process answers. */
 export function live(): Response {
   return Response.json({ status: 'ok' })
@@ -12,10 +15,25 @@ export function live(): Response {
  * acknowledged message is.
  */
 export function ready(store: Store): Handler {
+  let ping: Promise<unknown> | undefined
+  let pingedAt = -Infinity
+
+  /** Asks the database at most once at a time, and once a second. */
+  async function checkDatabase(): Promise<void> {
+    if (performance.now() - pingedAt >= pingMs) {
+      pingedAt = Infinity
+      ping = store.ping().then(() => pingedAt = performance.now(), (error) => {
+        pingedAt = -Infinity
+        throw error
+      })
+    }
+    await ping
+  }
+
   return async function ready() {
     if (store.deps.stopping?.aborted) return notReady('stopping', store)
     try {
-      await store.ping()
+      await checkDatabase()
       const { problem } = store.storage
       if (problem !== undefined) return notReady('storage full', store, problem)
       return Response.json({ status: 'ready', durability: store.durability })

@@ -5,8 +5,8 @@
  */
 import type { Deps } from '../deps.ts'
 import { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
+import { GroupBudget } from '../lib/group-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
-import { SharedBudget } from '../lib/shared-budget.ts'
 import type { NewDeliveries } from './global/new-deliveries.ts'
 import { watchNewDeliveries } from './new-deliveries.ts'
 
@@ -32,7 +32,7 @@ export interface Waiting {
   /** Answers that list, until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
   /** The bytes of these answers, by account. */
-  readonly listBytes: SharedBudget
+  readonly listBytes: GroupBudget
 }
 
 /**
@@ -65,7 +65,7 @@ export function openWaiting(
     reads: new ConcurrencyLimit(limits),
     streams: new ConcurrencyLimit(limits),
     lists: new ConcurrencyLimit(listLimits),
-    listBytes: new SharedBudget(listBytes),
+    listBytes: new GroupBudget(listBytes),
     async close() {
       ended.abort()
       await watch

@@ -2,14 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
-import {
-  runCommand,
-  runScript,
-  runtimes,
-  startServe,
-  type TemporaryDatabase,
-  temporaryDatabase,
-} from '../support/process.ts'
+import { runCommand, runScript, runtimes, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 

@@ -1,20 +1,8 @@
 /** What a start that is refused says: the file or address, the reason, and what to do. */
 import { createClient } from '@libsql/client'
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
 import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'

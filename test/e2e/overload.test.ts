@@ -55,7 +55,7 @@ test.each(runtimes)(
       expect((await fetch(`http://localhost:${port}/healthz`)).status).toBe(200)
     }
 
-    const message = 'Too many of your calls wait for their turn. Repeat the call in 2 seconds.'
+    const message = 'Too many of your calls wait. Repeat the call in 2 seconds.'
     const inRpc = ['2', { jsonrpc: '2.0', id: null, error: { code: -32603, message } }]
     expect(refusals).toEqual({ mcp: inRpc, a2a: inRpc, rest: ['2', { error: { code: 'unavailable', message } }] })
     expect((await flood).answers['503']).toBeGreaterThan(0)

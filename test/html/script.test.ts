@@ -1,14 +1,7 @@
 /** What the script adds, and that every page works without it. */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import {
-  accessibilityFaults,
-  hasBrowser,
-  screenshot,
-  useBrowser,
-  type VisitOptions,
-  type Visitor,
-} from '../support/browser.ts'
+import { accessibilityFaults, hasBrowser, screenshot, useBrowser, type VisitOptions, type Visitor } from '../support/browser.ts'
 import { serveGallery } from '../support/gallery-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 

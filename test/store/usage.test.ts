@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
-import { AccountUsage, UsageCounters } from '../../src/store/usage.ts'
 import type { UnreadCounts } from '../../src/store/unread-counts.ts'
+import { AccountUsage, UsageCounters } from '../../src/store/usage.ts'
 
 const stranger = { agentId: 'desk', home: 'other' }
 

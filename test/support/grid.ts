@@ -10,7 +10,7 @@ import type { Deps, OutgoingEmail } from '../../src/deps.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents/agents.ts'
 import { Bodies } from '../../src/lib/body.ts'
-import { Callers } from '../../src/lib/callers.ts'
+import { CallerHints } from '../../src/lib/caller-hints.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { Overload } from '../../src/lib/overload.ts'
 import { createSafeFetch, type SafeFetch } from '../../src/lib/safe-fetch.ts'
@@ -128,7 +128,7 @@ async function openGrid(
     },
     ownPorts,
     bodies: new Bodies(config.maxBodyBytesInFlight),
-    callers: new Callers(config),
+    callerHints: new CallerHints(config),
     overload: new Overload(config.shedAboveMs, log),
     stopping,
   }

@@ -3,15 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browser } from '../support/browse.ts'
 import { faultsOf, hasBrowser, useBrowser } from '../support/browser.ts'
 import { emptyLiveGrid, type LiveGrid, liveGrid } from '../support/server.ts'
-import {
-  pages,
-  routesWithoutPage,
-  type SeededSite,
-  seedSite,
-  setUpPath,
-  type SitePage,
-  visitors,
-} from '../support/site.ts'
+import { pages, routesWithoutPage, type SeededSite, seedSite, setUpPath, type SitePage, visitors } from '../support/site.ts'
 
 let grid: LiveGrid
 let site: SeededSite

@@ -2,14 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import {
-  checkClaimant,
-  claimAccount,
-  type ClaimDecision,
-  mergeClaim,
-  type OpenClaim,
-  openClaim,
-} from '../../grid/accounts/claim.ts'
+import { checkClaimant, claimAccount, type ClaimDecision, mergeClaim, type OpenClaim, openClaim } from '../../grid/accounts/claim.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'

@@ -8,16 +8,7 @@ import { appPage } from '../../html/layout.tsx'
 import { SecretDialog } from '../../html/secrets.tsx'
 import { readChoice } from '../choice.ts'
 import type { Pages, Visit } from '../visit.ts'
-import {
-  AccessFields,
-  agentTypes,
-  DescriptionField,
-  linesOf,
-  RemoteFields,
-  SkillsField,
-  textOf,
-  wordsOf,
-} from './agent-fields.tsx'
+import { AccessFields, agentTypes, DescriptionField, linesOf, RemoteFields, SkillsField, textOf, wordsOf } from './agent-fields.tsx'
 import { Connect } from './connect.tsx'
 
 /** The form for a new agent. Its path is not `/agents/new`, because `new` is a valid alias. */

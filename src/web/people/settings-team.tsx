@@ -1,20 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import {
-  inviteMember,
-  resendInvitation,
-  type SentInvitation,
-  withdrawInvitation,
-} from '../../grid/people/invitations.ts'
+import { inviteMember, resendInvitation, type SentInvitation, withdrawInvitation } from '../../grid/people/invitations.ts'
 import { resetMemberSecondFactor } from '../../grid/people/lost-factor.ts'
 import { sendInvitationEmail } from '../../grid/people/send-email.ts'
-import {
-  assignableRoles,
-  leaveAccount,
-  removeMember,
-  setMemberRole,
-  transferOwnership,
-} from '../../grid/people/team.ts'
+import { assignableRoles, leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../grid/people/team.ts'
 import { requireEmailAttempt } from '../../grid/people/throttle.ts'
 import { Notice } from '../../html/components.tsx'
 import type { AccountStore } from '../../store/account.ts'

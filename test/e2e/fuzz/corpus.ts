@@ -1,10 +1,10 @@
 /** Valid requests for every door, which the fuzz test changes. */
 import { send03, send10 } from '../../support/a2a.ts'
 import { browser } from '../../support/browse.ts'
-import type { LiveGrid } from '../../support/server.ts'
 import { envelope, eras, gridPath, signupPath, wireRequest } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'
 import { routesOf } from '../../support/routes.ts'
+import type { LiveGrid } from '../../support/server.ts'
 import { pages, type SeededSite, seedSite } from '../../support/site.ts'
 import { adminRows, agentRows } from '../../support/tool-parameters.ts'
 

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { RecentMap } from '../../src/lib/recent-map.ts'
+
+test('as many entries as promised are kept, at most twice as many, and those in use always', () => {
+  const map = new RecentMap<string, number>(10)
+  map.set('busy', 1)
+  for (let n = 0; n < 1_000; n++) {
+    map.set(`key ${n}`, n)
+    expect(map.get('busy')).toBe(1)
+    expect(map.size).toBeLessThanOrEqual(20)
+    if (n >= 3) expect(map.get(`key ${n - 3}`)).toBe(n - 3)
+  }
+
+  expect(map.get('key 0')).toBeUndefined()
+})
+
+test('a deleted entry is gone from both generations, and a set one has its new value', () => {
+  const map = new RecentMap<string, number>(2)
+  for (const key of ['a', 'b', 'c']) map.set(key, 1)
+  map.set('a', 2)
+  expect(map.get('a')).toBe(2)
+  map.delete('a')
+  map.delete('b')
+
+  expect([map.get('a'), map.get('b'), map.get('c')]).toEqual([undefined, undefined, 1])
+})

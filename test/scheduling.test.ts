@@ -1,0 +1,78 @@
+/** What requests without end cost, and what waiting reads cost their account. See docs/security.md, "Overload". */
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, expect, test, vi } from 'vitest'
+import { readMessagesRequest, sendMessageRequest } from '../scripts/bench/calls.ts'
+import { Connection } from '../scripts/bench/connection.ts'
+import { cleanUp, runtimes, startScript, temporaryFolder } from '../scripts/bench/server.ts'
+import { createAccounts } from '../scripts/flood/measure.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+afterAll(cleanUp)
+
+/** Sends requests as fast as the server takes them. Resolves when the connection is closed, or all of them are sent. */
+function sendWithoutEnd(port: number, count: number): Promise<Socket> {
+  const requests = Buffer.from(`GET /work HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`.repeat(100))
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.resume()
+  return new Promise((resolve) => {
+    let sent = 0
+    const send = () => {
+      while (sent < count) {
+        sent += 100
+        if (!socket.write(requests)) return socket.once('drain', send)
+      }
+      resolve(socket)
+    }
+    socket.once('connect', send)
+    socket.once('close', () => resolve(socket))
+  })
+}
+
+test.each(runtimes)(
+  'a connection that sends requests without end is closed, and the others are served: %s',
+  async (runtime) => {
+    const server = await startScript(runtime, ['scripts/new-connections/server.ts', 'listen'])
+    const before = server.residentKiB()
+    const floods = Array.from({ length: 20 }, () => sendWithoutEnd(server.port, 20_000))
+    const other = await fetch(`http://127.0.0.1:${server.port}/healthz`)
+    expect(other.status).toBe(200)
+    const sockets = await Promise.all(floods)
+    const growth = (server.residentKiB() - before) / 1_024
+    await server.stop()
+    for (const socket of sockets) socket.destroy()
+
+    expect(sockets.filter(({ destroyed }) => !destroyed)).toEqual([])
+    // What has been read at once is refused at once. Without a limit these requests take some gigabytes.
+    expect(growth).toBeLessThan(300)
+  },
+)
+
+test.each(runtimes)('an account with 80 waiting reads sends at once: %s', async (runtime) => {
+  const env = { DATABASE_URL: `file:${join(temporaryFolder(), 'grid.db')}`, OAUTH_CIMD: 'off', LOG_LEVEL: 'error' }
+  const { flooding, honest: [other] } = await createAccounts(env, { honest: 1, agents: 82 })
+  const server = await startScript(runtime, ['src/main.ts', 'serve'], env, '/readyz')
+  const { port } = server
+  const [sender, ...readers] = flooding.agents
+  const send = sendMessageRequest(port, sender, `@${readers[80].alias}`)
+  const connection = new Connection(port)
+  // The first calls of each key compile code and are the first of strangers.
+  for (const reader of [...other.agents, ...readers]) await connection.send(readMessagesRequest(port, reader))
+  for (let n = 0; n < 20; n++) await connection.send(send)
+
+  const waits = readers.slice(0, 80).map(async (reader) => {
+    const wait = new Connection(port)
+    await wait.send(readMessagesRequest(port, reader, { wait_seconds: 10 })).catch(() => {})
+  })
+  const startedAt = performance.now()
+  const beside = new Connection(port).send(readMessagesRequest(port, other.agents[0]))
+  const { status } = await connection.send(send)
+  const ms = performance.now() - startedAt
+  await beside
+  await server.stop()
+  await Promise.all(waits)
+
+  expect(status).toBe(200)
+  expect(ms).toBeLessThan(1_000)
+})
