@@ -132,7 +132,7 @@ function answerAll(url: string, key: string): { stop(): void; ended: Promise<voi
   let isStopped = false
   const answer = async () => {
     while (!isStopped) {
-      const { messages } = await callTool(url, key, 'read_messages', { wait_seconds: 50 })
+      const { messages } = await callTool(url, key, 'read_messages', { wait_seconds: 10 })
       for (const { message, reply_to: to } of messages) {
         await callTool(url, key, 'send_message', { to, message: answerTo(message) })
       }
