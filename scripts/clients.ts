@@ -43,8 +43,8 @@ function conversation(name: string): Pick<Way, 'calls' | 'fault'> {
     ],
     fault(shown, client) {
       if (!shown.includes(answerTo(greeting(name, client)))) return 'the reply was not shown'
-      // The second part of the answer.
-      return shown.includes('has_more') ? undefined : 'only the first part of the read was shown'
+      // In the second part of the answer.
+      return shown.includes('cursor') ? undefined : 'only the first part of the read was shown'
     },
   }
 }

@@ -100,7 +100,7 @@ async function output(child: ChildProcess): Promise<string> {
 }
 
 async function start(clone: string, env: Record<string, string | undefined>, url: string): Promise<ChildProcess> {
-  const server = spawn('npm', ['start'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const server = spawn('npm', ['start'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'ignore'] })
   await new Promise<void>((resolve, reject) => {
     let text = ''
     server.stdout!.setEncoding('utf8').on('data', (more) => {
