@@ -11,10 +11,12 @@ interface Setting<T> {
   /** What a value must be, in words. */
   format: string
   schema: z.ZodType<T>
+  /** What is used without a value, in words, where the schema has no default. */
+  fallback: string
 }
 
-function setting<T>(description: string, format: string, schema: z.ZodType<T>): Setting<T> {
-  return { description, format, schema }
+function setting<T>(description: string, format: string, schema: z.ZodType<T>, fallback = 'none'): Setting<T> {
+  return { description, format, schema, fallback }
 }
 
 const wholeNumber = (min: number, max: number, fallback: number) =>
@@ -54,14 +56,16 @@ const settings = {
     z.string().min(1).prefault('127.0.0.1'),
   ),
   BASE_URL: setting(
-    'Public address of the API host. Default: http://localhost:PORT.',
+    'Public address of the API host.',
     'an http or https address without a path',
     origin.optional(),
+    'http://localhost:PORT',
   ),
   APP_URL: setting(
-    'Public address of the web application. Default: BASE_URL.',
+    'Public address of the web application.',
     'an http or https address without a path',
     origin.optional(),
+    'BASE_URL',
   ),
   DATABASE_URL: setting(
     'The database: a local file for one process, or libsql-server or Turso for several.',
@@ -243,9 +247,10 @@ const settings = {
     wholeNumber(0, 3_600, 120),
   ),
   GRID_KEYS: setting(
-    'Keys that encrypt stored tokens of other services. Default: a key ring in the data folder.',
+    'Keys that encrypt stored tokens of other services.',
     'comma-separated ID:BASE64 of 32 bytes, the newest first',
     z.string().refine(isKeyRing).optional(),
+    'a key ring in the data folder',
   ),
   SMTP_URL: setting(
     'Email server. Without it no email is sent, and email links are printed in the log.',
@@ -438,9 +443,21 @@ export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | un
     : `BASE_URL is https, but APP_URL is ${appUrl}. Passwords can cross the network unencrypted, and cookies are not Secure. Use https for both.`
 }
 
-/** The name, description and format of every setting, for `agent-grid help settings`. */
-export function describeSettings(): { name: string; description: string; format: string }[] {
-  return Object.entries(settings).map(([name, { description, format }]) => ({ name, description, format }))
+/** What people read about a setting. */
+export interface SettingDescription {
+  name: string
+  description: string
+  format: string
+  /** The default value, or what is used without one, in words. */
+  fallback: string
+}
+
+/** Describe every setting, for `agent-grid help settings`. */
+export function describeSettings(): SettingDescription[] {
+  return Object.entries(settings).map(([name, { description, format, schema, fallback }]) => {
+    const { default: value } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+    return { name, description, format, fallback: typeof value === 'string' && value !== '' ? value : fallback }
+  })
 }
 
 function isCidr(text: string): boolean {

@@ -1,6 +1,6 @@
 /** Runs a client in isolation: without our environment, with its own home folder and our `xdg-open`. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { minute } from '../../src/lib/time.ts'
@@ -14,7 +14,9 @@ export interface ProcessOutput {
 /** An empty home folder for a client. */
 export interface ClientHome {
   folder: string
-  /** Run a command until it ends; it is killed after a minute. */
+  /** Put a program on the PATH of the client. */
+  link(name: string, program: string): void
+  /** Run a command until it ends; it is killed after three minutes. */
   run(command: string, words: string[], options?: RunOptions): Promise<ProcessOutput>
   /** Start a command, with pipes. */
   start(command: string, words: string[]): ChildProcess
@@ -41,6 +43,7 @@ export function createClientHome(folder: string, binFolder: string): ClientHome 
     spawn(command, words, { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
   return {
     folder,
+    link: (name, program) => symlinkSync(program, join(binFolder, name)),
     start,
     run: (command, words, { env: extraEnv = {}, onOutput = () => {} } = {}) => {
       const child = spawn(command, words, {
@@ -48,7 +51,7 @@ export function createClientHome(folder: string, binFolder: string): ClientHome 
         env: { ...env, ...extraEnv },
         stdio: ['ignore', 'pipe', 'pipe'],
       })
-      const timer = setTimeout(() => child.kill('SIGKILL'), minute)
+      const timer = setTimeout(() => child.kill('SIGKILL'), 3 * minute)
       let output = ''
       for (const stream of [child.stdout!, child.stderr!]) {
         stream.setEncoding('utf8').on('data', (text) => onOutput(output += text))

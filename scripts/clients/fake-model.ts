@@ -1,41 +1,66 @@
-/** A fake model with Anthropic's Messages API. It calls one tool, and then says that it is done. */
+/**
+ * A fake model with Anthropic's Messages API and OpenAI's Responses API. It makes the planned tool calls one after the
+ * other, keeps what it is shown of each answer, and then says that it is done.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Identity } from './environment.ts'
+
+export interface ToolCall {
+  tool: string
+  arguments: Record<string, unknown>
+}
 
 export interface FakeModel {
   /** Without `/v1`. */
   url: string
+  /** The texts of the answer to each call, in order, as the client passed them on. */
+  shown(): string[]
   close(): Promise<void>
 }
 
-interface MessagesRequest {
+type Text = string | { text?: string }[]
+
+interface ModelRequest {
   stream?: boolean
-  tools?: { name: string }[]
-  messages: { content: string | { type: string }[] }[]
+  tools?: OfferedTool[]
+  /** Anthropic. */
+  messages?: { content: string | { type: string; tool_use_id?: string; content?: Text }[] }[]
+  /** OpenAI. */
+  input?: { type: string; call_id?: string; output?: Text }[]
 }
 
-type Content = { type: 'text'; text: string } | { type: 'tool_use'; id: string; name: string; input: unknown }
+/** OpenAI's tools of an MCP server may be in a namespace. */
+interface OfferedTool {
+  name?: string
+  tools?: OfferedTool[]
+}
 
-/** Start a model that calls the tool of the identity. Clients add a prefix to tool names. */
-export async function startFakeModel({ tool, arguments: input }: Identity): Promise<FakeModel> {
+interface NextCall {
+  id: string
+  name: string
+  namespace?: string
+  arguments: Record<string, unknown>
+}
+
+/** Start a model that makes these calls. Clients add a prefix to tool names. */
+export async function startFakeModel(calls: readonly ToolCall[]): Promise<FakeModel> {
+  const shown = new Map<string, string>()
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request.setEncoding('utf8')) text += chunk
-    if (!request.url!.startsWith('/v1/messages?') && request.url !== '/v1/messages') {
-      return response.writeHead(404).end('{}')
-    }
-    const body: MessagesRequest = JSON.parse(text)
-    const name = body.tools?.map((tool) => tool.name).find((name) => name.endsWith(`_${tool}`))
-    const content: Content = name === undefined || hasResult(body)
-      ? { type: 'text', text: 'Done.' }
-      : { type: 'tool_use', id: 'toolu_1', name, input }
-    if (body.stream) response.setHeader('Content-Type', 'text/event-stream').end(events(content))
-    else response.setHeader('Content-Type', 'application/json').end(JSON.stringify(message([content], content)))
+    const api = request.url!.match(/^\/v1\/(messages|responses)(?:\?|$)/)?.[1]
+    if (api === undefined) return response.writeHead(404).end('{}')
+    const body: ModelRequest = JSON.parse(text)
+    for (const [id, answer] of answersIn(body)) shown.set(id, answer)
+    const next = nextCall(calls, body)
+    if (api === 'responses') return response.setHeader('Content-Type', 'text/event-stream').end(openAiEvents(next))
+    if (body.stream) return response.setHeader('Content-Type', 'text/event-stream').end(anthropicEvents(next))
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(anthropicMessage([blockOf(next)], next)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    shown: () => calls.map((_, n) => shown.get(callId(n)) ?? ''),
     close() {
       server.closeAllConnections()
       return new Promise((resolve) => server.close(() => resolve()))
@@ -43,47 +68,87 @@ export async function startFakeModel({ tool, arguments: input }: Identity): Prom
   }
 }
 
-function hasResult({ messages }: MessagesRequest): boolean {
-  return messages.some(({ content }) =>
-    typeof content !== 'string' && content.some(({ type }) => type === 'tool_result')
+const callId = (n: number) => `call_${n}`
+
+/** The call that the conversation has no answer to; undefined if none is left, or the request offers no such tool. */
+function nextCall(calls: readonly ToolCall[], request: ModelRequest): NextCall | undefined {
+  const n = answersIn(request).size
+  const call = calls[n]
+  const offered = (request.tools ?? []).flatMap(({ name, tools }): Pick<NextCall, 'name' | 'namespace'>[] =>
+    tools ? tools.map((tool) => ({ name: tool.name!, namespace: name })) : name ? [{ name }] : []
   )
+  const found = call && offered.find(({ name }) => name === call.tool || name.endsWith(`_${call.tool}`))
+  return found && { ...found, id: callId(n), arguments: call.arguments }
 }
 
-function stopReason({ type }: Content): string {
-  return type === 'text' ? 'end_turn' : 'tool_use'
+/** The text of each answer in the conversation, by the id of its call. */
+function answersIn({ messages = [], input = [] }: ModelRequest): Map<string, string> {
+  const textOf = (text: Text | undefined) =>
+    typeof text === 'string' ? text : (text ?? []).map(({ text }) => text ?? '').join('\n')
+  const anthropic = messages.flatMap(({ content }) => typeof content === 'string' ? [] : content)
+    .filter(({ type }) => type === 'tool_result')
+    .map(({ tool_use_id, content }) => [tool_use_id!, textOf(content)] as const)
+  const openAi = input.filter(({ type }) => type === 'function_call_output')
+    .map(({ call_id, output }) => [call_id!, textOf(output)] as const)
+  return new Map([...anthropic, ...openAi])
 }
 
-function message(content: Content[], last?: Content) {
-  const usage = { input_tokens: 1, output_tokens: 1 }
-  const stop_reason = last ? stopReason(last) : null
+function blockOf(call: NextCall | undefined) {
+  if (!call) return { type: 'text', text: 'Done.' }
+  return { type: 'tool_use', id: call.id, name: call.name, input: call.arguments }
+}
+
+function anthropicMessage(content: unknown[], call?: NextCall) {
   return {
     id: 'msg_1',
     type: 'message',
     role: 'assistant',
     model: 'model',
     content,
-    stop_reason,
+    stop_reason: content.length === 0 ? null : call ? 'tool_use' : 'end_turn',
     stop_sequence: null,
-    usage,
+    usage: { input_tokens: 1, output_tokens: 1 },
   }
 }
 
-function events(content: Content): string {
-  const isText = content.type === 'text'
-  const block = isText ? { ...content, text: '' } : { ...content, input: {} }
-  const delta = isText
-    ? { type: 'text_delta', text: content.text }
-    : { type: 'input_json_delta', partial_json: JSON.stringify(content.input) }
-  return [
-    { type: 'message_start', message: message([]) },
+function anthropicEvents(call: NextCall | undefined): string {
+  const block = call ? { ...blockOf(call), input: {} } : { type: 'text', text: '' }
+  const delta = call
+    ? { type: 'input_json_delta', partial_json: JSON.stringify(call.arguments) }
+    : { type: 'text_delta', text: 'Done.' }
+  return eventStream([
+    { type: 'message_start', message: anthropicMessage([]) },
     { type: 'content_block_start', index: 0, content_block: block },
     { type: 'content_block_delta', index: 0, delta },
     { type: 'content_block_stop', index: 0 },
     {
       type: 'message_delta',
-      delta: { stop_reason: stopReason(content), stop_sequence: null },
+      delta: { stop_reason: call ? 'tool_use' : 'end_turn', stop_sequence: null },
       usage: { output_tokens: 1 },
     },
     { type: 'message_stop' },
-  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+  ])
+}
+
+function openAiEvents(call: NextCall | undefined): string {
+  const usage = { input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null }
+  const item = call
+    ? {
+      type: 'function_call',
+      id: `item_${call.id}`,
+      call_id: call.id,
+      name: call.name,
+      ...(call.namespace !== undefined && { namespace: call.namespace }),
+      arguments: JSON.stringify(call.arguments),
+    }
+    : { type: 'message', id: 'item_done', role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] }
+  return eventStream([
+    { type: 'response.created', response: { id: 'resp_1' } },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: { id: 'resp_1', usage: { ...usage, total_tokens: 2 } } },
+  ])
+}
+
+function eventStream(events: ({ type: string } & Record<string, unknown>)[]): string {
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
 }

@@ -1,111 +1,222 @@
 /**
- * How each client is installed and controlled without a screen. Clients that need a model to call tools get a fake
- * one.
+ * How each client is installed, connected as a newcomer connects it, and controlled without a screen. Clients that need a
+ * model to call tools get a fake one.
  */
-import { writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../../src/lib/free-port.ts'
+import { snippets } from '../../src/lib/client-snippets.ts'
 import { rpcOver } from '../../test/support/stdio-rpc.ts'
-import type { ClientHome, ProcessOutput } from './client-process.ts'
-import type { Identity } from './environment.ts'
-import { startFakeModel } from './fake-model.ts'
+import type { ClientHome, ProcessOutput, RunOptions } from './client-process.ts'
+import { type FakeModel, startFakeModel, type ToolCall } from './fake-model.ts'
+import type { Steps } from './steps.ts'
+
+/** A client in an empty home folder, and how it is to be connected. */
+export interface Session {
+  home: ClientHome
+  /** The folder `node_modules`. */
+  modules: string
+  /** Of the grid, and of its MCP endpoint. */
+  baseUrl: string
+  url: string
+  /** An agent key; undefined for a login with OAuth. */
+  key: string | undefined
+  steps: Steps
+  /** The person opens an authorization URL and allows it. */
+  visit(url: string): void
+}
 
 export interface McpClient {
   /** npm installs only the parts for this platform. */
   packages: string[]
-  /** Logs in, lists the tools and calls one. `modules` is the folder `node_modules`. */
-  drive(home: ClientHome, modules: string, url: string, identity: Identity, visit: (url: string) => void): Promise<void>
+  /** Configures the client, and logs in without a key. */
+  connect(session: Session): Promise<void>
+  /** Makes the calls in one conversation. Resolves to what the model, or the program, is shown of each answer. */
+  call(session: Session, calls: readonly ToolCall[]): Promise<string[]>
 }
 
 const platform = `${process.platform}-${process.arch}`
 
 export const mcpClients: Record<string, McpClient> = {
-  // Needs a newer Node than the grid.
-  inspector: {
-    packages: ['@modelcontextprotocol/inspector@2', `node-${platform}@24`],
-    async drive(home, modules, url, { tool, arguments: args }, visit) {
-      const inspector = [join(modules, '.bin/mcp-inspector'), '--cli', url, '--transport', 'http', '--format', 'json']
-      const run = async (...words: string[]) =>
-        expectSuccess(
-          await home.run(join(modules, `node-${platform}/bin/node`), [...inspector, ...words], {
-            env: { MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' },
-            onOutput: (output) => authorizeUrlsIn(output).forEach(visit),
-          }),
-        )
-      await run('--method', 'tools/list')
-      const toolArgs = Object.entries(args).flatMap(([name, value]) => ['--tool-arg', `${name}=${value}`])
-      const calls = ['--method', 'tools/call', '--tool-name', tool, ...toolArgs, '--stored-auth-only']
-      await run(...calls)
-      await run(...calls, '--protocol-era', 'modern')
+  'claude-code': {
+    packages: ['@anthropic-ai/claude-code'],
+    async connect({ home, modules, baseUrl, url, key, steps }) {
+      home.link('claude', join(modules, `@anthropic-ai/claude-code-${platform}/claude`))
+      if (key !== undefined) return await paste(home, steps, snippet('claude-code', baseUrl, key))
+      await paste(home, steps, `claude mcp add --transport http grid ${url}`)
+      // It logs in only on a terminal.
+      await steps.take(
+        'claude mcp login grid, choose and allow in the browser',
+        async () => expectSuccess(await home.run('script', ['-qfec', 'claude mcp login grid', '/dev/null'])),
+      )
+    },
+    async call({ home, steps }, calls) {
+      await steps.take(
+        'claude mcp list',
+        async () => expectOutput(await home.run('claude', ['mcp', 'list']), /grid.*Connected/),
+      )
+      return await askModel(steps, calls, (model) => {
+        const env = {
+          ANTHROPIC_BASE_URL: model.url,
+          ANTHROPIC_API_KEY: 'none',
+          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        }
+        const allowed = calls.flatMap(({ tool }) => [`mcp__grid__${tool}`, `mcp__agent-grid__${tool}`])
+        return home.run('claude', ['--print', task(calls), '--allowedTools', ...allowed], { env })
+      })
     },
   },
 
   codex: {
     packages: ['@openai/codex'],
-    async drive(home, modules, url, { tool, arguments: args }, visit) {
-      const codex = join(modules, '.bin/codex')
+    async connect({ home, modules, baseUrl, url, key, steps, visit }) {
+      home.link('codex', join(modules, '.bin/codex'))
       const onOutput = (output: string) => authorizeUrlsIn(output).forEach(visit)
-      expectSuccess(await home.run(codex, ['mcp', 'add', 'grid', '--url', url], { onOutput }))
-      expectSuccess(await home.run(codex, ['mcp', 'login', 'grid'], { onOutput }))
+      if (key === undefined) return await paste(home, steps, `codex mcp add grid --url ${url}`, { onOutput })
+      await steps.take('paste the snippet into ~/.codex/config.toml', () => {
+        mkdirSync(join(home.folder, '.codex'), { recursive: true })
+        appendFileSync(join(home.folder, '.codex/config.toml'), `${snippet('codex', baseUrl, key)}\n`)
+        return Promise.resolve()
+      })
+    },
+    call: ({ home, steps }, calls) =>
+      askModel(steps, calls, (model) => {
+        const provider = {
+          name: 'fake',
+          base_url: `${model.url}/v1`,
+          wire_api: 'responses',
+          supports_websockets: false,
+        }
+        const settings = { model: 'model', model_provider: 'fake', ...prefixed('model_providers.fake', provider) }
+        const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`])
+        const unattended = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox']
+        return home.run('codex', ['exec', ...unattended, ...options, task(calls)])
+      }),
+  },
 
-      const child = home.start(codex, ['app-server'])
+  opencode: {
+    packages: ['opencode-ai'],
+    async connect({ home, modules, baseUrl, url, key, steps }) {
+      home.link('opencode', join(modules, `opencode-${platform}/bin/opencode`))
+      const file = join(home.folder, 'opencode.json')
+      await steps.take('write opencode.json', () => {
+        const config = key === undefined
+          ? JSON.stringify({ mcp: { grid: { type: 'remote', url } } })
+          : snippet('opencode', baseUrl, key)
+        writeFileSync(file, config)
+        return Promise.resolve()
+      })
+      if (key === undefined) await paste(home, steps, 'opencode mcp auth grid')
+    },
+    async call({ home, steps }, calls) {
+      const file = join(home.folder, 'opencode.json')
+      return await askModel(steps, calls, (model) => {
+        const options = { baseURL: `${model.url}/v1`, apiKey: 'none' }
+        const provider = { fake: { npm: '@ai-sdk/anthropic', options, models: { model: { tool_call: true } } } }
+        const config = { ...JSON.parse(readFileSync(file, 'utf8')), autoupdate: false, provider }
+        writeFileSync(file, JSON.stringify(config))
+        return home.run('opencode', ['run', '--model', 'fake/model', task(calls)])
+      })
+    },
+  },
+
+  // Needs a newer Node than the grid.
+  inspector: {
+    packages: ['@modelcontextprotocol/inspector@2', `node-${platform}@24`],
+    async connect(session) {
+      await session.steps.take(
+        session.key === undefined ? 'list the tools, choose and allow in the browser' : 'list the tools with --header',
+        () => inspect(session, ['--method', 'tools/list']),
+      )
+    },
+    async call(session, calls) {
+      const shown = []
+      for (const { tool, arguments: args } of calls) {
+        const toolArgs = Object.entries(args).flatMap(([name, value]) => ['--tool-arg', `${name}=${value}`])
+        const words = ['--method', 'tools/call', '--tool-name', tool, ...toolArgs]
+        shown.push(await session.steps.take(`call ${tool}`, () => inspect(session, words)))
+      }
+      // Not a call that reads: messages are read once.
+      await inspect(session, ['--method', 'tools/list', '--protocol-era', 'modern'])
+      return shown
+    },
+  },
+
+  'mcp-remote': {
+    packages: ['mcp-remote'],
+    // Another client starts it, with this command in its configuration.
+    connect: ({ key, steps }) =>
+      steps.take(
+        `write "mcp-remote URL${key === undefined ? '' : ' --header …'}" into the configuration of a client`,
+        () => Promise.resolve(),
+      ),
+    async call({ home, modules, url, key, steps }, calls) {
+      const header = key === undefined ? [] : ['--header', `Authorization:Bearer ${key}`]
+      const options = ['--transport', 'http-only', '--allow-http', '--auth-timeout', '120', ...header]
+      const child = home.start(join(modules, '.bin/mcp-remote'), [url, String(await freePort()), ...options])
       try {
         const request = rpcOver(child)
-        await request('initialize', { clientInfo: { name: 'test', title: 'Test', version: '1' } })
-        child.stdin!.write(`${JSON.stringify({ method: 'initialized' })}\n`)
-        await request('mcpServerStatus/list', {})
-        const started = await request('thread/start', { cwd: home.folder, ephemeral: true })
-        const { id: threadId } = (started as { thread: { id: string } }).thread
-        await request('mcpServer/tool/call', { threadId, server: 'grid', tool, arguments: args })
+        await steps.take(key === undefined ? 'start it, choose and allow in the browser' : 'start it', async () => {
+          const clientInfo = { name: 'test', version: '1' }
+          await request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
+          child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`)
+          await request('tools/list', {})
+        })
+        const shown = []
+        for (const { tool, arguments: args } of calls) {
+          const answer = await steps.take(`call ${tool}`, () => request('tools/call', { name: tool, arguments: args }))
+          shown.push((answer as { content: { text: string }[] }).content.map(({ text }) => text).join('\n'))
+        }
+        return shown
       } finally {
         child.kill()
       }
     },
   },
-
-  opencode: {
-    packages: ['opencode-ai'],
-    async drive(home, modules, url, identity) {
-      const opencode = join(modules, `opencode-${platform}/bin/opencode`)
-      await withModel(identity, async (modelUrl) => {
-        const options = { baseURL: `${modelUrl}/v1`, apiKey: 'none' }
-        const provider = { fake: { npm: '@ai-sdk/anthropic', options, models: { model: { tool_call: true } } } }
-        const mcp = { grid: { type: 'remote', url, enabled: true } }
-        writeFileSync(join(home.folder, 'opencode.json'), JSON.stringify({ autoupdate: false, mcp, provider }))
-        expectSuccess(await home.run(opencode, ['mcp', 'auth', 'grid']))
-        expectOutput(await home.run(opencode, ['mcp', 'list']), /grid.*connected/)
-        expectSuccess(await home.run(opencode, ['run', '--model', 'fake/model', `Call ${identity.tool}.`]))
-      })
-    },
-  },
-
-  'claude-code': {
-    packages: ['@anthropic-ai/claude-code'],
-    async drive(home, modules, url, identity) {
-      const claude = join(modules, `@anthropic-ai/claude-code-${platform}/claude`)
-      expectSuccess(await home.run(claude, ['mcp', 'add', '--transport', 'http', 'grid', url]))
-      // It logs in only on a terminal.
-      expectSuccess(await home.run('script', ['-qfec', `${claude} mcp login grid`, '/dev/null']))
-      expectOutput(await home.run(claude, ['mcp', 'list']), /grid.*Connected/)
-      await withModel(identity, async (modelUrl) => {
-        const env = {
-          ANTHROPIC_BASE_URL: modelUrl,
-          ANTHROPIC_API_KEY: 'none',
-          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        }
-        const words = ['--print', `Call ${identity.tool}.`, '--allowedTools', `mcp__grid__${identity.tool}`]
-        expectSuccess(await home.run(claude, words, { env }))
-      })
-    },
-  },
 }
 
-async function withModel(identity: Identity, use: (modelUrl: string) => Promise<void>): Promise<void> {
-  const model = await startFakeModel(identity)
+/** The snippet that `create-agent` and the page of an agent show. */
+function snippet(id: string, baseUrl: string, key: string): string {
+  return snippets({ baseUrl, key }).find((snippet) => snippet.id === id)!.text
+}
+
+/** Paste a command into a terminal. */
+async function paste(home: ClientHome, steps: Steps, command: string, options?: RunOptions): Promise<void> {
+  const [shown] = command.split(/ http| \\/)
+  await steps.take(`${shown} …`, async () => expectSuccess(await home.run('sh', ['-c', command], options)))
+}
+
+async function inspect({ home, modules, url, key, visit }: Session, words: string[]): Promise<string> {
+  const header = key === undefined ? [] : ['--header', `Authorization: Bearer ${key}`]
+  const inspector = [join(modules, '.bin/mcp-inspector'), '--cli', url, '--transport', 'http', '--format', 'json']
+  const result = await home.run(join(modules, `node-${platform}/bin/node`), [...inspector, ...header, ...words], {
+    env: { MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' },
+    onOutput: (output) => authorizeUrlsIn(output).forEach(visit),
+  })
+  expectSuccess(result)
+  return result.output
+}
+
+async function askModel(
+  steps: Steps,
+  calls: readonly ToolCall[],
+  run: (model: FakeModel) => Promise<ProcessOutput>,
+): Promise<string[]> {
+  const model = await startFakeModel(calls)
   try {
-    await use(model.url)
+    await steps.take(`ask it to ${task(calls)}`, async () => expectSuccess(await run(model)))
+    return model.shown()
   } finally {
     await model.close()
   }
+}
+
+function task(calls: readonly ToolCall[]): string {
+  return `call ${calls.map(({ tool }) => tool).join(' and ')}`
+}
+
+function prefixed(prefix: string, values: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}.${name}`, value]))
 }
 
 /** The authorization URLs that a client prints for the user. */

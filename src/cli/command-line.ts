@@ -2,11 +2,13 @@ import process from 'node:process'
 import { ConfigError } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { type Command, type CommandArguments, CommandError, readArguments } from './command.ts'
+import { version } from '../lib/version.ts'
 import { findCommand, help } from './help.ts'
 import { runStoreCommand } from './run-store-command.ts'
 import { StartError } from '../store/start-error.ts'
 
 const helpNames = ['help', '--help', '-h']
+const versionNames = ['--version', '-v', 'version']
 
 /**
  * Run one command line. Resolves to the exit code: 0, 1 if the command failed, 2 if the command line is wrong. With
@@ -25,6 +27,9 @@ export async function runCommandLine(words: string[]): Promise<number> {
 
 async function findAndRun([name = 'help', ...words]: string[]): Promise<number> {
   if (helpNames.includes(name)) return print(help(words[0]))
+  if (versionNames.includes(name)) {
+    return print(words.includes('--json') ? JSON.stringify({ version }) : `agent-grid ${version}`)
+  }
   const command = findCommand(name)
   const { args, json, help: wantsHelp } = readArguments(command, words, process.env)
   return wantsHelp ? print(help(name)) : await run(command, args, json)

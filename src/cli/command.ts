@@ -1,6 +1,7 @@
 /** What a command is, and how its options are parsed. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Store } from '../store/store.ts'
+import { didYouMean } from './did-you-mean.ts'
 
 export interface CommandOption {
   /** Stands for the value in the usage text, such as `NAME`. */
@@ -99,7 +100,11 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     return parseArgs({ args: words, options, strict: true, allowPositionals: false }).values
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
-    throw usageError(`${firstLine}\n${usageHint(command)}`)
+    const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
+    const hint = unknown === undefined
+      ? ''
+      : didYouMean(`--${unknown}`, Object.keys(options).map((name) => `--${name}`))
+    throw usageError(`${firstLine}${hint && `.${hint}`}\n${usageHint(command)}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import { hashPassword } from '../auth/passwords.ts'
 import { createAccount } from '../grid/accounts/accounts.ts'
+import { signInUrlOfOwner } from '../grid/people/operator.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
@@ -11,7 +12,7 @@ export const createAccountCommand = storeCommand({
     'owner-email': { placeholder: 'EMAIL', description: 'email address of the owner', required: true },
     password: {
       placeholder: 'PASSWORD',
-      description: 'password of the owner; without one, the owner signs in with an email link',
+      description: 'password of the owner; without one, a link is printed that signs the owner in once',
     },
   },
   async run(store, args) {
@@ -20,13 +21,22 @@ export const createAccountCommand = storeCommand({
     const input = { name, ownerEmail, passwordHash }
     const call = { tool: 'create-account', arguments: { name, owner_email: ownerEmail }, requestId: null }
     const account = await createAccount(store, input, { type: 'system', job: 'create-account' }, call)
-    return { account_id: account.id, user_id: account.userId, admin_key: account.adminKey }
+    const { url, worksOnce } = await signInUrlOfOwner(store, account)
+    return {
+      account_id: account.id,
+      user_id: account.userId,
+      admin_key: account.adminKey,
+      sign_in_url: url,
+      works_once: worksOnce,
+    }
   },
   print: (account) =>
     table([
       ['Account', account.account_id],
       ['Owner', account.user_id],
       ['Admin key', account.admin_key],
-    ]) + '\nThe key is not shown again. Next: npm run -s grid -- create-agent --account ' + account.account_id +
-    ' --alias my-agent',
+      ['Sign in', account.sign_in_url],
+    ]) + '\nThe key is not shown again.' +
+    (account.works_once ? ' The link works once, within 24 hours; create-link makes another.' : '') +
+    `\nNext: npm run -s grid -- create-agent --account ${account.account_id} --alias my-agent`,
 })

@@ -1,11 +1,12 @@
 import { createAgent } from '../grid/agents/agents.ts'
+import { mcpConfig } from '../lib/client-snippets.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
-import { table } from './table.ts'
+import { printAgentKey } from './print-agent-key.ts'
 
 export const createAgentCommand = storeCommand({
   name: 'create-agent',
-  summary: 'Create an agent with its key.',
+  summary: 'Create an agent with its key, and print what to paste into each client.',
   options: {
     account: { placeholder: 'ID', description: 'ID of the account', required: true },
     alias: {
@@ -48,8 +49,12 @@ export const createAgentCommand = storeCommand({
       { account: args.account, ...input },
       (account) => createAgent(account, input),
     )
-    return { agent_id: agent.id, alias: `@${agent.alias}`, api_key: apiKey }
+    return {
+      agent_id: agent.id,
+      alias: `@${agent.alias}`,
+      api_key: apiKey,
+      mcp_config: mcpConfig(store.deps.config.appUrl, apiKey),
+    }
   },
-  print: (agent) =>
-    table([['Agent', agent.alias], ['ID', agent.agent_id], ['Key', agent.api_key]]) + '\nThe key is not shown again.',
+  print: printAgentKey,
 })

@@ -2,20 +2,27 @@
 import { describeSettings } from '../config.ts'
 import { type Command, usageError } from './command.ts'
 import { commands } from './commands.ts'
+import { didYouMean } from './did-you-mean.ts'
 import { table } from './table.ts'
 
 /** The help text of a command, of `settings`, or the overview. Fails with `usage`. */
 export function help(topic?: string): string {
   if (topic === undefined) return overview()
   if (topic === 'settings') return settings()
-  return options(findCommand(topic))
+  return options(find(topic, ['settings']))
 }
 
 /** Find a command by its name. Fails with `usage`. */
 export function findCommand(name: string): Command {
+  return find(name, ['help'])
+}
+
+/** `others` are the words besides the commands that may stand here. */
+function find(name: string, others: string[]): Command {
   const command = commands.find((command) => command.name === name)
-  if (!command) throw usageError(`There is no command "${name}". "agent-grid help" lists all commands.`)
-  return command
+  if (command) return command
+  const hint = didYouMean(name, [...commands.map(({ name }) => name), ...others])
+  throw usageError(`There is no command "${name}".${hint} "agent-grid help" lists all commands.`)
 }
 
 function overview(): string {
@@ -28,7 +35,8 @@ function overview(): string {
     '',
     indent(table([
       ['help COMMAND', 'list the options of a command'],
-      ['help settings', 'list the environment variables'],
+      ['help settings', 'list the environment variables with their defaults'],
+      ['--version', 'print the version'],
     ])),
     '',
     'With --json a command prints one JSON object. While a server holds the local file, commands run in that server.',
@@ -49,8 +57,8 @@ function options(command: Command): string {
 }
 
 function settings(): string {
-  const paragraphs = describeSettings().map(({ name, description, format }) =>
-    `${name}\n  ${description}\n  Value: ${format}.`
+  const paragraphs = describeSettings().map(({ name, description, format, fallback }) =>
+    `${name}\n  ${description}\n  Value: ${format}.\n  Default: ${fallback}.`
   )
   return ['Environment variables, all optional:', ...paragraphs].join('\n\n')
 }

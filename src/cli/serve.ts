@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { type Config, describeMixedAddresses } from '../config.ts'
 import { GridError } from '../errors.ts'
+import { findLockedOutUser } from '../grid/people/operator.ts'
 import { createSetUpLink } from '../grid/people/people.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
@@ -32,7 +33,9 @@ export const serve: ProcessCommand = {
       if (!(error instanceof GridError) || error.code !== 'storage_full') throw error
       return undefined
     })
-    console.log(json ? JSON.stringify(startReport(server.store, setUpUrl)) : greeting(server.store, setUpUrl))
+    const lockedOutUser = await findLockedOutUser(server.store)
+    const start = { store: server.store, setUpUrl, lockedOutUser }
+    console.log(json ? JSON.stringify(startReport(start)) : greeting(start))
 
     await aborted(stopping)
     deps.log.info('Stopping')
@@ -42,11 +45,26 @@ export const serve: ProcessCommand = {
   },
 }
 
-function startReport({ deps: { config }, durability }: Store, setUpUrl: string | undefined) {
-  return { url: config.baseUrl, database: databaseName(config), durability, set_up_url: setUpUrl }
+/** What a start tells the operator. */
+interface Start {
+  store: Store
+  /** On a grid without users. */
+  setUpUrl: string | undefined
+  /** The email address of the first user, if no user can sign in. */
+  lockedOutUser: string | undefined
 }
 
-function greeting(store: Store, setUpUrl: string | undefined): string {
+function startReport({ store: { deps: { config }, durability }, setUpUrl, lockedOutUser }: Start) {
+  return {
+    url: config.baseUrl,
+    database: databaseName(config),
+    durability,
+    set_up_url: setUpUrl,
+    locked_out_user: lockedOutUser,
+  }
+}
+
+function greeting({ store, setUpUrl, lockedOutUser }: Start): string {
   const { config } = store.deps
   const lines = [
     `agent-grid is running at ${config.baseUrl}`,
@@ -64,13 +82,23 @@ function greeting(store: Store, setUpUrl: string | undefined): string {
     `  curl ${config.appUrl}/api/v1/agentic-signup -H 'Content-Type: application/json' \\`,
     `    -d '{"owner_email":"you@example.com","alias":"my-agent"}'`,
   ]
-  if (setUpUrl === undefined) return lines.join('\n')
-  return [
-    ...lines,
-    '',
-    'This grid has no accounts yet. To create the first one, open this link within 24 hours. It works once:',
-    `  ${setUpUrl}`,
-  ].join('\n')
+  if (setUpUrl !== undefined) {
+    lines.push(
+      '',
+      'Nobody can sign in on the web yet. To create the first user and an account, open this link within 24 hours.',
+      'It works once:',
+      `  ${setUpUrl}`,
+    )
+  }
+  if (lockedOutUser !== undefined) {
+    lines.push(
+      '',
+      'No user can sign in on the web: none has a password or a passkey, and no email server is set. This prints a link',
+      'for choosing a password:',
+      `  npm run -s grid -- create-link --kind password --email ${lockedOutUser}`,
+    )
+  }
+  return lines.join('\n')
 }
 
 /** The path of the local file, or the host of a remote database: its URL may contain a credential. */

@@ -5,21 +5,33 @@ import { createAdminKeyCommand } from './create-admin-key.ts'
 import { createAgentCommand } from './create-agent.ts'
 import { createChannelCommand } from './create-channel.ts'
 import { createGuardrailCommand } from './create-guardrail.ts'
+import { createLinkCommand } from './create-link.ts'
 import { deleteAdminKeyCommand } from './delete-admin-key.ts'
+import { deleteAgentCommand } from './delete-agent.ts'
+import { listAccountsCommand } from './list-accounts.ts'
 import { listAdminKeysCommand } from './list-admin-keys.ts'
+import { listAgentsCommand } from './list-agents.ts'
+import { listChannelsCommand } from './list-channels.ts'
 import { migrate } from './migrate.ts'
+import { newKeyCommand } from './new-key.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
 import { verifyActivityCommand } from './verify-activity.ts'
 
 /** The commands on the database. A running server accepts them from other processes. */
 export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
+  listAccountsCommand,
   createAgentCommand,
+  listAgentsCommand,
+  newKeyCommand,
+  deleteAgentCommand,
   createChannelCommand,
+  listChannelsCommand,
   createGuardrailCommand,
   createAdminKeyCommand,
   listAdminKeysCommand,
   deleteAdminKeyCommand,
+  createLinkCommand,
   resetSecondFactorCommand,
   verifyActivityCommand,
   migrate,

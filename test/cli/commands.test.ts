@@ -20,8 +20,27 @@ test('without a server the commands create an account, agents, keys and a channe
 
   const id = expect.stringMatching(/^[0-9a-f-]{36}$/)
   const adminKey = expect.stringMatching(/^grid_adm_\w{49}$/)
-  expect(account).toEqual({ account_id: id, user_id: id, admin_key: adminKey })
-  expect(agent).toEqual({ agent_id: id, alias: '@carol', api_key: expect.stringMatching(/^grid_agt_\w{49}$/) })
+  expect(account).toEqual({
+    account_id: id,
+    user_id: id,
+    admin_key: adminKey,
+    sign_in_url: expect.stringMatching(/^http:\/\/localhost:8787\/sign-in-link\/\w{43}$/),
+    works_once: true,
+  })
+  expect(agent).toEqual({
+    agent_id: id,
+    alias: '@carol',
+    api_key: expect.stringMatching(/^grid_agt_\w{49}$/),
+    mcp_config: {
+      mcpServers: {
+        'agent-grid': {
+          type: 'http',
+          url: 'http://localhost:8787/mcp/v1/grid',
+          headers: { Authorization: `Bearer ${agent.api_key}` },
+        },
+      },
+    },
+  })
   expect(key).toEqual({ key_id: id, admin_key: adminKey })
   expect(channel).toEqual({ channel_id: id, name: '#general', members: ['@carol'] })
   expect(schema).toEqual({ applied: [], schema_version: expect.any(Number) })
@@ -63,6 +82,7 @@ test('a password is hashed before it is stored, and a short one is refused', asy
   })
   expect(taken).toMatchObject({ code: 0, stderr: '' })
   expect(taken.stdout).toMatch(/^Account +[0-9a-f-]{36}\nOwner +[0-9a-f-]{36}\nAdmin key +grid_adm_/)
+  expect(taken.stdout).toContain('Sign in    http://localhost:8787/sign-in\n')
 })
 
 test.each([

@@ -2,8 +2,15 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
-import { runCommand, runScript, runtimes, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
-import { seedAgents } from '../support/seed-agents.ts'
+import {
+  runCommand,
+  runScript,
+  runtimes,
+  startServe,
+  type TemporaryDatabase,
+  temporaryDatabase,
+} from '../support/process.ts'
+import { runJson, seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 let database: TemporaryDatabase
@@ -21,7 +28,36 @@ test('a start prints the URL of the grid, the data file and the next steps', asy
   expect(stdout).toContain(`Data file   ${database.folder}/grid.db\n`)
   expect(stdout).toContain('Durability  relaxed: a power failure may lose the last messages\n')
   expect(stdout).toContain(`curl http://localhost:${server.port}/api/v1/agentic-signup`)
-  expect(stdout).toMatch(/This grid has no accounts yet.*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
+  expect(stdout).toMatch(/Nobody can sign in on the web yet[^]*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
+})
+
+test('each start says how to get in while no user can sign in, and the link that it names works', async () => {
+  await seedAgents(database.url, [])
+  const env = { DATABASE_URL: database.url }
+  const first = await startServe('bun', env)
+  const words = first.stdout().match(/npm run -s grid -- (create-link .*)\n/)![1].split(' ')
+  const { stdout: url } = await runCommand('bun', words, env)
+  const page = await fetch(new URL(new URL(url.trim()).pathname, first.url))
+  await first.stop()
+  const second = await startServe('bun', env, ['--json'])
+  const report = JSON.parse((await second.stop()).stdout)
+
+  expect(words).toEqual(['create-link', '--kind', 'password', '--email', 'ann@acme.example'])
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Choose a new password')])
+  expect(report).toMatchObject({ locked_out_user: 'ann@acme.example' })
+  expect(report).not.toHaveProperty('set_up_url')
+})
+
+test.each([
+  ['a user has a password', { password: 'correct horse battery' }, {}],
+  ['an email server is set', {}, { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'grid@grid.example' }],
+])('a start says nothing of it if %s', async (_, { password = '' }: { password?: string }, settings) => {
+  const owner = ['--name', 'Acme', '--owner-email', 'ann@acme.example', ...(password ? ['--password', password] : [])]
+  await runJson(database.url, 'create-account', ...owner)
+  const server = await startServe('bun', { DATABASE_URL: database.url, ...settings })
+  const { stdout } = await server.stop()
+
+  expect(stdout).not.toContain('sign in')
 })
 
 test('a start on a grid with accounts prints no set-up link', async () => {

@@ -14,12 +14,24 @@ test('the usage text has one line for each command', () => {
   }
 })
 
-test('help settings prints the description and the format of every setting', () => {
+test('help settings prints the description, the format and the default of every setting', () => {
   const text = help('settings')
 
-  for (const { name, description, format } of describeSettings()) {
-    expect(text).toContain(`${name}\n  ${description}\n  Value: ${format}.`)
+  for (const { name, description, format, fallback } of describeSettings()) {
+    expect(text).toContain(`${name}\n  ${description}\n  Value: ${format}.\n  Default: ${fallback}.`)
   }
+  const defaults = Object.fromEntries(describeSettings().map(({ name, fallback }) => [name, fallback]))
+  expect(defaults).toMatchObject({
+    PORT: '8787',
+    BASE_URL: 'http://localhost:PORT',
+    DATABASE_URL: 'file:./data/grid.db',
+    DATABASE_AUTH_TOKEN: 'none',
+    TRUSTED_PROXIES: 'none',
+    ALLOWED_ORIGINS: '*',
+    A2A_PLAIN_RECEIPTS: '0',
+    OAUTH_AGENT_TTL: '8h',
+    LOG_LEVEL: 'info',
+  })
 })
 
 test.each(commands.map(({ name }) => name))('help %s lists every option with its description', (name) => {
@@ -72,6 +84,25 @@ test.each([
     expect.objectContaining({ code: 'usage', exitCode: 2, message: expect.stringContaining(text) }),
   )
 })
+
+test.each([
+  ['create-agnet', '"create-agent"'],
+  ['list_agents', '"list-agents"'],
+  ['agents-list', '"list-agents"'],
+  ['migrat', '"migrate"'],
+  ['guardrail', '"create-guardrail"'],
+])('for %s the command %s is suggested', (word, suggestion) => {
+  expect(() => findCommand(word)).toThrow(`There is no command "${word}". Did you mean ${suggestion}`)
+})
+
+test.each([['create-agent', '--alais', '--alias'], ['create-account', '--email', '--owner-email']])(
+  '%s suggests for %s the option %s',
+  (command, option, suggestion) => {
+    expect(() => readArguments(findCommand(command), [option, 'x'], {})).toThrow(
+      `Unknown option '${option}'. Did you mean "${suggestion}"?`,
+    )
+  },
+)
 
 test('an unknown command is refused with a hint', () => {
   expect(() => findCommand('nope')).toThrow(/There is no command "nope"\. "agent-grid help" lists all commands\./)

@@ -33,7 +33,7 @@ export async function createAccount(
   input: NewAccount,
   actor: Actor,
   call?: RecordedCall,
-): Promise<{ id: string; userId: string; adminKey: string }> {
+): Promise<{ id: string; userId: string; adminKey: string; isNewUser: boolean }> {
   const name = checkName(input.name, 'name')
   const email = normaliseEmail(input.ownerEmail)
   const at = store.deps.now()
@@ -56,7 +56,7 @@ export async function createAccount(
     // A repeated write after a lost response found its own account, so it has succeeded.
     if (!(await store.global.accounts.byId(id))) throw error
   }
-  return { id, userId, adminKey: key }
+  return { id, userId, adminKey: key, isNewUser: known === undefined }
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts'
 import { GridError, limitReached } from '../../errors.ts'
 import { checkNewAlias } from '../../lib/alias.ts'
 import { addressRange, addressRange48 } from '../../lib/client-address.ts'
+import { type McpConfig, mcpConfig } from '../../lib/client-snippets.ts'
 import { newId } from '../../lib/id.ts'
 import { mintKey, mintLinkToken } from '../../lib/secrets.ts'
 import { hour, second } from '../../lib/time.ts'
@@ -40,7 +41,7 @@ export interface SignupResult {
   alias: string
   trial: { max_messages: number; expires_in: string; claim_url: string }
   /** Ready to paste into an MCP client. */
-  mcp_config: { mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }> }
+  mcp_config: McpConfig
   /** The description had invisible characters, and is stored without them. */
   sanitized?: true
 }
@@ -123,7 +124,6 @@ export async function signUp(store: Store, input: SignupInput, address: string):
 }
 
 function signupResult(config: Config, alias: string, apiKey: string, claimToken: string): SignupResult {
-  const headers = { Authorization: `Bearer ${apiKey}` }
   return {
     api_key: apiKey,
     alias: `@${alias}`,
@@ -132,7 +132,7 @@ function signupResult(config: Config, alias: string, apiKey: string, claimToken:
       expires_in: trial.lifetimeText,
       claim_url: `${config.appUrl}/claim/${claimToken}`,
     },
-    mcp_config: { mcpServers: { 'agent-grid': { type: 'http', url: `${config.appUrl}/mcp/v1/grid`, headers } } },
+    mcp_config: mcpConfig(config.appUrl, apiKey),
   }
 }
 

@@ -25,10 +25,11 @@ export async function createEmailLink(
   { global, deps: { config, now } }: Store,
   kind: EmailLinkKind,
   to: { userId: string | null; email: string },
+  lifetimeMs = linkLifetimeMs[kind],
 ): Promise<{ url: string; statement: Statement }> {
   const { token, hash } = await mintLinkToken()
   const at = now()
-  const link = { id: newId(), kind, tokenHash: hash, ...to, expiresAt: at + linkLifetimeMs[kind] }
+  const link = { id: newId(), kind, tokenHash: hash, ...to, expiresAt: at + lifetimeMs }
   return { url: `${config.appUrl}${paths[kind]}/${token}`, statement: global.links.add(link, at) }
 }
 

@@ -4,14 +4,10 @@ import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 import type { Store } from '../../store/store.ts'
-import { activityRow } from '../activity.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { normaliseEmail } from './email-address.ts'
+import { changeUser, findUser } from './operator.ts'
 import { sendSecondFactorEmail } from './send-email.ts'
-
-/** Most activity logs that one unit appends to. */
-const maxAccountsAtOnce = 20
 
 /**
  * Remove the second factor of another member as an owner, and end the member's sessions. The caller must own every
@@ -57,21 +53,11 @@ export async function resetMemberSecondFactor(
  * user's accounts has a row. Fails with `not_found`, `invalid_email`, or `invalid_input` if there is nothing to reset.
  */
 export async function resetSecondFactor(store: Store, email: string, command: string): Promise<{ userId: string }> {
-  const { global: { users, secondFactors }, deps: { now } } = store
-  const user = await users.byEmail(normaliseEmail(email))
-  if (!user) throw new GridError('not_found', 'No user has this email address.')
+  const user = await findUser(store, email)
+  const { secondFactors } = store.global
   const [passkeys, totp] = await Promise.all([secondFactors.passkeysOf(user.id), secondFactors.totpOf(user.id)])
   if (passkeys.length === 0 && (totp?.confirmedAt ?? null) === null) throw hasNone()
-  const call = { tool: command, arguments: { userId: user.id, email: user.email }, requestId: null }
-  const rows = (await users.memberships(user.id)).map(({ id }) => ({
-    accountId: id,
-    entry: activityRow({ type: 'system', job: command }, call, 'ok', now()),
-  }))
-  // The reset comes with the last rows: it is never done without being recorded everywhere.
-  for (let n = maxAccountsAtOnce; n < rows.length; n += maxAccountsAtOnce) {
-    await store.record(rows.slice(n, n + maxAccountsAtOnce), [])
-  }
-  await store.record(rows.slice(0, maxAccountsAtOnce), resetStatements(store, user.id))
+  await changeUser(store, user, command, resetStatements(store, user.id))
   sendSecondFactorEmail(store, user.email, 'reset')
   return { userId: user.id }
 }

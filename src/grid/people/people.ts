@@ -37,11 +37,14 @@ export async function createSetUpLink(store: Store): Promise<string | undefined>
   return `${config.appUrl}/set-up/${token}`
 }
 
-/** Whether a set-up link can still be used. */
-export async function isSetUpOpen(store: Store, token: string): Promise<boolean> {
+/**
+ * Whether a set-up link can still be used: `done` if the grid has a user, whoever made it; `ended` if the link has
+ * expired, was replaced by a later start, or is unknown.
+ */
+export async function setUpState(store: Store, token: string): Promise<'open' | 'done' | 'ended'> {
   const { global, deps: { now } } = store
-  return !(await global.users.any()) &&
-    (await global.links.byToken('set_up', hashForLookup(token), now())) !== undefined
+  if (await global.users.any()) return 'done'
+  return await global.links.byToken('set_up', hashForLookup(token), now()) ? 'open' : 'ended'
 }
 
 export interface SetUpInput {
@@ -58,7 +61,7 @@ export interface SetUpInput {
  */
 export async function setUp(store: Store, token: string, input: SetUpInput): Promise<{ userId: string; id: string }> {
   const { global, deps: { now } } = store
-  if (!(await isSetUpOpen(store, token))) throw linkExpired()
+  if (await setUpState(store, token) !== 'open') throw linkExpired()
   const accountName = checkName(input.accountName, 'accountName')
   const name = checkName(input.name, 'name')
   const email = normaliseEmail(input.email, 'email')

@@ -1,5 +1,5 @@
-import { and, count, eq, exists, isNotNull, isNull, sql } from 'drizzle-orm'
-import { accounts, memberships, users } from '../../../db/schema.ts'
+import { and, count, eq, exists, isNotNull, isNull, notExists, sql } from 'drizzle-orm'
+import { accounts, memberships, passkeys, users } from '../../../db/schema.ts'
 import { bind, p, precondition, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
@@ -21,6 +21,10 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
   const byEmail = db.select(user).from(users).where(eq(users.email, p('email'))).prepare()
   const byId = db.select(user).from(users).where(eq(users.id, p('id'))).prepare()
   const first = db.select({ id: users.id }).from(users).limit(1).prepare()
+  const withPassword = db.select({ one: sql`1` }).from(users).where(isNotNull(users.passwordHash))
+  const anyPasskey = db.select({ one: sql`1` }).from(passkeys)
+  const firstLockedOut = db.select({ email: users.email }).from(users)
+    .where(and(notExists(withPassword), notExists(anyPasskey))).orderBy(users.createdAt, users.id).limit(1).prepare()
   const ofUser = db.select({
     id: accounts.id,
     name: accounts.name,
@@ -64,6 +68,8 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
     byId: async (id: string) => (await runQuery(byId, { id }))[0],
     /** Whether there is any user at all. */
     any: async () => (await first.all()).length > 0,
+    /** The first user of the grid, if no user has a password or a passkey. */
+    firstLockedOut: async () => (await firstLockedOut.all())[0],
     /** The accounts of a user, in the order of joining. */
     memberships: (user: string) => runQuery(ofUser, { user }),
     /** A constraint error if another user has the email address. `verifiedAt` if the address is verified already. */

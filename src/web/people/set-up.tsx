@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { GridError } from '../../errors.ts'
-import { isSetUpOpen, setUp } from '../../grid/people/people.ts'
+import { setUp, setUpState } from '../../grid/people/people.ts'
 import { Notice } from '../../html/components.tsx'
-import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { ButtonLink, Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../form-errors.ts'
 import type { PageDeps } from '../page-deps.ts'
@@ -12,13 +11,11 @@ import { EmailField, NameField, NewPasswordField } from './person-fields.tsx'
 
 /** Set-up at the first start: the link that the server prints creates the first user and account. */
 export function setUpPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
-  get('/set-up/:token', async (visit) => {
-    if (await isSetUpOpen(store, visit.param('token'))) return await setUpPage(visit)
-    throw new GridError(
-      'link_expired',
-      'This link was already used or has expired. Restart the grid to get a new one.',
-    )
-  })
+  const show = async (visit: PublicVisit) => {
+    const state = await setUpState(store, visit.param('token'))
+    return state === 'open' ? await setUpPage(visit) : await endedPage(state)
+  }
+  get('/set-up/:token', show)
   post('/set-up/:token', async ({ request, form, address, param }) => {
     const field = (name: string) => form.get(name) ?? ''
     const input = {
@@ -29,7 +26,40 @@ export function setUpPages({ get, post }: Pages<PublicVisit>, { store, sessions 
     }
     const { userId, id } = await setUp(store, param('token'), input)
     return { redirectTo: `/accounts/${id}`, cookie: await sessions.begin(request, userId, address) }
-  }, setUpPage)
+  }, show)
+}
+
+/** What became of a link that cannot be used, and what to do instead. */
+function endedPage(state: 'done' | 'ended') {
+  if (state === 'ended') {
+    return barePage(
+      { title: 'This link has ended', status: 400 },
+      <>
+        <h1>This link has ended</h1>
+        <p>
+          A set-up link works for 24 hours, and a later start of the grid replaces it. Open the link that the last start
+          printed, or start the grid again to get a new one.
+        </p>
+      </>,
+    )
+  }
+  return barePage(
+    { title: 'This grid is set up', status: 400 },
+    <>
+      <h1>This grid is set up</h1>
+      <p>
+        It has a user already: this link was used, or <code>create-account</code>{' '}
+        made an account with its owner. Sign in as that user. Others join by an invitation.
+      </p>
+      <div class='row'>
+        <ButtonLink kind='main-action' href='/sign-in'>Sign in</ButtonLink>
+      </div>
+      <p class='small soft'>
+        The operator of the grid can let a user in who has no password, with the command{' '}
+        <code>create-link --email EMAIL</code>.
+      </p>
+    </>,
+  )
 }
 
 function setUpPage(visit: PublicVisit) {

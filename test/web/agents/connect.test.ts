@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { snippets } from '../../../src/web/agents/connect.tsx'
+import { snippets } from '../../../src/lib/client-snippets.ts'
 import { testGrid } from '../../support/grid.ts'
 
 const baseUrl = 'https://grid.example'

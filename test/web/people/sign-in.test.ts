@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sessionIdleMs, sessionLifetimeMs } from '../../../src/auth/session.ts'
+import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { createSetUpLink } from '../../../src/grid/people/people.ts'
 import { day, minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -18,9 +19,26 @@ test('the set-up link creates the first account, and works once', async () => {
   expect(page.status).toBe(200)
   expect(page.at).toMatch(/^\/accounts\//)
   expect(page.text).toContain('Acme')
-  expect((await browser(grid).open(path)).text).toContain('already used or has expired')
+  const again = await browser(grid).open(path)
+  expect([again.status, again.text]).toEqual([400, expect.stringContaining('This grid is set up')])
   expect(await createSetUpLink(grid.store)).toBeUndefined()
   expect((await browser(grid).signIn('ann@acme.example', password)).text).toContain('Acme')
+  await grid.close()
+})
+
+test('a set-up link says that the command line made an account, and leads to sign-in', async () => {
+  const grid = await emptyGrid()
+  const path = new URL((await createSetUpLink(grid.store))!).pathname
+  const visitor = browser(grid)
+  await visitor.open(path)
+  const csrf = (await visitor.open(path)).html.match(/name="csrf" value="([^"]+)"/)![1]
+  await createAccount(grid.store, { name: 'Acme', ownerEmail: 'ann@acme.example' }, { type: 'system', job: 'test' })
+  const form = { csrf, accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password }
+
+  for (const page of [await visitor.open(path), await visitor.post(path, form)]) {
+    expect([page.status, page.text]).toEqual([400, expect.stringContaining('create-account made an account')])
+    expect(page.html).toContain('href="/sign-in"')
+  }
   await grid.close()
 })
 
@@ -29,7 +47,11 @@ test('a new set-up link replaces the old one, and expires after a day', async ()
   const first = new URL((await createSetUpLink(grid.store))!).pathname
   const second = new URL((await createSetUpLink(grid.store))!).pathname
 
-  expect((await browser(grid).open(first)).status).toBe(400)
+  const ended = await browser(grid).open(first)
+  expect([ended.status, ended.text]).toEqual([
+    400,
+    expect.stringContaining('Open the link that the last start printed'),
+  ])
   expect((await browser(grid).open(second)).status).toBe(200)
   grid.clock.now += day
   expect((await browser(grid).open(second)).status).toBe(400)

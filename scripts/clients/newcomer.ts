@@ -1,0 +1,153 @@
+/** A grid as a newcomer gets it: cloned, installed and started as the README says, with an account and two agents. */
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import type { BrowserContext } from 'playwright-core'
+import { freePort } from '../../src/lib/free-port.ts'
+import { launchChromium } from '../../test/support/chromium.ts'
+import { callTool } from '../../test/e2e/client.ts'
+import { approveInBrowser } from '../../test/support/consent-browser.ts'
+import { Steps } from './steps.ts'
+
+export interface NewcomersGrid {
+  url: string
+  /** From the clone to the first reply with curl, and to an account with its owner signed in. */
+  steps: { curl: Steps; account: Steps }
+  /** The key of @alice, whom the clients act as. */
+  key: string
+  /** The owner allows a program to act as an entry of the consent page. */
+  allow(url: string, entry: string): Promise<string>
+  close(): Promise<void>
+}
+
+/** Bash takes a socket as its input for a remote shell, and then reads the startup files of the machine. */
+const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
+const repository = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Take the way into `folder`. Fails if a step does. */
+export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
+  const clone = join(folder, 'agent-grid')
+  const env = { ...newcomersEnv(), PORT: String(await freePort()) }
+  const url = `http://localhost:${env.PORT}`
+  const run = (command: string, ...words: string[]) => output(spawn(command, words, { cwd: clone, env, stdio }))
+  const command = async (...words: string[]) =>
+    JSON.parse(await run('npm', 'run', '-s', 'grid', '--', ...words, '--json'))
+
+  const curl = new Steps()
+  await curl.take('git clone', () => output(spawn('git', ['clone', '--quiet', repository, clone], { env, stdio })))
+  await curl.take('npm ci', () => run('npm', 'ci', '--loglevel', 'error'))
+  const server = await curl.take('npm start, until it greets', () => start(clone, env, url))
+  const stop = async () => {
+    server.kill('SIGTERM')
+    await once(server, 'close')
+  }
+  try {
+    await curl.take('paste the tour with curl, to the first reply', async () => {
+      const read = await run('bash', '-euo', 'pipefail', '-c', tour(clone, url))
+      if (!read.includes('"message\\":\\"42\\"')) throw new Error(`The tour did not end with the reply: ${read}`)
+    })
+
+    const account = new Steps()
+    const acme = await account.take(
+      'create-account',
+      () => command('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example'),
+    )
+    const createAgent = (alias: string) => command('create-agent', '--account', acme.account_id, '--alias', alias)
+    const [alice, bob] = await account.take(
+      'create-agent, twice',
+      async () => [await createAgent('alice'), await createAgent('bob')],
+    )
+    const chromium = await launchChromium()
+    const browser = await chromium.newContext()
+    await account.take('open the printed sign-in link and press the button', () => signIn(browser, acme.sign_in_url))
+    const answering = answerAll(url, bob.api_key)
+    return {
+      url,
+      steps: { curl, account },
+      key: alice.api_key,
+      allow: (authorizeUrl, entry) => approveInBrowser(browser, authorizeUrl, { email: '', password: '', entry }),
+      async close() {
+        await chromium.close()
+        answering.stop()
+        await stop()
+        await answering.ended
+      },
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Without the settings and npm variables of this process, which belong to another folder. */
+function newcomersEnv(): Record<string, string | undefined> {
+  const kept =
+    /^(PATH|HOME|USER|LANG|TMPDIR|https?_proxy|HTTPS?_PROXY|NODE_EXTRA_CA_CERTS)$|^npm_config_(registry|cache|userconfig)$/
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.test(name)))
+  return { ...env, PATH: env.PATH?.split(delimiter).filter((path) => !path.includes('node_modules')).join(delimiter) }
+}
+
+async function output(child: ChildProcess): Promise<string> {
+  let [stdout, stderr] = ['', '']
+  child.stdout!.setEncoding('utf8').on('data', (text) => stdout += text)
+  child.stderr!.setEncoding('utf8').on('data', (text) => stderr += text)
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${child.spawnargs.join(' ')} ended with ${code}: ${stdout}${stderr}`)
+  return stdout
+}
+
+async function start(clone: string, env: Record<string, string | undefined>, url: string): Promise<ChildProcess> {
+  const server = spawn('npm', ['start'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'ignore'] })
+  await new Promise<void>((resolve, reject) => {
+    let text = ''
+    server.stdout!.setEncoding('utf8').on('data', (more) => {
+      text += more
+      if (text.includes(`agent-grid is running at ${url}\n`)) resolve()
+    })
+    server.once('close', (code) => reject(new Error(`npm start ended with ${code}`)))
+  })
+  return server
+}
+
+/** The shell blocks of the README's tour, up to the demo. */
+function tour(clone: string, url: string): string {
+  const readme = readFileSync(join(clone, 'README.md'), 'utf8')
+  const section = readme.split('## Five minutes with curl')[1].split('`npm run -s grid -- demo`')[0]
+  const blocks = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block)
+  return blocks.join('\n').replace('http://localhost:8787', url)
+}
+
+async function signIn(browser: BrowserContext, url: string): Promise<void> {
+  const page = await browser.newPage()
+  await page.goto(url)
+  await Promise.all([page.waitForURL(/\/accounts\//), page.getByRole('button', { name: 'Sign in' }).click()])
+  await page.close()
+}
+
+/** @bob answers every message. */
+function answerAll(url: string, key: string): { stop(): void; ended: Promise<void> } {
+  let isStopped = false
+  const answer = async () => {
+    while (!isStopped) {
+      const { messages } = await callTool(url, key, 'read_messages', { wait_seconds: 10 })
+      for (const { message, reply_to: to } of messages) {
+        await callTool(url, key, 'send_message', { to, message: answerTo(message) })
+      }
+    }
+  }
+  // The read that waits ends with the server.
+  return {
+    stop: () => void (isStopped = true),
+    ended: answer().catch((error) => {
+      if (!isStopped) console.error(error)
+    }),
+  }
+}
+
+/** What @bob answers to a message. */
+export function answerTo(message: string): string {
+  return `The answer to ${message}`
+}

@@ -1,0 +1,125 @@
+// @ts-check
+/**
+ * Runs a TypeScript program of this repository on Deno or Bun: `node scripts/other-runtime.js deno src/main.ts serve`.
+ * This file is JavaScript without packages, because it also runs on Node 20 after `npm ci --omit=dev`.
+ *
+ * Install scripts are off (`.npmrc`), so the binaries are only in the packages of the platform, and `.bin/bun` just
+ * prints an error.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+/** @typedef {'deno' | 'bun'} OtherRuntime */
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const modules = join(root, 'node_modules')
+
+/**
+ * The path of a runtime's binary: of this process, from npm or from PATH. Throws if there is none.
+ *
+ * @param {OtherRuntime} name
+ */
+export function runtimeBinary(name) {
+  if (process.versions[name]) return process.execPath
+  const arch = { deno: process.arch, bun: process.arch === 'arm64' ? 'aarch64' : process.arch }[name]
+  const fromNpm = {
+    deno: [`@deno/${process.platform}-${arch}-glibc/deno`, `@deno/${process.platform}-${arch}/deno`, 'deno/deno'],
+    bun: [`@oven/bun-${process.platform}-${arch}/bin/bun`, 'bun/bin/bun.exe'],
+  }[name].map((path) => join(modules, path))
+  const onPath = (process.env.PATH ?? '').split(delimiter)
+    .filter((folder) => folder !== '' && !folder.includes('node_modules'))
+    .map((folder) => join(folder, name))
+
+  const found = [...fromNpm, ...onPath].find(isBinary)
+  if (!found) throw new Error(`${name} was not found. Run npm ci, or install it and put it on PATH.`)
+  return found
+}
+
+/**
+ * The command that runs a program on Deno or Bun with this `DATABASE_URL`. The caller appends the path of the program
+ * and its arguments.
+ *
+ * @param {OtherRuntime} name
+ * @param {string} [databaseUrl] Absent or empty: the default database.
+ */
+export function otherRuntimeCommand(name, databaseUrl) {
+  const binary = runtimeBinary(name)
+  return name === 'bun' ? [binary] : [binary, 'run', '--no-prompt', ...denoPermissions(databaseUrl)]
+}
+
+/**
+ * The least permissions. Deno asks for them when a path or a name is used, so the grid needs those of its database
+ * besides its own files; `/usr/bin/ldd` tells the database driver which C library there is.
+ *
+ * @param {string | undefined} databaseUrl
+ */
+function denoPermissions(databaseUrl) {
+  const folder = databaseFolder(databaseUrl || 'file:./data/grid.db')
+  const local = folder === undefined ? [] : [folder]
+  const paths = (/** @type {string[]} */ ...list) => list.map((path) => path.replaceAll(',', ',,')).join()
+  return [
+    '--allow-net',
+    '--allow-env',
+    `--allow-read=${paths(root, '/usr/bin/ldd', ...local)}`,
+    `--allow-ffi=${paths(modules)}`,
+    `--allow-sys=${['cpus', 'networkInterfaces', 'hostname', ...local.map(() => 'statfs')]}`,
+    ...local.map((folder) => `--allow-write=${paths(folder)}`),
+  ]
+}
+
+/**
+ * The folder of a local database; undefined for a remote one. A URL that is none is refused by the program.
+ *
+ * @param {string} databaseUrl
+ */
+export function databaseFolder(databaseUrl) {
+  const path = databaseUrl.match(/^file:(?:\/\/(?=\/))?(.+)$/)?.[1]
+  if (path === undefined) return undefined
+  try {
+    return resolve(dirname(decodeURIComponent(path)))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The placeholders that npm installs instead of a binary are small scripts.
+ *
+ * @param {string} path
+ */
+function isBinary(path) {
+  return existsSync(path) && statSync(path).size > 1_000_000
+}
+
+/**
+ * Run a program with our streams. Forwards signals and the exit code.
+ *
+ * @param {OtherRuntime} name
+ * @param {string[]} args
+ */
+function run(name, args) {
+  const [binary, ...words] = otherRuntimeCommand(name, process.env.DATABASE_URL)
+  const child = spawn(binary, [...words, ...args], { stdio: 'inherit' })
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(signal, () => child.kill(signal))
+  }
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[/** @type {'SIGTERM'} */ (signal)]))
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [name, ...args] = process.argv.slice(2)
+  if (name !== 'deno' && name !== 'bun') {
+    console.error('Usage: node scripts/other-runtime.js deno|bun PROGRAM ARGUMENTS')
+    process.exit(2)
+  }
+  try {
+    run(name, args)
+  } catch (error) {
+    console.error(/** @type {Error} */ (error).message)
+    process.exit(1)
+  }
+}

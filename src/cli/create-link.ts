@@ -1,0 +1,21 @@
+import { createLinkFor } from '../grid/people/operator.ts'
+import { storeCommand } from './command.ts'
+
+/** For a user who cannot sign in. See docs/operations.md, "People and the set-up link". */
+export const createLinkCommand = storeCommand({
+  name: 'create-link',
+  summary: 'Print a link that signs a user in, or lets them choose a password. It works once, within 24 hours.',
+  options: {
+    email: { placeholder: 'EMAIL', description: 'email address of the user', required: true },
+    kind: {
+      placeholder: 'KIND',
+      description: 'sign_in (default), or password: the user chooses a password, which ends all other sessions',
+      oneOf: ['sign_in', 'password'],
+    },
+  },
+  async run(store, { email, kind }) {
+    const { userId, url } = await createLinkFor(store, email, kind === 'password' ? 'reset' : 'sign_in', 'create-link')
+    return { user_id: userId, url }
+  },
+  print: ({ url }) => url,
+})

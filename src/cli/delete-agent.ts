@@ -1,0 +1,23 @@
+import { deleteAgent } from '../grid/agents/agents.ts'
+import { changeAccount } from './change-account.ts'
+import { storeCommand } from './command.ts'
+
+/** The alias stays reserved for the account. See docs/protocol.md, "Agent". */
+export const deleteAgentCommand = storeCommand({
+  name: 'delete-agent',
+  summary: 'Delete an agent. Its keys stop working at once, and this cannot be undone.',
+  options: {
+    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    agent: { placeholder: 'AGENT', description: 'alias or ID of the agent', required: true },
+  },
+  async run(store, args) {
+    const { id } = await changeAccount(
+      store,
+      'delete-agent',
+      { account: args.account, agent: args.agent },
+      (account) => deleteAgent(account, args.agent),
+    )
+    return { deleted: true, agent_id: id }
+  },
+  print: (agent) => `The agent ${agent.agent_id} is deleted.`,
+})

@@ -1,0 +1,84 @@
+/** What the operator of the grid does for a user on the command line. */
+import { GridError } from '../../errors.ts'
+import { day } from '../../lib/time.ts'
+import type { Statement } from '../../store/driver/binding.ts'
+import type { User } from '../../store/global/users.ts'
+import type { Store } from '../../store/store.ts'
+import { activityRow } from '../activity.ts'
+import { normaliseEmail } from './email-address.ts'
+import { createEmailLink } from './email-link-tokens.ts'
+
+/** Most activity logs that one unit appends to. */
+const maxAccountsAtOnce = 20
+/** As long as a set-up link: the operator, who reads it, may pass it on. */
+export const printedLinkLifetimeMs = day
+
+/** The user of an email address. Fails with `not_found` or `invalid_email`. */
+export async function findUser(store: Store, email: string): Promise<User> {
+  const user = await store.global.users.byEmail(normaliseEmail(email))
+  if (!user) throw new GridError('not_found', 'No user has this email address.')
+  return user
+}
+
+/** Run statements on a user, and record `command` in the activity log of each account of the user. */
+export async function changeUser(store: Store, user: User, command: string, statements: Statement[]): Promise<void> {
+  const call = { tool: command, arguments: { userId: user.id, email: user.email }, requestId: null }
+  const rows = (await store.global.users.memberships(user.id)).map(({ id }) => ({
+    accountId: id,
+    entry: activityRow({ type: 'system', job: command }, call, 'ok', store.deps.now()),
+  }))
+  // The change comes with the last rows: it is never done without being recorded everywhere.
+  for (let n = maxAccountsAtOnce; n < rows.length; n += maxAccountsAtOnce) {
+    await store.record(rows.slice(n, n + maxAccountsAtOnce), [])
+  }
+  await store.record(rows.slice(0, maxAccountsAtOnce), statements)
+}
+
+/**
+ * Make a link that signs a user in, or lets them choose a new password, for the operator to pass on. Like such an email,
+ * it verifies the address: the operator vouches for it. The activity log of each of the user's accounts has a row.
+ * Fails with `not_found` or `invalid_email`. See docs/security.md, "Email links".
+ */
+export async function createLinkFor(
+  store: Store,
+  email: string,
+  kind: 'sign_in' | 'reset',
+  command: string,
+): Promise<{ userId: string; url: string }> {
+  const user = await findUser(store, email)
+  const { url, statement } = await createEmailLink(
+    store,
+    kind,
+    { userId: user.id, email: user.email },
+    printedLinkLifetimeMs,
+  )
+  await changeUser(store, user, command, [statement])
+  return { userId: user.id, url }
+}
+
+/**
+ * How the owner of a new account signs in: by a link that works once, if they are a new user without a password;
+ * otherwise on the sign-in page.
+ */
+export async function signInUrlOfOwner(
+  store: Store,
+  owner: { userId: string; isNewUser: boolean },
+): Promise<{ url: string; worksOnce: boolean }> {
+  const user = owner.isNewUser ? await store.global.users.byId(owner.userId) : undefined
+  if (!user || user.passwordHash !== null) {
+    return { url: `${store.deps.config.appUrl}/sign-in`, worksOnce: false }
+  }
+  const to = { userId: user.id, email: user.email }
+  const { url, statement } = await createEmailLink(store, 'sign_in', to, printedLinkLifetimeMs)
+  await store.write([statement])
+  return { url, worksOnce: true }
+}
+
+/**
+ * The email address of the first user, if nobody can sign in: no user has a password or a passkey, and the grid sends no
+ * email. Undefined on a grid without users.
+ */
+export async function findLockedOutUser(store: Store): Promise<string | undefined> {
+  if (store.deps.email.isConfigured) return undefined
+  return (await store.global.users.firstLockedOut())?.email
+}

@@ -1,0 +1,101 @@
+/** Configurations that connect a client to the grid with an agent key. */
+import { newId } from './id.ts'
+
+/** Placeholder for the key, which is shown only once. */
+export const keyPlaceholder = 'YOUR_AGENT_KEY'
+/** The name of the grid in the configuration of a client. */
+export const serverName = 'agent-grid'
+
+export interface Snippet {
+  id: string
+  title: string
+  /** Where to paste it. */
+  where: string
+  text: string
+}
+
+/** The snippets of all clients. `baseUrl` is the URL of the grid; `key` is an agent key or a placeholder. */
+export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Snippet[] {
+  const url = `${baseUrl}/mcp/v1/grid`
+  const headers = { Authorization: `Bearer ${key}` }
+  return [
+    {
+      id: 'claude-code',
+      title: 'Claude Code',
+      where: 'In a terminal',
+      text: `claude mcp add --transport http ${serverName} ${url} \\\n  --header "Authorization: Bearer ${key}"`,
+    },
+    {
+      id: 'codex',
+      title: 'Codex',
+      where: '~/.codex/config.toml',
+      text: `[mcp_servers.${serverName}]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${key}" }`,
+    },
+    {
+      id: 'cursor',
+      title: 'Cursor',
+      where: '.cursor/mcp.json, or ~/.cursor/mcp.json for every project',
+      text: json({ mcpServers: { [serverName]: { url, headers } } }),
+    },
+    {
+      id: 'vs-code',
+      title: 'VS Code',
+      where: '.vscode/mcp.json',
+      text: json({ servers: { [serverName]: { type: 'http', url, headers } } }),
+    },
+    {
+      id: 'opencode',
+      title: 'opencode',
+      where: 'opencode.json',
+      text: json({
+        $schema: 'https://opencode.ai/config.json',
+        mcp: { [serverName]: { type: 'remote', url, headers, oauth: false } },
+      }),
+    },
+    {
+      id: 'mcp',
+      title: 'Any other MCP client',
+      where: 'The format of most clients; some call the type streamable-http',
+      text: json(mcpConfig(baseUrl, key)),
+    },
+    {
+      id: 'a2a',
+      title: 'A2A',
+      where: 'In a terminal, to send a message; use a new messageId for each message',
+      text: a2aCall(`${baseUrl}/a2a/v1/grid`, key),
+    },
+  ]
+}
+
+/** The configuration in the format of most clients. See docs/protocol.md, "Signup". */
+export interface McpConfig {
+  mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }>
+}
+
+/** The configuration with an agent key for the grid at `baseUrl`. */
+export function mcpConfig(baseUrl: string, key: string): McpConfig {
+  const headers = { Authorization: `Bearer ${key}` }
+  return { mcpServers: { [serverName]: { type: 'http', url: `${baseUrl}/mcp/v1/grid`, headers } } }
+}
+
+/** @see A2A 0.3, `message/send`; `metadata.to` names the recipient. */
+function a2aCall(url: string, key: string): string {
+  const message = {
+    kind: 'message',
+    messageId: newId(),
+    role: 'user',
+    parts: [{ kind: 'text', text: 'Hello' }],
+    metadata: { to: '@RECIPIENT' },
+  }
+  const call = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
+  return [
+    `curl -sS ${url} \\`,
+    `  -H "Authorization: Bearer ${key}" \\`,
+    '  -H "Content-Type: application/json" \\',
+    `  -d '${json(call)}'`,
+  ].join('\n')
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value, null, 2)
+}

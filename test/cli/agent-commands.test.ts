@@ -1,0 +1,191 @@
+/** The commands that list, and those on agents and links, run in the process that holds the database. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runOnServer, serveCommands } from '../../src/cli/command-server.ts'
+import { runCommandLine } from '../../src/cli/command-line.ts'
+import type { StoreCommand } from '../../src/cli/command.ts'
+import { findCommand } from '../../src/cli/help.ts'
+import { storeCommands } from '../../src/cli/store-commands.ts'
+import { day } from '../../src/lib/time.ts'
+import type { Listener } from '../../src/listen.ts'
+import { browser } from '../support/browse.ts'
+import { rows } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { mcp } from '../support/mcp.ts'
+import { person } from '../support/people.ts'
+import { signUp } from '../support/signup.ts'
+
+let grid: TestGrid
+let listener: Listener
+beforeEach(async () => {
+  grid = await testGrid()
+  listener = await serveCommands(grid.store, storeCommands)
+})
+afterEach(async () => {
+  await listener.stop(1_000)
+  await grid.close()
+})
+
+const id = expect.stringMatching(/^[0-9a-f-]{36}$/)
+
+test('create-agent and new-key print what to paste into each client', async () => {
+  const created = await run('create-agent', { account: grid.acme.id, alias: 'carol' })
+  const renewed = await run('new-key', { account: grid.acme.id, agent: '@carol' })
+
+  for (const { alias, api_key: key, mcp_config } of [created, renewed] as Record<string, string>[]) {
+    expect(alias).toBe('@carol')
+    expect(mcp_config).toEqual({
+      mcpServers: {
+        'agent-grid': {
+          type: 'http',
+          url: `${grid.deps.config.appUrl}/mcp/v1/grid`,
+          headers: { Authorization: `Bearer ${key}` },
+        },
+      },
+    })
+  }
+  const text = command('create-agent').print(created)
+  for (const client of ['Claude Code', 'Codex', 'Cursor', 'VS Code', 'opencode', 'Any other MCP client', 'A2A']) {
+    expect(text).toContain(`\n${client} (`)
+  }
+  expect(text.split(`Bearer ${created.api_key}`)).toHaveLength(8)
+  expect((await mcp(grid, created.api_key as string, 'tools/list')).status).toBe(401)
+  expect((await mcp(grid, renewed.api_key as string, 'tools/list')).status).toBe(200)
+})
+
+test('list-accounts shows every account with its state, owners and number of agents', async () => {
+  await signUp(grid, { alias: 'guest', owner_email: 'guest@guest.example' })
+
+  const { accounts } = await run('list-accounts', {}) as { accounts: Record<string, unknown>[] }
+
+  const acme = accounts.find(({ account_id }) => account_id === grid.acme.id)
+  expect(acme).toEqual({
+    account_id: grid.acme.id,
+    name: 'Acme',
+    state: 'claimed',
+    owners: ['ann@acme.example'],
+    agents: await grid.acme.store.read.agents.total(),
+    created_at: expect.stringMatching(/Z$/),
+  })
+  expect(accounts.find(({ state }) => state === 'provisional')).toMatchObject({ owners: [], agents: 1 })
+  expect(command('list-accounts').print({ accounts })).toMatch(/^Account +State +Agents +Name +Owners\n[0-9a-f-]{36} /)
+})
+
+test('list-agents and list-channels list those of one account, and new-key and delete-agent change an agent of it', async () => {
+  const inAcme = { account: grid.acme.id }
+  await run('create-channel', { ...inAcme, name: 'general', members: 'alice', description: 'All\nof us' })
+
+  const { agents } = await run('list-agents', inAcme) as { agents: { alias: string }[] }
+  const listed = await run('list-channels', inAcme)
+  const deleted = await run('delete-agent', { ...inAcme, agent: 'alice' })
+
+  expect(agents.find(({ alias }) => alias === '@alice')).toEqual({
+    agent_id: deleted.agent_id,
+    alias: '@alice',
+    type: 'mcp',
+    visibility: 'private',
+    description: expect.any(String),
+    created_at: expect.stringMatching(/Z$/),
+    last_seen_at: null,
+  })
+  expect(agents.map(({ alias }) => alias)).not.toContain('@eve')
+  expect(listed).toEqual({
+    channels: [{
+      channel_id: id,
+      name: '#general',
+      description: 'All\nof us',
+      members: 1,
+      created_at: expect.stringMatching(/Z$/),
+    }],
+  })
+  expect(command('list-channels').print(listed).split('\n')[1]).toMatch(/^#general +\S+ +1 +All of us$/)
+  expect(deleted).toEqual({ deleted: true, agent_id: id })
+  expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(401)
+  for (const name of ['delete-agent', 'new-key']) {
+    await expect(run(name, { ...inAcme, agent: 'eve' })).rejects.toMatchObject({ code: 'agent_not_found' })
+  }
+  expect((await rows(grid, 'SELECT tool, outcome FROM activity WHERE account_id = ? ORDER BY n', [grid.acme.id]))
+    .map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
+      'create-channel ok',
+      'delete-agent ok',
+      'delete-agent agent_not_found',
+      'new-key agent_not_found',
+    ])
+})
+
+test('a long list comes in pages', async () => {
+  const print = (more: object) => command('list-agents').print({ agents: [], ...more })
+  for (let n = 0; n < 3; n++) await run('create-agent', { account: grid.acme.id, alias: `zed-${n}` })
+
+  const after = await run('list-agents', { account: grid.acme.id, cursor: 'zed-0' }) as { agents: { alias: string }[] }
+
+  expect(after.agents.map(({ alias }) => alias)).toEqual(['@zed-1', '@zed-2'])
+  expect(print({})).toBe('The account has no agents.')
+})
+
+test('the sign-in link of create-account signs the owner in, once and within a day', async () => {
+  const owner = { name: 'New', 'owner-email': 'new@new.example' }
+  const { sign_in_url: url, works_once } = await run('create-account', owner)
+  const path = new URL(url as string).pathname
+  const one = browser(grid)
+
+  expect(works_once).toBe(true)
+  grid.clock.now += day - 1
+  expect((await one.submit(path, {})).at).toMatch(/^\/accounts\//)
+  expect((await browser(grid).open(path)).status).toBe(400)
+})
+
+test('for an owner who can sign in already, create-account prints the sign-in page', async () => {
+  const page = { sign_in_url: `${grid.deps.config.appUrl}/sign-in`, works_once: false }
+  const known = { name: 'Second', 'owner-email': 'ann@acme.example' }
+  const withPassword = { name: 'Third', 'owner-email': 'new@new.example', password: 'correct horse battery' }
+
+  expect(await run('create-account', known)).toMatchObject(page)
+  expect(await run('create-account', withPassword)).toMatchObject(page)
+})
+
+test('create-link lets a user in, and each account of the user has a row', async () => {
+  const { email, id: userId } = await person(grid, { role: 'owner' })
+  const link = await run('create-link', { email })
+  const forPassword = await run('create-link', { email, kind: 'password' })
+
+  const page = await browser(grid).submit(new URL(link.url as string).pathname, {})
+  const password = 'another horse battery'
+  const reset = await browser(grid).submit(new URL(forPassword.url as string).pathname, { password })
+
+  expect(page.at).toBe(`/accounts/${grid.acme.id}`)
+  expect(reset.at).toContain(`/accounts/${grid.acme.id}`)
+  expect((await browser(grid).signIn(email, password)).at).toBe(`/accounts/${grid.acme.id}`)
+  const logged = "SELECT arguments FROM activity WHERE account_id = ? AND tool = 'create-link'"
+  expect((await rows(grid, logged, [grid.acme.id])).map((row) => JSON.parse(String(row.arguments)))).toEqual([
+    { userId, email },
+    { userId, email },
+  ])
+  expect(grid.logs.join('\n')).not.toContain(new URL(link.url as string).pathname)
+  await expect(run('create-link', { email: 'nobody@acme.example' })).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test.each([['--version'], ['version'], ['-v']])('%s prints the version', async (word) => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const printed: unknown[] = []
+  const { log } = console
+  console.log = (line) => printed.push(line)
+  try {
+    expect([await runCommandLine([word]), await runCommandLine([word, '--json'])]).toEqual([0, 0])
+  } finally {
+    console.log = log
+  }
+
+  expect(printed).toEqual([`agent-grid ${version}`, JSON.stringify({ version })])
+})
+
+function command(name: string): StoreCommand {
+  return findCommand(name) as StoreCommand
+}
+
+/** Run a command as another process does. */
+async function run(name: string, args: Record<string, string>): Promise<Record<string, unknown>> {
+  const { control } = JSON.parse(readFileSync(join(grid.folder, 'grid.db.owner'), 'utf8'))
+  return (await runOnServer(control, command(name), args))!
+}

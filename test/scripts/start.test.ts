@@ -1,0 +1,106 @@
+/** How `npm start`, `npm run start:deno` and `npm run start:bun` run the grid, and how they stop. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { databaseFolder } from '../../scripts/other-runtime.js'
+import { runtimeBinary, runtimeCommand, runtimes } from '../../scripts/runtime.ts'
+import { localPath } from '../../src/store/driver/local-file.ts'
+import { type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+
+let database: TemporaryDatabase
+/** Process groups that a test has started and not stopped. */
+const groups = new Set<number>()
+beforeEach(() => {
+  database = temporaryDatabase()
+})
+afterEach(() => {
+  for (const group of groups) process.kill(-group, 'SIGKILL')
+  groups.clear()
+  database.remove()
+})
+
+const scripts = { node: 'start', deno: 'start:deno', bun: 'start:bun' }
+
+test.each(runtimes)('on %s: any DATABASE_URL, and SIGTERM to npm alone stops the server in order', async (runtime) => {
+  const folder = join(database.folder, 'a folder, new')
+  const npm = spawn('npm', ['run', scripts[runtime]], {
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      PORT: '0',
+      BALLAST_MB: '0',
+      OAUTH_CIMD: 'off',
+      DATABASE_URL: `file:${encodeURI(folder)}/grid.db`,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  groups.add(npm.pid!)
+  let [stdout, stderr] = ['', '']
+  npm.stderr.setEncoding('utf8').on('data', (text) => stderr += text)
+  const closed = once(npm, 'close').finally(() => groups.delete(npm.pid!))
+  await new Promise<void>((resolve, reject) => {
+    npm.stdout.setEncoding('utf8').on('data', (text) => {
+      stdout += text
+      if (stdout.includes('/set-up/')) resolve()
+    })
+    void closed.then(() => reject(new Error(stdout + stderr)))
+  })
+
+  npm.kill('SIGTERM')
+  await closed
+
+  expect(stdout).toContain(`Data file  ${folder}/grid.db\n`)
+  expect(stderr).toContain('"message":"Stopped"')
+  expect(existsSync(join(folder, 'grid.db-wal'))).toBe(false)
+})
+
+test.each(['deno', 'bun'] as const)('npm run start:%s needs no package, only the runtime on PATH', async (runtime) => {
+  const checkout = join(database.folder, 'checkout')
+  mkdirSync(join(checkout, 'src'), { recursive: true })
+  mkdirSync(join(database.folder, 'bin'))
+  for (const path of ['package.json', 'deno.json', 'scripts/other-runtime.js']) cpSync(path, join(checkout, path))
+  writeFileSync(join(checkout, 'src/main.ts'), 'const words: string[] = process.argv.slice(2)\nconsole.log(words)\n')
+  symlinkSync(runtimeBinary(runtime), join(database.folder, 'bin', runtime))
+  const env = { PATH: `${join(database.folder, 'bin')}:${process.env.PATH}`, HOME: process.env.HOME }
+  const npm = spawn('npm', ['run', '-s', `start:${runtime}`], { cwd: checkout, env })
+  let output = ''
+  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text) => output += text)
+  const [code] = await once(npm, 'close')
+
+  expect(code, output).toBe(0)
+  expect(output).toMatch(/^\[ ["']serve["'] \]\n$/)
+})
+
+test('npm ci warns of no package that wants another Node', () => {
+  const { status, stderr } = spawnSync('npm', ['ci', '--dry-run', '--offline'], { encoding: 'utf8' })
+
+  expect([status, stderr.match(/EBADENGINE.*/g)]).toEqual([0, null])
+})
+
+test('Deno may write only in the folder of the database, and nowhere with a remote one', () => {
+  const permissions = (url?: string) => runtimeCommand('deno', url).filter((word) => word.startsWith('--allow-'))
+  const own = ['--allow-net', '--allow-env', expect.stringMatching(/^--allow-read=/), expect.stringMatching(/ffi/)]
+
+  expect(permissions('libsql://grid.example')).toEqual([...own, '--allow-sys=cpus,networkInterfaces,hostname'])
+  for (const [url, folder] of [[undefined, resolve('data')], ['', resolve('data')], ['file:/a,b/grid.db', '/a,,b']]) {
+    const local = permissions(url)
+    expect(local).toEqual([
+      ...own,
+      '--allow-sys=cpus,networkInterfaces,hostname,statfs',
+      `--allow-write=${folder}`,
+    ])
+    expect(local[2]).toMatch(new RegExp(`,${folder}$`))
+  }
+})
+
+test.each(['file:./data/grid.db', 'file:grid.db', 'file:/srv/my%20data/grid.db', 'file:///srv/grid.db', 'http://db:1'])(
+  'the folder of %s is that of the file which the grid opens',
+  (url) => {
+    const path = localPath(url)
+    expect(databaseFolder(url)).toBe(path === undefined ? undefined : resolve(path, '..'))
+  },
+)
