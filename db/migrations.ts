@@ -262,5 +262,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "ALTER TABLE `recovery_codes` ADD `used_by` text;",
       "ALTER TABLE `totps` ADD `used_by` text;"
     ]
+  },
+  {
+    "name": "0014_shown_invitation_links",
+    "hash": "5f3db2d13e77ae715344f88ea90d062ddf32558a455a8e8b688e059d59fb8c86",
+    "createdAt": 1795350133586,
+    "statements": [
+      "ALTER TABLE `invitations` ADD `is_link_shown` integer DEFAULT false NOT NULL;",
+      "ALTER TABLE `users` ADD `registered_by_shown_link` integer DEFAULT false NOT NULL;"
+    ]
   }
 ]

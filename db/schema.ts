@@ -53,6 +53,8 @@ export const users = sqliteTable('users', {
   passwordHash: text('password_hash'),
   emailVerifiedAt: integer('email_verified_at'),
   createdAt: integer('created_at').notNull(),
+  /** Registered with an invitation whose link the inviter was shown, so that the inviter may have done it. */
+  registeredByShownLink: integer('registered_by_shown_link', { mode: 'boolean' }).notNull().default(false),
 }, (t) => [uniqueIndex('users_email').on(t.email)])
 
 export const memberships = sqliteTable('memberships', {
@@ -168,6 +170,8 @@ export const invitations = sqliteTable('invitations', {
   acceptedAt: integer('accepted_at'),
   /** Withdrawn, or replaced by a newer one for the same address. */
   endedAt: integer('ended_at'),
+  /** The inviter was shown the link, so it does not prove the address. */
+  isLinkShown: integer('is_link_shown', { mode: 'boolean' }).notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   uniqueIndex('invitations_token').on(t.tokenHash),

@@ -46,6 +46,7 @@ export const errorKinds = {
   confirmation_required: 'forbidden',
   forbidden_form: 'forbidden',
   forbidden_origin: 'forbidden',
+  form_expired: 'forbidden',
   not_allowed: 'forbidden',
   not_channel_member: 'forbidden',
   second_factor_required: 'forbidden',

@@ -5,9 +5,10 @@
 import { parse, serialize } from 'hono/utils/cookie'
 import { createHmac } from 'node:crypto'
 import { GridError } from '../errors.ts'
-import { newId } from '../lib/id.ts'
+import { isId, newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
+import { openForSession, sealForSession } from './one-time-cookie.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Membership } from '../store/global/users.ts'
 import type { Store } from '../store/store.ts'
@@ -21,6 +22,8 @@ const lastSeenPrecisionMs = minute
 const maxUserAgentLength = 200
 /** How long a user may take for the second factor. */
 const halfSessionMs = 15 * minute
+/** How long a secret waits for the page that shows it. */
+const oneTimeCookieMs = 5 * minute
 
 /** The user of a session. */
 export interface SessionUser {
@@ -83,9 +86,22 @@ export interface Sessions {
   anonymousVisitor(request: Request): Promise<AnonymousVisitor>
   /**
    * Check that a page of this grid sent the form: the `Origin` is ours, and `csrf` belongs to the session or, before
-   * sign-in, to the browser. Fails with `forbidden_form`.
+   * sign-in, to the browser. Fails with `forbidden_form`, or with `form_expired` if the form is ours but of another
+   * session, as after a sign-in in another tab.
    */
   checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void
+  /** Check only that a page of this grid sent the form. Fails with `forbidden_form`. */
+  checkOrigin(request: Request): void
+  /**
+   * Keep a secret for the next page of this session, at most five minutes. Resolves to the id to take it with, and to
+   * the `Set-Cookie` that carries it.
+   */
+  keepOnce(request: Request, secret: string): Promise<{ id: string; cookie: string }>
+  /**
+   * A secret that was kept in this session, and the `Set-Cookie` that removes it. Undefined if it was taken already, or
+   * is too old.
+   */
+  takeOnce(request: Request, id: string): Promise<{ secret: string; cookie: string } | undefined>
   /**
    * Start a session for an authenticated user and end the browser's previous one. Resolves to `Set-Cookie`. Without
    * `hasSecondFactor` it is a half session if the user has a second factor.
@@ -117,11 +133,19 @@ export function createSessions(store: Store, origins: string[]): Sessions {
   const isSecure = config.appUrl.startsWith('https:')
   const sessionCookie = cookieName('session', isSecure)
   const anonymousCookie = cookieName('visit', isSecure)
+  const oneTimeCookie = cookieName('once', isSecure)
 
   function recordLastSeen(id: string, lastSeenAt: number, at: number): void {
     if (at - lastSeenAt < lastSeenPrecisionMs) return
     store.write([store.global.sessions.markSeen(id, at)])
       .catch((error) => log.warn('Could not record the use of a session', { error }))
+  }
+
+  function checkOrigin({ headers }: Request): void {
+    const isSameOrigin = origins.includes(headers.get('origin') ?? '') &&
+      ['same-origin', 'none'].includes(headers.get('sec-fetch-site') ?? 'same-origin')
+    if (isSameOrigin) return
+    throw new GridError('forbidden_form', 'This form was sent by another site. Open the page here and try again.')
   }
 
   return {
@@ -154,16 +178,32 @@ export function createSessions(store: Store, origins: string[]): Sessions {
     },
 
     checkForm(request, form, visitor) {
-      const { headers } = request
+      checkOrigin(request)
       const token = cookieOf(request, visitor ? sessionCookie : anonymousCookie)
-      const isSameOrigin = origins.includes(headers.get('origin') ?? '') &&
-        ['same-origin', 'none'].includes(headers.get('sec-fetch-site') ?? 'same-origin')
-      if (!isSameOrigin || token === undefined || !isSameSecret(form.get('csrf') ?? '', formToken(token))) {
+      if (token === undefined || !isSameSecret(form.get('csrf') ?? '', formToken(token))) {
         throw new GridError(
-          'forbidden_form',
-          'This form has expired or was sent by another site. Go back, reload the page and try again.',
+          'form_expired',
+          'You have signed in or out since this form was opened. Check what you entered, and send it again.',
         )
       }
+    },
+
+    checkOrigin,
+
+    async keepOnce(request, secret) {
+      const id = newId()
+      const sealed = await sealForSession(cookieOf(request, sessionCookie) ?? '', id, secret)
+      const cookie = serializeCookie(`${oneTimeCookie}-${id}`, sealed, { isSecure, maxAgeMs: oneTimeCookieMs })
+      return { id, cookie }
+    },
+
+    async takeOnce(request, id) {
+      if (!isId(id)) return undefined
+      const name = `${oneTimeCookie}-${id}`
+      const sealed = parse(request.headers.get('cookie') ?? '', name)[name]
+      if (sealed === undefined) return undefined
+      const secret = await openForSession(cookieOf(request, sessionCookie) ?? '', id, sealed)
+      return secret === undefined ? undefined : { secret, cookie: serializeCookie(name, '', { isSecure, maxAgeMs: 0 }) }
     },
 
     async begin(request, userId, address, { passwordHash, hasSecondFactor = false, ...proof } = {}) {

@@ -315,12 +315,14 @@ export function SubmitButton(
 
 /** A link that looks like a button. `opens` is the id of a dialog on this page. */
 export function ButtonLink(
-  { href, children, kind = 'plain', opens, isSmall }: Pick<ButtonProps, 'children' | 'kind' | 'isSmall'> & {
-    href: string
-    opens?: string
-  },
+  { href, children, kind = 'plain', opens, isSmall, isWhole }:
+    & Pick<ButtonProps, 'children' | 'kind' | 'isSmall' | 'isWhole'>
+    & {
+      href: string
+      opens?: string
+    },
 ) {
-  return <a class={buttonClass(kind, { isSmall })} href={href} data-opens={opens}>{children}</a>
+  return <a class={buttonClass(kind, { isSmall, isWhole })} href={href} data-opens={opens}>{children}</a>
 }
 
 /** The classes of a button. */

@@ -47,7 +47,7 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
             </a>
           ))}
           <hr />
-          <a class='item' href={paths.newAccount}>
+          <a class='item' href={`${paths.newAccount}?from=${account.id}`}>
             <Icon name='plus' />
             New account
           </a>

@@ -6,6 +6,8 @@
  * - `data-opens="id"` on a link to `#id`: opens that `<dialog>` as a modal. Without script the link shows it.
  * - `data-modal` on a `<dialog open>`: makes it modal. Without script it is part of the page.
  * - `data-closes` on a link inside a dialog: closes the dialog.
+ * - `data-asks="id"` on a dialog: Escape shows that element instead of closing the dialog. In it, a button with
+ *   `data-stays` hides it again, and one with `data-leaves` closes the dialog.
  * - `data-menu` on `<details>`: a click outside or Escape closes it.
  * - `data-filters="id"` on a search field: hides the rows of that table that do not contain the text, and writes the
  *   number of matches into the element `id-count`.
@@ -60,6 +62,22 @@ on('click', '[data-closes]', (link, event) => {
   event.preventDefault()
   dialog.close()
 })
+function askFirst(dialog, event) {
+  event.preventDefault()
+  const question = byId(dialog.dataset.asks)
+  question.hidden = false
+  question.querySelector('[data-stays]').focus()
+}
+for (const dialog of document.querySelectorAll('dialog[data-asks]')) {
+  dialog.addEventListener('cancel', event => { if (event.target === dialog) askFirst(dialog, event) })
+  dialog.addEventListener('keydown', event => { if (event.key === 'Escape') askFirst(dialog, event) })
+}
+on('click', '[data-stays]', button => {
+  const dialog = button.closest('dialog')
+  byId(dialog.dataset.asks).hidden = true
+  dialog.querySelector('form button').focus()
+})
+on('click', '[data-leaves]', button => button.closest('dialog').close())
 for (const dialog of document.querySelectorAll('dialog[data-modal][open]')) openModal(dialog)
 if (location.hash) {
   const target = byId(location.hash.slice(1))

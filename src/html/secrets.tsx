@@ -47,10 +47,23 @@ export function CopyButton({ id, label }: { id: string; label: string }) {
  * `href='#id' opens='id'` opens it.
  */
 export function Dialog(
-  { id, title, isOpen, children }: { id: string; title: string; isOpen?: boolean; children: Child },
+  { id, title, isOpen, asksFirst, children }: {
+    id: string
+    title: string
+    isOpen?: boolean
+    /** Escape does not close it, but shows the element `ID-leave`. */
+    asksFirst?: boolean
+    children: Child
+  },
 ) {
   return (
-    <dialog id={id} open={isOpen} data-modal aria-labelledby={`${id}-title`}>
+    <dialog
+      id={id}
+      open={isOpen}
+      data-modal
+      data-asks={asksFirst ? `${id}-leave` : undefined}
+      aria-labelledby={`${id}-title`}
+    >
       <div class='dialog-head'>
         <h2 id={`${id}-title`}>{title}</h2>
         {!isOpen && (
@@ -64,12 +77,15 @@ export function Dialog(
   )
 }
 
-/** Shows a new key, once. It stays open until the user closes it. `children` explains how to use the key. */
+/**
+ * Shows a new key, once. It stays open until the user closes it; Escape asks first. `children` explains how to use the
+ * key.
+ */
 export function SecretDialog(
   { title, label, secret, children }: { title: string; label: string; secret: string; children?: Child },
 ) {
   return (
-    <Dialog id='secret' title={title} isOpen>
+    <Dialog id='secret' title={title} isOpen asksFirst>
       <p>Copy it now. It is shown only once and cannot be retrieved later.</p>
       <CopyBlock id='secret-text' label={label} text={secret} wraps />
       {children}
@@ -78,6 +94,15 @@ export function SecretDialog(
           <SubmitButton>I have copied it</SubmitButton>
         </div>
       </form>
+      <div class='stack tight' id='secret-leave' role='alert' hidden>
+        <p>
+          <strong>Close without a copy?</strong> It cannot be shown again.
+        </p>
+        <div class='row'>
+          <button type='button' class='button' data-stays>Keep it open</button>
+          <button type='button' class='button plain danger' data-leaves>Close</button>
+        </div>
+      </div>
     </Dialog>
   )
 }

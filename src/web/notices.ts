@@ -1,7 +1,7 @@
 /** Notices shown after an action. The action redirects to a page with `?done=CODE`. */
 import type { AppFrame } from '../html/frame.tsx'
 
-/** Texts by code. The URL contains only the code, so a crafted link cannot put text on a page. */
+/** Texts of what went well, by code. The URL contains only the code, so a crafted link cannot put text on a page. */
 const notices = {
   'channel-created': 'The channel has been created.',
   'channel-deleted': 'The channel has been deleted. Its messages can still be read.',
@@ -49,7 +49,22 @@ const notices = {
   'handed-over': 'Ownership has been transferred. You are now an admin of the account.',
 } as const
 
-export type NoticeCode = keyof typeof notices
+/** What the user should know or do, by code. */
+const warnings = {
+  'agent-key-shown': 'The key was shown once and cannot be shown again. If you did not copy it, replace it.',
+  'admin-key-shown':
+    'The key was shown once and cannot be shown again. If you did not copy it, delete it and generate another.',
+  'codes-shown':
+    'The recovery codes were shown once and cannot be shown again. If you did not copy them, make new ones.',
+  'invitation-shown':
+    'The link was shown once and cannot be shown again. If you did not copy it, make a new link for the invitation.',
+  'invitation-logged':
+    'The person is invited, but this grid does not send email. The operator can find the link in the server’s log.',
+  'link-logged':
+    'This grid does not send email. If there is a link for this address, the operator finds it in the server’s log. It works once, for 15 minutes.',
+} as const
+
+export type NoticeCode = keyof typeof notices | keyof typeof warnings
 
 /** Adds a notice to a path. */
 export function withNotice(path: string, code: NoticeCode): string {
@@ -58,7 +73,8 @@ export function withNotice(path: string, code: NoticeCode): string {
 
 /** The notice that the URL selects, if any. */
 export function noticeOf(query: URLSearchParams): AppFrame['notice'] {
-  const code = query.get('done')
-  if (code === null || !Object.hasOwn(notices, code)) return undefined
-  return { kind: 'good', text: notices[code as NoticeCode] }
+  const code = query.get('done') ?? ''
+  if (Object.hasOwn(notices, code)) return { kind: 'good', text: notices[code as keyof typeof notices] }
+  if (Object.hasOwn(warnings, code)) return { kind: 'warning', text: warnings[code as keyof typeof warnings] }
+  return undefined
 }

@@ -1,15 +1,17 @@
 /** Registration of pages, and what each page gets: the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
 import { allows, type Permission, type UserActor } from '../auth/actor.ts'
-import type { Visitor } from '../auth/session.ts'
-import { type ErrorKind, GridError } from '../errors.ts'
+import type { Sessions, Visitor } from '../auth/session.ts'
+import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
+import type { Bodies } from '../lib/body.ts'
 import { readForm } from '../lib/form.ts'
 import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { errorHeaders, httpStatus } from '../wire.ts'
+import { keptFields, keptForm } from './kept-form.tsx'
 import { noticeOf, withNotice } from './notices.ts'
 import type { PageDeps } from './page-deps.ts'
 
@@ -28,6 +30,11 @@ export interface PublicVisit {
   form: URLSearchParams
   /** Why the posted form was rejected. The page shows it at the field `details.field`. */
   inputError: GridError | undefined
+  /**
+   * The form that waits until the user has signed in or proved who they are, as `KeptForm` passes it on; undefined if
+   * none does.
+   */
+  kept: string | undefined
   /** A path parameter by name. */
   param(name: string): string
 }
@@ -46,15 +53,26 @@ export interface Visit extends PublicVisit {
   path(...parts: string[]): string
   /** Runs a change and records it in the activity log. */
   record<T>(tool: string, input: unknown, run: (account: AccountStore) => Promise<T>): Promise<T>
+  /** Redirects to a page that can `takeShown` this JSON value, one time. */
+  showOnce(path: string, secret: unknown): Promise<PageResult>
+  /**
+   * What `showOnce` sent to this page: undefined if it was opened in another way, and `shown` if it was shown before, as
+   * after a reload.
+   */
+  takeShown<T>(): Promise<T | 'shown' | undefined>
 }
 
-/** The result of a page or an action: a response, or a redirect with an optional `Set-Cookie`. */
-export type PageResult = Response | { redirectTo: string; cookie?: string }
+/**
+ * The result of a page or an action: a response, or a redirect with an optional `Set-Cookie`. `withForm` sends the form
+ * along (307).
+ */
+export type PageResult = Response | { redirectTo: string; cookie?: string; withForm?: boolean }
 type PageHandler<V> = (visit: V) => Promise<PageResult> | PageResult
 
 /**
  * Registers pages. `get` shows one. `post` runs `act`; if the input is rejected and there is a `page`, it shows that page
- * again with `inputError`.
+ * again with `inputError`. If the user must sign in or prove who they are first, the form waits: it comes back to `page`
+ * afterwards.
  */
 export interface Pages<V> {
   get(path: string, page: PageHandler<V>): void
@@ -62,7 +80,22 @@ export interface Pages<V> {
 }
 
 /** Pages that do not require a signed-in user. */
-export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: PageDeps): Pages<PublicVisit> {
+export interface PublicPages extends Pages<PublicVisit> {
+  /**
+   * Registers the page that a form is sent on to before its user signs in or proves who they are. It must change nothing:
+   * only the origin of the form is checked.
+   */
+  keep(path: string, page: PageHandler<PublicVisit>): void
+}
+
+/** Where a form waits for each error. See docs/architecture.md, "Forms that wait". */
+const waitingPages: Partial<Record<ErrorCode, string>> = {
+  unauthenticated: '/sign-in/form',
+  confirmation_required: '/confirm/form',
+}
+
+/** Pages that do not require a signed-in user. */
+export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: PageDeps): PublicPages {
   async function visitOf(c: Context<AppEnv>): Promise<{ visit: PublicVisit; cookie: string | undefined }> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
@@ -76,6 +109,7 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: Pag
       query: new URL(request.url).searchParams,
       form: new URLSearchParams(),
       inputError: undefined,
+      kept: undefined,
       param: (name: string) => c.req.param(name) ?? '',
     }
     return { visit, cookie: anonymous?.cookie }
@@ -89,13 +123,44 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions, address }: Pag
       })
     },
     post(path, act, page) {
+      app.post(path, (c) =>
+        orWait(store.deps.bodies, c.req.raw, page !== undefined, async () => {
+          const { visit, cookie } = await visitOf(c)
+          visit.form = await readForm(store.deps.bodies, visit.request)
+          visit.kept = visit.form.get('kept') ?? undefined
+          return withCookie(await attempt(visit, sessions, act, page), cookie)
+        }))
+    },
+    keep(path, page) {
+      app.get(path, (c) => asResponse({ redirectTo: localPath(new URL(c.req.url).searchParams.get('next')) }))
       app.post(path, async (c) => {
-        const { visit } = await visitOf(c)
-        visit.form = await readForm(store.deps.bodies, visit.request)
-        sessions.checkForm(visit.request, visit.form, visit.visitor)
-        return await attempt(visit, act, page)
+        const { visit, cookie } = await visitOf(c)
+        sessions.checkOrigin(visit.request)
+        visit.kept = keptFields(await readForm(store.deps.bodies, visit.request))
+        return withCookie(asResponse(await page(visit)), cookie)
       })
     },
+  }
+}
+
+/**
+ * Runs `answer`. A form whose page can show it again is sent on to the page where the user signs in or proves who they
+ * are, if that must come first.
+ */
+async function orWait(
+  bodies: Bodies,
+  request: Request,
+  canWait: boolean,
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await answer()
+  } catch (error) {
+    const page = canWait && error instanceof GridError ? waitingPages[error.code] : undefined
+    if (page === undefined) throw error
+    if (!request.bodyUsed) await readForm(bodies, request)
+    const next = encodeURIComponent(new URL(request.url).pathname)
+    return asResponse({ redirectTo: `${page}?next=${next}`, withForm: true })
   }
 }
 
@@ -109,7 +174,7 @@ export function accountPages(
   { store, sessions, address }: PageDeps,
   options: { withoutSecondFactor?: boolean } = {},
 ): Pages<Visit> {
-  async function visitOf(c: Context<AppEnv>): Promise<Visit> {
+  async function visitOf(c: Context<AppEnv>): Promise<Visit & { cookies: string[] }> {
     const request = c.req.raw
     const visitor = await sessions.visitor(request)
     if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
@@ -119,6 +184,7 @@ export function accountPages(
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
     const query = new URL(request.url).searchParams
+    const cookies: string[] = []
     return {
       request,
       requestId: c.get('requestId'),
@@ -128,7 +194,9 @@ export function accountPages(
       query,
       form: new URLSearchParams(),
       inputError: undefined,
+      kept: undefined,
       param: (name) => c.req.param(name) ?? '',
+      cookies,
       account,
       actor,
       membership,
@@ -137,20 +205,38 @@ export function accountPages(
       path: (...parts) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/'),
       record: (tool, input, run) =>
         recordActivity(account, { tool, arguments: input, requestId: c.get('requestId') }, run),
+      showOnce: async (path, secret) => {
+        const { id, cookie } = await sessions.keepOnce(request, JSON.stringify(secret))
+        return { redirectTo: `${path}?shown=${id}`, cookie }
+      },
+      takeShown: async () => {
+        const id = query.get('shown')
+        if (id === null) return undefined
+        const taken = await sessions.takeOnce(request, id)
+        if (!taken) return 'shown'
+        cookies.push(taken.cookie)
+        return JSON.parse(taken.secret)
+      },
     }
   }
 
   return {
     get(path, page) {
-      app.get(`/accounts/:account${path}`, async (c) => asResponse(await page(await visitOf(c))))
+      app.get(`/accounts/:account${path}`, async (c) => {
+        const visit = await visitOf(c)
+        return visit.cookies.reduce(withCookie, asResponse(await page(visit)))
+      })
     },
     post(path, act, page) {
-      app.post(`/accounts/:account${path}`, async (c) => {
-        const visit = await visitOf(c)
-        visit.form = await readForm(store.deps.bodies, visit.request)
-        sessions.checkForm(visit.request, visit.form, visit.visitor)
-        return await attempt(visit, act, page)
-      })
+      app.post(
+        `/accounts/:account${path}`,
+        (c) =>
+          orWait(store.deps.bodies, c.req.raw, page !== undefined, async () => {
+            const visit = await visitOf(c)
+            visit.form = await readForm(store.deps.bodies, visit.request)
+            return await attempt(visit, sessions, act, page)
+          }),
+      )
     },
   }
 }
@@ -179,29 +265,65 @@ export function localPath(next: string | null): string {
   return isPath && new URL(next, 'http://local').origin === 'http://local' ? next : '/'
 }
 
-/** Errors that the user can correct in the form. */
-const correctable: ErrorKind[] = ['invalid', 'conflict', 'refused', 'unauthenticated', 'limited']
+/** Errors after which the page shows the form again: the user corrects it, or sends it again later. */
+const correctable: ErrorKind[] = [
+  'invalid',
+  'conflict',
+  'refused',
+  'unauthenticated',
+  'forbidden',
+  'limited',
+  'unavailable',
+]
+/** They lead to another page. */
+const notCorrectable: ErrorCode[] = ['confirmation_required', 'second_factor_required', 'forbidden_form']
 
-function isCorrectable({ kind, details }: GridError, form: URLSearchParams): boolean {
+function isCorrectable({ kind, code, details }: GridError, form: URLSearchParams): boolean {
   // If a form field names something that does not exist, the user can correct it. If the path does, they cannot.
   const isUnknownName = kind === 'not_found' && details.field !== undefined && form.has(details.field)
-  return isUnknownName || correctable.includes(kind)
+  return isUnknownName || (correctable.includes(kind) && !notCorrectable.includes(code))
 }
 
-async function attempt<V extends PublicVisit>(visit: V, act: PageHandler<V>, page?: PageHandler<V>): Promise<Response> {
+const sendAgain = 'Thank you. Nothing has changed yet: check what you entered, and send it again.'
+
+async function attempt<V extends PublicVisit>(
+  visit: V,
+  sessions: Sessions,
+  act: PageHandler<V>,
+  page?: PageHandler<V>,
+): Promise<Response> {
   try {
+    sessions.checkForm(visit.request, visit.form, visit.visitor)
     return asResponse(await act(visit))
   } catch (error) {
     if (!page || !(error instanceof GridError) || !isCorrectable(error, visit.form)) throw error
-    const { body, headers } = asResponse(await page({ ...visit, inputError: error }))
+    // A form that has waited comes back inside the form that ended the wait.
+    const waited = error.code === 'form_expired' ? keptForm(visit.form) : undefined
+    const again = waited
+      ? { form: waited, kept: undefined, inputError: new GridError(error.code, sendAgain) }
+      : { inputError: error }
+    const shown = asResponse(await pageOr(error, () => page({ ...visit, ...again })))
+    const { body, headers } = shown
+    if (headers.has('Location')) return shown
     for (const [name, value] of Object.entries(errorHeaders(error))) headers.set(name, value)
-    return new Response(body, { status: httpStatus[error.kind], headers })
+    return new Response(body, { status: waited ? 200 : httpStatus[error.kind], headers })
+  }
+}
+
+/** The page that shows a refused form again. If it cannot be shown, the reason is still why the form was refused. */
+async function pageOr(refusal: GridError, show: () => Promise<PageResult> | PageResult): Promise<PageResult> {
+  try {
+    return await show()
+  } catch (error) {
+    // The user must sign in or confirm first.
+    throw error instanceof GridError && waitingPages[error.code] === undefined ? refusal : error
   }
 }
 
 function asResponse(result: PageResult): Response {
   if (result instanceof Response) return result
-  const response = new Response(null, { status: 303, headers: { Location: result.redirectTo } })
+  const status = result.withForm ? 307 : 303
+  const response = new Response(null, { status, headers: { Location: result.redirectTo } })
   return withCookie(response, result.cookie)
 }
 

@@ -13,6 +13,7 @@ import { skillPages } from './agents/skills.tsx'
 import { channelPages } from './channels/channels.tsx'
 import { guardrailPages } from './guardrails/guardrails.tsx'
 import type { PageDeps } from './page-deps.ts'
+import { handOverPages } from './people/hand-over.tsx'
 import { invitationPages } from './people/invitation.tsx'
 import { passkeySignInPages } from './people/passkey-sign-in.tsx'
 import { proofPages } from './people/proof.tsx'
@@ -68,6 +69,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   securityPages(accountPages(app, pageDeps, { withoutSecondFactor: true }), pageDeps)
   accountSettingsPages(accountRoutes, pageDeps)
   teamPages(accountRoutes, pageDeps)
+  handOverPages(accountRoutes)
   sessionPages(accountRoutes, pageDeps)
 
   app.onError((error, c) => {

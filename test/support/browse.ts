@@ -37,10 +37,12 @@ export function browser(grid: Visited, address = '203.0.113.9') {
     return response
   }
 
-  async function settle(response: Response, at: string): Promise<Page> {
-    for (let hops = 0; response.status === 303 && hops < 5; hops++) {
+  /** `sent` is the request that was answered: a 307 repeats it, with its body. */
+  async function settle(response: Response, at: string, sent?: RequestInit): Promise<Page> {
+    for (let hops = 0; [303, 307].includes(response.status) && hops < 8; hops++) {
       at = response.headers.get('location')!
-      response = await request(at)
+      if (response.status === 303) sent = undefined
+      response = await request(at, sent)
     }
     const html = await response.text()
     return { status: response.status, headers: response.headers, at, html, text: textOf(html) }
@@ -55,12 +57,12 @@ export function browser(grid: Visited, address = '203.0.113.9') {
     headers: Record<string, string | undefined> = {},
   ): Promise<Page> {
     const all = { 'Origin': origin, 'Content-Type': 'application/x-www-form-urlencoded', ...headers }
-    const response = await request(path, {
+    const sent = {
       method: 'POST',
       headers: Object.entries(all).filter((header): header is [string, string] => header[1] !== undefined),
       body: new URLSearchParams(fields).toString(),
-    })
-    return await settle(response, path)
+    }
+    return await settle(await request(path, sent), path, sent)
   }
 
   return {
@@ -70,9 +72,12 @@ export function browser(grid: Visited, address = '203.0.113.9') {
     post,
     /** Open a page and submit the form that posts to `action` (default: the page itself), with its hidden fields. */
     async submit(path: string, fields: Record<string, string> | [string, string][], action = path): Promise<Page> {
-      const page = await open(path)
+      return await this.send(await open(path), fields, action)
+    },
+    /** Submit a form of a page that is open. */
+    async send(page: Page, fields: Record<string, string> | [string, string][], action: string): Promise<Page> {
       const form = formOf(page.html, action)
-      expect(form, `${path} has no form that posts to ${action}: ${page.text}`).toBeDefined()
+      expect(form, `${page.at} has no form that posts to ${action}: ${page.text}`).toBeDefined()
       const entries = Array.isArray(fields) ? fields : Object.entries(fields)
       const names = new Set(entries.map(([name]) => name))
       return await post(action, [...hiddenFields(form!).filter(([name]) => !names.has(name)), ...entries])

@@ -67,6 +67,7 @@ const accountPages: SitePage[] = [
   inAccount('totp-set-up', '/settings/security/totp'),
   inAccount('settings-account', '/settings/account'),
   inAccount('settings-team', '/settings/team'),
+  inAccount('hand-over', '/settings/team/hand-over'),
   inAccount('settings-sessions', '/settings/sessions'),
 ]
 
@@ -123,6 +124,10 @@ export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
+  '/accounts/:account/agents/:alias/key': 'shows a new key once (test/web/shown-once)',
+  '/sign-in/form': 'takes a form that waits (test/web/kept-form)',
+  '/second-factor/form': 'the same',
+  '/confirm/form': 'the same',
   '/passkey': 'redirects to the sign-in',
   '/passkey/sign-in': 'redirects to the sign-in',
   '/second-factor/passkey': 'redirects to the second factor',

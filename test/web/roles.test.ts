@@ -65,6 +65,7 @@ const actions: Record<string, Action> = {
   '/settings/team/leave': { may: roles },
   '/settings/team/hand-over': {
     may: owners,
+    fields: { confirmation: 'Acme' },
     given: async (grid) => ({ fields: { member: (await person(grid, { role: 'member' })).id } }),
   },
 
@@ -113,6 +114,9 @@ const open: Record<string, string> = {
   '/a2a/v1/grid/': 'the same',
   '/api/v1/agentic-signup': 'nothing: public',
   '/sign-in': 'a password',
+  '/sign-in/form': 'nothing: it keeps a form that waits (web/kept-form)',
+  '/second-factor/form': 'the same',
+  '/confirm/form': 'the same',
   '/sign-out': 'the session',
   '/passkey': 'nothing: public',
   '/passkey/sign-in': 'a passkey (web/people/passkeys)',

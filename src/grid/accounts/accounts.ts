@@ -10,6 +10,7 @@ import type { Store } from '../../store/store.ts'
 import { recordActivity, type RecordedCall } from '../activity.ts'
 import { authorize } from '../authorize.ts'
 import { normaliseEmail } from '../people/email-address.ts'
+import { mayBeSomebodyElse, takeOver } from '../people/prove-address.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 const maxNameLength = 80
@@ -25,7 +26,7 @@ export interface NewAccount {
 
 /**
  * Create an account with its owner and a first admin key, which is returned only here. An existing user with the
- * address becomes the owner and keeps their password. With `call`, the first row of the activity log records it.
+ * address becomes the owner and keeps their password, unless somebody else may have registered the address. With `call`, the first row of the activity log records it.
  * Fails with `invalid_input` or `invalid_email`.
  */
 export async function createAccount(
@@ -46,6 +47,7 @@ export async function createAccount(
   const create = (account: AccountStore) =>
     account.write([
       store.global.accounts.add({ id, name, state: 'claimed', joinEmail: null }, at),
+      ...(known && mayBeSomebodyElse(known) ? takeOver(store, userId, at) : []),
       ...(known ? [] : [store.global.users.add({ id: userId, email, passwordHash: input.passwordHash ?? null }, at)]),
       store.global.users.addMembership(id, userId, 'owner', at),
       statement,

@@ -9,6 +9,7 @@ import { hashForLookup, mintLinkToken } from '../../lib/secrets.ts'
 import type { Store } from '../../store/store.ts'
 import { claimEmail } from '../people/email-templates.ts'
 import { linkLifetimeMs } from '../people/people.ts'
+import { proveAddress } from '../people/prove-address.ts'
 import { takeEmailAttempt } from '../people/throttle.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkName } from './accounts.ts'
@@ -50,15 +51,17 @@ export async function redeemClaimEmailLink(
   store: Store,
   token: string,
   input: { name: string; password: string },
+  requestId: string | null,
 ): Promise<string> {
   const { global, deps: { now } } = store
   return await retryOnConflict(async () => {
     const { email } = await findClaimEmailLink(store, token)
     const at = now()
-    const use = global.links.use('claim', hashForLookup(token), at)
+    const hash = hashForLookup(token)
+    const use = global.links.use('claim', hash, at)
     const known = await global.users.byEmail(email)
     if (known) {
-      await store.write([...use, global.users.verifyEmail(known.id, email, at)])
+      await proveAddress(store, known, { requireOpen: global.links.requireOpen('claim', hash, at), use, requestId })
       return known.id
     }
     const name = checkName(input.name, 'name')

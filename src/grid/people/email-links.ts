@@ -8,6 +8,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 import { normaliseEmail } from './email-address.ts'
 import { type EmailLinkKind, findEmailLink, redeemEmailLink } from './email-link-tokens.ts'
 import { linkExpired } from './people.ts'
+import { mayBeSomebodyElse, proveAddress, takeOver } from './prove-address.ts'
 import { sendPasswordChangedEmail, sendVerificationLink, trySendEmailLink } from './send-email.ts'
 
 /** Paths that an email may contain. With any other text, the caller that requests an email could write into it. */
@@ -54,15 +55,25 @@ export async function findEmailLinkUser(
   return link
 }
 
-/** Use a sign-in link, which also verifies the address. Resolves to the user's id. Fails with `link_expired`. */
-export async function signInByLink(store: Store, token: string): Promise<string> {
-  const { userId, email } = await findEmailLinkUser(store, 'sign_in', token)
-  const { global, deps: { now } } = store
-  await redeemEmailLink(store, 'sign_in', token, [
-    global.users.verifyEmail(userId, email, now()),
-    global.links.endOpen(userId, 'sign_in', now()),
-  ])
-  return userId
+/**
+ * Use a sign-in link, which also verifies the address. Resolves to the user's id.
+ * Fails with `link_expired` or `write_conflict`.
+ */
+export async function signInByLink(store: Store, token: string, requestId: string | null): Promise<string> {
+  const { global: { links, users }, deps: { now } } = store
+  const hash = hashForLookup(token)
+  return await retryOnConflict(async () => {
+    const { userId } = await findEmailLinkUser(store, 'sign_in', token)
+    const user = await users.byId(userId)
+    if (!user) throw linkExpired()
+    const at = now()
+    await proveAddress(store, user, {
+      requireOpen: links.requireOpen('sign_in', hash, at),
+      use: [...links.use('sign_in', hash, at), links.endOpen(userId, 'sign_in', at)],
+      requestId,
+    })
+    return userId
+  })
 }
 
 /**
@@ -83,6 +94,7 @@ export async function resetPassword(
   const tokenHash = hashForLookup(token)
   const { userId, email } = await retryOnConflict(async () => {
     const { userId, email } = await findEmailLinkUser(store, 'reset', token)
+    const user = await global.users.byId(userId)
     const at = now()
     await revokeAllGrants(store, {
       userId,
@@ -91,6 +103,7 @@ export async function resetPassword(
       precondition: [global.links.requireOpen('reset', tokenHash, at)],
       statements: [
         ...global.links.use('reset', tokenHash, at),
+        ...(user && mayBeSomebodyElse(user) ? takeOver(store, userId, at) : []),
         global.users.setPassword(userId, hash),
         global.users.verifyEmail(userId, email, at),
         global.sessions.endOthers(userId, '', at),

@@ -21,12 +21,17 @@ export const invitationLifetimeMs = day
 /** Most pending invitations of one account. */
 export const maxPending = 100
 
-/** An invitation whose email has yet to be sent. Its link is not stored anywhere. */
+/** An invitation whose link has yet to be sent or shown. The link is not stored anywhere. */
 export interface SentInvitation {
   id: string
   email: string
   role: Role
   url: string
+  /**
+   * Whether the inviter gets the link, to pass it on: the grid does not send email, and the address has no user yet. It
+   * then proves nothing about the address. See docs/security.md, "Invitations without email".
+   */
+  isLinkShown: boolean
 }
 
 /**
@@ -117,7 +122,7 @@ export async function openInvitation(store: Store, token: string): Promise<OpenI
 }
 
 /**
- * Join the account as the user of the invited address. The link was sent to that address, so it also verifies it.
+ * Join the account as the user of the invited address. A link that was sent to that address also verifies it.
  * Resolves to the account's id. Fails with `link_expired` or `not_allowed`.
  */
 export async function acceptInvitation(
@@ -138,7 +143,8 @@ export async function acceptInvitation(
 }
 
 /**
- * Create a user with the invited address and join the account.
+ * Create a user with the invited address and join the account. The address is not verified if the inviter was shown the
+ * link.
  * Fails with `link_expired`, `invalid_input`, or `member_exists` if the address has a user already.
  */
 export async function registerInvitedUser(
@@ -154,7 +160,9 @@ export async function registerInvitedUser(
   const passwordHash = await hashPassword(input.password)
   const userId = newId()
   const at = now()
-  const first = [global.users.add({ id: userId, email: invitation.email, name, passwordHash, verifiedAt: at }, at)]
+  const { email, isLinkShown } = invitation
+  const user = { id: userId, email, name, passwordHash, verifiedAt: isLinkShown ? null : at }
+  const first = [global.users.add({ ...user, registeredByShownLink: isLinkShown }, at)]
   // The session begins only after this has succeeded.
   await join(store, token, invitation, { userId, sessionId: '', requestId, first })
   return { userId, id: invitation.account.id }
@@ -163,7 +171,7 @@ export async function registerInvitedUser(
 async function join(
   store: Store,
   token: string,
-  { id, account: { id: joinedId }, email, role }: OpenInvitation,
+  { id, account: { id: joinedId }, email, role, isLinkShown }: OpenInvitation,
   { userId, sessionId, requestId, first }: {
     userId: string
     sessionId: string
@@ -183,8 +191,9 @@ async function join(
       await account.write([
         ...first,
         team.requirePending(id),
-        global.users.verifyEmail(userId, email, at),
-        global.users.requireVerifiedEmail(userId, email),
+        ...(isLinkShown
+          ? [global.users.requireEmail(userId, email)]
+          : [global.users.verifyEmail(userId, email, at), global.users.requireVerifiedEmail(userId, email)]),
         team.addMember(userId, role, at),
         team.accept(id, at),
       ])
@@ -196,13 +205,16 @@ async function issueInvitation(
   { email, role }: { email: string; role: Role },
   precedingStatements: Statement[],
 ): Promise<SentInvitation> {
-  const { change, deps: { config, now } } = account
+  const { change, read, deps: { config, now, email: sender } } = account
   const { token, hash } = await mintLinkToken()
   const [id, at] = [newId(), now()]
   const { userId } = callingUser(account.actor)
-  const row = { id, email, role, tokenHash: hash, invitedBy: userId, expiresAt: at + invitationLifetimeMs }
+  const expiresAt = at + invitationLifetimeMs
+  const row = { id, email, role, tokenHash: hash, invitedBy: userId, expiresAt, mayShowLink: !sender.isConfigured }
   await account.write([...precedingStatements, change.team.addInvitation(row, at)])
-  return { id, email, role, url: `${config.appUrl}/invitations/${token}` }
+  // The statement has decided it, so that a user who registers at the same moment counts.
+  const isLinkShown = (await read.team.invitation(id))?.isLinkShown ?? false
+  return { id, email, role, url: `${config.appUrl}/invitations/${token}`, isLinkShown }
 }
 
 /** A pending invitation that the caller may change, and the preconditions of the change. */

@@ -183,7 +183,9 @@ export async function requireEmailAttempt(
 ): Promise<void> {
   const at = store.deps.now()
   const limits = await takeOrReachedLimits(store, attempt, at)
-  if (limits) throw await tooMany(store, limits, at, 'emails', 'Too many emails were sent.')
+  if (!limits) return
+  const isSent = store.deps.email.isConfigured || attempt.purpose !== 'invitation'
+  throw await tooMany(store, limits, at, 'emails', isSent ? 'Too many emails were sent.' : 'Too many invitations.')
 }
 
 /** Count one email and resolve to undefined, or count nothing and resolve to the limits, some of which are reached. */
@@ -214,10 +216,12 @@ async function countsOfEmail(
 
   const perHour: Rate = [config.invitationsPerHour, hour]
   const isInvitation = purpose === 'invitation'
+  // Without email nobody is bothered by invitations to one address, and an inviter may need another link at once.
+  const isBothered = !isInvitation || store.deps.email.isConfigured
   const from = isInvitation ? [perHour] : rates.emailFrom
   const ofShare = Math.ceil(config.mailsPerHour * shareOfGrid)
   return [
-    to,
+    ...(isBothered ? [to] : []),
     ...await ofNetworks(config, `${kind}_from`, address, from, `${purpose}\n`),
     ...(sender === undefined ? [] : [{
       kind: `${kind}_sender`,

@@ -1,5 +1,5 @@
 /** The members of the account, and the users invited to it. */
-import { and, asc, desc, eq, exists, isNull, ne, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, exists, isNull, ne, not, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { invitations, memberships, users } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
@@ -27,6 +27,8 @@ export interface Invitation {
   invitedBy: string
   createdAt: number
   expiresAt: number
+  /** Whether the inviter was shown the link. */
+  isLinkShown: boolean
 }
 
 /** An invitation about to be stored. */
@@ -38,6 +40,8 @@ export interface NewInvitation {
   /** The id of the inviting user. */
   invitedBy: string
   expiresAt: number
+  /** Whether the inviter may be shown the link. Default: no. It happens only if the address has no user yet. */
+  mayShowLink?: boolean
 }
 
 export function prepareTeam(db: Db) {
@@ -87,6 +91,7 @@ export function prepareTeam(db: Db) {
     invitedBy: sql<string>`coalesce(nullif(${inviter.name}, ''), ${inviter.email})`,
     createdAt: invitations.createdAt,
     expiresAt: invitations.expiresAt,
+    isLinkShown: invitations.isLinkShown,
   }
   const pending = db.select(invitationFields).from(invitations).innerJoin(
     inviter,
@@ -104,6 +109,7 @@ export function prepareTeam(db: Db) {
       ),
     ),
   )
+  const userWithEmail = db.select({ one: sql`1` }).from(users).where(eq(users.email, p('email')))
   const addInvitation = db.insert(invitations).values(withAccount({
     id: p('id'),
     email: p('email'),
@@ -112,6 +118,7 @@ export function prepareTeam(db: Db) {
     invitedBy: p('invitedBy'),
     createdAt: p('at'),
     expiresAt: p('expiresAt'),
+    isLinkShown: sql`(${p('mayShowLink')} AND ${not(exists(userWithEmail))})`,
   })).onConflictDoNothing().toSQL()
   const end = db.update(invitations).set({ endedAt: sql`${p('at')}` })
     .where(inAccount(invitations, eq(invitations.id, p('id')), isPending)).toSQL()
@@ -146,8 +153,8 @@ export function prepareTeam(db: Db) {
       addMember: (user: string, role: Role, at: number): Statement => account.bind(addMember, { user, role, at }),
       setRole: (user: string, role: Role): Statement => account.bind(setRole, { user, role }),
       remove: (user: string): Statement => account.bind(remove, { user }),
-      addInvitation: (invitation: NewInvitation, at: number): Statement =>
-        account.bind(addInvitation, { ...invitation, at }),
+      addInvitation: ({ mayShowLink = false, ...invitation }: NewInvitation, at: number): Statement =>
+        account.bind(addInvitation, { ...invitation, mayShowLink: Number(mayShowLink), at }),
       /** Fails the unit unless the invitation was neither accepted nor ended when it runs. */
       requirePending: (id: string): Statement => account.bind(requirePending, { id }),
       endInvitation: (id: string, at: number): Statement => account.bind(end, { id, at }),

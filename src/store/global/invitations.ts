@@ -14,6 +14,7 @@ export function prepareInvitations(db: Db, crossAccountQueries: CrossAccountQuer
     role: invitations.role,
     invitedBy: sql<string>`coalesce(nullif(${users.name}, ''), ${users.email})`,
     expiresAt: invitations.expiresAt,
+    isLinkShown: invitations.isLinkShown,
   }).from(invitations)
     .innerJoin(accounts, eq(accounts.id, invitations.accountId))
     .innerJoin(users, eq(users.id, invitations.invitedBy))

@@ -17,6 +17,7 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
     passwordHash: users.passwordHash,
     emailVerifiedAt: users.emailVerifiedAt,
     createdAt: users.createdAt,
+    registeredByShownLink: users.registeredByShownLink,
   }
   const byEmail = db.select(user).from(users).where(eq(users.email, p('email'))).prepare()
   const byId = db.select(user).from(users).where(eq(users.id, p('id'))).prepare()
@@ -42,11 +43,13 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
     passwordHash: p('passwordHash'),
     emailVerifiedAt: p('verifiedAt'),
     createdAt: p('at'),
+    registeredByShownLink: p('registeredByShownLink'),
   }).toSQL()
   const addMembership = db.insert(memberships)
     .values({ accountId: p('account'), userId: p('user'), role: p('role'), createdAt: p('at') }).toSQL()
   const setName = db.update(users).set({ name: sql`${p('name')}` }).where(eq(users.id, p('id'))).toSQL()
   const setPassword = db.update(users).set({ passwordHash: sql`${p('hash')}` }).where(eq(users.id, p('id'))).toSQL()
+  const removePassword = db.update(users).set({ passwordHash: null }).where(eq(users.id, p('id'))).toSQL()
   const verifyEmail = db.update(users).set({ emailVerifiedAt: sql`${p('at')}` })
     .where(and(eq(users.id, p('id')), eq(users.email, p('email')), isNull(users.emailVerifiedAt))).toSQL()
 
@@ -55,6 +58,9 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
   const verified = db.select({ id: users.id }).from(users)
     .where(and(eq(users.id, p('id')), eq(users.email, p('email')), isNotNull(users.emailVerifiedAt)))
   const requireVerifiedEmail = precondition(db, exists(verified))
+  const addressed = db.select({ id: users.id }).from(users)
+    .where(and(eq(users.id, p('id')), eq(users.email, p('email'))))
+  const requireEmail = precondition(db, exists(addressed))
   const owned = db.select({ n: count() }).from(memberships)
     .where(and(eq(memberships.userId, p('id')), eq(memberships.role, sql`'owner'`)))
   const requireOwnsFewerThan = precondition(db, sql`(${owned}) < ${p('max')}`)
@@ -72,11 +78,21 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
     firstLockedOut: async () => (await firstLockedOut.all())[0],
     /** The accounts of a user, in the order of joining. */
     memberships: (user: string) => runQuery(ofUser, { user }),
-    /** A constraint error if another user has the email address. `verifiedAt` if the address is verified already. */
+    /**
+     * A constraint error if another user has the email address. `verifiedAt` if the address is verified already;
+     * `registeredByShownLink` if the inviter may have registered the user.
+     */
     add: (
-      user: { id: string; email: string; name?: string; passwordHash: string | null; verifiedAt?: number },
+      { name = '', verifiedAt = null, registeredByShownLink = false, ...user }: {
+        id: string
+        email: string
+        name?: string
+        passwordHash: string | null
+        verifiedAt?: number | null
+        registeredByShownLink?: boolean
+      },
       at: number,
-    ): Statement => bind(add, { ...user, name: user.name ?? '', verifiedAt: user.verifiedAt ?? null, at }),
+    ): Statement => bind(add, { ...user, name, verifiedAt, registeredByShownLink: Number(registeredByShownLink), at }),
     addMembership: (
       account: string,
       user: string,
@@ -85,10 +101,13 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
     ): Statement => bind(addMembership, { account, user, role, at }),
     setName: (id: string, name: string): Statement => bind(setName, { id, name }),
     setPassword: (id: string, hash: string): Statement => bind(setPassword, { id, hash }),
+    removePassword: (id: string): Statement => bind(removePassword, { id }),
     /** Mark the email address as verified, unless it has changed since. */
     verifyEmail: (id: string, email: string, at: number): Statement => bind(verifyEmail, { id, email, at }),
     /** Set another, verified email address. A constraint error if another user has it. */
     setEmail: (id: string, email: string, at: number): Statement => bind(setEmail, { id, email, at }),
+    /** Fails the unit unless this is the user's email address when it runs. */
+    requireEmail: (id: string, email: string): Statement => bind(requireEmail, { id, email }),
     /** Fails the unit unless this is the user's email address, and verified, when it runs. */
     requireVerifiedEmail: (id: string, email: string): Statement => bind(requireVerifiedEmail, { id, email }),
     /** Fails the unit unless the user owns fewer accounts than `max` when it runs. */

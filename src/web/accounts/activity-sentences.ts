@@ -103,6 +103,7 @@ const phrases: Record<string, Phrase> = {
   revoke_own_grant: ['Disconnect', 'Disconnected', '{program}, which they had authorized[ as {as}]'],
   return_grant: ['Disconnect', 'Disconnected', '{program} at its own request[, which was authorized as {as}]'],
   reset_password: ['Disconnect', 'Disconnected', '{programs} by resetting the password'],
+  prove_address: ['Disconnect', 'Disconnected', '{programs} by proving the email address'],
   fetch_agent_key: ['Fetch', 'Fetched', 'a new key for {agent}'],
 
   invite_member: ['Invite', 'Invited', '{invited}[ as {role}]'],

@@ -11,6 +11,12 @@ import type { Visit } from '../visit.ts'
 type AdminKey = Awaited<ReturnType<Visit['account']['read']['keys']['adminKeys']>>[number]
 type ListedMember = Awaited<ReturnType<Visit['account']['read']['team']['members']>>[number]
 
+/** A key that was just made, to be shown once. */
+export interface CreatedKey {
+  name: string
+  key: string
+}
+
 export interface AdminKeys {
   keys: AdminKey[]
   /** The members of the account, to name the creator of each key. */
@@ -22,7 +28,7 @@ export function AdminAccess(
   { visit, adminKeys, createdKey, url, now }: {
     visit: Visit
     adminKeys: AdminKeys
-    createdKey: { name: string; key: string } | undefined
+    createdKey: CreatedKey | undefined
     /** The URL of the MCP endpoint. */
     url: string
     now: number
@@ -48,7 +54,7 @@ export function AdminAccess(
       )}
       <Card title='Admin Access' lead={lead} id='admin-access'>
         <OAuthHint url={url} accountName={visit.membership.name} />
-        <GenerateForm visit={visit} hasCreated={createdKey !== undefined} />
+        <GenerateForm visit={visit} />
         {adminKeys.keys.length === 0
           ? (
             <EmptyState icon='key' title='No admin keys'>
@@ -79,7 +85,7 @@ function OAuthHint({ url, accountName }: { url: string; accountName: string }) {
   )
 }
 
-function GenerateForm({ visit, hasCreated }: { visit: Visit; hasCreated: boolean }) {
+function GenerateForm({ visit }: { visit: Visit }) {
   const action = settingsPath(visit, 'account', 'keys')
   const errors = formErrors(visit, action, ['name'])
   return (
@@ -90,7 +96,7 @@ function GenerateForm({ visit, hasCreated }: { visit: Visit; hasCreated: boolean
           name='keyName'
           label='Name of the key'
           hint='What it is for, for example “deployment”.'
-          value={hasCreated ? '' : visit.form.get('keyName') ?? ''}
+          value={visit.form.get('keyName') ?? ''}
           error={errors.name}
           maxLength={80}
           isRequired

@@ -21,9 +21,9 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
   })
   get('/claim/:token/:proof', show)
   // Email scanners open links but do not submit forms. See docs/security.md, "Email links".
-  post('/claim/:token/:proof', async ({ request, address, form, param }) => {
+  post('/claim/:token/:proof', async ({ request, requestId, address, form, param }) => {
     const input = { name: form.get('name') ?? '', password: form.get('password') ?? '' }
-    const userId = await redeemClaimEmailLink(store, param('proof'), input)
+    const userId = await redeemClaimEmailLink(store, param('proof'), input, requestId)
     return {
       redirectTo: `/claim/${encodeURIComponent(param('token'))}`,
       cookie: await sessions.begin(request, userId, address),

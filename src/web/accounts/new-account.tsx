@@ -2,8 +2,9 @@
 /** @jsxImportSource hono/jsx */
 import { createOwnedAccount } from '../../grid/accounts/accounts.ts'
 import { Notice } from '../../html/components.tsx'
-import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { ButtonLink, Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
+import { sectionPath } from '../../html/paths.ts'
 import { formErrors } from '../form-errors.ts'
 import { withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
@@ -20,8 +21,10 @@ export function newAccountPages({ get, post }: Pages<PublicVisit>, { store }: Pa
 }
 
 function show(visit: PublicVisit) {
-  const { csrf, form } = visit
+  const { csrf, form, query } = visit
   const { accounts, user } = signedIn(visit)
+  const from = form.get('from') ?? query.get('from')
+  const back = accounts.find(({ id }) => id === from) ?? accounts[0]
   const errors = formErrors(visit, '/new-account', ['name'])
   return barePage(
     { title: 'New account' },
@@ -43,7 +46,9 @@ function show(visit: PublicVisit) {
           isRequired
           isFocused
         />
+        {back && <input type='hidden' name='from' value={back.id} />}
         <SubmitButton isWhole>Create account</SubmitButton>
+        {back && <ButtonLink href={sectionPath(back.id, 'overview')} isWhole>Cancel</ButtonLink>}
       </Form>
       <hr />
       <Form action='/sign-out' csrf={csrf}>

@@ -11,12 +11,12 @@ import { AccountPrograms } from '../oauth/programs.tsx'
 import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
-import { AdminAccess } from './admin-access.tsx'
+import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 
 /** The account itself, and the admin keys and programs with access to it. See docs/protocol.md, "Admin keys" and "Grants". */
 export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
   const { config, now } = store.deps
-  const show = async (visit: Visit, createdKey?: { name: string; key: string }) => {
+  const show = async (visit: Visit, createdKey?: CreatedKey) => {
     const { keys, team } = visit.account.read
     const adminKeys = visit.may('manage')
       ? { keys: await keys.adminKeys(), members: await team.members() }
@@ -40,7 +40,11 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
     )
   }
 
-  get('/settings/account', (visit) => show(visit))
+  get('/settings/account', async (visit) => {
+    const created = await visit.takeShown<CreatedKey>()
+    if (created === 'shown') return { redirectTo: withNotice(settingsPath(visit, 'account'), 'admin-key-shown') }
+    return await show(visit, created)
+  })
   post('/settings/account/name', async (visit) => {
     const name = visit.form.get('name') ?? ''
     await visit.record('rename_account', { name }, (account) => renameAccount(account, { name }))
@@ -57,11 +61,10 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
     return { redirectTo: withNotice(settingsPath(visit, 'account'), 'saved') }
   }, (visit) => show(visit))
 
-  // The key is only in this response: not in a URL, and not on the page after a reload.
   post('/settings/account/keys', async (visit) => {
     const name = visit.form.get('keyName') ?? ''
     const { adminKey } = await visit.record('create_admin_key', { name }, (account) => createAdminKey(account, name))
-    return await show(visit, { name: name.trim(), key: adminKey })
+    return await visit.showOnce(settingsPath(visit, 'account'), { name: name.trim(), key: adminKey })
   }, (visit) => show(visit))
   get('/settings/account/keys', (visit) => ({ redirectTo: settingsPath(visit, 'account') }))
   post('/settings/account/keys/:key/delete', async (visit) => {
@@ -89,7 +92,7 @@ function NameCard({ visit }: { visit: Visit }) {
             <TextInput
               name='name'
               label='Name'
-              value={errors.name ? form.get('name') ?? '' : membership.name}
+              value={errors.name || errors.rest ? form.get('name') ?? '' : membership.name}
               error={errors.name}
               maxLength={80}
               isRequired

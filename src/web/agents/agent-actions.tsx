@@ -10,7 +10,7 @@ import { readChoice } from '../choice.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { linesOf, textOf, wordsOf } from './agent-fields.tsx'
 import { showAgent } from './agent.tsx'
-import { showKey } from './new-agent.tsx'
+import { showKey, showKeyOnce } from './new-agent.tsx'
 
 /** The page of one agent and its forms. */
 export function agentActions({ get, post }: Pages<Visit>): void {
@@ -36,10 +36,11 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     return saved(visit)
   }, (visit) => showAgent(visit, 'guardrails'))
 
+  get('/agents/:alias/key', showKey)
   post('/agents/:alias/key', async (visit) => {
     const agent = visit.param('alias')
     const { apiKey } = await visit.record('reissue_agent_key', { agent }, (account) => reissueKey(account, agent))
-    return showKey(visit, { alias: agent, apiKey, isNew: false })
+    return await showKeyOnce(visit, agent, { apiKey, isNew: false })
   }, (visit) => showAgent(visit))
 
   post('/agents/:alias/delete', async (visit) => {

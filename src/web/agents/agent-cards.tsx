@@ -62,7 +62,9 @@ export function SettingsCard(
       <Form action={action} csrf={csrf}>
         <DescriptionField {...fields} />
         {isRemote && <RemoteFields {...fields} hasToken={hasRemoteToken} />}
-        {isRemote && hasRemoteToken && <Checkbox name='forgetToken' label='Remove the stored token' />}
+        {isRemote && hasRemoteToken && (
+          <Checkbox name='forgetToken' label='Remove the stored token' isChecked={props.form?.has('forgetToken')} />
+        )}
         <AccessFields {...fields} />
         <div class='row'>
           <SubmitButton>Save settings</SubmitButton>

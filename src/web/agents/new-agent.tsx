@@ -7,8 +7,18 @@ import { ButtonLink, ChoiceList, Form, SubmitButton, TextInput } from '../../htm
 import { appPage } from '../../html/layout.tsx'
 import { SecretDialog } from '../../html/secrets.tsx'
 import { readChoice } from '../choice.ts'
-import type { Pages, Visit } from '../visit.ts'
-import { AccessFields, agentTypes, DescriptionField, linesOf, RemoteFields, SkillsField, textOf, wordsOf } from './agent-fields.tsx'
+import { withNotice } from '../notices.ts'
+import type { PageResult, Pages, Visit } from '../visit.ts'
+import {
+  AccessFields,
+  agentTypes,
+  DescriptionField,
+  linesOf,
+  RemoteFields,
+  SkillsField,
+  textOf,
+  wordsOf,
+} from './agent-fields.tsx'
 import { Connect } from './connect.tsx'
 
 /** The form for a new agent. Its path is not `/agents/new`, because `new` is a valid alias. */
@@ -24,15 +34,29 @@ export function newAgentPages({ get, post }: Pages<Visit>): void {
       input,
       (account) => createAgent(account, input),
     )
-    return showKey(visit, { alias: agent.alias, apiKey, isNew: true })
+    return await showKeyOnce(visit, agent.alias, { apiKey, isNew: true })
   }, showForm)
 }
 
-/** The page that shows a new key. It is the response to the request that created the key, so it appears only once. */
-export function showKey(
-  { account, frame, path }: Visit,
-  { alias, apiKey, isNew }: { alias: string; apiKey: string; isNew: boolean },
-) {
+/** A key that was just made. */
+interface CreatedKey {
+  apiKey: string
+  /** Whether the agent is new too. */
+  isNew: boolean
+}
+
+/** Leads to the page that shows a new key of an agent, once. */
+export function showKeyOnce(visit: Visit, alias: string, created: CreatedKey): Promise<PageResult> {
+  return visit.showOnce(visit.path('agents', alias, 'key'), created)
+}
+
+/** The page that shows a new key. It leads to the agent if there is none to show, as after a reload. */
+export async function showKey({ account, frame, path, param, takeShown }: Visit): Promise<PageResult> {
+  const alias = param('alias')
+  const created = await takeShown<CreatedKey>()
+  if (created === undefined) return { redirectTo: path('agents', alias) }
+  if (created === 'shown') return { redirectTo: withNotice(path('agents', alias), 'agent-key-shown') }
+  const { apiKey, isNew } = created
   const { baseUrl } = account.deps.config
   return appPage(
     frame('agents'),

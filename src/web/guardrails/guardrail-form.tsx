@@ -129,7 +129,12 @@ export function GuardrailForm(
             ? <SchemaFields {...shown} schema={schema} path='config' value={stored?.config} fieldError={configError} />
             : <p class='soft'>This provider has no settings.</p>}
           {provider.needsToken && (
-            <TokenFields provider={provider} hasToken={stored?.hasToken ?? false} error={errors.token} />
+            <TokenFields
+              provider={provider}
+              hasToken={stored?.hasToken ?? false}
+              isRemoved={form.has('removeToken')}
+              error={errors.token}
+            />
           )}
           <ChoiceList
             name='action'
@@ -163,7 +168,15 @@ export function GuardrailForm(
   )
 }
 
-function TokenFields({ provider, hasToken, error }: { provider: ListedProvider; hasToken: boolean; error?: string }) {
+function TokenFields(
+  { provider, hasToken, isRemoved, error }: {
+    provider: ListedProvider
+    hasToken: boolean
+    /** Whether the rejected form removes the stored token. */
+    isRemoved: boolean
+    error?: string
+  },
+) {
   const purpose = provider.id === 'webhook' ? 'The secret that signs the requests.' : 'The API key of the service.'
   return (
     <>
@@ -181,6 +194,7 @@ function TokenFields({ provider, hasToken, error }: { provider: ListedProvider; 
         <Checkbox
           name='removeToken'
           label='Remove the stored token'
+          isChecked={isRemoved}
           hint='Requires disabling the guardrail, because this provider needs a token.'
         />
       )}

@@ -31,7 +31,7 @@ export function invitationPages({ get, post }: Pages<PublicVisit>, { store, sess
 }
 
 function invitationPage(visit: PublicVisit, invitation: Awaited<ReturnType<typeof openInvitation>>) {
-  const { account, email, role, invitedBy, hasUser } = invitation
+  const { account, email, role, invitedBy, hasUser, isLinkShown } = invitation
   const { visitor, csrf, request, param } = visit
   const path = `/invitations/${encodeURIComponent(param('token'))}`
   return barePage(
@@ -61,6 +61,11 @@ function invitationPage(visit: PublicVisit, invitation: Awaited<ReturnType<typeo
           <p>There is already a user with this address.</p>
           <ButtonLink kind='main-action' href={signInPath(new URL(path, request.url))}>Sign in to accept</ButtonLink>
         </>
+      )}
+      {!visitor && !hasUser && isLinkShown && (
+        <p class='small soft'>
+          This link does not prove that the address is yours. To claim agents or create accounts later, verify it first.
+        </p>
       )}
       {!visitor && !hasUser && <Register visit={visit} action={`${path}/register`} email={email} />}
     </>,

@@ -4,6 +4,7 @@ import { passkeySignInOptions, signInByPasskey } from '../../grid/people/passkey
 import { PasskeyForm, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../form-errors.ts'
+import { KeptForm } from '../kept-form.tsx'
 import type { PageDeps } from '../page-deps.ts'
 import { localPath, type Pages, type PublicVisit } from '../visit.ts'
 
@@ -11,7 +12,7 @@ import { localPath, type Pages, type PublicVisit } from '../visit.ts'
 export function passkeySignInPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   // A form leads here, because each page has a challenge of its own in the database.
   const show = async (visit: PublicVisit) => {
-    const { csrf, form, address } = visit
+    const { csrf, form, address, kept } = visit
     const errors = formErrors(visit, '/passkey/sign-in', ['passkey'])
     const error = errors.passkey ?? errors.rest
     const options = await passkeySignInOptions(store, csrf, address)
@@ -22,6 +23,7 @@ export function passkeySignInPages({ get, post }: Pages<PublicVisit>, { store, s
         <p>Your browser asks for the passkey. Unlock it as you unlock your device.</p>
         <PasskeyForm action='/passkey/sign-in' csrf={csrf} use='get' options={options} isStarted={!error} error={error}>
           <input type='hidden' name='next' value={localPath(form.get('next'))} />
+          <KeptForm kept={kept} />
           <SubmitButton isWhole>Use a passkey</SubmitButton>
         </PasskeyForm>
         <p class='small'>
@@ -35,11 +37,12 @@ export function passkeySignInPages({ get, post }: Pages<PublicVisit>, { store, s
   get('/passkey', toSignIn)
   post('/passkey', show)
   get('/passkey/sign-in', toSignIn)
-  post('/passkey/sign-in', async ({ request, form, csrf, address }) => {
+  post('/passkey/sign-in', async ({ request, form, csrf, address, kept }) => {
     const userId = await signInByPasskey(store, csrf, form.get('passkey') ?? '')
     return {
       redirectTo: localPath(form.get('next')),
       cookie: await sessions.begin(request, userId, address, { hasSecondFactor: true }),
+      withForm: kept !== undefined,
     }
   }, show)
 }

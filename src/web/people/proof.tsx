@@ -7,8 +7,9 @@ import { Notice } from '../../html/components.tsx'
 import { Form, PasskeyForm, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../form-errors.ts'
+import { KeptForm } from '../kept-form.tsx'
 import type { PageDeps } from '../page-deps.ts'
-import { localPath, type PageResult, type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { localPath, type PageResult, type PublicPages, type PublicVisit, signedIn } from '../visit.ts'
 
 /** The path of the second step of a sign-in. */
 export function secondFactorPath(next: string): string {
@@ -19,12 +20,12 @@ export function secondFactorPath(next: string): string {
  * Two pages on which users prove who they are: the second step of a sign-in, and the confirmation before changes that need
  * a fresh proof. Both begin a new session. See docs/security.md, "Second factor" and "Confirmation".
  */
-export function proofPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+export function proofPages({ get, post, keep }: PublicPages, { store, sessions }: PageDeps): void {
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))
 
   async function begin(visit: PublicVisit, user: SessionUser, proof: Proof) {
     const cookie = await sessions.begin(visit.request, user.id, visit.address, proof)
-    return { redirectTo: nextOf(visit), cookie }
+    return { redirectTo: nextOf(visit), cookie, withForm: visit.kept !== undefined }
   }
 
   /** Registers a page that asks `userOf` to prove who they are. */
@@ -36,11 +37,14 @@ export function proofPages({ get, post }: Pages<PublicVisit>, { store, sessions 
     const withUser =
       (run: (visit: PublicVisit, user: SessionUser) => Promise<PageResult>) => async (visit: PublicVisit) => {
         const user = await userOf(visit)
-        return user ? await run(visit, user) : { redirectTo: visit.visitor ? nextOf(visit) : '/sign-in' }
+        if (user) return await run(visit, user)
+        if (!visit.visitor) return { redirectTo: '/sign-in' }
+        return { redirectTo: nextOf(visit), withForm: visit.kept !== undefined }
       }
     const show = withUser(async (visit, user) => await page(visit, user))
 
     get(path, show)
+    keep(`${path}/form`, show)
     post(
       path,
       withUser(async (visit, user) => {
@@ -66,7 +70,12 @@ export function proofPages({ get, post }: Pages<PublicVisit>, { store, sessions 
 
     async function page(visit: PublicVisit, user: SessionUser): Promise<Response> {
       const { csrf } = visit
-      const next = <input type='hidden' name='next' value={nextOf(visit)} />
+      const next = (
+        <>
+          <input type='hidden' name='next' value={nextOf(visit)} />
+          <KeptForm kept={visit.kept} />
+        </>
+      )
       const codeErrors = formErrors(visit, path, ['code', 'password'])
       const passkeyErrors = formErrors(visit, `${path}/passkey`, ['passkey'])
       const options = await passkeyProofOptions(store, csrf, user.id)
@@ -77,6 +86,7 @@ export function proofPages({ get, post }: Pages<PublicVisit>, { store, sessions 
         <>
           <h1>{texts.title}</h1>
           <p>{texts.lead}</p>
+          {visit.kept !== undefined && <p class='soft'>What you entered is kept. You get it back in the next step.</p>}
           {codeErrors.rest && <Notice kind='bad'>{codeErrors.rest}</Notice>}
           {options && (
             <PasskeyForm

@@ -8,7 +8,6 @@ import { formErrors } from '../form-errors.ts'
 import { noticeOf, withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { localPath, type Pages, type PublicVisit } from '../visit.ts'
-import { EmailNote } from './email-note.tsx'
 import { EmailField } from './person-fields.tsx'
 
 interface PageTexts {
@@ -26,17 +25,18 @@ export function linkRequestPages(
   deps: PageDeps,
   { path, kind, texts }: { path: string; kind: 'sign_in' | 'reset'; texts: PageTexts },
 ): void {
-  const show = (visit: PublicVisit) => linkRequestPage(visit, deps, path, texts)
+  const show = (visit: PublicVisit) => linkRequestPage(visit, path, texts)
   get(path, show)
   post(path, async ({ form, address }) => {
     const next = localPath(form.get('next'))
     await requestEmailLink(deps.store, kind, { email: form.get('email') ?? '', next }, address)
     const nextParameter = next === '/' ? '' : `&next=${encodeURIComponent(next)}`
-    return { redirectTo: `${withNotice(path, 'link-sent')}${nextParameter}` }
+    const notice = deps.store.deps.email.isConfigured ? 'link-sent' : 'link-logged'
+    return { redirectTo: `${withNotice(path, notice)}${nextParameter}` }
   }, show)
 }
 
-function linkRequestPage(visit: PublicVisit, deps: PageDeps, path: string, { title, lead, button }: PageTexts) {
+function linkRequestPage(visit: PublicVisit, path: string, { title, lead, button }: PageTexts) {
   const { csrf, form, query } = visit
   const errors = formErrors(visit, path, ['email'])
   const notice = noticeOf(query)
@@ -48,8 +48,9 @@ function linkRequestPage(visit: PublicVisit, deps: PageDeps, path: string, { tit
       {notice
         ? (
           <>
-            <Notice kind='good' title='Check your email'>{notice.text}</Notice>
-            <EmailNote deps={deps} />
+            <Notice kind={notice.kind} title={notice.kind === 'good' ? 'Check your email' : 'Ask the operator'}>
+              {notice.text}
+            </Notice>
             {/* Email links do not contain every path, for example not that of an authorization request. */}
             {next !== '/' && (
               <p>

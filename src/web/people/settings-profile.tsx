@@ -5,7 +5,7 @@ import { changePassword, requestEmailChange, setUserName } from '../../grid/peop
 import { Badge, Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
 import { formErrors } from '../form-errors.ts'
-import { withNotice } from '../notices.ts'
+import { type NoticeCode, withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
@@ -20,6 +20,7 @@ export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void 
     return await page(visit, deps, user?.passwordHash !== null)
   }
   const path = (visit: Visit) => settingsPath(visit, 'profile')
+  const sent = (notice: NoticeCode) => store.deps.email.isConfigured ? notice : 'link-logged'
 
   get('/settings/profile', show)
   post('/settings/profile/name', async (visit) => {
@@ -28,13 +29,13 @@ export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void 
   }, show)
   post('/settings/profile/verify', async (visit) => {
     await requestVerification(store, visit.visitor.user, visit.address)
-    return { redirectTo: withNotice(path(visit), 'verification-sent') }
+    return { redirectTo: withNotice(path(visit), sent('verification-sent')) }
   }, show)
   post('/settings/profile/email', async (visit) => {
     const { form, actor, address } = visit
     const input = { email: form.get('email') ?? '', current: form.get('current') ?? '' }
     await requestEmailChange(store, actor.userId, input, address)
-    return { redirectTo: withNotice(path(visit), 'new-address-sent') }
+    return { redirectTo: withNotice(path(visit), sent('new-address-sent')) }
   }, show)
   post('/settings/profile/password', async (visit) => {
     const { request, form, actor, address, visitor: { user, confirmedAt } } = visit
@@ -73,7 +74,7 @@ function NameCard({ visit }: { visit: Visit }) {
       <Form action={action} csrf={csrf}>
         <NameField
           label='Name'
-          value={errors.name ? form.get('name') ?? '' : user.name}
+          value={errors.name || errors.rest ? form.get('name') ?? '' : user.name}
           error={errors.name}
         />
         <div class='row'>
@@ -121,7 +122,7 @@ function AddressCard({ visit, deps, hasPassword }: { visit: Visit; deps: PageDep
               type='email'
               label='New address'
               hint='We will send a link to this address. Your address changes when you open the link.'
-              value={errors.email || errors.current ? form.get('email') ?? '' : ''}
+              value={errors.email || errors.current || errors.rest ? form.get('email') ?? '' : ''}
               error={errors.email}
               autocomplete='email'
               isRequired

@@ -34,13 +34,16 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
       </>,
     )
   }
-  /** The new recovery codes are only in this response. */
   const added = async (visit: Visit, codes: string[] | undefined, notice: 'passkey-added' | 'totp-added') =>
-    codes ? await show(visit, codes) : { redirectTo: withNotice(path(visit), notice) }
+    codes ? await visit.showOnce(path(visit), codes) : { redirectTo: withNotice(path(visit), notice) }
   const toSecurity = (visit: Visit) => ({ redirectTo: path(visit) })
   const showPage = (visit: Visit) => show(visit)
 
-  get('/settings/security', showPage)
+  get('/settings/security', async (visit) => {
+    const codes = await visit.takeShown<string[]>()
+    if (codes === 'shown') return { redirectTo: withNotice(path(visit), 'codes-shown') }
+    return await show(visit, codes)
+  })
 
   const newPasskey = async (visit: Visit) =>
     await newPasskeyPage(visit, await passkeyOptions(store, visit.csrf, visit.visitor))
@@ -75,7 +78,7 @@ export function securityPages({ get, post }: Pages<Visit>, { store }: PageDeps):
   get('/settings/security/recovery-codes', toSecurity)
   post(
     '/settings/security/recovery-codes',
-    async (visit) => await show(visit, await replaceRecoveryCodes(store, visit.visitor)),
+    async (visit) => await visit.showOnce(path(visit), await replaceRecoveryCodes(store, visit.visitor)),
     showPage,
   )
 }

@@ -35,8 +35,8 @@ export function signInLinkPages(pages: Pages<PublicVisit>, deps: PageDeps): void
       </>,
     )
   })
-  pages.post('/sign-in-link/:token', async ({ request, form, address, param }) => {
-    const userId = await signInByLink(store, param('token'))
+  pages.post('/sign-in-link/:token', async ({ request, requestId, form, address, param }) => {
+    const userId = await signInByLink(store, param('token'), requestId)
     return { redirectTo: localPath(form.get('next')), cookie: await sessions.begin(request, userId, address) }
   })
 }

@@ -5,13 +5,14 @@ import { signIn } from '../../grid/people/people.ts'
 import { Notice } from '../../html/components.tsx'
 import { Form, PasswordInput, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
+import { KeptForm } from '../kept-form.tsx'
 import type { PageDeps } from '../page-deps.ts'
-import { localPath, type Pages, type PublicVisit } from '../visit.ts'
+import { localPath, type PublicPages, type PublicVisit } from '../visit.ts'
 import { EmailField } from './person-fields.tsx'
 import { secondFactorPath } from './proof.tsx'
 
 /** Signing in with a password, and signing out. */
-export function signInPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+export function signInPages({ get, post, keep }: PublicPages, { store, sessions }: PageDeps): void {
   const show = async (visit: PublicVisit) => {
     const next = localPath(visit.form.get('next') ?? visit.query.get('next'))
     if (visit.visitor && !visit.inputError) return { redirectTo: next }
@@ -19,26 +20,42 @@ export function signInPages({ get, post }: Pages<PublicVisit>, { store, sessions
     return await signInPage(visit, next, hasPasskeys(store))
   }
   get('/sign-in', show)
-  post('/sign-in', async ({ request, form, address }) => {
+  keep('/sign-in/form', async (visit) => {
+    const next = localPath(visit.query.get('next'))
+    if (visit.visitor) return { redirectTo: next, withForm: true }
+    if (await sessions.halfVisitor(visit.request)) {
+      return { redirectTo: `/second-factor/form?next=${encodeURIComponent(next)}`, withForm: true }
+    }
+    return await signInPage(visit, next, hasPasskeys(store))
+  })
+  post('/sign-in', async ({ request, form, address, kept }) => {
     const input = { email: form.get('email') ?? '', password: form.get('password') ?? '' }
     const { userId, passwordHash } = await signIn(store, input, address)
     return {
       redirectTo: localPath(form.get('next')),
       cookie: await sessions.begin(request, userId, address, { passwordHash }),
+      withForm: kept !== undefined,
     }
   }, show)
   post('/sign-out', async ({ request }) => ({ redirectTo: '/', cookie: await sessions.end(request) }))
 }
 
-function signInPage({ csrf, form, inputError }: PublicVisit, next: string, withPasskey: boolean) {
+function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string, withPasskey: boolean) {
   const nextParameter = next === '/' ? '' : `?next=${encodeURIComponent(next)}`
   return barePage(
-    { title: 'Sign in' },
+    { title: 'Sign in', status: kept === undefined ? 200 : 401 },
     <>
       <h1>Sign in</h1>
-      {inputError && <Notice kind='bad'>{inputError.message}</Notice>}
+      {inputError
+        ? <Notice kind='bad'>{inputError.message}</Notice>
+        : kept !== undefined && (
+          <Notice kind='warning' title='Your session has ended'>
+            What you entered is kept. Sign in here, and you get it back.
+          </Notice>
+        )}
       <Form action='/sign-in' csrf={csrf}>
         <input type='hidden' name='next' value={next} />
+        <KeptForm kept={kept} />
         <EmailField value={form.get('email') ?? ''} isFocused />
         <PasswordInput name='password' label='Password' autocomplete='current-password' isRequired />
         <SubmitButton isWhole>Sign in</SubmitButton>
@@ -47,6 +64,7 @@ function signInPage({ csrf, form, inputError }: PublicVisit, next: string, withP
         <div data-needs-script>
           <Form action='/passkey' csrf={csrf}>
             <input type='hidden' name='next' value={next} />
+            <KeptForm kept={kept} />
             <SubmitButton kind='plain' isWhole>Sign in with a passkey</SubmitButton>
           </Form>
         </div>

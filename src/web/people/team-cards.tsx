@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Role } from '../../auth/actor.ts'
 import { Avatar, Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
-import { Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
@@ -11,7 +11,6 @@ import { formErrors } from '../form-errors.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
-import { EmailNote } from './email-note.tsx'
 
 const rolePermissions: Record<Role, string> = {
   owner: 'Everything, including owners and the account itself.',
@@ -133,12 +132,14 @@ function RoleCell(
 ) {
   const { userId, name, email, role } = member
   if (!assignableRoles.includes(role)) return <Badge>{role}</Badge>
+  const action = settingsPath(visit, 'team', 'members', userId, 'role')
+  const posted = Object.keys(formErrors(visit, action, [])).length > 0 ? visit.form.get('role') : null
   return (
-    <Form action={settingsPath(visit, 'team', 'members', userId, 'role')} csrf={visit.csrf} isLine>
+    <Form action={action} csrf={visit.csrf} isLine>
       <select class='input' name='role' aria-label={`Role of ${name || email}`}>
-        {assignableRoles.map((one) => <option value={one} selected={one === role}>{one}</option>)}
+        {assignableRoles.map((one) => <option value={one} selected={one === (posted ?? role)}>{one}</option>)}
       </select>
-      <SubmitButton kind='plain' isSmall whenChanged>Save</SubmitButton>
+      <SubmitButton kind='plain' isSmall whenChanged={posted === null}>Save</SubmitButton>
     </Form>
   )
 }
@@ -161,16 +162,18 @@ export function InvitationsCard(
     )
   }
   const { csrf, form } = visit
+  const hasEmail = deps.store.deps.email.isConfigured
   const action = settingsPath(visit, 'team', 'invitations')
   const errors = formErrors(visit, action, ['email', 'role'])
   const isRefused = Object.keys(errors).length > 0
   return (
     <Card
       title='Invitations'
-      lead='We send a link to the address. Only the user of this address can accept the invitation.'
+      lead={hasEmail
+        ? 'We send a link to the address. Only the user of this address can accept the invitation.'
+        : 'This grid does not send email. You get the link and pass it on. If the address has a user already, the link is in the server’s log instead.'}
     >
       {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <EmailNote deps={deps} />
       <Form action={action} csrf={csrf} isLine>
         <TextInput
           name='email'
@@ -195,16 +198,26 @@ export function InvitationsCard(
             Invitations are listed here until they are accepted.
           </EmptyState>
         )
-        : <InvitationTable visit={visit} invitations={invitations} assignableRoles={assignableRoles} now={now} />}
+        : (
+          <InvitationTable
+            visit={visit}
+            invitations={invitations}
+            assignableRoles={assignableRoles}
+            again={hasEmail ? 'Send again' : 'New link'}
+            now={now}
+          />
+        )}
     </Card>
   )
 }
 
 function InvitationTable(
-  { visit, invitations, assignableRoles, now }: {
+  { visit, invitations, assignableRoles, again, now }: {
     visit: Visit
     invitations: Invitation[]
     assignableRoles: readonly Role[]
+    /** The title of the button that replaces the link. */
+    again: string
     now: number
   },
 ) {
@@ -230,7 +243,7 @@ function InvitationTable(
             assignableRoles.includes(role) && (
               <div class='row'>
                 <Form action={settingsPath(visit, 'team', 'invitations', id, 'again')} csrf={visit.csrf}>
-                  <SubmitButton kind='quiet' isSmall>Send again</SubmitButton>
+                  <SubmitButton kind='quiet' isSmall>{again}</SubmitButton>
                 </Form>
                 <Form action={settingsPath(visit, 'team', 'invitations', id, 'withdraw')} csrf={visit.csrf}>
                   <SubmitButton kind='quiet' isSmall>Withdraw</SubmitButton>
@@ -252,18 +265,9 @@ export function LeaveCard({ visit, members }: { visit: Visit; members: AccountMe
   return (
     <Card title='Leave' isDanger>
       {actor.role === 'owner' && others.length > 0 && (
-        <Form action={settingsPath(visit, 'team', 'hand-over')} csrf={csrf} isLine>
-          <Select
-            name='member'
-            label='Transfer ownership to'
-            hint='This member becomes the owner, and you become an admin.'
-            options={others.map(({ userId, name, email }) => ({
-              value: userId,
-              title: name ? `${name} (${email})` : email,
-            }))}
-          />
-          <SubmitButton kind='plain danger'>Transfer</SubmitButton>
-        </Form>
+        <div class='row'>
+          <ButtonLink href={settingsPath(visit, 'team', 'hand-over')}>Transfer ownership…</ButtonLink>
+        </div>
       )}
       {isOnlyOwner
         ? <p>You are the only owner. Every account needs an owner, so transfer the ownership before you leave.</p>

@@ -53,7 +53,7 @@ test.each([
 
   await act()
 
-  await expect(redeemClaimEmailLink(grid.store, token, { name: 'Vic', password: '' })).rejects.toMatchObject({
+  await expect(redeemClaimEmailLink(grid.store, token, { name: 'Vic', password: '' }, null)).rejects.toMatchObject({
     code: 'link_expired',
   })
 })
@@ -64,7 +64,7 @@ test('a new password of another user does not end it', async () => {
 
   await changePassword(grid.store, bob.id, { current: password, password: newPassword }, here)
 
-  expect(await redeemClaimEmailLink(grid.store, token, { name: '', password: '' })).toBe(vic.id)
+  expect(await redeemClaimEmailLink(grid.store, token, { name: '', password: '' }, null)).toBe(vic.id)
 })
 
 test('a hundred requests create only as many links as emails', async () => {

@@ -19,7 +19,7 @@ const settings = (path: string) => `${home()}/settings/${path}`
 describe('ten minutes after the last proof', () => {
   /** The changes, with the page to come back to, and fields. */
   const changes: [what: string, path: string, fields: (other: string) => Record<string, string>][] = [
-    ['transferring the ownership', 'team/hand-over', (member) => ({ member })],
+    ['transferring the ownership', 'team/hand-over', (member) => ({ member, confirmation: 'Acme' })],
     ['appointing an owner', 'team/members/:other/role', () => ({ role: 'owner' })],
     ['inviting an owner', 'team/invitations', () => ({ email: 'new@people.example', role: 'owner' })],
     ['resetting the second factor of a member', 'team/members/:other/reset-second-factor', () => ({})],
@@ -41,11 +41,13 @@ describe('ten minutes after the last proof', () => {
 
     const asked = await post()
 
-    const back = `${settings(path.split('/')[0])}?done=confirmed`
-    expect(asked.at).toBe(`/confirm?next=${encodeURIComponent(back)}`)
+    expect(asked.at).toBe(`/confirm/form?next=${encodeURIComponent(action)}`)
+    expect(asked.text).toContain('What you entered is kept')
     expect(await stateOf(grid)).toBe(before)
-    const confirmed = await one.submit(asked.at, { password }, '/confirm')
-    expect(confirmed.at).toBe(back)
+    const confirmed = await one.send(asked, { password }, '/confirm')
+    expect(confirmed.at).toBe(action)
+    expect(confirmed.text).toContain('Nothing has changed yet')
+    expect(await stateOf(grid)).toBe(before)
     expect((await post()).at).not.toMatch(/^\/confirm/)
   })
 

@@ -1,0 +1,57 @@
+/**
+ * Proof of an email address by a link that was sent to it. It takes a user over who may have been registered by somebody
+ * else. See docs/security.md, "Invitations without email".
+ */
+import type { Statement } from '../../store/driver/binding.ts'
+import type { User } from '../../store/global/users.ts'
+import type { Store } from '../../store/store.ts'
+import { revokeAllGrants } from '../oauth/revoke-all-grants.ts'
+
+/**
+ * Whether the user registered with a link that the inviter was shown, and nobody has proved the address since. So it may
+ * be the inviter.
+ */
+export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: User): boolean {
+  return registeredByShownLink && emailVerifiedAt === null
+}
+
+/** Statements that remove everything with which somebody else could get back in: password, factors, sessions, links. */
+export function takeOver({ global }: Store, userId: string, at: number): Statement[] {
+  return [
+    global.users.removePassword(userId),
+    ...global.secondFactors.removeAll(userId),
+    global.sessions.endOthers(userId, '', at),
+    global.links.endAll(userId, at),
+    // A consent in progress is a grant already and revoked with the others, or fails because its request is gone.
+    global.oauth.requests.removeOfUser(userId),
+  ]
+}
+
+/**
+ * Use an email link, which verifies the address of its user. If the user may be somebody else, it also takes the user
+ * over and revokes all OAuth grants. Fails with `write_conflict` if the link was used meanwhile.
+ */
+export async function proveAddress(
+  store: Store,
+  user: User,
+  link: {
+    /** Fails the unit unless the link can still be used. */
+    requireOpen: Statement
+    use: Statement[]
+    requestId: string | null
+  },
+): Promise<void> {
+  const at = store.deps.now()
+  const statements = [...link.use, store.global.users.verifyEmail(user.id, user.email, at)]
+  if (!mayBeSomebodyElse(user)) {
+    await store.write(statements)
+    return
+  }
+  await revokeAllGrants(store, {
+    userId: user.id,
+    tool: 'prove_address',
+    requestId: link.requestId,
+    precondition: [link.requireOpen],
+    statements: [...statements, ...takeOver(store, user.id, at)],
+  })
+}

@@ -1,0 +1,89 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { requireConfirmed, requirePermission } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { transferOwnership } from '../../grid/people/team.ts'
+import { Card, Notice } from '../../html/components.tsx'
+import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { appPage } from '../../html/layout.tsx'
+import { formErrors } from '../form-errors.ts'
+import { withNotice } from '../notices.ts'
+import { settingsPath } from '../settings.tsx'
+import type { Pages, Visit } from '../visit.ts'
+
+/** Transferring the ownership of the account: a page of its own, because the caller cannot take it back. */
+export function handOverPages({ get, post }: Pages<Visit>): void {
+  get('/settings/team/hand-over', show)
+  post('/settings/team/hand-over', async (visit) => {
+    const userId = visit.form.get('member') ?? ''
+    await visit.record('hand_over_account', { userId }, async (account) => {
+      if (visit.may('own')) checkDeliberate(visit, userId)
+      return await transferOwnership(account, userId)
+    })
+    return { redirectTo: withNotice(settingsPath(visit, 'team'), 'handed-over') }
+  }, show)
+}
+
+/** Requires a chosen member and the name of the account. Fails with `invalid_input`. */
+function checkDeliberate({ form, membership }: Visit, userId: string): void {
+  if (userId === '') throw new GridError('invalid_input', 'Choose the member.', { field: 'member' })
+  if ((form.get('confirmation') ?? '').trim() === membership.name.trim()) return
+  throw new GridError('invalid_input', `Type ${membership.name}, exactly as it is written here.`, {
+    field: 'confirmation',
+  })
+}
+
+async function show(visit: Visit) {
+  const { account, actor, membership, csrf, form } = visit
+  requirePermission(actor, 'own')
+  // Asked before the form is filled in, not after.
+  requireConfirmed(actor, account.deps.now())
+  const members = await account.read.team.members()
+  const others = members.filter(({ userId, role }) => userId !== actor.userId && role !== 'owner')
+  const team = settingsPath(visit, 'team')
+  const action = settingsPath(visit, 'team', 'hand-over')
+  const errors = formErrors(visit, action, ['member', 'confirmation'])
+  return await appPage(
+    visit.frame('settings'),
+    {
+      title: 'Transfer ownership',
+      lead: `The member becomes an owner of ${membership.name}, and you become an admin.`,
+      back: { title: 'Team', href: team },
+    },
+    <Card>
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      {others.length === 0
+        ? <p>There is nobody to transfer it to: all other members are owners already, or you are alone.</p>
+        : (
+          <Form action={action} csrf={csrf}>
+            <Notice kind='warning'>Only an owner can make you an owner again.</Notice>
+            <Select
+              name='member'
+              label='New owner'
+              isRequired
+              value={form.get('member') ?? ''}
+              error={errors.member}
+              options={[
+                { value: '', title: 'Choose a member' },
+                ...others.map(({ userId, name, email }) => ({
+                  value: userId,
+                  title: name ? `${name} (${email})` : email,
+                })),
+              ]}
+            />
+            <TextInput
+              name='confirmation'
+              label={`Type ${membership.name} to confirm`}
+              value={form.get('confirmation') ?? ''}
+              error={errors.confirmation}
+              isRequired
+            />
+            <div class='row'>
+              <SubmitButton kind='danger'>Transfer ownership</SubmitButton>
+              <ButtonLink href={team} kind='quiet'>Cancel</ButtonLink>
+            </div>
+          </Form>
+        )}
+    </Card>,
+  )
+}

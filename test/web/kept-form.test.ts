@@ -1,0 +1,182 @@
+/** What somebody typed survives the end of the session, and everything else that comes between. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { day, minute } from '../../src/lib/time.ts'
+import { droppedFields } from '../../src/web/kept-form.tsx'
+import type { Browser } from '../support/browse.ts'
+import { hasBrowser, useBrowser } from '../support/browser.ts'
+import { dump } from '../support/database.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { password, type Person, person, signedIn } from '../support/people.ts'
+import { addTotp, codeOf } from '../support/second-factor.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { pages, seedSite } from '../support/site.ts'
+
+let grid: TestGrid
+let owner: Person
+let one: Browser
+beforeEach(async () => {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+  owner = await person(grid, { role: 'owner' })
+  one = await signedIn(grid, owner)
+})
+afterEach(() => grid.close())
+
+const action = () => `/accounts/${grid.acme.id}/skills/new`
+const fields = { name: 'forecasts <i>', description: 'two\nlines & more' }
+const skills = async () => (await grid.acme.store.read.skills.search('forecasts', 5, 0)).map(({ name }) => name)
+
+/** Expects the form with what was typed, and that sending it again works. */
+async function expectKept(page: Awaited<ReturnType<Browser['open']>>) {
+  expect(page.status).toBe(200)
+  expect(page.at).toBe(action())
+  expect(page.html).toContain('value="forecasts &lt;i&gt;"')
+  expect(page.html).toContain('two\nlines &amp; more')
+  expect(page.text).toContain('Nothing has changed yet')
+  expect(await skills()).toEqual([])
+  const done = await one.send(page, fields, action())
+  expect(done.text).toContain('The skill has been created')
+  expect(await skills()).toEqual([fields.name])
+}
+
+async function postAfterTheSession() {
+  const form = await one.open(action())
+  grid.clock.now += 15 * day
+  return await one.send(form, fields, action())
+}
+
+test('after the end of the session, by a password', async () => {
+  const asked = await postAfterTheSession()
+
+  expect(asked.status).toBe(401)
+  expect(asked.text).toContain('Your session has ended What you entered is kept.')
+  const wrong = await one.send(asked, { email: owner.email, password: 'wrong horse battery' }, '/sign-in')
+  expect(wrong.status).toBe(401)
+  await expectKept(await one.send(wrong, { email: owner.email, password }, '/sign-in'))
+})
+
+test('after the end of the session, by a password and a code', async () => {
+  const { secret, one: begun } = await addTotp(grid, owner)
+  one = begun
+  const asked = await postAfterTheSession()
+  const half = await one.send(asked, { email: owner.email, password }, '/sign-in')
+  expect(half.text).toContain('Second factor')
+
+  await expectKept(await one.send(half, { code: codeOf(grid, secret) }, '/second-factor'))
+})
+
+test('if the user has signed in again in another tab', async () => {
+  const form = await one.open(action())
+  await one.submit('/confirm', { password })
+
+  const page = await one.send(form, fields, action())
+
+  expect(page.status).toBe(403)
+  expect(page.text).toContain('You have signed in or out since this form was opened')
+  expect(page.html).toContain('value="forecasts &lt;i&gt;"')
+  expect((await one.send(page, fields, action())).text).toContain('The skill has been created')
+})
+
+test('a confirmation that comes between', async () => {
+  const path = `/accounts/${grid.acme.id}/settings/account`
+  grid.clock.now += 10 * minute
+  const asked = await one.submit(path, { keyName: 'nightly deployment' }, `${path}/keys`)
+
+  const page = await one.send(asked, { password }, '/confirm')
+
+  expect(page.html).toContain('value="nightly deployment"')
+  expect(await grid.acme.store.read.keys.adminKeys()).toHaveLength(1)
+})
+
+test('pages outside accounts: the name of a new account', async () => {
+  const form = await one.open('/new-account')
+  grid.clock.now += 15 * day
+  const asked = await one.send(form, { name: 'Beta' }, '/new-account')
+
+  const page = await one.send(asked, { email: owner.email, password }, '/sign-in')
+
+  expect(page.at).toBe('/new-account')
+  expect(page.html).toContain('value="Beta"')
+})
+
+test('secrets do not wait, and neither does a form of another site', async () => {
+  const path = `/accounts/${grid.acme.id}/settings/profile`
+  const form = await one.open(path)
+  grid.clock.now += 15 * day
+  const typed = { email: 'new@people.example', current: 'a very secret password' }
+  const asked = await one.send(form, typed, `${path}/email`)
+  expect(asked.html).toContain('new@people.example')
+  expect(asked.html).not.toContain('very')
+
+  const foreign = await one.post(action(), fields, { Origin: 'https://evil.example' })
+  expect(foreign.status).toBe(403)
+  expect(foreign.html).not.toContain('forecasts')
+})
+
+test('a form that waits changes nothing by itself, whatever comes in it', async () => {
+  const before = await dump(grid, grid.acme)
+  await one.post('/sign-in/form?next=' + encodeURIComponent(action()), fields)
+  await one.post(action(), { ...fields, kept: '[["name","a"]]' })
+  await one.post(action(), { ...fields, kept: 'not JSON' })
+  expect(await dump(grid, grid.acme)).toBe(before)
+})
+
+test('every field of a password is dropped', async () => {
+  const site = await seedSite(grid)
+  for (const { path, as = 'owner' } of pages.filter(({ as = 'owner' }) => as !== 'nobody')) {
+    const { html } = await site.browsers[as]!.open(path(site))
+    for (const [input] of html.matchAll(/<input[^>]*type="password"[^>]*>/g)) {
+      expect(droppedFields).toContain(input.match(/name="([^"]+)"/)![1])
+    }
+  }
+})
+
+test('a refused new account keeps its name and can be cancelled', async () => {
+  const from = `/new-account?from=${grid.acme.id}`
+  expect((await one.open(`/accounts/${grid.acme.id}`)).html).toContain(`href="${from}"`)
+  const refused = await one.submit(from, { name: ' \u200b ' }, '/new-account')
+
+  expect(refused.status).toBe(400)
+  for (const page of [refused, await one.open(from)]) {
+    expect(page.html).toMatch(new RegExp(`href="/accounts/${grid.acme.id}"[^>]*>Cancel`))
+  }
+  const alone = await signedIn(grid, await person(grid))
+  expect((await alone.open('/new-account')).text).not.toContain('Cancel')
+})
+
+describe.skipIf(!hasBrowser)('in Chromium', () => {
+  const visit = useBrowser()
+  let live: LiveGrid
+  beforeAll(async () => {
+    live = await liveGrid({ env: { DURABILITY: 'relaxed' } })
+  })
+  afterAll(() => live?.close())
+
+  test.each([true, false])('the form comes back in the same tab; with script: %s', async (withScript) => {
+    const user = await person(live, { role: 'owner' })
+    const { page, context, faults, close } = await visit({ withScript })
+    const signIn = async () => {
+      await page.fill('[name=email]', user.email)
+      await page.fill('[name=password]', password)
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    }
+    const path = `${live.url}/accounts/${live.acme.id}/skills/new`
+    await page.goto(`${live.url}/sign-in?next=${encodeURIComponent(new URL(path).pathname)}`)
+    await signIn()
+    await page.fill('[name=name]', 'tides')
+    await page.fill('[name=description]', 'when it comes')
+    await context.clearCookies()
+    await page.getByRole('button', { name: 'Create skill' }).click()
+    await page.getByText('What you entered is kept').waitFor()
+    await signIn()
+    await page.getByText('Nothing has changed yet').waitFor()
+    expect(await page.inputValue('[name=name]')).toBe('tides')
+    expect(await page.inputValue('[name=description]')).toBe('when it comes')
+    await page.reload()
+    expect(await page.inputValue('[name=name]')).toBe('tides')
+    await page.fill('[name=name]', `tides ${withScript}`)
+    await page.getByRole('button', { name: 'Create skill' }).click()
+    await page.getByText('The skill has been created').waitFor()
+    expect(faults).toEqual([])
+    await close()
+  })
+})

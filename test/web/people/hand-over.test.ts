@@ -1,0 +1,68 @@
+/** Transferring the ownership of an account asks for a deliberate choice. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { minute } from '../../../src/lib/time.ts'
+import type { Browser } from '../../support/browse.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { password, type Person, person, signedIn } from '../../support/people.ts'
+
+let grid: TestGrid
+let owner: Person
+let other: Person
+let one: Browser
+let team: string
+beforeEach(async () => {
+  grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
+  owner = await person(grid, { role: 'owner' })
+  other = await person(grid, { role: 'admin', name: 'Bea' })
+  one = await signedIn(grid, owner)
+  team = `/accounts/${grid.acme.id}/settings/team`
+})
+afterEach(() => grid.close())
+
+const roleOf = async ({ id }: Person) => (await grid.acme.store.read.team.member(id))?.role
+const handOver = (fields: Record<string, string>) => one.submit(`${team}/hand-over`, fields)
+
+test('nobody is chosen before, and the team page only leads there', async () => {
+  const page = await one.open(`${team}/hand-over`)
+  expect(page.html).toMatch(/<option value="" selected[^>]*>Choose a member/)
+  expect(page.html.match(/<option[^>]* selected/g)).toHaveLength(1)
+  expect(page.html).toMatch(/<select[^>]* required/)
+
+  const listed = await one.open(team)
+  expect(listed.html).toContain(`href="${team}/hand-over"`)
+  expect(listed.html).not.toContain(`action="${team}/hand-over"`)
+})
+
+test.each([
+  ['without a member', { member: '', confirmation: 'Acme' }, 'Choose the member.'],
+  ['without the name of the account', {}, 'Type Acme, exactly as it is written here.'],
+  ['with another name', { confirmation: 'acme' }, 'Type Acme, exactly as it is written here.'],
+])('%s it is refused, and what was entered stays', async (_, fields, reason) => {
+  const page = await handOver({ member: other.id, ...fields })
+
+  expect(page.status).toBe(400)
+  expect(page.text).toContain(reason)
+  const entered: Record<string, string> = { member: other.id, ...fields }
+  if (entered.member) expect(page.html).toContain(`<option value="${other.id}" selected`)
+  if (entered.confirmation) expect(page.html).toContain(`value="${entered.confirmation}"`)
+  expect([await roleOf(owner), await roleOf(other)]).toEqual(['owner', 'admin'])
+})
+
+test('with both, the member becomes the owner', async () => {
+  const page = await handOver({ member: other.id, confirmation: ' Acme ' })
+
+  expect(page.text).toContain('Ownership has been transferred')
+  expect([await roleOf(owner), await roleOf(other)]).toEqual(['admin', 'owner'])
+})
+
+test('the proof is asked for before the form is filled in', async () => {
+  grid.clock.now += 10 * minute
+  const asked = await one.open(`${team}/hand-over`)
+  expect(asked.at).toBe(`/confirm?next=${encodeURIComponent(`${team}/hand-over`)}`)
+  expect((await one.send(asked, { password }, '/confirm')).at).toBe(`${team}/hand-over`)
+})
+
+test('only owners see the page', async () => {
+  const admin = await signedIn(grid, other)
+  expect((await admin.open(`${team}/hand-over`)).status).toBe(403)
+})
