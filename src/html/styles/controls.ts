@@ -32,6 +32,7 @@ td form.line { flex-wrap: nowrap; align-items: center; gap: var(--s2) } td form.
 form.line.query { padding: var(--s3) var(--card) var(--s4); border-bottom: 1px solid var(--line) }
 form.line.query .field { flex-basis: 9rem }
 form.line.query .input { height: var(--control) }
+form.line.query .choice { align-items: center; min-height: var(--control) } form.line.query .choice input { margin: 0 }
 form .row:not(.stays) { margin-top: var(--s1) }
 /* Keep lines short enough to read. */
 form:not(.line) > :is(.field, .choices.cards, [class*='when-']) { max-width: 38rem }
@@ -71,7 +72,7 @@ form:has([name='type'][value='a2a']:not(:checked)) .when-remote,
 form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed,
 form:has([name='into']) .when-new { display: none }
 form:has([name='into'] [value='new']:checked) .when-new { display: block }
-.choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; cursor: pointer }
+.choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; min-height: 1.5rem; cursor: pointer }
 .choice input { width: 1.125rem; height: 1.125rem; margin: .15rem 0 0; accent-color: var(--accent) }
 .choice .hint { grid-column: 2 }
 .choice .title { font-weight: 560; overflow-wrap: anywhere }
