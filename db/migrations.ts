@@ -251,5 +251,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "ALTER TABLE `sessions` ADD `awaits_second_factor` integer DEFAULT false NOT NULL;",
       "ALTER TABLE `sessions` ADD `confirmed_at` integer;"
     ]
+  },
+  {
+    "name": "0013_activity_changes",
+    "hash": "10fdf92913389924aaa8c300d53bcd06efaf0d5046a7386496a0bd5cdda6cdc3",
+    "createdAt": 1795350015268,
+    "statements": [
+      "CREATE INDEX `activity_changes` ON `activity` (`account_id`,`n`) WHERE substr(tool, 1, 11) <> 'admin_list_';"
+    ]
   }
 ]

@@ -134,7 +134,7 @@ export function createApp(store: Store): Hono<AppEnv> {
       const error = new GridError('not_found', `There is nothing at ${method} ${path}.`)
       // A browser followed a link or mistyped an address: programs do not ask for HTML.
       if (!c.req.header('accept')?.includes('text/html')) return restError(error)
-      return await htmlError(error, await errorFrame({ store, sessions: people }, c.req.raw, error))
+      return await htmlError(error, await errorFrame(people, c.req.raw, error))
     }
     const answer = restError(new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`))
     answer.headers.set('Allow', allowed.join(', '))

@@ -44,7 +44,11 @@ export function Table<Row>(
         <thead role='rowgroup'>
           <tr role='row'>
             {columns.map(({ title, align, isUntitled, width }) => (
-              <th scope='col' role='columnheader' class={[alignClass(align), width].filter(Boolean).join(' ') || undefined}>
+              <th
+                scope='col'
+                role='columnheader'
+                class={[alignClass(align), width].filter(Boolean).join(' ') || undefined}
+              >
                 {isUntitled ? <span class='unseen'>{title}</span> : title}
               </th>
             ))}

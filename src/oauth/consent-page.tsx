@@ -104,7 +104,9 @@ function Agent({ entry, isChosen }: { entry: AgentEntry; isChosen: boolean }) {
       <span class='title who'>
         <AgentIcon alias={entry.alias} size={20} /> @{entry.alias}
       </span>
-      <span class='hint'>Can read and send messages as this agent of <Name text={entry.accountName} /></span>
+      <span class='hint'>
+        Can read and send messages as this agent of <Name text={entry.accountName} />
+      </span>
     </label>
   )
 }

@@ -1,11 +1,9 @@
 /** The frame of error pages: people who are signed in stay inside the application. */
-import type { Role } from '../auth/actor.ts'
-import type { Visitor } from '../auth/session.ts'
+import type { Sessions, Visitor } from '../auth/session.ts'
 import type { GridError } from '../errors.ts'
 import type { ErrorFrame } from '../html/error-page.tsx'
 import { sectionTitles } from '../html/frame.tsx'
 import { type NavItem, navItems, sectionPath } from '../html/paths.ts'
-import type { PageDeps } from './page-deps.ts'
 
 /** How many people an error page names. */
 const maxNamed = 3
@@ -15,7 +13,7 @@ const maxNamed = 3
  * session, without an account, and while the database does not answer.
  */
 export async function errorFrame(
-  { store, sessions }: Pick<PageDeps, 'store' | 'sessions'>,
+  sessions: Sessions,
   request: Request,
   error: GridError,
 ): Promise<ErrorFrame | undefined> {
@@ -28,7 +26,8 @@ export async function errorFrame(
     return undefined
   }
 
-  async function frameFor({ user, accounts, csrf }: Visitor): Promise<ErrorFrame | undefined> {
+  async function frameFor(visitor: Visitor): Promise<ErrorFrame | undefined> {
+    const { user, accounts, csrf } = visitor
     const [, place, id, below] = new URL(request.url).pathname.split('/')
     const inPath = place === 'accounts' ? accounts.find((account) => account.id === id) : undefined
     const account = inPath ?? accounts[0]
@@ -39,12 +38,12 @@ export async function errorFrame(
     return {
       frame: { account, accounts, user, csrf, current },
       next: { title: `Go to ${sectionTitles[section]}`, href: sectionPath(account.id, section) },
-      allowed: roles ? await membersOf(account.id, user.id, account.role, roles) : [],
+      allowed: roles ? await membersOf(visitor, account.id, roles) : [],
     }
   }
 
-  async function membersOf(id: string, userId: string, role: Role, roles: readonly string[]): Promise<string[]> {
-    const members = await store.account(id, { type: 'user', userId, role, sessionId: '' }).read.team.members()
+  async function membersOf(visitor: Visitor, id: string, roles: readonly string[]): Promise<string[]> {
+    const members = await sessions.openAccount(visitor, id).read.team.members()
     return members.filter((member) => roles.includes(member.role)).slice(0, maxNamed)
       .map(({ name, email }) => name || email)
   }

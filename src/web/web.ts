@@ -83,7 +83,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
       const id = new URL(c.req.url).pathname.split('/')[2]
       return c.redirect(`/accounts/${id}/settings/security`, 303)
     }
-    return await htmlError(gridError, await errorFrame(pageDeps, c.req.raw, gridError))
+    return await htmlError(gridError, await errorFrame(sessions, c.req.raw, gridError))
   })
   return app
 }

@@ -67,9 +67,17 @@ async function recordQueries(): Promise<string[]> {
   await overview.unreadTotals(5)
   await agentSettings.page(0, 50)
   await agentSettings.search('a', 0, 50)
-  const filters = [{}, { tool: 'x' }, { userId: 'x' }, { credentialId: 'x' }, { outcome: 'x' }, { since: 1, until: 2 }, {
-    isChange: true,
-  }]
+  const filters = [
+    {},
+    { tool: 'x' },
+    { userId: 'x' },
+    { credentialId: 'x' },
+    { outcome: 'x' },
+    { since: 1, until: 2 },
+    {
+      isChange: true,
+    },
+  ]
   for (const filter of filters) await activity.list(filter)
   await activity.tools()
   await activity.users()

@@ -5,7 +5,18 @@ import { readConfig } from '../../src/config.ts'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
 import { HourlyChart, Sparkline } from '../../src/html/chart.tsx'
-import { Avatar, Badge, Card, Disclosure, EmptyState, Facts, LocalTime, Stat, Tabs, Time } from '../../src/html/components.tsx'
+import {
+  Avatar,
+  Badge,
+  Card,
+  Disclosure,
+  EmptyState,
+  Facts,
+  LocalTime,
+  Stat,
+  Tabs,
+  Time,
+} from '../../src/html/components.tsx'
 import { errorPage } from '../../src/html/error-page.tsx'
 import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../../src/html/form.tsx'
 import { Icon } from '../../src/html/icons.tsx'

@@ -17,8 +17,20 @@ afterAll(() => grid.close())
 const sections = 'aria-label="Sections"'
 
 test.each([
-  ['of its account', () => `${account}/agents/nobody`, 'The account has no such agent.', 'Go to Agents', /aria-current="page"/],
-  ['of another account', () => `/accounts/${grid.evil.id}/agents`, 'not a member of this account', 'Go to Overview', /./],
+  [
+    'of its account',
+    () => `${account}/agents/nobody`,
+    'The account has no such agent.',
+    'Go to Agents',
+    /aria-current="page"/,
+  ],
+  [
+    'of another account',
+    () => `/accounts/${grid.evil.id}/agents`,
+    'not a member of this account',
+    'Go to Overview',
+    /./,
+  ],
   ['of no account', () => '/nothing-here', 'There is nothing at GET /nothing-here', 'Go to Overview', /./],
   ['of a used link', () => '/reset/used', 'used', 'Go to Overview', /./],
 ])('on a page %s a signed-in user keeps the sections and finds the way back', async (_, path, words, next, html) => {

@@ -51,25 +51,28 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 600_000 }, () => {
     return visitor
   }
 
-  test.each(Object.entries(names))('with %s names every page fits its window, also the narrowest', async (kind, name) => {
-    await storeEverywhere(name)
-    const found: string[] = []
-    for (const as of ['nobody', 'owner', 'viewer'] as const) {
-      const visitor = await open(as)
-      for (const { name: title, path } of pages.filter((page) => (page.as ?? 'owner') === as)) {
-        await visitor.page.goto(grid.url + path(site))
-        for (const width of [320, 390, 1280]) {
-          await visitor.page.setViewportSize({ width, height: 800 })
-          const faults = await layoutFaults(visitor.page)
-          found.push(...faults.map((fault) => `${title}, ${width}: ${fault}`))
-          await screenshot(visitor.page, `${kind}-${title}-${width}`)
+  test.each(Object.entries(names))(
+    'with %s names every page fits its window, also the narrowest',
+    async (kind, name) => {
+      await storeEverywhere(name)
+      const found: string[] = []
+      for (const as of ['nobody', 'owner', 'viewer'] as const) {
+        const visitor = await open(as)
+        for (const { name: title, path } of pages.filter((page) => (page.as ?? 'owner') === as)) {
+          await visitor.page.goto(grid.url + path(site))
+          for (const width of [320, 390, 1280]) {
+            await visitor.page.setViewportSize({ width, height: 800 })
+            const faults = await layoutFaults(visitor.page)
+            found.push(...faults.map((fault) => `${title}, ${width}: ${fault}`))
+            await screenshot(visitor.page, `${kind}-${title}-${width}`)
+          }
         }
+        await visitor.close()
       }
-      await visitor.close()
-    }
 
-    expect(found).toEqual([])
-  })
+      expect(found).toEqual([])
+    },
+  )
 
   test('one agent with long skills changes nothing in the rows of the others', async () => {
     const { page, close } = await open('owner')

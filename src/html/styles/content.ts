@@ -61,7 +61,7 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .who { display: inline-flex; align-items: center; gap: .625rem; min-width: 0; vertical-align: middle }
 .who > div { min-width: 0; line-height: 1.35 }
 .who a { display: inline-block; min-height: 1.5rem; color: inherit; font-weight: 560; line-height: 1.5rem; text-decoration: none } .who a:hover { text-decoration: underline }
-.avatar { display: inline-grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
+.avatar { display: inline-grid; flex: none; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
   color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
 .face { border-radius: 27% }
 .bar { display: flex; gap: var(--s3); align-items: center; padding: var(--s3) var(--card); border-bottom: 1px solid var(--line) }

@@ -83,6 +83,7 @@ export const frame = `
 
 @media (max-width: 48rem) {
   .head { padding: 0 var(--s3) }
+  .head .mark, .head .user { flex: none }
   .head .mark span, .head .user .name, .head .user .chevron { display: none }
   .head .menu > .list { position: fixed; top: calc(var(--head) + var(--s1)); left: var(--s2); right: var(--s2); max-width: none }
   .main { padding: var(--s4) var(--s4) var(--s7) }

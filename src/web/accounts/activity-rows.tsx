@@ -18,8 +18,22 @@ const maxRefLength = 80
 export function actorOf(row: ListedActivity): { name: Child; credential: Child } {
   const { actorType, userName, userEmail, credentialKind, keyName, keyLast4, agentAlias, clientName } = row
   const user = (userName || userEmail) && <Name text={userName || userEmail!} />
-  const key = keyName ? <>admin key “<Name text={keyName} />” …{keyLast4}</> : keyLast4 ? `admin key …${keyLast4}` : 'admin key'
-  const program = clientName ? <>program “<Name text={clientName} />”, OAuth</> : 'OAuth'
+  const key = keyName
+    ? (
+      <>
+        admin key “<Name text={keyName} />” …{keyLast4}
+      </>
+    )
+    : keyLast4
+    ? `admin key …${keyLast4}`
+    : 'admin key'
+  const program = clientName
+    ? (
+      <>
+        program “<Name text={clientName} />”, OAuth
+      </>
+    )
+    : 'OAuth'
   switch (actorType) {
     case 'user':
       return { name: user ?? 'A user', credential: 'browser session' }

@@ -51,7 +51,10 @@ async function show({ account, frame, path, query }: Visit) {
             { value: '', title: 'Anyone' },
             ...people.map(({ id, name, email }) => ({ value: `user:${id}`, title: isolated(name || email) })),
             ...programs.map((program) => ({ value: `key:${program.id}`, title: programTitle(program) })),
-            ...adminKeys.map(({ id, name, last4 }) => ({ value: `key:${id}`, title: `Key ${isolated(name)} …${last4}` })),
+            ...adminKeys.map(({ id, name, last4 }) => ({
+              value: `key:${id}`,
+              title: `Key ${isolated(name)} …${last4}`,
+            })),
           ])}
         />
         <Select

@@ -103,7 +103,10 @@ describe('a log with entries', () => {
 
   test('can be shown without the calls that only list, and names the credential in the opened row', async () => {
     await callTool(grid, grid.acme.adminKey, 'admin_list_agents')
-    await note({ type: 'admin', credentialId: 'list-key', credentialKind: 'admin_key', userId: annId }, 'admin_list_skills')
+    await note(
+      { type: 'admin', credentialId: 'list-key', credentialKind: 'admin_key', userId: annId },
+      'admin_list_skills',
+    )
 
     const { html, text } = await ann.open(path)
     const changes = await ann.open(`${path}?changes=on`)
@@ -121,16 +124,22 @@ describe('a log with entries', () => {
     await callTool(grid, token, 'admin_list_channels')
 
     const { html } = await ann.open(path)
-    const offered = [...html.matchAll(/<option value="(key:[^"]+)">([^<]*)/g)].filter(([, , title]) => / as @/.test(title))
+    const offered = [...html.matchAll(/<option value="(key:[^"]+)">([^<]*)/g)].filter(([, , title]) =>
+      / as @/.test(title)
+    )
 
-    expect(offered.map(([, , title]) => title.trim())).toEqual([expect.stringMatching(/^Client as @admin, 2026-11-\d\d$/)])
+    expect(offered.map(([, , title]) => title.trim())).toEqual([
+      expect.stringMatching(/^Client as @admin, 2026-11-\d\d$/),
+    ])
     expect(tools((await ann.open(`${path}?who=${offered[0][1]}`)).html)).toEqual(['admin_list_channels'])
   })
 
   test('shows when in UTC, for the script to show it in the zone of the reader', async () => {
     const { html } = await ann.open(path)
 
-    expect(html).toMatch(/<time datetime="[^"]+Z" title="2026-11-\d\d \d\d:\d\d:\d\d UTC" data-local="[^"]*">\d+ Nov 2026, \d\d:\d\d UTC</)
+    expect(html).toMatch(
+      /<time datetime="[^"]+Z" title="2026-11-\d\d \d\d:\d\d:\d\d UTC" data-local="[^"]*">\d+ Nov 2026, \d\d:\d\d UTC</,
+    )
   })
 
   test('pages backwards through every row once, and keeps the filter', async () => {
