@@ -81,7 +81,7 @@ export function SearchBar({ path, label, search }: { path: string; label: string
 /** Shown when a search has no results. `where` names the searched fields. */
 export function NoResults({ search, path, where }: { search: string; path: string; where: string }) {
   return (
-    <EmptyState icon='search' title='No results' action={<a href={path}>Show all</a>}>
+    <EmptyState icon='search' title='No results' action={<a class='alone' href={path}>Show all</a>}>
       No {where} contains “<Name text={search} />”.
     </EmptyState>
   )

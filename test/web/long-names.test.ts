@@ -104,6 +104,8 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 600_000 }, () => {
 
     await page.goto(`${account}/settings/team`)
     expect(await isBefore('.who:has(.badge) bdi', '.who .badge')).toBe(true)
+    const newSkill = `/accounts/${grid.acme.id}/skills/new`
+    await site.browsers.owner!.submit(newSkill, { name: 'reading' })
     await page.goto(`${account}/activity`)
     expect(await isBefore('td bdi', 'td bdi + .soft')).toBe(true)
     await close()

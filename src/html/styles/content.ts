@@ -40,7 +40,7 @@ export const content = `
 .table { overflow-x: auto; max-width: 100% }
 table { width: 100%; border-collapse: collapse; text-align: left }
 .fixed table { table-layout: fixed }
-.fixed th.narrow { width: 5.5rem } .fixed th.time { width: 9.5rem } .fixed th.wide { width: 32% }
+.fixed th.narrow { width: 5.5rem } .fixed th.time { width: 10.5rem } .fixed th.wide { width: 32% }
 .fixed :is(th, td) time { white-space: normal }
 caption { text-align: left }
 th, td { padding: .5625rem var(--s3); vertical-align: middle; border-top: 1px solid var(--line) }
@@ -51,11 +51,11 @@ tbody th a { color: inherit; text-decoration: none } tbody th a:hover { text-dec
 .card:not(.flush) :is(th, td):first-child { padding-left: 0 } .card:not(.flush) :is(th, td):last-child { padding-right: 0 }
 tbody tr:hover { background: var(--hover) }
 th.end, td.end { text-align: right } td.end .row { justify-content: flex-end } td.end form { justify-items: end }
-td.end .button.quiet:last-child { margin-right: calc(var(--s2) * -1) }
+.card.flush td.end .button.quiet:last-child { margin-right: calc(var(--s2) * -1) }
 td time { white-space: nowrap }
-.dense :is(th, td) { padding-block: .3125rem } .dense :is(td, time) { font-size: var(--text-s) }
+.dense :is(th, td) { padding-block: .3125rem; vertical-align: baseline } .dense :is(td, time) { font-size: var(--text-s) }
 /* A link of its own, not one within a sentence, is high enough for a finger. */
-tbody :is(th, td) > a, tbody :is(th, td) > div > a:first-child, .facts dd > a:only-child { display: inline-block; min-height: 1.5rem }
+.alone, tbody :is(th, td) > a, tbody :is(th, td) > div > a:first-child, .facts dd > a:only-child { display: inline-block; min-height: 1.5rem }
 td.numb, th.numb { text-align: right; white-space: nowrap }
 .cut { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
 .who { display: inline-flex; align-items: center; gap: .625rem; min-width: 0; vertical-align: middle }
@@ -96,7 +96,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
 .facts dt { color: var(--soft) } .facts dd { margin: 0 }
 .copy-text { display: inline-flex; align-items: center; gap: var(--s1); max-width: 100%; color: var(--soft); font-size: var(--text-s) }
-.copy-text .button { min-height: 1.5rem; width: 1.5rem } .copy-text .done { color: var(--accent) }
+.copy-text .button { flex: none; min-height: 1.5rem; width: 1.5rem } .copy-text .done { color: var(--accent) }
 .qr { display: block; width: 12rem; max-width: 100%; height: auto; border-radius: var(--round); border: 1px solid var(--line) }
 .copy { margin: 0; border: 1px solid var(--line); border-radius: var(--round); background: var(--sunk); overflow: hidden }
 .copy figcaption { display: flex; align-items: center; justify-content: space-between; gap: var(--s3); min-height: 2.25rem;
@@ -139,7 +139,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .card:not(.flush) .table.stacks tr { padding-inline: 0 }
   .table.stacks :is(th, td) { display: inline-flex; align-items: baseline; gap: var(--s2); max-width: 100%; padding: 0; border: 0;
     text-align: left; font-size: var(--text-s) }
-  .table.stacks :is(th, td)::before { content: attr(data-label); color: var(--soft); font-weight: 400 }
+  .table.stacks :is(th, td)::before { content: attr(data-label); flex: none; color: var(--soft); font-weight: 400 }
   .table.stacks tbody :is(th, .first, .unlabelled)::before { content: none }
   .table.stacks tbody :is(th, .first) { display: block; flex-basis: 100%; font-size: inherit }
   /* Form controls take a whole line. */
@@ -148,6 +148,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .table.stacks.dense tr { gap: 0 var(--s3); padding-block: var(--s2) }
   .table.stacks.dense td::before { content: none }
   .table.stacks.dense td { color: var(--soft) } .table.stacks.dense td:last-child { margin-left: auto }
+  .table.stacks td form.line { flex-wrap: wrap }
   .table.stacks td .row { justify-content: flex-start }
   .table.stacks td .button.quiet { padding-left: 0; margin-right: 0 }
 }

@@ -89,8 +89,10 @@ export function SkillsCard(props: CardProps & { skills: { name: string; descript
           </Form>
         )
         : (
-          <p class='row'>
-            {skills.length === 0 ? <span class='soft'>none</span> : skills.map(({ name }) => <Badge>{name}</Badge>)}
+          <p class='pairs'>
+            {skills.length === 0
+              ? <span class='soft'>none</span>
+              : skills.map(({ name }) => <Badge title={name}>{name}</Badge>)}
           </p>
         )}
     </Card>

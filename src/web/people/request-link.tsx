@@ -70,7 +70,7 @@ function linkRequestPage(visit: PublicVisit, deps: PageDeps, path: string, { tit
           </>
         )}
       <p class='small'>
-        <a href='/sign-in'>Back to sign-in</a>
+        <a class='alone' href='/sign-in'>Back to sign-in</a>
       </p>
     </>,
   )
