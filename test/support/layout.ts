@@ -4,13 +4,16 @@ import type { Page } from 'playwright-core'
 /**
  * What makes the open page hard to use at its present size: it scrolls sideways, or a part of it does; or a control is
  * smaller than 24 × 24 px. Code blocks, and parts that take the focus, may scroll; links in a sentence may be lower.
+ * The page must run scripts.
  * @see WCAG 2.2, 1.4.10 (reflow) and 2.5.8 (target size)
  */
 export async function layoutFaults(page: Page): Promise<string[]> {
   return await page.evaluate(findFaults)
 }
 
-const findFaults = `(() => {
+/** After a change of its size a page is complete in the second frame. */
+const findFaults = `(async () => {
+  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
   const found = []
   const all = (selector) => [...document.querySelectorAll(selector)].filter((part) =>
     part.checkVisibility({ visibilityProperty: true }) && !part.closest('.unseen, .skip'))
