@@ -126,7 +126,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .app, .bare { --card: var(--s4) }
   /* All tabs are visible. */
   .tabs { flex-wrap: wrap; border-bottom: 0 }
-  .tabs a { padding: var(--s1) var(--s3); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
+  .tabs a { padding: var(--s1) var(--s2); font-size: var(--text-s); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
   .tabs a[aria-current] { border-color: transparent; background: var(--accent-wash) }
   .facts { grid-template-columns: minmax(5.5rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s4) } .facts dt { max-width: 8.5rem }
   .grid.stats { grid-template-columns: repeat(3, minmax(0, 1fr)); gap: var(--s2) }
@@ -148,7 +148,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .table.stacks.dense tr { gap: 0 var(--s3); padding-block: var(--s2) }
   .table.stacks.dense td::before { content: none }
   .table.stacks.dense td { color: var(--soft) } .table.stacks.dense td:last-child { margin-left: auto }
-  .table.stacks td form.line { flex-wrap: wrap }
+  .table.stacks td form.line .input { min-width: 5rem }
   .table.stacks td .row { justify-content: flex-start }
   .table.stacks td .button.quiet { padding-left: 0; margin-right: 0 }
 }

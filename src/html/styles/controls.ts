@@ -31,7 +31,7 @@ form.line { display: flex; flex-wrap: wrap; align-items: flex-end; gap: var(--s3
 form.line .field { flex: 1 1 12rem }
 td form.line { flex-wrap: nowrap; align-items: center; gap: var(--s2) } td form.line .input { width: auto; min-width: 7rem }
 form.line.query { padding: var(--s3) var(--card) var(--s4); border-bottom: 1px solid var(--line) }
-form.line.query .field { flex-basis: 9rem }
+form.line.query .field { flex-basis: 7rem }
 form.line.query .field:has([type='date']) { flex-basis: 10.5rem; min-width: 10.5rem }
 form.line.query .input { height: var(--control) }
 form.line.query .choice { align-items: center; min-height: var(--control) } form.line.query .choice input { margin: 0 }

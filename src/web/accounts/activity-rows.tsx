@@ -16,37 +16,44 @@ const maxRefLength = 80
 
 /** Who made the call, and with which kind of credential. */
 export function actorOf(row: ListedActivity): { name: Child; credential: Child } {
-  const { actorType, userName, userEmail, credentialKind, keyName, keyLast4, agentAlias, clientName } = row
-  const user = (userName || userEmail) && <Name text={userName || userEmail!} />
-  const key = keyName
-    ? (
-      <>
-        admin key “<Name text={keyName} />” …{keyLast4}
-      </>
-    )
-    : keyLast4
-    ? `admin key …${keyLast4}`
-    : 'admin key'
-  const program = clientName
-    ? (
-      <>
-        program “<Name text={clientName} />”, OAuth
-      </>
-    )
-    : 'OAuth'
+  const { actorType, userName, userEmail, credentialKind, keyLast4, agentAlias } = row
+  const user = userName || userEmail
   switch (actorType) {
     case 'user':
-      return { name: user ?? 'A user', credential: 'browser session' }
+      return { name: user ? <Name text={user} /> : 'A user', credential: 'browser session' }
     case 'admin':
-      return { name: user ?? 'A program', credential: credentialKind === 'oauth' ? program : key }
-    case 'agent':
+      return {
+        name: user ? <Name text={user} /> : 'A program',
+        credential: credentialKind === 'oauth' ? programOf(row) : adminKeyOf(row),
+      }
+    case 'agent': {
+      const key = keyLast4 ? `agent key …${keyLast4}` : 'agent key'
       return {
         name: agentAlias ? `@${agentAlias}` : 'An agent',
-        credential: credentialKind === 'oauth' ? program : keyLast4 ? `agent key …${keyLast4}` : 'agent key',
+        credential: credentialKind === 'oauth' ? programOf(row) : key,
       }
+    }
     default:
       return { name: 'The operator', credential: 'command line' }
   }
+}
+
+function programOf({ clientName }: ListedActivity): Child {
+  if (!clientName) return 'OAuth'
+  return (
+    <>
+      program “<Name text={clientName} />”, OAuth
+    </>
+  )
+}
+
+function adminKeyOf({ keyName, keyLast4 }: ListedActivity): Child {
+  if (!keyName) return keyLast4 ? `admin key …${keyLast4}` : 'admin key'
+  return (
+    <>
+      admin key “<Name text={keyName} />” <span class='whole'>…{keyLast4}</span>
+    </>
+  )
 }
 
 /** The call in one sentence, with the reason if it failed. */
