@@ -271,5 +271,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "ALTER TABLE `invitations` ADD `is_link_shown` integer DEFAULT false NOT NULL;",
       "ALTER TABLE `users` ADD `registered_by_shown_link` integer DEFAULT false NOT NULL;"
     ]
+  },
+  {
+    "name": "0015_activity_changes",
+    "hash": "10fdf92913389924aaa8c300d53bcd06efaf0d5046a7386496a0bd5cdda6cdc3",
+    "createdAt": 1795350193586,
+    "statements": [
+      "CREATE INDEX `activity_changes` ON `activity` (`account_id`,`n`) WHERE substr(tool, 1, 11) <> 'admin_list_';"
+    ]
   }
 ]

@@ -578,11 +578,12 @@ export const activity = sqliteTable('activity', {
   hash: text('hash').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.n] }),
-  // One for each filter: tool, user, credential, errors, and time.
+  // One for each filter: tool, user, credential, errors, changes, and time.
   index('activity_tool').on(t.accountId, t.tool, t.n),
   index('activity_user').on(t.accountId, t.userId, t.n).where(sql`user_id IS NOT NULL`),
   index('activity_credential').on(t.accountId, t.credentialId, t.n).where(sql`credential_id IS NOT NULL`),
   index('activity_refused').on(t.accountId, t.n).where(sql`outcome <> 'ok'`),
+  index('activity_changes').on(t.accountId, t.n).where(sql`substr(tool, 1, 11) <> 'admin_list_'`),
   index('activity_time').on(t.accountId, t.createdAt, t.n),
 ])
 

@@ -30,6 +30,7 @@ import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
 import { assets, serveAsset } from './web/assets.ts'
+import { errorFrame } from './web/error-frame.ts'
 import { createWebApp } from './web/web.ts'
 import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
 
@@ -120,14 +121,15 @@ export function createApp(store: Store): Hono<AppEnv> {
     return contextOf(c).clientAddress
   }
 
-  app.notFound((c) => {
+  app.notFound(async (c) => {
     const { method, path } = c.req
     const routes = app.routes.filter((route) => route.path === path && route.method !== 'ALL')
     const allowed = [...new Set(routes.map((route) => route.method))]
     if (allowed.length === 0) {
       const error = new GridError('not_found', `There is nothing at ${method} ${path}.`)
       // A browser followed a link or mistyped an address: programs do not ask for HTML.
-      return c.req.header('accept')?.includes('text/html') ? htmlError(error) : restError(error)
+      if (!c.req.header('accept')?.includes('text/html')) return restError(error)
+      return await htmlError(error, await errorFrame(people, c.req.raw, error))
     }
     const answer = restError(new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`))
     answer.headers.set('Allow', allowed.join(', '))

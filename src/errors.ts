@@ -114,6 +114,8 @@ export interface ErrorDetails {
   retryAfterSeconds?: number
   /** Sent as `RateLimit-Policy` and `RateLimit`. */
   limit?: ReachedLimit
+  /** The roles of the account that may do what the caller may not. */
+  allowedRoles?: readonly string[]
   /** Nothing was executed, so the call can be repeated safely. */
   notExecuted?: true
   /**

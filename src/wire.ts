@@ -1,6 +1,6 @@
 /** Maps errors to each protocol: by kind, with exceptions by code. */
 import { type ErrorCode, type ErrorKind, GridError } from './errors.ts'
-import { errorPage } from './html/error-page.tsx'
+import { type ErrorFrame, errorPage } from './html/error-page.tsx'
 import type { Log } from './lib/log.ts'
 
 /** The HTTP status of each kind of error. */
@@ -49,9 +49,9 @@ export function restError(error: GridError): Response {
   return Response.json(body, { status: httpStatus[error.kind], headers: errorHeaders(error) })
 }
 
-/** An HTML page with the error, for paths that people open in a browser. */
-export async function htmlError(error: GridError): Promise<Response> {
-  const response = await errorPage(error, httpStatus[error.kind])
+/** An HTML page with the error, for paths that people open in a browser; `inside` the application if they are signed in. */
+export async function htmlError(error: GridError, inside?: ErrorFrame): Promise<Response> {
+  const response = await errorPage(error, httpStatus[error.kind], inside)
   for (const [name, value] of Object.entries(errorHeaders(error))) response.headers.set(name, value)
   return response
 }

@@ -118,7 +118,13 @@ export function requirePermission(actor: Actor, permission: Permission): void {
     throw new GridError('wrong_credential', 'Only an admin of the account can do this. Use an admin key.')
   }
   const role = actor.type === 'user' ? actor.role : 'admin'
-  if (!allows(role, permission)) throw new GridError('not_allowed', `Only ${allowedCallers[permission]} can do this.`)
+  if (!allows(role, permission)) throw notAllowed(permission)
+}
+
+/** `not_allowed`, saying who has the permission. `before` is a sentence that comes first. */
+export function notAllowed(permission: Permission, before = ''): GridError {
+  const message = `${before && `${before} `}Only ${allowedCallers[permission]} can do this.`
+  return new GridError('not_allowed', message, { allowedRoles: permissions[permission] })
 }
 
 const allowedCallers: Record<Permission, string> = {

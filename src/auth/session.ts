@@ -254,7 +254,12 @@ export function createSessions(store: Store, origins: string[]): Sessions {
 
     openAccount(visitor, id, { withoutSecondFactor = false } = {}) {
       const membership = visitor.accounts.find((account) => account.id === id)
-      if (!membership) throw new GridError('account_not_found', 'You are not a member of this account.')
+      if (!membership) {
+        throw new GridError(
+          'account_not_found',
+          'You are not a member of this account. Its owners and admins can invite you.',
+        )
+      }
       const { user, sessionId, confirmedAt } = visitor
       const { role, requiresSecondFactor } = membership
       if (!withoutSecondFactor && requiresSecondFactor && allows(role, 'manage') && !user.hasSecondFactor) {

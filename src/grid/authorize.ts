@@ -1,6 +1,5 @@
 /** Authorization by the current role of the caller, and the statement that checks it again within the write. */
-import { allows, type Permission, permissions, requirePermission, type Role } from '../auth/actor.ts'
-import { GridError } from '../errors.ts'
+import { allows, notAllowed, type Permission, permissions, requirePermission, type Role } from '../auth/actor.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Statement } from '../store/driver/binding.ts'
 
@@ -21,7 +20,7 @@ export async function authorize(account: AccountStore, permission: Permission): 
 
   const member = await account.read.team.member(actor.userId)
   if (!member || !allows(member.role, permission)) {
-    throw new GridError('not_allowed', 'Your role in the account has changed and does not allow this now.')
+    throw notAllowed(permission, 'Your role in the account has changed.')
   }
   return { role: member.role, precondition: [account.change.team.requireRole(actor.userId, permissions[permission])] }
 }

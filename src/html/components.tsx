@@ -5,10 +5,12 @@ import { Icon, type IconName } from './icons.tsx'
 
 export type BadgeKind = 'plain' | 'good' | 'warning' | 'bad' | 'info'
 
-/** A one-word label such as a role or a state. `hasDot` marks a state. */
-export function Badge({ kind = 'plain', hasDot, children }: { kind?: BadgeKind; hasDot?: boolean; children: Child }) {
+/** A one-word label such as a role or a state. `hasDot` marks a state; `title` shows on hover, for a text that may be cut. */
+export function Badge(
+  { kind = 'plain', hasDot, title, children }: { kind?: BadgeKind; hasDot?: boolean; title?: string; children: Child },
+) {
   const classes = ['badge', kind === 'plain' ? '' : kind, hasDot && 'dot'].filter(Boolean).join(' ')
-  return <span class={classes}>{children}</span>
+  return <span class={classes} title={title} dir={title === undefined ? undefined : 'auto'}>{children}</span>
 }
 
 export type NoticeKind = 'info' | 'good' | 'warning' | 'bad'
@@ -131,6 +133,19 @@ export function Tabs(
 export function Time({ at, now }: { at: number; now: number }) {
   const exact = new Date(at).toISOString()
   return <time datetime={exact} title={`${exact.slice(0, 16).replace('T', ' ')} UTC`}>{timeInWords(at, now)}</time>
+}
+
+/**
+ * A date with its time, in the time zone of the reader; in UTC without script. The time in UTC shows on hover. `at` is in
+ * milliseconds since the epoch.
+ */
+export function LocalTime({ at }: { at: number }) {
+  const exact = new Date(at).toISOString()
+  return (
+    <time datetime={exact} title={`${exact.slice(0, 19).replace('T', ' ')} UTC`} data-local>
+      {dateInWords(at)}, {exact.slice(11, 16)} UTC
+    </time>
+  )
 }
 
 const units: [name: string, ms: number, below: number][] = [

@@ -1,8 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { ErrorKind, GridError } from '../errors.ts'
+import { Name } from './bidi.tsx'
+import { Card } from './components.tsx'
 import { ButtonLink } from './form.tsx'
-import { barePage } from './layout.tsx'
+import type { AppFrame } from './frame.tsx'
+import { appPage, barePage } from './layout.tsx'
 import { paths } from './paths.ts'
 
 const titles = {
@@ -24,18 +27,59 @@ const titles = {
   unavailable: 'Temporarily unavailable',
 } as const satisfies Record<ErrorKind, string>
 
-/** An error as an HTML page. The page shows `error.message`: a `GridError` never carries internal details. */
-export function errorPage(error: GridError, status: number): Promise<Response> {
+/** The frame of an error page, for a signed-in user. */
+export interface ErrorFrame {
+  frame: AppFrame
+  /** Where to go on. */
+  next: { title: string; href: string }
+  /** The names of some members who may do what the user may not. */
+  allowed: string[]
+}
+
+/**
+ * An error as an HTML page, inside the application for signed-in users. The page shows `error.message`: a `GridError`
+ * never carries internal details.
+ */
+export function errorPage(error: GridError, status: number, inside?: ErrorFrame): Promise<Response> {
   const title = titles[error.kind]
+  const code = (
+    <p class='soft small'>
+      <code>{status} {error.code}</code>
+    </p>
+  )
+  if (inside) {
+    const { frame, next, allowed } = inside
+    return appPage(
+      frame,
+      { title, status },
+      <Card>
+        <p>{error.message}</p>
+        {allowed.length > 0 && (
+          <p>
+            Your role here is {frame.account.role}. You can ask {allowed.map((name, n) => (
+              <>
+                {n > 0 && (n === allowed.length - 1 ? ' or ' : ', ')}
+                <strong>
+                  <Name text={name} />
+                </strong>
+              </>
+            ))}.
+          </p>
+        )}
+        {code}
+        <div class='row'>
+          <ButtonLink kind='main-action' href={next.href}>{next.title}</ButtonLink>
+        </div>
+      </Card>,
+    )
+  }
   const isSignedOut = error.kind === 'unauthenticated'
   return barePage(
     { title, status },
     <>
       <h1>{title}</h1>
       <p>{error.message}</p>
-      <p class='soft small'>
-        <code>{status} {error.code}</code>
-      </p>
+      {code}
       <div class='row'>
         <ButtonLink kind='main-action' href={isSignedOut ? paths.signIn : paths.home}>
           {isSignedOut ? 'Sign in' : 'Home'}

@@ -1,10 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Role } from '../auth/actor.ts'
+import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
 import { Icon, Logo } from './icons.tsx'
-import { type NavItem, navItems, paths, sectionPath } from './paths.ts'
+import { barItems, type NavItem, navItems, paths, sectionPath } from './paths.ts'
 
 /** The data around the content of a signed-in user's page: header, navigation and notice. */
 export interface AppFrame {
@@ -14,7 +15,8 @@ export interface AppFrame {
   user: { name: string; email: string }
   /** The CSRF token for the forms in the frame. */
   csrf: string
-  current: NavItem
+  /** Undefined on pages that belong to no section. */
+  current: NavItem | undefined
   /** Shown above the content: the result of the last action. */
   notice?: { kind: NoticeKind; text: string }
 }
@@ -30,7 +32,9 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
       <details class='menu' data-menu>
         <summary>
           <span class='unseen'>Account:</span>
-          <span class='name'>{account.name}</span>
+          <span class='name'>
+            <Name text={account.name} />
+          </span>
           <Badge>{account.role}</Badge>
           <Icon name='chevron' size={14} />
         </summary>
@@ -42,7 +46,7 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
               href={sectionPath(id, 'overview')}
               aria-current={id === account.id ? 'true' : undefined}
             >
-              {name}
+              <Name text={name} />
               <Badge>{role}</Badge>
             </a>
           ))}
@@ -57,7 +61,9 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
         <summary>
           <Avatar name={user.name || user.email} />
           <span class='unseen'>Your menu:</span>
-          <span class='name'>{user.name || user.email}</span>
+          <span class='name'>
+            <Name text={user.name || user.email} />
+          </span>
           <Icon name='chevron' size={14} />
         </summary>
         <div class='list'>
@@ -83,7 +89,8 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
   )
 }
 
-const titles: Record<NavItem, string> = {
+/** The titles of the sections. */
+export const sectionTitles: Record<NavItem, string> = {
   overview: 'Overview',
   agents: 'Agents',
   channels: 'Channels',
@@ -93,23 +100,58 @@ const titles: Record<NavItem, string> = {
   settings: 'Settings',
 }
 
-/** Links to the sections of the account. */
-export function SideNavigation({ frame: { account, current } }: { frame: AppFrame }) {
+interface SectionProps {
+  item: NavItem
+  frame: AppFrame
+  class?: string
+}
+
+function SectionLink({ item, frame: { account, current }, class: className }: SectionProps) {
+  return (
+    <a class={className} href={sectionPath(account.id, item)} aria-current={item === current ? 'page' : undefined}>
+      <Icon name={item} />
+      {sectionTitles[item]}
+    </a>
+  )
+}
+
+/** Links to the sections of the account, beside the page. Narrow windows show `BottomBar` instead. */
+export function SideNavigation({ frame }: { frame: AppFrame }) {
   return (
     <nav class='side' aria-label='Sections'>
       <ul>
         {navItems.map((item) => (
           <li>
-            <a
-              href={sectionPath(account.id, item)}
-              aria-current={item === current ? 'page' : undefined}
-              data-in-view={item === current ? '' : undefined}
-            >
-              <Icon name={item} />
-              {titles[item]}
-            </a>
+            <SectionLink item={item} frame={frame} />
           </li>
         ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** The same links in narrow windows, at the bottom of the window. The last button opens those that find no room. */
+export function BottomBar({ frame }: { frame: AppFrame }) {
+  const others = navItems.filter((item) => !barItems.includes(item))
+  return (
+    <nav class='bottom' aria-label='Sections'>
+      <ul>
+        {barItems.map((item) => (
+          <li>
+            <SectionLink item={item} frame={frame} />
+          </li>
+        ))}
+        <li>
+          <details class='menu up' data-menu>
+            <summary aria-current={others.some((item) => item === frame.current) ? 'true' : undefined}>
+              <Icon name='more' />
+              More
+            </summary>
+            <div class='list'>
+              {others.map((item) => <SectionLink item={item} frame={frame} class='item' />)}
+            </div>
+          </details>
+        </li>
       </ul>
     </nav>
   )

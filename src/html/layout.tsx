@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
+import { isolated } from './bidi.tsx'
 import { Notice } from './components.tsx'
-import { type AppFrame, Header, SideNavigation } from './frame.tsx'
+import { type AppFrame, BottomBar, Header, SideNavigation } from './frame.tsx'
 import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
 
@@ -29,10 +30,11 @@ export interface BarePage extends HtmlResponseOptions {
 /** A page of the web application: header, navigation, title and content. */
 export function appPage(frame: AppFrame, { title, lead, actions, back, ...options }: AppPage, content: Child) {
   return htmlResponse(
-    { ...options, title: `${title} · ${frame.account.name}`, bodyClass: 'app' },
+    { ...options, title: `${isolated(title)} · ${isolated(frame.account.name)}`, bodyClass: 'app' },
     <>
       <Header frame={frame} />
       <SideNavigation frame={frame} />
+      <BottomBar frame={frame} />
       <main class='main' id='content' tabindex={-1}>
         {frame.notice && <Notice kind={frame.notice.kind}>{frame.notice.text}</Notice>}
         <div class='page-head'>

@@ -19,7 +19,7 @@
  * - `data-passkey="create"` or `"get"` on a form: before it is submitted, asks the browser for a passkey with the options
  *   in `data-options`, and puts the answer into the field `passkey`. `data-starts` does so when the page appears. What goes
  *   wrong is written into the element that `data-error` names.
- * - `data-in-view` on an element in a horizontally scrolling `<nav>`: scrolls it into view.
+ * - `data-local` on a `<time>`: shows it in the time zone of the reader.
  * - Forms are submitted once: the button is busy until the next page loads.
  */
 export const script = `'use strict'
@@ -96,10 +96,9 @@ document.addEventListener('keydown', event => {
   }
 })
 
-for (const found of document.querySelectorAll('[data-in-view]')) {
-  const strip = found.closest('nav')
-  strip.scrollLeft = found.offsetLeft - (strip.clientWidth - found.clientWidth) / 2
-}
+const localTime = new Intl.DateTimeFormat('en-GB',
+  { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' })
+for (const time of document.querySelectorAll('time[data-local]')) time.textContent = localTime.format(new Date(time.dateTime))
 
 function filter(field) {
   const words = field.value.toLowerCase().split(/\\s+/).filter(Boolean)

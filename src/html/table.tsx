@@ -11,6 +11,8 @@ export interface Column<Row> {
   align?: 'number' | 'end'
   /** Only screen readers get the title: a column of buttons. */
   isUntitled?: boolean
+  /** Columns without a width share what the others leave. If a column has one, no cell can change the columns. */
+  width?: 'narrow' | 'time' | 'wide'
 }
 
 /**
@@ -18,18 +20,21 @@ export interface Column<Row> {
  * horizontally instead.
  */
 export function Table<Row>(
-  { id, caption, columns, rows, scrolls }: {
+  { id, caption, columns, rows, scrolls, isDense }: {
     id: string
     /** The content of the table, for screen readers. */
     caption: string
     columns: Column<Row>[]
     rows: Row[]
     scrolls?: boolean
+    /** Low rows, for a log. On phones without the titles of the columns. */
+    isDense?: boolean
   },
 ) {
+  const isFixed = columns.some(({ width }) => width !== undefined)
   return (
     <div
-      class={scrolls ? 'table' : 'table stacks'}
+      class={[scrolls ? 'table' : 'table stacks', isFixed && 'fixed', isDense && 'dense'].filter(Boolean).join(' ')}
       role='region'
       aria-label={caption}
       tabindex={scrolls ? 0 : undefined}
@@ -38,8 +43,12 @@ export function Table<Row>(
         <caption class='unseen'>{caption}</caption>
         <thead role='rowgroup'>
           <tr role='row'>
-            {columns.map(({ title, align, isUntitled }) => (
-              <th scope='col' role='columnheader' class={alignClass(align)}>
+            {columns.map(({ title, align, isUntitled, width }) => (
+              <th
+                scope='col'
+                role='columnheader'
+                class={[alignClass(align), width].filter(Boolean).join(' ') || undefined}
+              >
                 {isUntitled ? <span class='unseen'>{title}</span> : title}
               </th>
             ))}

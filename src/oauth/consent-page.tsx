@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { AgentIcon } from '../html/agent-icon.tsx'
+import { Name } from '../html/bidi.tsx'
 import { Badge, Notice } from '../html/components.tsx'
 import { buttonClass, Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
 import { Icon } from '../html/icons.tsx'
@@ -86,7 +87,7 @@ function Admin({ entry, isChosen }: { entry: AdminEntry; isChosen: boolean }) {
     <label class='choice'>
       <input type='radio' name='pick' value={entry.pick} required checked={isChosen} />
       <span class='title'>
-        @admin ({entry.accountName}) <Badge kind='warning'>Admin</Badge>
+        @admin (<Name text={entry.accountName} />) <Badge kind='warning'>Admin</Badge>
       </span>
       <span class='hint'>
         Can create, change and delete every agent, channel, skill and guardrail of this account
@@ -103,7 +104,9 @@ function Agent({ entry, isChosen }: { entry: AgentEntry; isChosen: boolean }) {
       <span class='title who'>
         <AgentIcon alias={entry.alias} size={20} /> @{entry.alias}
       </span>
-      <span class='hint'>Can read and send messages as this agent of {entry.accountName}</span>
+      <span class='hint'>
+        Can read and send messages as this agent of <Name text={entry.accountName} />
+      </span>
     </label>
   )
 }

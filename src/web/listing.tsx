@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Paged and searchable lists, sorted by name. */
+import { Name } from '../html/bidi.tsx'
 import { EmptyState } from '../html/components.tsx'
 import { Icon } from '../html/icons.tsx'
 import { Pagination } from '../html/table.tsx'
@@ -80,8 +81,8 @@ export function SearchBar({ path, label, search }: { path: string; label: string
 /** Shown when a search has no results. `where` names the searched fields. */
 export function NoResults({ search, path, where }: { search: string; path: string; where: string }) {
   return (
-    <EmptyState icon='search' title='No results' action={<a href={path}>Show all</a>}>
-      No {where} contains “{search}”.
+    <EmptyState icon='search' title='No results' action={<a class='alone' href={path}>Show all</a>}>
+      No {where} contains “<Name text={search} />”.
     </EmptyState>
   )
 }

@@ -11,6 +11,7 @@ import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
 import { channelPages } from './channels/channels.tsx'
+import { errorFrame } from './error-frame.ts'
 import { guardrailPages } from './guardrails/guardrails.tsx'
 import type { PageDeps } from './page-deps.ts'
 import { handOverPages } from './people/hand-over.tsx'
@@ -72,7 +73,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   handOverPages(accountRoutes)
   sessionPages(accountRoutes, pageDeps)
 
-  app.onError((error, c) => {
+  app.onError(async (error, c) => {
     const gridError = asGridError(error, deps.log, c.get('requestId'))
     if (gridError.code === 'unauthenticated' && c.req.method === 'GET') {
       return c.redirect(signInPath(new URL(c.req.url)), 303)
@@ -84,7 +85,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
       const id = new URL(c.req.url).pathname.split('/')[2]
       return c.redirect(`/accounts/${id}/settings/security`, 303)
     }
-    return htmlError(gridError)
+    return await htmlError(gridError, await errorFrame(sessions, c.req.raw, gridError))
   })
   return app
 }

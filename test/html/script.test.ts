@@ -1,7 +1,15 @@
 /** What the script adds, and that every page works without it. */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { accessibilityFaults, hasBrowser, screenshot, useBrowser, type VisitOptions, type Visitor } from '../support/browser.ts'
+import {
+  accessibilityFaults,
+  hasBrowser,
+  screenshot,
+  useBrowser,
+  type VisitOptions,
+  type Visitor,
+} from '../support/browser.ts'
+import { layoutFaults } from '../support/layout.ts'
 import { serveGallery } from '../support/gallery-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -133,10 +141,12 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toHaveLength(1)
     })
 
-    test('scrolls the current section into view on a phone', async () => {
-      const page = await open('/secret', { viewport: 'phone' })
+    test('shows times in the zone of the reader, and in UTC on hover', async () => {
+      const page = await open('/channels', { timeZone: 'Asia/Tokyo' })
+      const time = page.locator('time[data-local]')
 
-      expect(await page.locator('.side').evaluate((strip) => strip.scrollLeft)).toBeGreaterThan(100)
+      expect(await time.textContent()).toBe('22 Nov 2026, 00:24')
+      expect(await time.getAttribute('title')).toBe('2026-11-21 15:24:00 UTC')
     })
   })
 
@@ -194,6 +204,33 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       await page.waitForURL('**/channels')
 
       expect(server.posted).toMatchObject([{ path: '/sign-out', fields: { csrf: 'token-of-the-session' } }])
+    })
+
+    test('leads to every section at the bottom of a phone', async () => {
+      const page = await open('/overview', { withScript, viewport: 'small' })
+      const bar = page.locator('nav.bottom')
+      expect(await page.locator('nav.side').isVisible()).toBe(false)
+      expect(await bar.locator('a:visible').allTextContents()).toEqual(['Overview', 'Agents', 'Channels', 'Activity'])
+
+      await bar.locator('summary').click()
+      await screenshot(page, `open-more-${withScript}`)
+      if (withScript) expect([...await accessibilityFaults(page), ...await layoutFaults(page)]).toEqual([])
+      await bar.getByRole('link', { name: 'Guardrails' }).click()
+
+      await page.waitForURL('**/accounts/a1/guardrails')
+    })
+
+    test('opens both menus of the header within the narrowest window', async () => {
+      const page = await open('/overview', { withScript, viewport: 'small' })
+
+      for (const menu of ['details.menu:not(.user)', 'details.user']) {
+        const list = page.locator(`header ${menu}`)
+        await list.locator('summary').click()
+        if (withScript) expect(await layoutFaults(page)).toEqual([])
+        const { x, width } = (await list.locator('.list').boundingBox())!
+        expect(x >= 0 && x + width <= 320).toBe(true)
+        await list.locator('summary').click()
+      }
     })
 
     test('jumps from the skip link to the content', async () => {

@@ -17,7 +17,7 @@ test('the picker lists the @admin entries with a badge first, then the agents', 
   const { html, picks, response } = await openConsentPage(grid, grid.ann)
 
   expect(picks).toEqual([admin(), agent(grid.alice), agent(grid.bob)])
-  expect(html).toMatch(/@admin \(Acme\) <span class="badge[^"]*">Admin<\/span>/)
+  expect(html).toMatch(/@admin \(<bdi>Acme<\/bdi>\) <span class="badge[^"]*">Admin<\/span>/)
   expect(html.indexOf('127.0.0.1:4100')).toBeLessThan(html.indexOf('Demo'))
   expect(html).toContain('ann@acme.example')
   expect(html).not.toContain('Evil')

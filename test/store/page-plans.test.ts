@@ -35,6 +35,8 @@ test.each([
   ['activity of a user', /"account_id" = \? and \("activity"."user_id" = /, 'activity_user'],
   ['activity of a credential', /"account_id" = \? and \("activity"."credential_id" = /, 'activity_credential'],
   ['failed calls', /"account_id" = \? and \("activity"."outcome" <> 'ok'/, 'activity_refused'],
+  ['changes', /"account_id" = \? and \(substr\("activity"."tool", 1, 11\) <> /, 'activity_changes'],
+  ['programs in the log', /from "oauth_grants" .*exists/, 'activity_credential'],
   ['activity since a time', /^select "n" from "activity" .*"created_at" < \?/, 'COVERING INDEX activity_time'],
   ['activity until a time', /^select "n" from "activity" .*"created_at" >= \?/, 'COVERING INDEX activity_time'],
   ['the tools of the log', /min\("activity"."tool"\)/, 'COVERING INDEX activity_tool (account_id=? AND tool>?)'],
@@ -65,10 +67,21 @@ async function recordQueries(): Promise<string[]> {
   await overview.unreadTotals(5)
   await agentSettings.page(0, 50)
   await agentSettings.search('a', 0, 50)
-  const filters = [{}, { tool: 'x' }, { userId: 'x' }, { credentialId: 'x' }, { outcome: 'x' }, { since: 1, until: 2 }]
+  const filters = [
+    {},
+    { tool: 'x' },
+    { userId: 'x' },
+    { credentialId: 'x' },
+    { outcome: 'x' },
+    { since: 1, until: 2 },
+    {
+      isChange: true,
+    },
+  ]
   for (const filter of filters) await activity.list(filter)
   await activity.tools()
   await activity.users()
+  await activity.programs()
   await grid.close()
   return [...seen]
 }

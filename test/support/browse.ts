@@ -103,7 +103,8 @@ function hiddenFields(form: string): [string, string][] {
 }
 
 function textOf(html: string): string {
-  const body = html.replace(/<(style|script|title)[\s\S]*?<\/\1>/g, '')
+  // `<bdi>` is no word of its own.
+  const body = html.replace(/<(style|script|title)[\s\S]*?<\/\1>/g, '').replace(/<\/?bdi>/g, '')
   return unescapeHtml(body.replace(/<[^>]+>/g, ' ')).replace(/\s+/g, ' ').trim()
 }
 

@@ -4,24 +4,38 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, ConsoleMessage, Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
 import { closeOrGiveUp, hasBrowser, launchChromium } from './chromium.ts'
+import { layoutFaults } from './layout.ts'
 
 export { hasBrowser }
 
-const viewports = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
+const viewports = {
+  desktop: { width: 1280, height: 800 },
+  phone: { width: 390, height: 844 },
+  small: { width: 320, height: 568 },
+}
 
 export interface VisitOptions {
   scheme?: 'light' | 'dark'
   viewport?: keyof typeof viewports
   /** Whether JavaScript runs. Every page also works without it. */
   withScript?: boolean
+  /** The time zone of the visitor, such as `Asia/Tokyo`. */
+  timeZone?: string
 }
 
-/** Each colour scheme and viewport once; for screenshots, all four combinations. */
+/** Each colour scheme and viewport once; for screenshots, all combinations. */
 const views: Required<Pick<VisitOptions, 'scheme' | 'viewport'>>[] = [
   { scheme: 'light', viewport: 'desktop' },
   { scheme: 'dark', viewport: 'phone' },
+  { scheme: 'light', viewport: 'small' },
 ]
-if (process.env.SCREENSHOTS) views.push({ scheme: 'dark', viewport: 'desktop' }, { scheme: 'light', viewport: 'phone' })
+if (process.env.SCREENSHOTS) {
+  views.push(
+    { scheme: 'dark', viewport: 'desktop' },
+    { scheme: 'light', viewport: 'phone' },
+    { scheme: 'dark', viewport: 'small' },
+  )
+}
 
 export interface Visitor {
   page: Page
@@ -40,13 +54,14 @@ export function useBrowser(): (options?: VisitOptions) => Promise<Visitor> {
   }, 300_000)
   afterAll(() => browser?.close())
 
-  return async ({ scheme = 'light', viewport = 'desktop', withScript = true } = {}) => {
+  return async ({ scheme = 'light', viewport = 'desktop', withScript = true, timeZone } = {}) => {
     const context = await browser.newContext({
       colorScheme: scheme,
       viewport: viewports[viewport],
-      hasTouch: viewport === 'phone',
+      hasTouch: viewport !== 'desktop',
       javaScriptEnabled: withScript,
       reducedMotion: 'reduce',
+      timezoneId: timeZone,
     })
     // The default of 30 seconds is too short for a busy machine.
     context.setDefaultTimeout(120_000)
@@ -72,8 +87,8 @@ const settled = `new Promise((drawn) => requestAnimationFrame(() => requestAnima
   .then(() => 0)`
 
 /**
- * The faults of the open page in each colour scheme and viewport: accessibility violations, horizontal overflow, console
- * errors and policy violations. Saves screenshots under `name`.
+ * The faults of the open page in each colour scheme and viewport: accessibility violations, sideways scrolling, small
+ * controls, console errors and policy violations. Saves screenshots under `name`.
  */
 export async function faultsOf({ page, faults }: Visitor, name: string): Promise<string[]> {
   const found: string[] = []
@@ -82,8 +97,7 @@ export async function faultsOf({ page, faults }: Visitor, name: string): Promise
     await page.setViewportSize(viewports[viewport])
     await page.evaluate(settled)
     await screenshot(page, `${name}-${viewport}-${scheme}`)
-    const excess = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
-    const inView = [...(excess > 0 ? [`is ${excess} px too wide`] : []), ...await accessibilityFaults(page)]
+    const inView = [...await layoutFaults(page), ...await accessibilityFaults(page)]
     found.push(...inView.map((fault) => `${scheme}, ${viewport}: ${fault}`))
   }
   return [...found, ...faults.splice(0)]

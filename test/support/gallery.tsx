@@ -5,7 +5,18 @@ import { readConfig } from '../../src/config.ts'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
 import { HourlyChart, Sparkline } from '../../src/html/chart.tsx'
-import { Avatar, Badge, Card, Disclosure, EmptyState, Facts, Stat, Tabs, Time } from '../../src/html/components.tsx'
+import {
+  Avatar,
+  Badge,
+  Card,
+  Disclosure,
+  EmptyState,
+  Facts,
+  LocalTime,
+  Stat,
+  Tabs,
+  Time,
+} from '../../src/html/components.tsx'
 import { errorPage } from '../../src/html/error-page.tsx'
 import { ButtonLink, QueryForm, SubmitButton, TextInput } from '../../src/html/form.tsx'
 import { Icon } from '../../src/html/icons.tsx'
@@ -210,7 +221,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
   '/channels': () =>
     appPage(
       { ...frame, current: 'channels' },
-      { title: 'Channels' },
+      { title: 'Channels', lead: <LocalTime at={now} /> },
       <Card isFlush>
         <QueryForm action='/channels'>
           <TextInput name='search' label='Search' type='search' placeholder='Alias, description or skill' />
@@ -284,5 +295,11 @@ export const gallery: Record<string, () => Promise<Response>> = {
       </div>,
     ),
 
+  '/error-inside': () =>
+    errorPage(new GridError('not_allowed', 'Only owners and admins of the account can do this.'), 403, {
+      frame: { ...frame, current: 'agents' },
+      next: { title: 'Go to Agents', href: '/agents' },
+      allowed: ['Olga Marin', 'Tomás Rey', 'bea@acme.example'],
+    }),
   '/error': () => errorPage(new GridError('agent_not_found', 'There is no agent @nobody in this account.'), 404),
 }

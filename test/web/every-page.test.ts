@@ -48,6 +48,16 @@ test.each(pages)('$name has the security and caching headers of a page', async (
   expect(headers['content-security-policy']).not.toContain('unsafe')
 })
 
+test.each(pages)('$name has every id once, and every label names a control', async (page) => {
+  const html = await (await open(page)).text()
+  const idsOf = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, id]) => id)
+  const ids = idsOf(/ id="([^"]*)"/g)
+  const controls = idsOf(/<(?:input|select|textarea)[^>]* id="([^"]*)"/g)
+
+  expect(ids).toEqual([...new Set(ids)])
+  expect(idsOf(/<label[^>]* for="([^"]*)"/g).filter((id) => !controls.includes(id))).toEqual([])
+})
+
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
   const visit = useBrowser()
 

@@ -23,11 +23,20 @@ export interface OpenClaim {
   agents: ClaimableAgent[]
 }
 
-/** The claim of a claim link. Fails with `link_expired` if the link is unknown or the account was claimed. */
+/** The claim of a claim link. Fails with `link_expired`, which says whether the link is unknown or was used. */
 export async function openClaim(store: Store, token: string): Promise<OpenClaim> {
   const found = await store.global.claims.byToken(hashForLookup(token))
-  if (found?.state !== 'provisional') {
-    throw new GridError('link_expired', 'This claim link is unknown, or its agents were claimed already.')
+  if (!found) {
+    throw new GridError(
+      'link_expired',
+      'This claim link is unknown. Agents that nobody claims are removed after a week, and their links with them.',
+    )
+  }
+  if (found.state !== 'provisional') {
+    throw new GridError(
+      'link_expired',
+      'This claim link was used: its agents were claimed already, together with all others of the same email address. Sign in with that address to see them.',
+    )
   }
   const { home, ownerEmail } = found
   return { provisionalId: home, ownerEmail, agents: await store.global.claims.agents(home) }

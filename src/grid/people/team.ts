@@ -101,7 +101,9 @@ export function checkRole(text: string): Role {
 /** Require that a member with `role` may assign and remove `others`. Fails with `not_allowed`. */
 export function requireAssignable(role: Role, others: Role[]): void {
   if (others.every((other) => assignableRoles(role).includes(other))) return
-  throw new GridError('not_allowed', 'Only owners of the account can appoint owners or change their roles.')
+  throw new GridError('not_allowed', 'Only owners of the account can appoint owners or change their roles.', {
+    allowedRoles: ['owner'],
+  })
 }
 
 async function findMember(account: AccountStore, userId: string): Promise<AccountMember> {

@@ -14,6 +14,8 @@ a { color: var(--accent); text-underline-offset: .18em; text-decoration-thicknes
   text-decoration-color: color-mix(in srgb, currentColor 40%, transparent) }
 a:hover { text-decoration-color: currentColor }
 strong { font-weight: 620 }
+/* Names that people chose do not reorder what is around them. */
+bdi, strong, .happened a { unicode-bidi: isolate }
 code, pre, kbd, samp { font-family: var(--mono); font-size: .92em }
 :not(pre) > code { background: var(--sunk); border-radius: var(--round-s); padding: .1em .35em }
 a > code { color: inherit }

@@ -39,6 +39,9 @@ export const content = `
 
 .table { overflow-x: auto; max-width: 100% }
 table { width: 100%; border-collapse: collapse; text-align: left }
+.fixed table { table-layout: fixed }
+.fixed th.narrow { width: 5.5rem } .fixed th.time { width: 10.5rem } .fixed th.wide { width: 32% }
+.fixed :is(th, td) time { white-space: normal }
 caption { text-align: left }
 th, td { padding: .5625rem var(--s3); vertical-align: middle; border-top: 1px solid var(--line) }
 th:first-child, td:first-child { padding-left: var(--card) } th:last-child, td:last-child { padding-right: var(--card) }
@@ -48,14 +51,17 @@ tbody th a { color: inherit; text-decoration: none } tbody th a:hover { text-dec
 .card:not(.flush) :is(th, td):first-child { padding-left: 0 } .card:not(.flush) :is(th, td):last-child { padding-right: 0 }
 tbody tr:hover { background: var(--hover) }
 th.end, td.end { text-align: right } td.end .row { justify-content: flex-end } td.end form { justify-items: end }
-td.end .button.quiet:last-child { margin-right: calc(var(--s2) * -1) }
+.card.flush td.end .button.quiet:last-child { margin-right: calc(var(--s2) * -1) }
 td time { white-space: nowrap }
+.dense :is(th, td) { padding-block: .3125rem; vertical-align: baseline } .dense :is(td, time) { font-size: var(--text-s) }
+/* A link of its own, not one within a sentence, is high enough for a finger. */
+.alone, tbody :is(th, td) > a, tbody :is(th, td) > div > a:first-child, .facts dd > a:only-child { display: inline-block; min-height: 1.5rem }
 td.numb, th.numb { text-align: right; white-space: nowrap }
 .cut { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
 .who { display: inline-flex; align-items: center; gap: .625rem; min-width: 0; vertical-align: middle }
 .who > div { min-width: 0; line-height: 1.35 }
-.who a { color: inherit; font-weight: 560; text-decoration: none } .who a:hover { text-decoration: underline }
-.avatar { display: inline-grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
+.who a { display: inline-block; min-height: 1.5rem; color: inherit; font-weight: 560; line-height: 1.5rem; text-decoration: none } .who a:hover { text-decoration: underline }
+.avatar { display: inline-grid; flex: none; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
   color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
 .face { border-radius: 27% }
 .bar { display: flex; gap: var(--s3); align-items: center; padding: var(--s3) var(--card); border-bottom: 1px solid var(--line) }
@@ -77,19 +83,20 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .fold[open] > summary > svg { rotate: 90deg }
 .fold > div { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); padding: var(--s1) var(--s3) var(--s4) }
 .folds > .fold + .fold { border-top: 1px solid var(--line) }
-tbody .fold > summary { padding: 0; width: max-content; color: var(--soft); font-size: var(--text-s); font-weight: 400 }
+tbody .fold > summary { min-height: 1.5rem; padding: 0; width: max-content; color: var(--soft); font-size: var(--text-s); font-weight: 400 }
 tbody .fold > summary:hover { background: none; color: var(--ink) }
 tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight: 400 }
 .whole { white-space: nowrap }
-.roomy { display: inline-grid; min-width: 10rem; line-height: 1.4 }
 .happened { font-weight: 400 } .happened :is(a, strong) { color: inherit; font-weight: 600 } .happened .badge { margin-left: var(--s2) }
+.call { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s3) }
+.call > .happened { flex: 1 1 10rem; min-width: 0 } .call > .fold[open] { flex-basis: 100% }
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
 .pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
 .facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
 .facts dt { color: var(--soft) } .facts dd { margin: 0 }
 .copy-text { display: inline-flex; align-items: center; gap: var(--s1); max-width: 100%; color: var(--soft); font-size: var(--text-s) }
-.copy-text .button { min-height: 1.5rem; width: 1.5rem } .copy-text .done { color: var(--accent) }
+.copy-text .button { flex: none; min-height: 1.5rem; width: 1.5rem } .copy-text .done { color: var(--accent) }
 .qr { display: block; width: 12rem; max-width: 100%; height: auto; border-radius: var(--round); border: 1px solid var(--line) }
 .copy { margin: 0; border: 1px solid var(--line); border-radius: var(--round); background: var(--sunk); overflow: hidden }
 .copy figcaption { display: flex; align-items: center; justify-content: space-between; gap: var(--s3); min-height: 2.25rem;
@@ -117,6 +124,10 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 
 @media (max-width: 48rem) {
   .app, .bare { --card: var(--s4) }
+  /* All tabs are visible. */
+  .tabs { flex-wrap: wrap; border-bottom: 0 }
+  .tabs a { padding: var(--s1) var(--s2); font-size: var(--text-s); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
+  .tabs a[aria-current] { border-color: transparent; background: var(--accent-wash) }
   .facts { grid-template-columns: minmax(5.5rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s4) } .facts dt { max-width: 8.5rem }
   .grid.stats { grid-template-columns: repeat(3, minmax(0, 1fr)); gap: var(--s2) }
   .stat { padding: var(--s2) var(--s3) var(--s3); align-content: start } .stat .value { font-size: 1.375rem } .stat .hint { line-height: 1.35 }
@@ -128,12 +139,16 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .card:not(.flush) .table.stacks tr { padding-inline: 0 }
   .table.stacks :is(th, td) { display: inline-flex; align-items: baseline; gap: var(--s2); max-width: 100%; padding: 0; border: 0;
     text-align: left; font-size: var(--text-s) }
-  .table.stacks :is(th, td)::before { content: attr(data-label); color: var(--soft); font-weight: 400 }
+  .table.stacks :is(th, td)::before { content: attr(data-label); flex: none; color: var(--soft); font-weight: 400 }
   .table.stacks tbody :is(th, .first, .unlabelled)::before { content: none }
   .table.stacks tbody :is(th, .first) { display: block; flex-basis: 100%; font-size: inherit }
   /* Form controls take a whole line. */
   .table.stacks td:has(select, fieldset) { display: grid; grid-template-columns: 5rem minmax(0, 1fr); align-items: center; flex-basis: 100% }
   .table.stacks td:has(.confirm) { flex-basis: 100% }
+  .table.stacks.dense tr { gap: 0 var(--s3); padding-block: var(--s2) }
+  .table.stacks.dense td::before { content: none }
+  .table.stacks.dense td { color: var(--soft) } .table.stacks.dense td:last-child { margin-left: auto }
+  .table.stacks td form.line .input { min-width: 5rem }
   .table.stacks td .row { justify-content: flex-start }
   .table.stacks td .button.quiet { padding-left: 0; margin-right: 0 }
 }

@@ -2,7 +2,8 @@
 export const controls = `
 .button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); min-height: var(--control);
   padding: 0 var(--s3); border: 1px solid var(--edge); border-radius: var(--round); background: var(--panel); color: var(--ink);
-  font: 560 var(--text-m)/1.2 var(--sans); text-decoration: none; white-space: nowrap; cursor: pointer; transition: background .12s }
+  font: 560 var(--text-m)/1.2 var(--sans); text-decoration: none; overflow-wrap: normal; white-space: nowrap; cursor: pointer; transition: background .12s }
+@media (max-width: 48rem) { .button { white-space: normal } }
 .button:hover { background: var(--hover) }
 .button.main-action { border-color: transparent; background: var(--accent); color: var(--on-accent) }
 .button.main-action:hover { background: var(--accent-strong) }
@@ -30,8 +31,10 @@ form.line { display: flex; flex-wrap: wrap; align-items: flex-end; gap: var(--s3
 form.line .field { flex: 1 1 12rem }
 td form.line { flex-wrap: nowrap; align-items: center; gap: var(--s2) } td form.line .input { width: auto; min-width: 7rem }
 form.line.query { padding: var(--s3) var(--card) var(--s4); border-bottom: 1px solid var(--line) }
-form.line.query .field { flex-basis: 9rem }
+form.line.query .field { flex-basis: 7rem }
+form.line.query .field:has([type='date']) { flex-basis: 10.5rem; min-width: 10.5rem }
 form.line.query .input { height: var(--control) }
+form.line.query .choice { align-items: center; min-height: var(--control) } form.line.query .choice input { margin: 0 }
 form .row:not(.stays) { margin-top: var(--s1) }
 /* Keep lines short enough to read. */
 form:not(.line) > :is(.field, .choices.cards, [class*='when-']) { max-width: 38rem }
@@ -71,7 +74,7 @@ form:has([name='type'][value='a2a']:not(:checked)) .when-remote,
 form:has([name='accessPolicy'][value='auto_approve']:checked) .when-listed,
 form:has([name='into']) .when-new { display: none }
 form:has([name='into'] [value='new']:checked) .when-new { display: block }
-.choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; cursor: pointer }
+.choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .625rem; align-items: start; min-height: 1.5rem; cursor: pointer }
 .choice input { width: 1.125rem; height: 1.125rem; margin: .15rem 0 0; accent-color: var(--accent) }
 .choice .hint { grid-column: 2 }
 .choice .title { font-weight: 560; overflow-wrap: anywhere }

@@ -4,21 +4,22 @@ export const frame = `
 .head { grid-area: head; position: sticky; top: 0; z-index: 10; display: flex; align-items: center; gap: var(--s2);
   min-height: var(--head); padding: 0 var(--s4); background: var(--panel); border-bottom: 1px solid var(--line) }
 .mark { display: inline-flex; align-items: center; gap: var(--s2); color: var(--ink); font-weight: 650; letter-spacing: -.015em;
-  text-decoration: none; border-radius: var(--round-s) }
+  min-height: 1.5rem; text-decoration: none; border-radius: var(--round-s) }
 .mark svg { color: var(--accent) }
 .head .mark + * { position: relative; margin-left: var(--s3) }
 .head .mark + *::before { content: ''; position: absolute; left: calc(var(--s2) * -1 - 1px); top: .35rem; bottom: .35rem; border-left: 1px solid var(--line) }
 .head .spread { margin-left: auto }
 
-.menu { position: relative }
+.menu { position: relative; min-width: 0 }
 .menu > summary { display: flex; align-items: center; gap: var(--s2); min-height: var(--control); padding: 0 var(--s2);
   border-radius: var(--round); font-weight: 550 }
 .menu > summary:hover, .menu[open] > summary { background: var(--hover) }
 .menu > summary .name { max-width: 14rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
 .menu > summary .chevron { color: var(--soft) }
-.menu > .list { position: absolute; z-index: 12; top: calc(100% + var(--s1)); left: 0; min-width: 15rem; max-width: min(22rem, 92vw);
+.menu > .list { position: absolute; max-height: calc(100dvh - var(--head) - var(--bar, 0px) - var(--s4)); overflow-y: auto; z-index: 12; top: calc(100% + var(--s1)); left: 0; min-width: 15rem; max-width: min(22rem, 92vw);
   padding: var(--s1); background: var(--raised); border: 1px solid var(--line); border-radius: var(--round-l); box-shadow: var(--lift) }
 .menu.end > .list { left: auto; right: 0 }
+.menu.up > .list { top: auto; bottom: calc(100% + var(--s1)); left: auto; right: var(--s2) }
 .menu .list form { gap: 0 }
 .menu .list > p { padding: var(--s2) var(--s3) }
 .menu .list > hr { margin: var(--s1) 0 }
@@ -36,13 +37,21 @@ export const frame = `
 .side a[aria-current] { background: var(--accent-wash); color: var(--ink); font-weight: 600 }
 .side a[aria-current] svg { color: var(--accent) }
 
+.bottom { display: none }
+.bottom > ul { display: grid; grid-template-columns: repeat(5, minmax(0, 1fr)); max-width: 40rem; margin: 0 auto; padding: 0; list-style: none }
+.bottom li > a, .bottom summary { display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 2px;
+  min-height: var(--bar); padding: 0; color: var(--soft); font-size: var(--text-xs); font-weight: 540; line-height: 1.3; text-decoration: none }
+.bottom li > a:hover, .bottom summary:hover { color: var(--ink) }
+.bottom li > a[aria-current], .bottom summary[aria-current] { color: var(--accent) }
+.bottom li > a:focus-visible, .bottom summary:focus-visible { outline-offset: -2px }
+
 .main { grid-area: main; display: grid; gap: var(--s5); align-content: start; grid-template-columns: minmax(0, 1fr);
   width: 100%; max-width: 74rem; padding: var(--s5) var(--s6) var(--s7) var(--s5) }
 .main:focus-visible { outline: none }
 .page-head { display: flex; flex-wrap: wrap; align-items: flex-start; justify-content: space-between; gap: var(--s3) var(--s5) }
 .page-head > div:first-child { flex: 1 1 18rem; display: grid; gap: var(--s1) }
 .page-head p { color: var(--soft) }
-.page-head .back { gap: var(--s1); width: max-content; font-size: var(--text-s) }
+.page-head .back { gap: var(--s1); width: max-content; min-height: 1.5rem; font-size: var(--text-s) }
 
 .bare { display: grid; grid-template-rows: auto 1fr; justify-items: center; padding: var(--s7) var(--s4); gap: var(--s5) }
 .bare main { display: grid; gap: var(--s4); align-self: start; width: 100%; max-width: 26rem; padding: var(--s6); background: var(--panel);
@@ -62,15 +71,21 @@ export const frame = `
   box-shadow: var(--shadow); list-style: none }
 .talk > li { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--s3); line-height: 1.4 }
 
+/* Too narrow for the sections beside the page: they are in the bar at the bottom. */
+@media (max-width: 60rem) {
+  html { scroll-padding-bottom: 5rem }
+  .app { --bar: 3.5rem; grid-template: 'head' auto 'main' 1fr / minmax(0, 1fr);
+    padding-bottom: calc(var(--bar) + env(safe-area-inset-bottom)) }
+  .side { display: none }
+  .bottom { display: block; position: fixed; z-index: 11; inset: auto 0 0; padding-bottom: env(safe-area-inset-bottom);
+    background: var(--panel); border-top: 1px solid var(--line) }
+}
+
 @media (max-width: 48rem) {
-  .app { grid-template: 'head' auto 'side' auto 'main' 1fr / minmax(0, 1fr) }
   .head { padding: 0 var(--s3) }
+  .head .mark, .head .user { flex: none }
   .head .mark span, .head .user .name, .head .user .chevron { display: none }
-  .menu > summary .name { max-width: 9rem }
-  .side { position: static; padding: var(--s1) var(--s2); overflow-x: auto; background: var(--panel); border-bottom: 1px solid var(--line);
-    scrollbar-width: none }
-  .side ul { display: flex; width: max-content }
-  .side a { min-height: 2.5rem }
+  .head .menu > .list { position: fixed; top: calc(var(--head) + var(--s1)); left: var(--s2); right: var(--s2); max-width: none }
   .main { padding: var(--s4) var(--s4) var(--s7) }
   .bare { padding: var(--s5) var(--s3) }
   .bare main { padding: var(--s5) var(--s4) }

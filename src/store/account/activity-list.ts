@@ -1,5 +1,5 @@
 /** Browsing the account activity log. */
-import { and, asc, desc, eq, gt, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, exists, gt, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { activity, agents, credentials, oauthGrants, users } from '../../../db/schema.ts'
 import { minute } from '../../lib/time.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
@@ -20,6 +20,17 @@ export interface ListedActivity extends Activity {
   clientName: string | null
 }
 
+/** An OAuth grant that is in the log: a program, and whom it acted as. */
+export interface LoggedProgram {
+  /** Its credential id in the log. */
+  id: string
+  clientName: string
+  /** Null for a program that administers the account. */
+  agentAlias: string | null
+  /** Milliseconds since the epoch. */
+  createdAt: number
+}
+
 /** What to list. `before` is the `n` of the last row of the previous page. */
 export interface ActivityFilter {
   tool?: string
@@ -27,6 +38,8 @@ export interface ActivityFilter {
   outcome?: string
   /** Only rows whose outcome is not `ok`. */
   isRefused?: boolean
+  /** Without the calls that only list what there is. */
+  isChange?: boolean
   credentialId?: string
   userId?: string
   /** Milliseconds since the epoch, inclusive. */
@@ -38,6 +51,8 @@ export interface ActivityFilter {
 }
 
 const maxPage = 200
+/** How many programs the filter offers, the newest ones. */
+const maxPrograms = 200
 /**
  * How far the clocks of two processes may differ, or one clock before and after a correction. Rows are ordered by `n`,
  * not by time.
@@ -52,6 +67,8 @@ export function prepareActivityList(db: Db) {
     // Written out, not bound: only then may the planner use the partial index.
     isRefused: ne(activity.outcome, sql`'ok'`),
     tool: eq(activity.tool, p('tool')),
+    // Written out, for the same reason. All tools that change nothing have this prefix.
+    isChange: ne(sql`substr(${activity.tool}, 1, 11)`, sql`'admin_list_'`),
   }
   // An index serves only a condition that is not optional, so there is one query for each filter that can lead.
   const listed = (leading?: SQL) =>
@@ -95,6 +112,7 @@ export function prepareActivityList(db: Db) {
     userId: listed(conditions.userId),
     isRefused: listed(conditions.isRefused),
     tool: listed(conditions.tool),
+    isChange: listed(conditions.isChange),
     all: listed(),
   }
   const beforeTime = db.select({ n: activity.n }).from(activity).where(
@@ -121,10 +139,25 @@ export function prepareActivityList(db: Db) {
   )
     .innerJoin(users, eq(users.id, sql`found.value`)).orderBy(users.name, users.email).prepare()
 
+  // From the grants, of which there are few, instead of the log, in which each session is a credential too.
+  const isLogged = and(eq(activity.accountId, oauthGrants.accountId), eq(activity.credentialId, oauthGrants.id))
+  const programs = db.select({
+    id: oauthGrants.id,
+    clientName: oauthGrants.clientName,
+    agentAlias: agents.alias,
+    createdAt: oauthGrants.createdAt,
+  }).from(oauthGrants)
+    .leftJoin(agents, and(eq(agents.accountId, oauthGrants.accountId), eq(agents.id, oauthGrants.agentId)))
+    .where(inAccount(
+      oauthGrants,
+      exists(db.select({ one: sql`1` }).from(activity).where(inAccount(activity, isLogged))),
+    ))
+    .orderBy(desc(oauthGrants.createdAt)).limit(maxPrograms).prepare()
+
   return (account: AccountBinding) => ({
     /** Newest first. */
     async list(filter: ActivityFilter = {}): Promise<ListedActivity[]> {
-      const { since, until, isRefused } = filter
+      const { since, until, isRefused, isChange } = filter
       const position = async (query: typeof beforeTime, at: number | undefined) =>
         at === undefined ? undefined : (await account.one(query, { at }))?.n
       const after = await position(beforeTime, since && since - maxClockSkewMs)
@@ -136,8 +169,10 @@ export function prepareActivityList(db: Db) {
         isRefused: isRefused || (filter.outcome ?? 'ok') !== 'ok' ? 1 : null,
         credentialId: filter.credentialId ?? null,
         userId: filter.userId ?? null,
+        isChange: isChange ? 1 : null,
       }
-      const leading = (['credentialId', 'userId', 'isRefused', 'tool'] as const).find((name) => values[name] !== null)
+      const leading = (['credentialId', 'userId', 'isRefused', 'tool', 'isChange'] as const)
+        .find((name) => values[name] !== null)
       return await account.all(lists[leading ?? 'all'], {
         ...values,
         since: since ?? null,
@@ -151,5 +186,7 @@ export function prepareActivityList(db: Db) {
     tools: async () => (await account.all(tools)).map(({ tool }) => tool),
     /** Every user in the log that still exists. */
     users: () => account.all(usersInLog),
+    /** The programs in the log that signed in with OAuth, newest first. */
+    programs: (): Promise<LoggedProgram[]> => account.all(programs),
   })
 }

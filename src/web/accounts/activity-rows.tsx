@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Rows of the activity log as text: the sentence, its links, and the details of the call. */
 import type { Child } from 'hono/jsx'
+import { Name, visibleControls } from '../../html/bidi.tsx'
 import { Badge, Disclosure, Facts } from '../../html/components.tsx'
 import type { AccountStore } from '../../store/account.ts'
 import type { ListedActivity } from '../../store/account/activity-list.ts'
@@ -14,24 +15,45 @@ const maxListed = 3
 const maxRefLength = 80
 
 /** Who made the call, and with which kind of credential. */
-export function actorOf(row: ListedActivity): { name: string; credential: string } {
-  const { actorType, userName, userEmail, credentialKind, keyName, keyLast4, agentAlias, clientName } = row
+export function actorOf(row: ListedActivity): { name: Child; credential: Child } {
+  const { actorType, userName, userEmail, credentialKind, keyLast4, agentAlias } = row
   const user = userName || userEmail
-  const key = keyName ? `admin key “${keyName}” …${keyLast4}` : keyLast4 ? `admin key …${keyLast4}` : 'admin key'
-  const program = clientName ? `program “${clientName}”, OAuth` : 'OAuth'
   switch (actorType) {
     case 'user':
-      return { name: user ?? 'A user', credential: 'browser session' }
+      return { name: user ? <Name text={user} /> : 'A user', credential: 'browser session' }
     case 'admin':
-      return { name: user ?? 'A program', credential: credentialKind === 'oauth' ? program : key }
-    case 'agent':
+      return {
+        name: user ? <Name text={user} /> : 'A program',
+        credential: credentialKind === 'oauth' ? programOf(row) : adminKeyOf(row),
+      }
+    case 'agent': {
+      const key = keyLast4 ? `agent key …${keyLast4}` : 'agent key'
       return {
         name: agentAlias ? `@${agentAlias}` : 'An agent',
-        credential: credentialKind === 'oauth' ? program : keyLast4 ? `agent key …${keyLast4}` : 'agent key',
+        credential: credentialKind === 'oauth' ? programOf(row) : key,
       }
+    }
     default:
       return { name: 'The operator', credential: 'command line' }
   }
+}
+
+function programOf({ clientName }: ListedActivity): Child {
+  if (!clientName) return 'OAuth'
+  return (
+    <>
+      program “<Name text={clientName} />”, OAuth
+    </>
+  )
+}
+
+function adminKeyOf({ keyName, keyLast4 }: ListedActivity): Child {
+  if (!keyName) return keyLast4 ? `admin key …${keyLast4}` : 'admin key'
+  return (
+    <>
+      admin key “<Name text={keyName} />” <span class='whole'>…{keyLast4}</span>
+    </>
+  )
 }
 
 /** The call in one sentence, with the reason if it failed. */
@@ -54,8 +76,9 @@ export function CallDetails({ row }: { row: ListedActivity }) {
         items={[
           ['Call', <code>{row.tool}</code>],
           ['Outcome', row.outcome],
-          ...args.map(([name, value]): [string, Child] => [name, valueText(value)]),
+          ...args.map(([name, value]): [string, Child] => [name, <Name text={valueText(value)} />]),
           ['Entry', `${row.n}`],
+          ...(row.credentialId ? [['Credential', row.credentialId] as [string, Child]] : []),
           ...(row.requestId ? [['Request', <code>{row.requestId}</code>] as [string, Child]] : []),
         ]}
       />
@@ -112,7 +135,7 @@ function renderPlaceholder(
   const values = argumentNames.flatMap((name) => name in args ? [args[name]] : [])
   if (isList) return Array.isArray(values[0]) ? renderList(kind!, values[0], names) ?? emptyText : undefined
   const refs = values.flatMap((value) => refOf(value) ?? [])
-  if (kind === undefined) return refs[0] && <strong>{refs[0]}</strong>
+  if (kind === undefined) return refs[0] && <strong>{visibleControls(refs[0])}</strong>
   const ref = refs.find((ref) => names.find(kind, ref)) ?? refs.find((ref) => !isId(ref))
   if (ref === undefined) return undefined
   return noun
@@ -146,7 +169,7 @@ const signs: Partial<Record<NamedEntity['kind'], string>> = { agent: '@', channe
 /** The current name of an entity, as a link if it has a page. */
 function EntityLink({ kind, reference, names }: { kind: NamedEntity['kind']; reference: string; names: NameLookup }) {
   const named = names.find(kind, reference)
-  const name = `${signs[kind] ?? ''}${named?.name ?? reference}`
+  const name = visibleControls(`${signs[kind] ?? ''}${named?.name ?? reference}`)
   const href = named && !named.isDeleted ? pageOf(named, names.path) : undefined
   if (href) return <a href={href}>{name}</a>
   return named?.isDeleted

@@ -1,11 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { Card, EmptyState, Time } from '../../html/components.tsx'
-import { ButtonLink, type FieldOption, QueryForm, Select, SubmitButton, TextInput } from '../../html/form.tsx'
+import { isolated } from '../../html/bidi.tsx'
+import { Card, EmptyState, LocalTime } from '../../html/components.tsx'
+import { ButtonLink, Checkbox, type FieldOption, QueryForm, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
 import { day } from '../../lib/time.ts'
-import type { ActivityFilter } from '../../store/account/activity-list.ts'
+import type { ActivityFilter, LoggedProgram } from '../../store/account/activity-list.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, CallDetails, loadNames } from './activity-rows.tsx'
 import { reasonOf, titleOf } from './activity-sentences.ts'
@@ -21,13 +22,13 @@ export function activityPages({ get }: Pages<Visit>): void {
 
 async function show({ account, frame, path, query }: Visit) {
   const { activity, keys } = account.read
-  const [found, tools, people, adminKeys] = await Promise.all([
+  const [found, tools, people, programs, adminKeys] = await Promise.all([
     activity.list({ ...filterOf(query), limit: pageSize + 1 }),
     activity.tools(),
     activity.users(),
+    activity.programs(),
     keys.allAdminKeys(),
   ])
-  const now = account.deps.now()
   const rows = found.slice(0, pageSize)
   const names = await loadNames(account, rows, path)
   const current = (name: string) => query.get(name) ?? ''
@@ -48,8 +49,12 @@ async function show({ account, frame, path, query }: Visit) {
           value={current('who')}
           options={withCurrent(current('who'), [
             { value: '', title: 'Anyone' },
-            ...people.map(({ id, name, email }) => ({ value: `user:${id}`, title: name || email })),
-            ...adminKeys.map(({ id, name, last4 }) => ({ value: `key:${id}`, title: `Key ${name} …${last4}` })),
+            ...people.map(({ id, name, email }) => ({ value: `user:${id}`, title: isolated(name || email) })),
+            ...programs.map((program) => ({ value: `key:${program.id}`, title: programTitle(program) })),
+            ...adminKeys.map(({ id, name, last4 }) => ({
+              value: `key:${id}`,
+              title: `Key ${isolated(name)} …${last4}`,
+            })),
           ])}
         />
         <Select
@@ -73,6 +78,7 @@ async function show({ account, frame, path, query }: Visit) {
         />
         <TextInput name='from' label='From (UTC)' type='date' value={current('from')} />
         <TextInput name='to' label='To (UTC)' type='date' value={current('to')} />
+        <Checkbox name='changes' label='Changes only' isChecked={current('changes') !== ''} />
         <div class='row'>
           <SubmitButton kind='plain'>Filter</SubmitButton>
           {isFiltered && <ButtonLink href={path('activity')} kind='quiet'>Clear</ButtonLink>}
@@ -90,30 +96,31 @@ async function show({ account, frame, path, query }: Visit) {
           <Table
             id='activity'
             caption='Activity, newest first'
+            isDense
             rows={rows}
             columns={[
               {
                 title: 'What',
                 cell: (row) => (
-                  <>
+                  <div class='call'>
                     <ActivitySentence row={row} names={names} />
                     <CallDetails row={row} />
-                  </>
+                  </div>
                 ),
               },
               {
                 title: 'Who',
+                width: 'wide',
                 cell: (row) => {
                   const { name, credential } = actorOf(row)
                   return (
-                    <span class='roomy' title={row.userEmail ?? undefined}>
-                      {name}
-                      <span class='soft small'>{credential}</span>
+                    <span title={row.userEmail ?? undefined}>
+                      {name} <span class='soft'>{credential}</span>
                     </span>
                   )
                 },
               },
-              { title: 'When', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+              { title: 'When', width: 'time', cell: ({ createdAt }) => <LocalTime at={createdAt} /> },
             ]}
           />
         )}
@@ -130,7 +137,13 @@ async function show({ account, frame, path, query }: Visit) {
   )
 }
 
-const filterNames = ['who', 'tool', 'outcome', 'from', 'to']
+const filterNames = ['who', 'tool', 'outcome', 'from', 'to', 'changes']
+
+/** A program with whom it acts as and since when, because one program can have several authorizations. */
+function programTitle({ clientName, agentAlias, createdAt }: LoggedProgram): string {
+  const since = new Date(createdAt).toISOString().slice(0, 10)
+  return `${isolated(clientName)} as @${agentAlias ?? 'admin'}, ${since}`
+}
 
 /** The options, with the current value added if it is not one of them. */
 function withCurrent(value: string, options: FieldOption[], titleOf = (value: string) => value): FieldOption[] {
@@ -151,6 +164,7 @@ function filterOf(query: URLSearchParams): ActivityFilter {
     ...(kind === 'key' && { credentialId: id }),
     since: startOfDay(filter('from')),
     until: to === undefined ? undefined : to + day,
+    isChange: filter('changes') !== undefined,
     before: Number.isSafeInteger(before) ? before : undefined,
   }
 }

@@ -10,7 +10,7 @@ export function AgentName({ alias, href, children }: { alias: string; href: stri
       <AgentIcon alias={alias} />
       <div>
         <a href={href}>@{alias}</a>
-        {children && <div class='soft small cut'>{children}</div>}
+        {children && <div class='soft small cut' dir='auto'>{children}</div>}
       </div>
     </span>
   )

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import { GridError } from '../../errors.ts'
 import { findClaimEmailLink, redeemClaimEmailLink, sendClaimEmail } from '../../grid/accounts/claim-email.ts'
 import { openClaim } from '../../grid/accounts/claim.ts'
 import { Notice } from '../../html/components.tsx'
@@ -8,7 +9,7 @@ import { barePage } from '../../html/layout.tsx'
 import { formErrors } from '../form-errors.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { NameField, NewPasswordField } from '../people/person-fields.tsx'
-import type { Pages, PublicVisit } from '../visit.ts'
+import type { PageResult, Pages, PublicVisit } from '../visit.ts'
 
 /** The email link that verifies the address of a claim. It also registers the user if the address has none yet. */
 export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
@@ -30,9 +31,17 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
     }
   }, show)
 
-  async function show(visit: PublicVisit): Promise<Response> {
-    const { csrf, form, param } = visit
-    const { email, isKnown } = await findClaimEmailLink(store, param('proof'))
+  async function show(visit: PublicVisit): Promise<PageResult> {
+    const { csrf, form, param, visitor, inputError } = visit
+    // Says so if the agents were claimed already.
+    await openClaim(store, param('token'))
+    const link = await findClaimEmailLink(store, param('proof')).catch((error) => {
+      // A second look at the email: a signed-in user needs the page of the claim, not a new link.
+      if (error instanceof GridError && error.code === 'link_expired' && visitor && !inputError) return undefined
+      throw error
+    })
+    if (!link) return { redirectTo: `/claim/${encodeURIComponent(param('token'))}` }
+    const { email, isKnown } = link
     const action = `/claim/${encodeURIComponent(param('token'))}/${encodeURIComponent(param('proof'))}`
     const errors = formErrors(visit, action, ['name', 'password'])
     return await barePage(

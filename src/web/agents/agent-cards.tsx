@@ -3,6 +3,7 @@
 /** The forms on the page of one agent. Users who may not change it see the values instead. */
 import type { GridError } from '../../errors.ts'
 import { listedProviders } from '../../guardrails/providers.ts'
+import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts } from '../../html/components.tsx'
 import { ButtonLink, Checkbox, fieldAttributes, Form, SubmitButton } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
@@ -90,8 +91,10 @@ export function SkillsCard(props: CardProps & { skills: { name: string; descript
           </Form>
         )
         : (
-          <p class='row'>
-            {skills.length === 0 ? <span class='soft'>none</span> : skills.map(({ name }) => <Badge>{name}</Badge>)}
+          <p class='pairs'>
+            {skills.length === 0
+              ? <span class='soft'>none</span>
+              : skills.map(({ name }) => <Badge title={name}>{name}</Badge>)}
           </p>
         )}
     </Card>
@@ -130,7 +133,7 @@ export function GuardrailsCard(
           title: 'Guardrail',
           cell: ({ name, provider, enabled }) => (
             <>
-              {name} {!enabled && <Badge kind='warning'>off</Badge>}
+              <Name text={name} /> {!enabled && <Badge kind='warning'>off</Badge>}
               <div class='soft small'>{providerName(provider)}</div>
             </>
           ),

@@ -65,15 +65,17 @@ async function list({ account, frame, path, query, may }: Visit) {
               ),
             },
             { title: 'Skills', cell: ({ skills }) => <SkillBadges names={skillNames(skills)} /> },
-            { title: 'Type', cell: ({ type }) => <span class='whole'>{typeName(type)}</span> },
+            { title: 'Type', width: 'narrow', cell: ({ type }) => <span class='whole'>{typeName(type)}</span> },
             {
               title: 'Visibility',
+              width: 'narrow',
               cell: ({ visibility }) =>
                 visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>,
             },
-            { title: 'Unread', align: 'number', cell: ({ unread }) => unread.toLocaleString('en') },
+            { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => unread.toLocaleString('en') },
             {
               title: 'Last seen',
+              width: 'time',
               cell: ({ lastSeenAt }) =>
                 lastSeenAt === null ? <span class='soft'>never</span> : (
                   <span class='whole'>
@@ -104,7 +106,7 @@ function SkillBadges({ names }: { names: string[] }) {
   if (names.length === 0) return <span class='soft'>none</span>
   return (
     <span class='pairs'>
-      {names.slice(0, shownSkills).map((name) => <Badge>{name}</Badge>)}
+      {names.slice(0, shownSkills).map((name) => <Badge title={name}>{name}</Badge>)}
       {names.length > shownSkills && <span class='soft'>and {names.length - shownSkills} more</span>}
     </span>
   )

@@ -62,8 +62,8 @@ async function list(visit: Visit) {
                   title: 'Skill',
                   cell: ({ id, name, description }) => (
                     <div>
-                      <a href={visit.path('skills', id)}>{name}</a>
-                      {description && <div class='soft small cut'>{description}</div>}
+                      <a href={visit.path('skills', id)} dir='auto'>{name}</a>
+                      {description && <div class='soft small cut' dir='auto'>{description}</div>}
                     </div>
                   ),
                 },

@@ -75,7 +75,8 @@ export function AddMembers(
             : search && <p class='soft'>No agent outside this channel has “{search}” in its alias or description.</p>}
           <TextInput
             name='members'
-            label='Or enter aliases'
+            id='aliases'
+            label={listed.length > 0 ? 'Or enter aliases' : 'Aliases'}
             value={typed}
             error={errors.members}
             placeholder='@alice @bob'

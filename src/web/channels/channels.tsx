@@ -70,7 +70,7 @@ async function list(visit: Visit) {
                   cell: ({ id, name, description }) => (
                     <div>
                       <a href={visit.path('channels', id)}>#{name}</a>
-                      {description && <div class='soft small cut'>{description}</div>}
+                      {description && <div class='soft small cut' dir='auto'>{description}</div>}
                     </div>
                   ),
                 },

@@ -63,7 +63,10 @@ async function list(visit: Visit) {
                 caption='Guardrails'
                 rows={guardrails}
                 columns={[
-                  { title: 'Guardrail', cell: ({ id, name }) => <a href={visit.path('guardrails', id)}>{name}</a> },
+                  {
+                    title: 'Guardrail',
+                    cell: ({ id, name }) => <a href={visit.path('guardrails', id)} dir='auto'>{name}</a>,
+                  },
                   {
                     title: 'Provider',
                     cell: ({ provider }) => listedProviders.find(({ id }) => id === provider)?.name ?? provider,

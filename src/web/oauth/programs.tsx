@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { AccountGrant, ListedGrant, OwnGrant } from '../../grid/oauth/grants.ts'
+import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Time } from '../../html/components.tsx'
 import { ConfirmDelete } from '../../html/secrets.tsx'
 import { type Column, Table } from '../../html/table.tsx'
@@ -99,7 +100,7 @@ function Programs<Grant extends ListedGrant>(
 function ProgramName({ grant: { clientName, clientDomain, key }, now }: { grant: ListedGrant; now: number }) {
   return (
     <>
-      {clientName} <span class='small soft'>{clientDomain ?? 'unverified'}</span>
+      <Name text={clientName} /> <span class='small soft'>{clientDomain ?? 'unverified'}</span>
       {key && (
         <div class='small soft'>
           fetched the key <code>grid_agt_…{key.last4}</code>, {key.lastUsedAt === null ? 'never used' : (

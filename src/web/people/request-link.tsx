@@ -71,7 +71,7 @@ function linkRequestPage(visit: PublicVisit, path: string, { title, lead, button
           </>
         )}
       <p class='small'>
-        <a href='/sign-in'>Back to sign-in</a>
+        <a class='alone' href='/sign-in'>Back to sign-in</a>
       </p>
     </>,
   )

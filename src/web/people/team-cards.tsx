@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Role } from '../../auth/actor.ts'
+import { Name } from '../../html/bidi.tsx'
 import { Avatar, Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
 import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
@@ -43,7 +44,7 @@ export function MembersCard(
               <div class='who'>
                 <Avatar name={name || email} />
                 <div>
-                  {name || email} {userId === visit.actor.userId && <Badge>you</Badge>}
+                  <Name text={name || email} /> {userId === visit.actor.userId && <Badge>you</Badge>}
                   {name && <div class='soft small'>{email}</div>}
                 </div>
               </div>

@@ -5,6 +5,7 @@ import { day } from '../../../src/lib/time.ts'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
+import { accessTokenFor } from '../../support/oauth-token.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
 
 const hostile = `<script>alert("x")</script>`
@@ -98,6 +99,47 @@ describe('a log with entries', () => {
 
     expect(tools((await viewer.open(path)).html)).toHaveLength(5)
     expect((await ann.open(`/accounts/${grid.evil.id}/activity`)).status).toBe(404)
+  })
+
+  test('can be shown without the calls that only list, and names the credential in the opened row', async () => {
+    await callTool(grid, grid.acme.adminKey, 'admin_list_agents')
+    await note(
+      { type: 'admin', credentialId: 'list-key', credentialKind: 'admin_key', userId: annId },
+      'admin_list_skills',
+    )
+
+    const { html, text } = await ann.open(path)
+    const changes = await ann.open(`${path}?changes=on`)
+
+    expect(tools(html)).toEqual(['admin_list_skills', 'admin_list_agents', ...tools(changes.html)])
+    expect(tools(changes.html)).toHaveLength(5)
+    expect(changes.html).toMatch(/<input type="checkbox" id="changes" name="changes" checked/)
+    expect(text).toContain('Credential list-key')
+    expect(tools((await ann.open(`${path}?changes=on&outcome=refused`)).html)).toEqual(['admin_delete_agent'])
+  })
+
+  test('shows programs that signed in under Who, each by the agent that it acts as', async () => {
+    const { token } = await accessTokenFor(grid, annId, grid.acme.id)
+    await accessTokenFor(grid, annId, grid.acme.id, grid.alice.id)
+    await callTool(grid, token, 'admin_list_channels')
+
+    const { html } = await ann.open(path)
+    const offered = [...html.matchAll(/<option value="(key:[^"]+)">([^<]*)/g)].filter(([, , title]) =>
+      / as @/.test(title)
+    )
+
+    expect(offered.map(([, , title]) => title.trim())).toEqual([
+      expect.stringMatching(/^Client as @admin, 2026-11-\d\d$/),
+    ])
+    expect(tools((await ann.open(`${path}?who=${offered[0][1]}`)).html)).toEqual(['admin_list_channels'])
+  })
+
+  test('shows when in UTC, for the script to show it in the zone of the reader', async () => {
+    const { html } = await ann.open(path)
+
+    expect(html).toMatch(
+      /<time datetime="[^"]+Z" title="2026-11-\d\d \d\d:\d\d:\d\d UTC" data-local="[^"]*">\d+ Nov 2026, \d\d:\d\d UTC</,
+    )
   })
 
   test('pages backwards through every row once, and keeps the filter', async () => {

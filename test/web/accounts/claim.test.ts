@@ -89,7 +89,8 @@ test('a discarded agent loses its key at once, and its claim link is dead for th
   expect(await status(good.key)).toBe(200)
   expect(await status(bad.key)).toBe(401)
   expect((await person.open(bad.path)).status).toBe(400)
-  expect((await person.open(bad.path)).text).toContain('claimed already')
+  expect((await person.open(bad.path)).text).toContain('This claim link was used: its agents were claimed already')
+  expect((await person.open('/claim/unknown')).text).toContain('This claim link is unknown')
 })
 
 test('a merge never makes the account exceed its skills, and says what to do', async () => {
@@ -218,8 +219,13 @@ test('an email link can be opened five times and used once', async () => {
   const path = await emailLinkPath(signed.path)
   for (let n = 0; n < 5; n++) expect((await browser(grid).open(path)).status).toBe(200)
 
-  expect((await browser(grid).submit(path, { name: 'Zoe' })).at).toBe(signed.path)
+  const zoes = browser(grid)
+  expect((await zoes.submit(path, { name: 'Zoe' })).at).toBe(signed.path)
   expect((await browser(grid).open(path)).status).toBe(400)
+  // Whoever used it comes to the claim, and after the claim reads that it was used.
+  expect((await zoes.open(path)).at).toBe(signed.path)
+  await claim(zoes, signed.path, { name: 'Zoe' })
+  for (const one of [zoes, browser(grid)]) expect((await one.open(path)).text).toContain('This claim link was used')
 })
 
 test('agents that sign up between the page and the claim are not claimed unseen', async () => {

@@ -1,0 +1,26 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Text of others inside text of ours. See docs/security.md, "Text of either direction". */
+
+const directionControls = /[\u202a-\u202e\u2066-\u2069]/g
+/** Hebrew, Arabic and the other blocks that Unicode keeps for scripts written from right to left. */
+const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
+
+/**
+ * Direction controls as visible marks: `[U+202E]`. New names and messages have none; the activity log shows what was
+ * refused, and U+2069 would end the isolation around it.
+ */
+export function visibleControls(text: string): string {
+  return text.replace(directionControls, (control) => `[U+${control.charCodeAt(0).toString(16).toUpperCase()}]`)
+}
+
+/** A name that somebody chose, inside a sentence or beside other texts. Its direction does not reorder them. */
+export function Name({ text }: { text: string }) {
+  return <bdi>{visibleControls(text)}</bdi>
+}
+
+/** The same where no element is possible, as in an option or a title: with Unicode isolates if the text needs them. */
+export function isolated(text: string): string {
+  const visible = visibleControls(text)
+  return rightToLeft.test(visible) ? `\u2068${visible}\u2069` : visible
+}

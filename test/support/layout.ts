@@ -1,0 +1,39 @@
+/** Whether an open page fits its window. */
+import type { Page } from 'playwright-core'
+
+/**
+ * What makes the open page hard to use at its present size: it scrolls sideways, or a part of it does; or a control is
+ * smaller than 24 × 24 px. Code blocks, and parts that take the focus, may scroll; links in a sentence may be lower.
+ * The page must run scripts.
+ * @see WCAG 2.2, 1.4.10 (reflow) and 2.5.8 (target size)
+ */
+export async function layoutFaults(page: Page): Promise<string[]> {
+  return await page.evaluate(findFaults)
+}
+
+/** After a change of its size a page is complete in the second frame. */
+const findFaults = `(async () => {
+  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+  const found = []
+  const all = (selector) => [...document.querySelectorAll(selector)].filter((part) =>
+    part.checkVisibility({ visibilityProperty: true }) && !part.closest('.unseen, .skip'))
+  const nameOf = (part) => part.outerHTML.slice(0, 80) + ' “' + part.textContent.trim().slice(0, 30) + '”'
+
+  const excess = document.documentElement.scrollWidth - innerWidth
+  if (excess > 0) found.push('is ' + excess + ' px too wide')
+  for (const part of all('body *:not(pre, textarea, [tabindex="0"])')) {
+    const isScroller = /auto|scroll/.test(getComputedStyle(part).overflowX)
+    if (isScroller && part.scrollWidth > part.clientWidth + 1) found.push('scrolls sideways: ' + nameOf(part))
+  }
+
+  const isInSentence = (part) => getComputedStyle(part).display === 'inline' &&
+    [...part.parentElement.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '')
+  for (const control of all('a[href], button, input, select, textarea, summary')) {
+    if (control.type === 'hidden' || isInSentence(control)) continue
+    // A label takes the clicks for its control.
+    const target = control.matches('[type=checkbox], [type=radio]') ? control.closest('label') ?? control : control
+    const { width, height } = target.getBoundingClientRect()
+    if (width < 24 || height < 24) found.push('is ' + width + ' by ' + height + ' px small: ' + nameOf(target))
+  }
+  return found
+})()`

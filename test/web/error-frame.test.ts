@@ -1,0 +1,80 @@
+/** Errors of people who are signed in are shown inside the application. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Browser, browser } from '../support/browse.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { person, signedIn } from '../support/people.ts'
+
+let grid: TestGrid
+let account: string
+let olga: Browser
+beforeAll(async () => {
+  grid = await testGrid()
+  account = `/accounts/${grid.acme.id}`
+  olga = await signedIn(grid, await person(grid, { role: 'owner', name: 'Olga', email: 'olga@acme.example' }))
+})
+afterAll(() => grid.close())
+
+const sections = 'aria-label="Sections"'
+
+test.each([
+  [
+    'of its account',
+    () => `${account}/agents/nobody`,
+    'The account has no such agent.',
+    'Go to Agents',
+    /aria-current="page"/,
+  ],
+  [
+    'of another account',
+    () => `/accounts/${grid.evil.id}/agents`,
+    'not a member of this account',
+    'Go to Overview',
+    /./,
+  ],
+  ['of no account', () => '/nothing-here', 'There is nothing at GET /nothing-here', 'Go to Overview', /./],
+  ['of a used link', () => '/reset/used', 'used', 'Go to Overview', /./],
+])('on a page %s a signed-in user keeps the sections and finds the way back', async (_, path, words, next, html) => {
+  const page = await olga.request(path(), { headers: { Accept: 'text/html' } })
+  const body = await page.text()
+
+  expect(page.status).toBeGreaterThanOrEqual(400)
+  expect(body).toContain(sections)
+  expect(body).toContain(words)
+  expect(body).toContain(next)
+  expect(body).toContain(`href="${account}/agents"`)
+  expect(body).toMatch(html)
+  expect(body).not.toContain(grid.evil.id)
+})
+
+test('without a session, or without an account, an error is a page of its own', async () => {
+  const alone = await signedIn(grid, await person(grid))
+  for (const one of [browser(grid), alone]) {
+    const page = await one.request('/nothing-here', { headers: { Accept: 'text/html' } })
+
+    expect(page.status).toBe(404)
+    expect(await page.text()).not.toContain(sections)
+  }
+})
+
+describe('403', () => {
+  test('says which roles may, and names some people who have them', async () => {
+    const viewer = await signedIn(grid, await person(grid, { role: 'viewer', name: 'Vera' }))
+
+    const { status, text, html } = await viewer.open(`${account}/new-agent`)
+
+    expect(status).toBe(403)
+    expect(html).toContain(sections)
+    expect(text).toContain('Only owners and admins of the account can do this.')
+    expect(text).toMatch(/Your role here is viewer\. You can ask ann@acme\.example or Olga/)
+  })
+
+  test('of a form that only owners may send, names owners alone', async () => {
+    const admin = await signedIn(grid, await person(grid, { role: 'admin', name: 'Adam' }))
+    const csrf = (await admin.open(account)).html.match(/name="csrf" value="([^"]+)"/)![1]
+
+    const { status, text } = await admin.post(`${account}/settings/team/hand-over`, { csrf, member: 'x' })
+
+    expect(status).toBe(403)
+    expect(text).toMatch(/Your role here is admin\. You can ask ann@acme\.example or Olga\s?\./)
+  })
+})

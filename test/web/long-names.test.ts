@@ -1,0 +1,113 @@
+/** Names as long as they may be, and of scripts written from right to left, break no page. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { setAgentSkills } from '../../src/grid/agents/skills.ts'
+import { hasBrowser, screenshot, useBrowser, type VisitOptions } from '../support/browser.ts'
+import { layoutFaults } from '../support/layout.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { pages, type SeededSite, seedSite, type VisitorName } from '../support/site.ts'
+
+/** SQL assignments for the names and texts of an account, with the name as ?1 and a long text as ?2. */
+const fields: Record<string, string> = {
+  agents: 'description = ?2',
+  credentials: 'name = ?1',
+  skills: 'name = substr(?1, 1, 60) || substr(id, -4), description = ?2',
+  channels: 'description = ?2',
+  guardrails: 'name = substr(?1, 1, 60) || substr(id, -4)',
+}
+const namesOfAll = ['users', 'accounts', 'oauth_clients']
+
+const names = {
+  long: 'W'.repeat(80),
+  'right-to-left': 'חברת הרובוטים (בע״מ) 2026',
+}
+
+describe.skipIf(!hasBrowser)('in Chromium', { timeout: 600_000 }, () => {
+  let grid: LiveGrid
+  let site: SeededSite
+  beforeAll(async () => {
+    grid = await liveGrid({ host: 'localhost', env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
+    site = await seedSite(grid)
+    await grid.acme.agent('w'.repeat(32))
+  }, 120_000)
+  afterAll(() => grid?.close())
+  const visit = useBrowser()
+
+  async function storeEverywhere(name: string): Promise<void> {
+    const text = name.repeat(10).slice(0, 500)
+    await grid.store.write([
+      ...Object.entries(fields).map(([table, sets]) => ({
+        sql: `UPDATE "${table}" SET ${sets} WHERE "account_id" = ?3 AND ?1 <> ?2`,
+        args: [name, text, grid.acme.id],
+      })),
+      ...namesOfAll.map((table) => ({ sql: `UPDATE "${table}" SET name = ?`, args: [name] })),
+    ])
+  }
+
+  async function open(as: VisitorName, options?: VisitOptions) {
+    const visitor = await visit(options)
+    for (const [name, value] of site.browsers[as]?.cookies ?? []) {
+      await visitor.context.addCookies([{ name, value, url: grid.url }])
+    }
+    return visitor
+  }
+
+  test.each(Object.entries(names))(
+    'with %s names every page fits its window, also the narrowest',
+    async (kind, name) => {
+      await storeEverywhere(name)
+      const found: string[] = []
+      for (const as of ['nobody', 'owner', 'viewer'] as const) {
+        const visitor = await open(as)
+        for (const { name: title, path } of pages.filter((page) => (page.as ?? 'owner') === as)) {
+          await visitor.page.goto(grid.url + path(site))
+          for (const width of [320, 390, 1280]) {
+            await visitor.page.setViewportSize({ width, height: 800 })
+            const faults = await layoutFaults(visitor.page)
+            found.push(...faults.map((fault) => `${title}, ${width}: ${fault}`))
+            await screenshot(visitor.page, `${kind}-${title}-${width}`)
+          }
+        }
+        await visitor.close()
+      }
+
+      expect(found).toEqual([])
+    },
+  )
+
+  test('one agent with long skills changes nothing in the rows of the others', async () => {
+    const { page, close } = await open('owner')
+    const path = `${grid.url}/accounts/${grid.acme.id}/agents`
+    const row = async () => {
+      const box = await page.getByRole('link', { name: '@translator' }).boundingBox()
+      return { x: box!.x, height: box!.height, width: box!.width }
+    }
+    await page.goto(path)
+    const before = await row()
+
+    const skills = [1, 2, 3].map((n) => ({ name: `${'x'.repeat(63)}${n}` }))
+    await setAgentSkills(grid.acme.store, { agent: 'alice', skills })
+    await page.goto(path)
+
+    expect(await row()).toEqual(before)
+    expect(before.height).toBeLessThan(30)
+    await close()
+  })
+
+  test('a name from right to left does not move what stands beside it', async () => {
+    await storeEverywhere(names['right-to-left'])
+    const { page, close } = await open('owner')
+    const account = `${grid.url}/accounts/${grid.acme.id}`
+    const isBefore = async (first: string, second: string) => {
+      const [one, other] = await Promise.all([first, second].map((text) => page.locator(text).first().boundingBox()))
+      return one!.x + one!.width <= other!.x
+    }
+
+    await page.goto(`${account}/settings/team`)
+    expect(await isBefore('.who:has(.badge) bdi', '.who .badge')).toBe(true)
+    const newSkill = `/accounts/${grid.acme.id}/skills/new`
+    await site.browsers.owner!.submit(newSkill, { name: 'reading' })
+    await page.goto(`${account}/activity`)
+    expect(await isBefore('td bdi', 'td bdi + .soft')).toBe(true)
+    await close()
+  })
+})
