@@ -1,5 +1,6 @@
 /** All pages of the web application. */
 import { Hono } from 'hono'
+import { staticAnswer } from '../lib/static-answer.ts'
 import type { AppEnv } from '../request-context.ts'
 import { asGridError, htmlError } from '../wire.ts'
 import { activityPages } from './accounts/activity.tsx'
@@ -35,12 +36,13 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: true })
   const publicRoutes = publicPages(app, pageDeps)
   const accountRoutes = accountPages(app, pageDeps)
+  const welcomePage = staticAnswer(() => welcome(deps.config))
 
   app.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
     if (!visitor) {
       if (await sessions.halfVisitor(c.req.raw)) return c.redirect('/second-factor', 303)
-      return welcome(deps.config)
+      return welcomePage(c.req.raw)
     }
     const [first] = visitor.accounts
     return c.redirect(first ? `/accounts/${first.id}${new URL(c.req.url).search}` : '/new-account', 303)
