@@ -7,9 +7,11 @@ import { newId } from '../../lib/id.ts'
 
 /** Placeholder for the key, which is shown only once. */
 export const keyPlaceholder = 'YOUR_AGENT_KEY'
-const server = 'agent-grid'
+/** The name under which clients list the grid. */
+export const server = 'agent-grid'
 
-interface Snippet {
+/** What to paste into one client. */
+export interface Snippet {
   id: string
   title: string
   /** Where to paste it. */
@@ -70,13 +72,19 @@ export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Sn
   ]
 }
 
-/** The snippets of all clients, one open at a time. Without a `secret` they contain a placeholder. */
-export function Connect({ baseUrl, secret }: { baseUrl: string; secret?: string }) {
+/** The snippets of all clients with a key. Without a `secret` they contain a placeholder. */
+export function Connect({ baseUrl, secret, isOpen = true }: { baseUrl: string; secret?: string; isOpen?: boolean }) {
+  const all = snippets({ baseUrl, key: secret ?? keyPlaceholder })
+  return <Snippets group='connect' snippets={all} isOpen={isOpen} />
+}
+
+/** Snippets, one open at a time; with `isOpen`, the first to begin with. `group` is unique on the page. */
+export function Snippets({ group, snippets, isOpen }: { group: string; snippets: Snippet[]; isOpen: boolean }) {
   return (
     <div class='folds'>
-      {snippets({ baseUrl, key: secret ?? keyPlaceholder }).map(({ id, title, where, text }, index) => (
-        <Disclosure title={title} group='connect' isOpen={index === 0}>
-          <CopyBlock id={`connect-${id}`} label={where} text={text} />
+      {snippets.map(({ id, title, where, text }, index) => (
+        <Disclosure title={title} group={group} isOpen={isOpen && index === 0}>
+          <CopyBlock id={`${group}-${id}`} label={where} text={text} />
         </Disclosure>
       ))}
     </div>
