@@ -251,5 +251,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "ALTER TABLE `sessions` ADD `awaits_second_factor` integer DEFAULT false NOT NULL;",
       "ALTER TABLE `sessions` ADD `confirmed_at` integer;"
     ]
+  },
+  {
+    "name": "0013_claim_offers",
+    "hash": "ac1e16333ae54f6fe37d64d39921a3e07afb1400bb0756191424cd27ff25c28d",
+    "createdAt": 1795350008510,
+    "statements": [
+      "CREATE INDEX `signups_owner` ON `signups` (`owner_email`);"
+    ]
   }
 ]

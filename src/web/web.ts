@@ -7,7 +7,7 @@ import { activityPages } from './accounts/activity.tsx'
 import { claimLinkPages } from './accounts/claim-link.tsx'
 import { claimPages } from './accounts/claim.tsx'
 import { newAccountPages } from './accounts/new-account.tsx'
-import { overview } from './accounts/overview.tsx'
+import { overviewPages } from './accounts/overview.tsx'
 import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
@@ -59,7 +59,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   invitationPages(publicRoutes, pageDeps)
   newAccountPages(publicRoutes, pageDeps)
 
-  accountRoutes.get('', overview)
+  overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)
   skillPages(accountRoutes)
