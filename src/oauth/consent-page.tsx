@@ -147,7 +147,7 @@ function Search({ view: { picker, searchFields } }: ViewProps) {
       <TextInput name='find' label='Find an agent or account' type='search' value={picker.search} maxLength={100} />
       <SubmitButton kind='plain'>Search</SubmitButton>
       {picker.search !== '' && (
-        <ButtonLink href={`/oauth/authorize?${new URLSearchParams(searchFields)}`} isSmall>Show all</ButtonLink>
+        <ButtonLink href={`/oauth/authorize?${new URLSearchParams(searchFields)}`}>Show all</ButtonLink>
       )}
     </form>
   )
