@@ -279,5 +279,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     "statements": [
       "CREATE INDEX `activity_changes` ON `activity` (`account_id`,`n`) WHERE substr(tool, 1, 11) <> 'admin_list_';"
     ]
+  },
+  {
+    "name": "0016_claim_offers",
+    "hash": "ac1e16333ae54f6fe37d64d39921a3e07afb1400bb0756191424cd27ff25c28d",
+    "createdAt": 1795350253586,
+    "statements": [
+      "CREATE INDEX `signups_owner` ON `signups` (`owner_email`);"
+    ]
   }
 ]

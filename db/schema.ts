@@ -192,6 +192,7 @@ export const signups = sqliteTable('signups', {
   primaryKey({ columns: [t.accountId, t.id] }),
   uniqueIndex('signups_claim_token').on(t.claimTokenHash),
   index('signups_address').on(t.address, t.createdAt),
+  index('signups_owner').on(t.ownerEmail),
 ])
 
 /** Events that limits count, such as sign-ins and emails, for a day. `subject` is a SHA-256 of the user or address. */

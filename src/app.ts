@@ -29,7 +29,7 @@ import { partContent } from './rest/parts.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
-import { assets, serveAsset } from './web/assets.ts'
+import { assets } from './web/assets.ts'
 import { errorFrame } from './web/error-frame.ts'
 import { createWebApp } from './web/web.ts'
 import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
@@ -83,7 +83,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
-    ...assets.map((asset): Route => ['GET', asset.path, () => serveAsset(asset)]),
+    ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
   ]
 
   /** Answered also by a process that is overloaded: a supervisor must hear that it is alive. */

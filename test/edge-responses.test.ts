@@ -1,4 +1,5 @@
 /** Headers of every response, unknown routes, internal errors and health (docs/security.md, "Request edge"). */
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connect } from '../src/store/driver/local-client.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
@@ -119,6 +120,28 @@ describe('every response', () => {
         path.endsWith('css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
       )
     }
+  })
+
+  test('with an asset or the welcome page is compressed if the client accepts it, once for all', async () => {
+    const [, ...loaded] = (await (await grid.request('/')).text()).split(/(?:href|src)="(?=\/assets\/)/)
+    const sizes: string[] = []
+    for (const path of ['/', ...loaded.map((rest) => rest.split('"')[0])]) {
+      const plain = await grid.request(path)
+      const text = await plain.text()
+      const [br, gzip] = await Promise.all(['br', 'gzip'].map(async (coding) => {
+        const response = await grid.request(path, { headers: { 'Accept-Encoding': `${coding}, deflate` } })
+        expect(response.headers.get('content-encoding')).toBe(coding)
+        expect(response.headers.get('cache-control')).toBe(plain.headers.get('cache-control'))
+        return new Uint8Array(await response.arrayBuffer())
+      }))
+
+      expect([plain.headers.get('content-encoding'), plain.headers.get('vary')]).toEqual([null, 'Accept-Encoding'])
+      expect([brotliDecompressSync(br), gunzipSync(gzip)].map((bytes) => bytes.toString())).toEqual([text, text])
+      expect(br.length).toBeLessThan(text.length / 2)
+      sizes.push(`${path}: ${text.length}, gzip ${gzip.length}, br ${br.length}`)
+    }
+    expect(sizes).toHaveLength(3)
+    console.log(`bytes of static answers: ${sizes.join('; ')}`)
   })
 
   test('never allows credentials from other origins', async () => {

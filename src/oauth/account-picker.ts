@@ -4,6 +4,8 @@ import type { Store } from '../store/store.ts'
 
 /** The page lists this many agents; the user finds the others with the search field. */
 export const maxAgents = 50
+/** A page with this many entries has the search field. */
+const searchFrom = 8
 const maxAccounts = 200
 const maxSearchLength = 100
 
@@ -26,6 +28,7 @@ export interface AgentEntry extends AccountEntry {
   agentId: string
   /** Without `@`. */
   alias: string
+  description: string
   accountName: string
 }
 
@@ -34,6 +37,8 @@ export interface AccountPicker {
   agents: AgentEntry[]
   /** More agents match than the page lists. */
   hasMore: boolean
+  /** There are so many entries that the user may want to search them. */
+  isLong: boolean
   /** The accounts in which the user may create an agent. */
   newAgentAccounts: { accountId: string; accountName: string }[]
   search: string
@@ -51,15 +56,20 @@ export async function loadAccountPicker(
     global.oauth.picker.administered(userId, maxAccounts),
     scopes.includes('agent:use') ? global.oauth.picker.agents(userId, search, maxAgents + 1) : [],
   ])
+  const admins = scopes.includes('admin') ? accounts.filter((account) => isAdminMatch(account, search)) : []
   return {
-    admins: scopes.includes('admin')
-      ? accounts.map((account) => ({ ...account, pick: `admin:${account.accountId}`, agentId: null }))
-      : [],
+    admins: admins.map((account) => ({ ...account, pick: `admin:${account.accountId}`, agentId: null })),
     agents: agents.slice(0, maxAgents).map((agent) => ({ ...agent, pick: `agent:${agent.agentId}` })),
     hasMore: agents.length > maxAgents,
+    isLong: admins.length + agents.length >= searchFrom,
     newAgentAccounts: scopes.includes('agent:use')
       ? accounts.map(({ accountId, accountName }) => ({ accountId, accountName }))
       : [],
     search,
   }
+}
+
+/** Whether the text that the page shows for an admin entry contains the search text. */
+function isAdminMatch({ accountName }: { accountName: string }, search: string): boolean {
+  return `admin (${accountName})`.toLowerCase().includes(search.toLowerCase())
 }

@@ -3,7 +3,7 @@
 import { AgentIcon } from '../html/agent-icon.tsx'
 import { Name } from '../html/bidi.tsx'
 import { Badge, Notice } from '../html/components.tsx'
-import { buttonClass, Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
+import { buttonClass, ButtonLink, Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
 import { Icon } from '../html/icons.tsx'
 import { barePage } from '../html/layout.tsx'
 import type { AccountPicker, AdminEntry, AgentEntry } from './account-picker.ts'
@@ -46,7 +46,7 @@ export function consentPage(view: ConsentView): Promise<Response> {
           This program runs on your computer. Continue only if you started it yourself just now.
         </Notice>
       )}
-      {(picker.hasMore || picker.search !== '') && <Search view={view} />}
+      {(picker.isLong || picker.search !== '') && <Search view={view} />}
       <Form action='/oauth/authorize' csrf={csrf}>
         <HandleField view={view} />
         {isEmpty ? <NoEntries picker={picker} /> : <Entries view={view} />}
@@ -75,10 +75,34 @@ function Entries({ view }: ViewProps) {
   return (
     <fieldset class='choices cards'>
       <legend>Authorize it as</legend>
+      {picker.admins.length > 0 && <AdminRights />}
       {picker.admins.map((entry) => <Admin entry={entry} isChosen={isPreselected(view, entry.pick)} />)}
+      {picker.agents.length > 0 && <AgentRights />}
       {picker.agents.map((entry) => <Agent entry={entry} isChosen={isPreselected(view, entry.pick)} />)}
       {picker.hasMore && <p class='hint'>There are more agents. Use the search to find the one you want.</p>}
     </fieldset>
+  )
+}
+
+/** What a grant for the admin allows: the tools of docs/protocol.md, "Admin tools". */
+function AdminRights() {
+  return (
+    <p class='hint'>
+      As <strong>@admin</strong>{' '}
+      it can list, create and delete agents and channels, and set skills, guardrails and members. It gets the key of
+      each agent that it creates. It cannot read other inboxes, replace other keys, or change the team.
+    </p>
+  )
+}
+
+/** What a grant for an agent allows: the tools of docs/protocol.md, "Agent tools", and "Static key of an agent". */
+function AgentRights() {
+  return (
+    <p class='hint'>
+      As an <strong>agent</strong>{' '}
+      it can read and send messages, see the agents and channels that the agent sees, change its skills, and fetch a
+      key. A new key replaces only the one that this program fetched before, and ends when you disconnect it.
+    </p>
   )
 }
 
@@ -89,10 +113,7 @@ function Admin({ entry, isChosen }: { entry: AdminEntry; isChosen: boolean }) {
       <span class='title'>
         @admin (<Name text={entry.accountName} />) <Badge kind='warning'>Admin</Badge>
       </span>
-      <span class='hint'>
-        Can create, change and delete every agent, channel, skill and guardrail of this account
-        {entry.ownerEmail && `, owned by ${entry.ownerEmail}`}
-      </span>
+      {entry.ownerEmail && <span class='hint'>Owned by {entry.ownerEmail}</span>}
     </label>
   )
 }
@@ -104,8 +125,9 @@ function Agent({ entry, isChosen }: { entry: AgentEntry; isChosen: boolean }) {
       <span class='title who'>
         <AgentIcon alias={entry.alias} size={20} /> @{entry.alias}
       </span>
+      {entry.description && <span class='hint cut' dir='auto'>{entry.description}</span>}
       <span class='hint'>
-        Can read and send messages as this agent of <Name text={entry.accountName} />
+        Agent of <Name text={entry.accountName} />
       </span>
     </label>
   )
@@ -116,7 +138,7 @@ function NoEntries({ picker: { search } }: { picker: AccountPicker }) {
     <Notice>
       {search === ''
         ? 'There is nothing you can authorize this program for: you are not an owner or admin of any account, and no account gives you access to its agents.'
-        : 'None of your agents matches this alias or account name.'}
+        : 'Nothing that you can choose contains this text in its alias, description or account name.'}
     </Notice>
   )
 }
@@ -125,8 +147,11 @@ function Search({ view: { picker, searchFields } }: ViewProps) {
   return (
     <form method='get' action='/oauth/authorize' role='search' class='line'>
       {searchFields.map(([name, value]) => <input type='hidden' name={name} value={value} />)}
-      <TextInput name='find' label='Find an agent' type='search' value={picker.search} maxLength={100} />
+      <TextInput name='find' label='Find an agent or account' type='search' value={picker.search} maxLength={100} />
       <SubmitButton kind='plain'>Search</SubmitButton>
+      {picker.search !== '' && (
+        <ButtonLink href={`/oauth/authorize?${new URLSearchParams(searchFields)}`}>Show all</ButtonLink>
+      )}
     </form>
   )
 }

@@ -1,10 +1,20 @@
 import { type Asset, pageScript, styleSheet } from '../html/assets.ts'
+import { staticAnswer } from '../lib/static-answer.ts'
+
+/** Answers a request for an asset. */
+export interface ServedAsset {
+  path: string
+  answer(request: Request): Promise<Response>
+}
 
 /** The style sheet and the script of all pages. They are public and contain no user data. */
-export const assets: Asset[] = [styleSheet, pageScript]
+export const assets: ServedAsset[] = [styleSheet, pageScript].map((asset) => ({
+  path: asset.path,
+  answer: staticAnswer(() => asResponse(asset)),
+}))
 
 /** Cached forever: when the content changes, so does the path. */
-export function serveAsset({ type, text }: Asset): Response {
+function asResponse({ type, text }: Asset): Response {
   return new Response(text, {
     headers: { 'Content-Type': type, 'Cache-Control': 'public, max-age=31536000, immutable' },
   })

@@ -1,12 +1,13 @@
 /** All pages of the web application. */
 import { Hono } from 'hono'
+import { staticAnswer } from '../lib/static-answer.ts'
 import type { AppEnv } from '../request-context.ts'
 import { asGridError, htmlError } from '../wire.ts'
 import { activityPages } from './accounts/activity.tsx'
 import { claimLinkPages } from './accounts/claim-link.tsx'
 import { claimPages } from './accounts/claim.tsx'
 import { newAccountPages } from './accounts/new-account.tsx'
-import { overview } from './accounts/overview.tsx'
+import { overviewPages } from './accounts/overview.tsx'
 import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
@@ -37,12 +38,13 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: true })
   const publicRoutes = publicPages(app, pageDeps)
   const accountRoutes = accountPages(app, pageDeps)
+  const welcomePage = staticAnswer(() => welcome(deps.config))
 
   app.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
     if (!visitor) {
       if (await sessions.halfVisitor(c.req.raw)) return c.redirect('/second-factor', 303)
-      return welcome(deps.config)
+      return welcomePage(c.req.raw)
     }
     const [first] = visitor.accounts
     return c.redirect(first ? `/accounts/${first.id}${new URL(c.req.url).search}` : '/new-account', 303)
@@ -59,7 +61,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   invitationPages(publicRoutes, pageDeps)
   newAccountPages(publicRoutes, pageDeps)
 
-  accountRoutes.get('', overview)
+  overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)
   skillPages(accountRoutes)

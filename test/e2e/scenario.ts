@@ -14,6 +14,7 @@ const text = 'Grüße, 你好, 🙂\nzweite Zeile "with quotes"'
 
 export async function scenario(base: string): Promise<void> {
   await isHealthy(base)
+  await compressesAssets(base)
   const ada = await signUp(base, 'ada')
   const ben = await signUp(base, 'ben')
   await signupRefuses(base, ada)
@@ -35,6 +36,21 @@ async function isHealthy(base: string): Promise<void> {
   expect((await get(base, '/readyz')).body).toMatchObject({ status: 'ready' })
   expect((await get(base, '/nowhere')).body).toMatchObject({ error: { code: 'not_found' } })
   expect((await httpRequest(`${base}/healthz`, { headers: { Host: 'evil.example' } })).status).toBe(421)
+}
+
+/** As `fetch` decompresses them. */
+async function compressesAssets(base: string): Promise<void> {
+  const open = async (path: string, coding: string) => {
+    const response = await fetch(base + path, { headers: { 'Accept-Encoding': coding } })
+    return { coding: response.headers.get('content-encoding'), text: await response.text() }
+  }
+  const [path] = (await open('/', 'identity')).text.match(/\/assets\/app\.\w+\.css/)!
+
+  for (const at of ['/', path]) {
+    const plain = await open(at, 'identity')
+    expect(plain.coding).toBeNull()
+    for (const coding of ['br', 'gzip']) expect(await open(at, coding)).toEqual({ coding, text: plain.text })
+  }
 }
 
 async function signUp(base: string, name: string): Promise<Agent> {

@@ -68,6 +68,24 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
+  test('is searched without script, and shows all again', async () => {
+    await grid.acme.agent('night-watch', { description: 'Reads logs, and wakes someone only when it matters' })
+    const { page, faults, close } = await visit({ withScript: false })
+    await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
+    const titles = () => page.locator('label.choice .title').allInnerTexts()
+    expect(await titles()).toHaveLength(52)
+
+    await page.getByRole('searchbox').fill('wakes someone')
+    await page.getByRole('button', { name: 'Search' }).click()
+    expect(await titles()).toEqual(['@night-watch'])
+    expect(await page.getByRole('radio').isChecked()).toBe(true)
+    await page.getByRole('link', { name: 'Show all' }).click()
+
+    expect(await titles()).toHaveLength(52)
+    expect(faults).toEqual([])
+    await close()
+  })
+
   test('cannot be framed, not even by a page of the same site', async () => {
     const { page, close } = await visit()
     await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })

@@ -88,9 +88,46 @@ test('many agents are found with the search, without a script', async () => {
 
   expect(all.picks).toHaveLength(1 + 50)
   expect(all.html).toContain('There are more agents')
-  expect(found.picks).toHaveLength(1 + 1)
+  expect(found.picks).toHaveLength(1)
   expect(found.html).toContain('@robot-54')
   expect(found.html).toContain('name="client_id"')
+})
+
+test('the search is offered from 8 entries on', async () => {
+  for (let n = 0; n < 4; n++) await grid.acme.agent(`robot-${n}`)
+  const seven = await openConsentPage(grid, grid.ann)
+  await grid.acme.agent('robot-4')
+  const eight = await openConsentPage(grid, grid.ann)
+
+  expect([seven, eight].map(({ picks }) => picks.length)).toEqual([7, 8])
+  expect([seven, eight].map(({ html }) => html.includes('role="search"'))).toEqual([false, true])
+})
+
+test('an agent is shown with its description, and found by it or by its account; so is @admin', async () => {
+  const { id } = await grid.acme.agent('night-watch', { description: 'Reads logs <at night>' })
+  const picksOf = async (find: string) => (await openConsentPage(grid, grid.ann, { find })).picks
+
+  const { html } = await openConsentPage(grid, grid.ann)
+  expect(html).toMatch(/@night-watch<\/span><span class="hint cut" dir="auto">Reads logs &lt;at night&gt;<\/span>/)
+  expect(await picksOf('READS LOGS')).toEqual([`agent:${id}`])
+  expect(await picksOf('acme')).toEqual([admin(), agent(grid.alice), agent(grid.bob), `agent:${id}`])
+  expect(await picksOf('@admin')).toEqual([admin()])
+  const nothing = await openConsentPage(grid, grid.ann, { find: 'no such thing' })
+  expect(nothing.picks).toEqual([])
+  expect(nothing.html).toContain('Nothing that you can choose contains this text')
+  expect(nothing.html).toMatch(/<a [^>]*href="\/oauth\/authorize\?response_type=code[^"]*state=x7[^"]*">Show all/)
+})
+
+test.each([
+  ['admin', ['It gets the key of each agent that it creates', 'replace other keys']],
+  ['agent:use', ['change its skills', 'A new key replaces only the one that this program fetched before']],
+])('with the scope %s the page says what such a program may do, and nothing else', async (scope, sentences) => {
+  const { html } = await openConsentPage(grid, grid.ann, { scope })
+  const text = html.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')
+
+  for (const sentence of sentences) expect(text).toContain(sentence)
+  expect(text.includes('As @admin')).toBe(scope === 'admin')
+  expect(text.includes('As an agent')).toBe(scope === 'agent:use')
 })
 
 test('client names are escaped, cleaned and cut, and the redirect host comes first', async () => {

@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { freePort } from '../../src/lib/free-port.ts'
 import { ResponseHeaders } from '../../src/lib/response-headers.ts'
 import { listen } from '../../src/listen.ts'
-import { assets, serveAsset } from '../../src/web/assets.ts'
+import { assets } from '../../src/web/assets.ts'
 import { gallery } from './gallery.tsx'
 
 export interface SubmittedForm {
@@ -17,7 +17,7 @@ export async function serveGallery() {
   const posted: SubmittedForm[] = []
   const app = new Hono()
   const responseHeaders = new ResponseHeaders(false)
-  for (const asset of assets) app.get(asset.path, () => serveAsset(asset))
+  for (const { path, answer } of assets) app.get(path, (c) => answer(c.req.raw))
   for (const [path, page] of Object.entries(gallery)) {
     app.get(path, async () => responseHeaders.finish(await page(), 'test'))
   }

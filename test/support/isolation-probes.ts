@@ -11,7 +11,7 @@ import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
 import { readMessage } from '../../src/grid/messaging/read-again.ts'
 import { resolve } from '../../src/grid/messaging/resolve.ts'
-import { revokeGrant } from '../../src/grid/oauth/grants.ts'
+import { listGrantsOfAgent, revokeGrant } from '../../src/grid/oauth/grants.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import { sendMessage } from './messaging.ts'
 
@@ -123,6 +123,7 @@ export const probes: Probe[] = [
   { name: 'reissueKey', as: 'admin', takes: 'agent', call: reissueKey },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
   { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
+  { name: 'listGrantsOfAgent', as: 'admin', takes: 'agent', call: listGrantsOfAgent },
 ]
 
 /** Verbs without a probe, each with the reason. */

@@ -109,6 +109,7 @@ export const pages: SitePage[] = [
   { name: 'claim', route: '/claim/:token', path: (site) => site.links.claim },
   { name: 'claim-wrong-person', route: '/claim/:token', path: (site) => site.links.claim, as: 'viewer', status: 403 },
   { name: 'claim-proof', route: '/claim/:token/:proof', path: (site) => site.links.claimProof, as: 'nobody' },
+  { name: 'claim-offer', route: '/claims/:id', path: (site) => site.links.claimOffer },
   { name: 'invitation', route: '/invitations/:token', path: (site) => site.links.invitation, as: 'nobody' },
   { name: 'invitation-known', route: '/invitations/:token', path: (site) => site.links.known, as: 'beginner' },
   { name: 'new-account', route: '/new-account', path: () => '/new-account' },
@@ -228,6 +229,7 @@ export async function seedSite(grid: TestGrid) {
     claims.push(await (await grid.post('/api/v1/agentic-signup', input)).json())
   }
   links.claim = new URL(claims[0].trial.claim_url).pathname
+  links.claimOffer = `/claims/${(await store.global.claims.offer(olga.email)).id}`
   const foreignSignup = { owner_email: 'zoe@new.example', alias: 'harbour' }
   const other =
     new URL((await (await grid.post('/api/v1/agentic-signup', foreignSignup)).json()).trial.claim_url).pathname

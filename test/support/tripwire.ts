@@ -28,6 +28,7 @@ export const allowedCrossAccountQueries = [
   'accounts with trials to end',
   'accounts with old usage',
   'agents a user may act as',
+  'agents that signed up for an address',
   'allow lists with a new alias',
   'clients of a user',
   'credential by hash',

@@ -14,7 +14,8 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => grid?.close())
 
-const open = ({ as = 'owner', path }: SitePage) => (site.browsers[as] ?? browser(grid)).request(path(site))
+const open = ({ as = 'owner', path }: SitePage) =>
+  (site.browsers[as] ?? browser(grid)).request(path(site), { headers: { 'Accept-Encoding': 'gzip, br' } })
 
 test('the list contains every registered page', () => {
   const answersHtml = (path: string) =>
@@ -23,6 +24,13 @@ test('the list contains every registered page', () => {
 
   const listed = [...pages.map(({ route }) => route), ...Object.keys(routesWithoutPage)]
   expect([...new Set(routes.map(({ path }) => path))].sort()).toEqual([...new Set(listed)].sort())
+})
+
+// See docs/security.md, "Compression".
+test.each(pages)('$name is not compressed, unless it is the same for everybody', async (page) => {
+  const response = await open(page)
+
+  expect(response.headers.get('content-encoding')).toBe(page.name === 'welcome' ? 'br' : null)
 })
 
 test.each(pages)('$name has the security and caching headers of a page', async (page) => {

@@ -74,6 +74,14 @@ const actions: Record<string, Action> = {
   '/agents/:alias/skills': { may: managers, fields: { skills: 'counting' }, given: anAgent },
   '/agents/:alias/guardrails': { may: managers, given: anAgent },
   '/agents/:alias/key': { may: managers, given: anAgent },
+  '/agents/:alias/programs/:grant/end': {
+    may: managers,
+    given: async (grid) => {
+      const { id } = await person(grid, { role: 'owner' })
+      const { params: { alias } } = await anAgent(grid)
+      return { params: { alias, grant: (await accessTokenFor(grid, id, grid.acme.id)).grantId } }
+    },
+  },
   '/agents/:alias/delete': { may: managers, given: anAgent },
 
   '/channels/new': { may: managers, given: () => Promise.resolve({ fields: { name: aName() } }) },
@@ -133,6 +141,7 @@ const open: Record<string, string> = {
   '/set-up/:token': 'the link',
   '/claim/:token': 'the link, the session and the verified email address (web/accounts/claim)',
   '/claim/:token/proof': 'the link',
+  '/claims/:id': 'the session and the verified email address (web/accounts/claim-offer)',
   '/claim/:token/:proof': 'both links',
   '/invitations/:token': 'the link and the session',
   '/invitations/:token/register': 'the link',

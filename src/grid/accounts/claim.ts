@@ -42,6 +42,38 @@ export async function openClaim(store: Store, token: string): Promise<OpenClaim>
   return { provisionalId: home, ownerEmail, agents: await store.global.claims.agents(home) }
 }
 
+/** Agents that signed up for a user, without the link of their signup. */
+export interface ClaimOffer {
+  /** Id of the oldest provisional account that has some of them. */
+  provisionalId: string
+  /** How many there are, in all provisional accounts. */
+  agents: number
+}
+
+/** The agents that signed up with the email address of a user. Undefined if there are none, and while it is not verified. */
+export async function findClaimOffer(
+  { global }: Store,
+  { email, emailVerifiedAt }: SignedInUser['user'],
+): Promise<ClaimOffer | undefined> {
+  if (emailVerifiedAt === null) return undefined
+  const found = await global.claims.offer(email)
+  return found && { provisionalId: found.id, agents: found.agents }
+}
+
+/**
+ * The claim of an account that is offered to the user. Fails with `not_found`, in the same way for an account that does
+ * not exist, was claimed, or is offered to another user.
+ */
+export async function openOfferedClaim({ global }: Store, { user }: SignedInUser, id: string): Promise<OpenClaim> {
+  const found = user.emailVerifiedAt === null ? undefined : await global.claims.offered(id, user.email)
+  if (!found) throw new GridError('not_found', 'There are no agents to claim here. They may have been claimed already.')
+  const { home, ownerEmail } = found
+  return { provisionalId: home, ownerEmail, agents: await global.claims.agents(home) }
+}
+
+/** What a user claims: the token of a claim link, or the provisional account that was offered. */
+export type ClaimSource = string | { offered: string }
+
 /** What happens to the agents, by id. Every live agent of the account is in exactly one of the lists. */
 export interface ClaimDecision {
   keep: string[]
@@ -63,19 +95,19 @@ export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim)
 /**
  * Make the user the owner of the provisional account and name it. The trial of kept agents ends; discarded agents lose
  * their keys and are deleted. Resolves to the account's id.
- * Fails with `link_expired`, `not_allowed`, `invalid_input`, `write_conflict`, or `claim_changed` if agents were added or
- * deleted since.
+ * Fails with `link_expired` or `not_found`, as the source of the claim says, with `not_allowed`, `invalid_input`,
+ * `write_conflict`, or `claim_changed` if agents were added or deleted since.
  */
 export async function claimAccount(
   store: Store,
-  token: string,
+  source: ClaimSource,
   claimant: SignedInUser,
   input: ClaimDecision & { name: string },
   requestId: string | null,
 ): Promise<string> {
   const name = checkName(input.name, 'name')
   const { user, sessionId } = claimant
-  return await withOpenClaim(store, token, claimant, input, async ({ provisionalId, ownerEmail, agents }) => {
+  return await withOpenClaim(store, source, claimant, input, async ({ provisionalId, ownerEmail, agents }) => {
     const at = store.deps.now()
     const { keep, discard } = input
     const account = store.account(provisionalId, { type: 'user', userId: user.id, role: 'owner', sessionId })
@@ -101,7 +133,7 @@ export async function claimAccount(
  */
 export async function mergeClaim(
   store: Store,
-  token: string,
+  source: ClaimSource,
   claimant: SignedInUser,
   into: { id: string; account: AccountStore },
   decision: ClaimDecision,
@@ -109,7 +141,7 @@ export async function mergeClaim(
 ): Promise<string> {
   requirePermission(into.account.actor, 'own')
   const { user } = claimant
-  return await withOpenClaim(store, token, claimant, decision, async ({ provisionalId, ownerEmail, agents }) => {
+  return await withOpenClaim(store, source, claimant, decision, async ({ provisionalId, ownerEmail, agents }) => {
     const at = store.deps.now()
     const { keep, discard } = decision
     const from = store.account(provisionalId, { type: 'system', job: 'claim' })
@@ -134,13 +166,15 @@ export async function mergeClaim(
 /** Read the claim, check it and run `act`; repeat if something changed before the write. */
 async function withOpenClaim(
   store: Store,
-  token: string,
+  source: ClaimSource,
   claimant: SignedInUser,
   { keep, discard }: ClaimDecision,
   act: (claim: OpenClaim) => Promise<string>,
 ): Promise<string> {
   return await retryOnConflict(async () => {
-    const claim = await openClaim(store, token)
+    const claim = typeof source === 'string'
+      ? await openClaim(store, source)
+      : await openOfferedClaim(store, claimant, source.offered)
     checkClaimant(claimant, claim)
     const decided = [...keep, ...discard].sort()
     const live = claim.agents.map(({ id }) => id).sort()

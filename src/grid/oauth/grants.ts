@@ -1,5 +1,5 @@
 /** OAuth grants: list and revoke them. See docs/protocol.md, "Grants". */
-import { type Actor, requireAdmin, type SignedInUser } from '../../auth/actor.ts'
+import { type Actor, allows, requireAdmin, requirePermission, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
@@ -63,6 +63,20 @@ export async function listGrants(account: AccountStore): Promise<AccountGrant[]>
   requireAdmin(account.actor)
   const found = await account.read.grants.list(account.deps.now())
   return found.map((grant) => ({ ...asListed(grant), email: grant.email }))
+}
+
+/**
+ * The live grants to act as an agent, newest first: members see their own, owners and admins those of all users.
+ * Fails with `wrong_credential`.
+ */
+export async function listGrantsOfAgent(account: AccountStore, agentId: string): Promise<AccountGrant[]> {
+  const { actor, deps } = account
+  requirePermission(actor, 'view')
+  const found = await account.read.grants.ofAgent(agentId, deps.now())
+  const seen = actor.type === 'user' && !allows(actor.role, 'manage')
+    ? found.filter(({ userId }) => userId === actor.userId)
+    : found
+  return seen.map((grant) => ({ ...asListed(grant), email: grant.email }))
 }
 
 /**

@@ -1,4 +1,4 @@
-import { and, desc, eq, exists, isNull, sql } from 'drizzle-orm'
+import { and, desc, eq, exists, isNull, type SQL, sql } from 'drizzle-orm'
 import { agents, credentials, oauthGrants, users } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -10,23 +10,28 @@ import { inAccount } from '../in-account.ts'
 const maxListed = 200
 
 export function prepareGrants(db: Db) {
-  const list = db.select({
+  const listed = {
     id: oauthGrants.id,
     clientId: oauthGrants.clientId,
     clientName: oauthGrants.clientName,
     scope: oauthGrants.scope,
     alias: agents.alias,
+    userId: oauthGrants.userId,
     email: users.email,
     createdAt: oauthGrants.createdAt,
     lastUsedAt: oauthGrants.lastUsedAt,
     keyLast4: credentials.last4,
     keyLastUsedAt: credentials.lastUsedAt,
-  }).from(oauthGrants)
-    .innerJoin(users, eq(users.id, oauthGrants.userId))
-    .leftJoin(agents, and(eq(agents.accountId, oauthGrants.accountId), eq(agents.id, oauthGrants.agentId)))
-    .leftJoin(credentials, fetchedKey)
-    .where(inAccount(oauthGrants, givesAccess(db)))
-    .orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
+  }
+  const listOf = (...conditions: SQL[]) =>
+    db.select(listed).from(oauthGrants)
+      .innerJoin(users, eq(users.id, oauthGrants.userId))
+      .leftJoin(agents, and(eq(agents.accountId, oauthGrants.accountId), eq(agents.id, oauthGrants.agentId)))
+      .leftJoin(credentials, fetchedKey)
+      .where(inAccount(oauthGrants, givesAccess(db), ...conditions))
+      .orderBy(desc(oauthGrants.createdAt)).limit(maxListed).prepare()
+  const list = listOf()
+  const listOfAgent = listOf(eq(oauthGrants.agentId, p('agent')))
   const live = inAccount(oauthGrants, eq(oauthGrants.id, p('id')), isNull(oauthGrants.revokedAt))
   const oneLive = db.select({ clientName: oauthGrants.clientName }).from(oauthGrants).where(live)
   const oneLiveById = oneLive.prepare()
@@ -48,6 +53,8 @@ export function prepareGrants(db: Db) {
        * a grant to administer it, `keyLast4` if no key was fetched.
        */
       list: (at: number) => account.all(list, { at }),
+      /** Those among them that let their client act as the agent. */
+      ofAgent: (agent: string, at: number) => account.all(listOfAgent, { agent, at }),
       /** The grant, unless it was revoked. */
       live: (id: string) => account.one(oneLiveById, { id }),
     }),

@@ -31,6 +31,17 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .where(eq(signups.claimTokenHash, p('hash'))).prepare()
   crossAccountQueries.set(byToken.getQuery().sql, 'signup by claim link')
 
+  const signedUp = db.select({ id: signups.accountId }).from(signups).where(eq(signups.ownerEmail, p('email')))
+  const isUnclaimed = eq(accounts.state, sql`'provisional'`)
+  const offer = db.select({ id: accounts.id, agents: sql<number>`sum(count(*)) OVER ()` }).from(accounts)
+    .innerJoin(agents, and(eq(agents.accountId, accounts.id), isNull(agents.deletedAt)))
+    .where(and(isUnclaimed, sql`${accounts.id} IN ${signedUp}`))
+    .groupBy(accounts.id).orderBy(asc(accounts.createdAt), asc(accounts.id)).limit(1).prepare()
+  crossAccountQueries.set(offer.getQuery().sql, 'agents that signed up for an address')
+  const offered = db.select({ home: accounts.id, ownerEmail: signups.ownerEmail }).from(signups)
+    .innerJoin(accounts, eq(accounts.id, signups.accountId))
+    .where(and(eq(signups.accountId, p('account')), eq(signups.ownerEmail, p('email')), isUnclaimed)).limit(1).prepare()
+
   const isKept = sql`${agents.id} IN (SELECT value FROM json_each(${p('keep')}))`
   const ofFrom = eq(agents.accountId, p('from'))
   const live = db.select({
@@ -193,6 +204,13 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
   return {
     /** The account of a claim link, and the owner address that it was made for. */
     byToken: async (hash: string) => (await runQuery(byToken, { hash }))[0],
+    /**
+     * The oldest provisional account with live agents that signed up for the email address, and the number of such agents
+     * in all provisional accounts.
+     */
+    offer: async (email: string) => (await runQuery(offer, { email }))[0],
+    /** The provisional account, if its agents signed up for the email address. */
+    offered: async (account: string, email: string) => (await runQuery(offered, { account, email }))[0],
     /** The live agents of a provisional account, oldest first. */
     agents: (from: string) => runQuery(live, { from }),
     /**

@@ -21,6 +21,7 @@ export function prepareOAuthPicker(db: Db, crossAccountQueries: CrossAccountQuer
     accountId: agents.accountId,
     agentId: agents.id,
     alias: agents.alias,
+    description: agents.description,
     accountName: accounts.name,
   }).from(memberships)
     .innerJoin(accounts, eq(accounts.id, memberships.accountId))
@@ -30,7 +31,7 @@ export function prepareOAuthPicker(db: Db, crossAccountQueries: CrossAccountQuer
       roleHas('use'),
       eq(agents.type, sql`'mcp'`),
       isNull(agents.deletedAt),
-      matchesSearchText([agents.alias, accounts.name]),
+      matchesSearchText([agents.alias, agents.description, accounts.name]),
     ))
     .orderBy(agents.alias).limit(p('limit')).prepare()
   const administers = db.select({ role: memberships.role }).from(memberships).where(and(
@@ -46,7 +47,7 @@ export function prepareOAuthPicker(db: Db, crossAccountQueries: CrossAccountQuer
     administered: (user: string, limit: number) => runQuery(administered, { user, limit }),
     /** Whether the user is owner or admin of an account. */
     administers: async (account: string, user: string) => (await runQuery(administers, { account, user })).length > 0,
-    /** Agents of the user's accounts by alias; `search` is part of an alias or account name, or empty. */
+    /** Agents of the user's accounts by alias; `search` is part of an alias, a description or an account name, or empty. */
     agents: (user: string, search: string, limit: number) => runQuery(agentsOf, { user, search, limit }),
   }
 }

@@ -1,20 +1,33 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import type { SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { checkClaimant, claimAccount, type ClaimDecision, mergeClaim, type OpenClaim, openClaim } from '../../grid/accounts/claim.ts'
+import {
+  checkClaimant,
+  claimAccount,
+  type ClaimDecision,
+  type ClaimSource,
+  findClaimOffer,
+  mergeClaim,
+  type OpenClaim,
+  openClaim,
+  openOfferedClaim,
+} from '../../grid/accounts/claim.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
+import { pluralize } from '../listing.tsx'
 import type { PageDeps } from '../page-deps.ts'
-import type { Pages, PublicVisit } from '../visit.ts'
+import { type Pages, type PublicVisit, signedIn } from '../visit.ts'
 
 /** The value of `into` for a new account; otherwise it is the id of an account that the user owns. */
 const newAccount = 'new'
 
-/** The claim link of a signup: the owner of the address claims all or some of the agents. */
+/**
+ * Claiming agents: the owner of their address keeps or discards each. The pages are opened by the claim link of a signup,
+ * or by the offer that the owner sees after sign-in.
+ */
 export function claimPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   const { now } = store.deps
 
@@ -29,28 +42,39 @@ export function claimPages({ get, post }: Pages<PublicVisit>, { store, sessions 
         ? verifyAddressPage(visit, claim)
         : wrongUserPage(visit, claim)
     }
-    return await decisionPage(visit, claim, now())
+    return await decisionPage(visit, claim, now(), `/claim/${encodeURIComponent(visit.param('token'))}`)
   }
 
-  get('/claim/:token', show)
-  post('/claim/:token', async (visit) => {
-    const { visitor, form, param, requestId } = visit
-    if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
-    const claimant: SignedInUser = visitor
+  async function showOffer(visit: PublicVisit): Promise<Response> {
+    const visitor = signedIn(visit)
+    const claim = await openOfferedClaim(store, visitor, visit.param('id'))
+    const offer = await findClaimOffer(store, visitor.user)
+    const left = (offer?.agents ?? 0) - claim.agents.length
+    return await decisionPage(visit, claim, now(), `/claims/${encodeURIComponent(visit.param('id'))}`, left)
+  }
+
+  async function claim(visit: PublicVisit, source: ClaimSource) {
+    const { form, requestId } = visit
+    const visitor = signedIn(visit)
     const decision = decisionOf(form)
     const into = form.get('into') ?? newAccount
     const id = into === newAccount
-      ? await claimAccount(store, param('token'), claimant, { ...decision, name: form.get('name') ?? '' }, requestId)
+      ? await claimAccount(store, source, visitor, { ...decision, name: form.get('name') ?? '' }, requestId)
       : await mergeClaim(
         store,
-        param('token'),
-        claimant,
+        source,
+        visitor,
         { id: into, account: sessions.openAccount(visitor, into) },
         decision,
         requestId,
       )
     return { redirectTo: `/accounts/${id}/agents?done=claimed` }
-  }, show)
+  }
+
+  get('/claim/:token', show)
+  post('/claim/:token', (visit) => claim(visit, visit.param('token')), show)
+  get('/claims/:id', showOffer)
+  post('/claims/:id', (visit) => claim(visit, { offered: visit.param('id') }), showOffer)
 }
 
 /** The form has one field per agent: `agent-ID=keep` or `agent-ID=discard`. */
@@ -101,10 +125,13 @@ function wrongUserPage({ visitor, csrf }: PublicVisit, { ownerEmail }: OpenClaim
   )
 }
 
+/** Posts to `action`. `left` more agents are offered, in accounts of their own. */
 function decisionPage(
-  { visitor, csrf, form, inputError, param }: PublicVisit,
+  { visitor, csrf, form, inputError }: PublicVisit,
   { agents, ownerEmail }: OpenClaim,
   now: number,
+  action: string,
+  left = 0,
 ) {
   const owned = visitor!.accounts.filter(({ role }) => role === 'owner')
   const errorOf = (field: string) => inputError?.details.field === field ? inputError.message : undefined
@@ -125,9 +152,12 @@ function decisionPage(
           Anyone can sign up an agent for an email address. Keep the agents you know. The key of a discarded agent stops
           working at once. Claiming ends the trial of the agents you keep.
         </p>
+        {left > 0 && (
+          <p class='soft'>{pluralize(left, 'more agent')} signed up apart from these. You can claim them next.</p>
+        )}
       </div>
       {inputError && !inputError.details.field && <Notice kind='bad'>{inputError.message}</Notice>}
-      <Form action={`/claim/${encodeURIComponent(param('token'))}`} csrf={csrf}>
+      <Form action={action} csrf={csrf}>
         <Card isFlush>
           <Table
             id='agents'

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { createOwnedAccount } from '../../grid/accounts/accounts.ts'
+import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
@@ -9,9 +10,12 @@ import { formErrors } from '../form-errors.ts'
 import { withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { type Pages, type PublicVisit, signedIn } from '../visit.ts'
+import { ClaimOfferNotice } from './claim-offer.tsx'
 
 /** Creating an account. Users without an account start here. */
 export function newAccountPages({ get, post }: Pages<PublicVisit>, { store }: PageDeps): void {
+  const show = async (visit: PublicVisit) => showForm(visit, await findClaimOffer(store, signedIn(visit).user))
+
   get('/new-account', show)
   post('/new-account', async (visit) => {
     const input = { name: visit.form.get('name') ?? '' }
@@ -20,7 +24,7 @@ export function newAccountPages({ get, post }: Pages<PublicVisit>, { store }: Pa
   }, show)
 }
 
-function show(visit: PublicVisit) {
+function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
   const { csrf, form, query } = visit
   const { accounts, user } = signedIn(visit)
   const from = form.get('from') ?? query.get('from')
@@ -35,6 +39,7 @@ function show(visit: PublicVisit) {
           ? 'You are not a member of any account. Create your own, or ask for an invitation to an existing one.'
           : 'Each account has its own agents, channels and members. Accounts are isolated from each other.'}
       </p>
+      <ClaimOfferNotice offer={offer} />
       {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <Form action='/new-account' csrf={csrf}>
         <TextInput

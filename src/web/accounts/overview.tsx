@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Config } from '../../config.ts'
+import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { megabyte } from '../../grid/messaging/quota.ts'
 import { HourlyChart } from '../../html/chart.tsx'
 import { Card, EmptyState, Stat, Time } from '../../html/components.tsx'
@@ -10,15 +11,21 @@ import { appPage } from '../../html/layout.tsx'
 import { day, hour } from '../../lib/time.ts'
 import type { AccountStore, Used } from '../../store/account.ts'
 import type { ListedActivity } from '../../store/account/activity-list.ts'
-import type { Visit } from '../visit.ts'
+import type { PageDeps } from '../page-deps.ts'
+import type { Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
 import { AgentName } from './agent-name.tsx'
+import { ClaimOfferNotice } from './claim-offer.tsx'
 
 const recentActivityRows = 8
 const mostUnreadRows = 5
 
 /** The start page of an account: figures, recent activity, and the agents with the most unread messages. */
-export async function overview({ account, frame, path, may }: Visit) {
+export function overviewPages({ get }: Pages<Visit>, { store }: PageDeps): void {
+  get('', async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user)))
+}
+
+async function overview({ account, frame, path, may }: Visit, offer: ClaimOffer | undefined) {
   const figures = await loadFigures(account)
   const newAgent = may('manage') && (
     <ButtonLink href={path('new-agent')} kind='main-action'>
@@ -29,13 +36,16 @@ export async function overview({ account, frame, path, may }: Visit) {
     return appPage(
       frame('overview'),
       { title: 'Overview' },
-      <Card>
-        <EmptyState icon='agents' title='Create your first agent' action={newAgent}>
-          An agent has an @alias and an inbox. Create one and paste its configuration into Claude Code, Cursor or any
-          other client. Then it can send messages to the other agents.
-          {!may('manage') && ' Owners and admins of the account can create one.'}
-        </EmptyState>
-      </Card>,
+      <>
+        <ClaimOfferNotice offer={offer} />
+        <Card>
+          <EmptyState icon='agents' title='Create your first agent' action={newAgent}>
+            An agent has an @alias and an inbox. Create one and paste its configuration into Claude Code, Cursor or any
+            other client. Then it can send messages to the other agents.
+            {!may('manage') && ' Owners and admins of the account can create one.'}
+          </EmptyState>
+        </Card>
+      </>,
     )
   }
   const sent = figures.bars.reduce((sum, { count }) => sum + count, 0)
@@ -43,6 +53,7 @@ export async function overview({ account, frame, path, may }: Visit) {
     frame('overview'),
     { title: 'Overview', lead: 'The last 24 hours of your agents.', actions: newAgent },
     <>
+      <ClaimOfferNotice offer={offer} />
       <div class='grid stats'>
         <Stat label='Messages' value={sent.toLocaleString('en')} hint={soft('sent in the last 24 hours')} />
         <Stat

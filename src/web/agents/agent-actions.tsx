@@ -6,7 +6,9 @@ import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
+import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../choice.ts'
+import { withNotice } from '../notices.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { linesOf, textOf, wordsOf } from './agent-fields.tsx'
 import { showAgent } from './agent.tsx'
@@ -41,6 +43,12 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     const agent = visit.param('alias')
     const { apiKey } = await visit.record('reissue_agent_key', { agent }, (account) => reissueKey(account, agent))
     return await showKeyOnce(visit, agent, { apiKey, isNew: false })
+  }, (visit) => showAgent(visit))
+
+  post('/agents/:alias/programs/:grant/end', async (visit) => {
+    const id = visit.param('grant')
+    await visit.record('revoke_grant', { id }, (account) => revokeGrant(account, id))
+    return { redirectTo: withNotice(visit.path('agents', visit.param('alias')), 'grant-ended') }
   }, (visit) => showAgent(visit))
 
   post('/agents/:alias/delete', async (visit) => {

@@ -1,16 +1,18 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
+import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { Badge, Card, Facts, Notice, Time } from '../../html/components.tsx'
 import { Form, SubmitButton } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { ConfirmDelete, CopyText } from '../../html/secrets.tsx'
 import { DeleteCard } from '../delete-card.tsx'
+import { AgentPrograms } from '../oauth/programs.tsx'
 import type { Visit } from '../visit.ts'
 import { GuardrailsCard, SettingsCard, SkillsCard } from './agent-cards.tsx'
 import { typeName } from './agent-fields.tsx'
-import { Connect } from './connect.tsx'
+import { ConnectCard } from './connect-card.tsx'
 
 /** The forms of the page. */
 export type AgentForm = 'settings' | 'skills' | 'guardrails'
@@ -24,7 +26,9 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
   const { agents, agentSettings, guardrails, keys, inbox, skills } = account.read
   const agent = await agents.byAlias(param('alias'))
   if (!agent) throw new GridError('agent_not_found', 'The account has no such agent.')
-  const [settings, accessList, ofAgent, unread, liveKeys, trial, guards, attached] = await Promise.all([
+  // Programs cannot sign in as agents of other types.
+  const maySignIn = agent.type === 'mcp' && may('use')
+  const [settings, accessList, ofAgent, unread, liveKeys, trial, guards, attached, programs] = await Promise.all([
     agentSettings.byId(agent.id),
     agentSettings.accessList(agent.id),
     skills.ofAgent(agent.id),
@@ -33,6 +37,7 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
     agents.trial(agent.id),
     guardrails.list(),
     guardrails.ofAgent(agent.id),
+    maySignIn ? listGrantsOfAgent(account, agent.id) : [],
   ])
   const now = account.deps.now()
   const here = path('agents', agent.alias)
@@ -105,9 +110,12 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
             ))}
         </Card>
       </div>
-      <Card title='Connect a client' lead='Replace YOUR_AGENT_KEY with its key.'>
-        <Connect baseUrl={account.deps.config.baseUrl} />
-      </Card>
+      <ConnectCard
+        baseUrl={account.deps.config.baseUrl}
+        alias={agent.alias}
+        maySignIn={maySignIn}
+      />
+      {maySignIn && <AgentPrograms visit={visit} grants={programs} now={now} alias={agent.alias} />}
       <SettingsCard
         {...cards}
         {...formOf('settings')}

@@ -8,44 +8,67 @@ import { type Column, Table } from '../../html/table.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 
+interface ListProps<Grant> {
+  visit: Visit
+  grants: Grant[]
+  now: number
+}
+
 /** The programs that the user has authorized, in all accounts of the user. See docs/protocol.md, "Grants". */
-export function OwnPrograms({ visit, grants, now }: { visit: Visit; grants: OwnGrant[]; now: number }) {
+export function OwnPrograms({ visit, grants, now }: ListProps<OwnGrant>) {
   return (
     <Programs
-      visit={visit}
-      tab='sessions'
-      grants={grants}
-      now={now}
       lead='Programs that you authorized by signing in. Disconnect those you do not use.'
-      extraColumn={{ title: 'Account', cell: ({ accountName }) => accountName }}
+      grants={grants}
+      columns={[
+        programColumn(now),
+        actsAsColumn,
+        accountColumn,
+        ...timeColumns(now),
+        disconnectColumn(visit.csrf, (id) => settingsPath(visit, 'sessions', 'programs', id, 'end')),
+      ]}
     />
   )
 }
 
 /** The programs that members have authorized for the account; for its owners and admins. */
-export function AccountPrograms({ visit, grants, now }: { visit: Visit; grants: AccountGrant[]; now: number }) {
+export function AccountPrograms({ visit, grants, now }: ListProps<AccountGrant>) {
   return (
     <Programs
-      visit={visit}
-      tab='account'
-      grants={grants}
-      now={now}
       lead='Programs that members authorized for this account or its agents by signing in.'
-      extraColumn={{ title: 'By', cell: ({ email }) => email }}
+      grants={grants}
+      columns={[
+        programColumn(now),
+        actsAsColumn,
+        userColumn,
+        ...timeColumns(now),
+        disconnectColumn(visit.csrf, (id) => settingsPath(visit, 'account', 'programs', id, 'end')),
+      ]}
+    />
+  )
+}
+
+/** The programs that act as the agent `alias`: of all members for owners and admins, for others their own. */
+export function AgentPrograms({ visit, grants, now, alias }: ListProps<AccountGrant> & { alias: string }) {
+  const { csrf, may, path } = visit
+  return (
+    <Programs
+      lead={may('manage')
+        ? `Programs that act as @${alias} because a member signed in.`
+        : `Programs that act as @${alias} because you signed in. Disconnect them under Settings, Sessions.`}
+      grants={grants}
+      columns={[
+        programColumn(now),
+        userColumn,
+        ...timeColumns(now),
+        ...(may('manage') ? [disconnectColumn(csrf, (id) => path('agents', alias, 'programs', id, 'end'))] : []),
+      ]}
     />
   )
 }
 
 function Programs<Grant extends ListedGrant>(
-  { visit, tab, grants, now, lead, extraColumn }: {
-    visit: Visit
-    tab: 'sessions' | 'account'
-    grants: Grant[]
-    now: number
-    lead: string
-    /** The column that only one of the two lists has. */
-    extraColumn: Column<Grant>
-  },
+  { lead, grants, columns }: { lead: string; grants: Grant[]; columns: Column<Grant>[] },
 ) {
   return (
     <Card title='Programs' lead={lead} id='programs'>
@@ -55,45 +78,51 @@ function Programs<Grant extends ListedGrant>(
             MCP clients that sign in through the browser are listed here.
           </EmptyState>
         )
-        : (
-          <Table
-            id='grants'
-            caption='Programs that have access'
-            rows={grants}
-            columns={[
-              { title: 'Program', cell: (grant) => <ProgramName grant={grant} now={now} /> },
-              { title: 'Acts as', cell: (grant) => <ActsAs grant={grant} /> },
-              extraColumn,
-              { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-              {
-                title: 'Last used',
-                cell: ({ lastUsedAt }) => lastUsedAt === null ? 'never' : <Time at={lastUsedAt} now={now} />,
-              },
-              {
-                title: 'Disconnect',
-                isUntitled: true,
-                align: 'end',
-                cell: ({ id, clientName, actsAs, key }) => (
-                  <ConfirmDelete
-                    action={settingsPath(visit, tab, 'programs', id, 'end')}
-                    csrf={visit.csrf}
-                    id={id}
-                    isSmall
-                    label='Disconnect'
-                    question={
-                      <>
-                        Disconnect <strong>{clientName}</strong>? It can no longer act as {actsAs}
-                        {key && ', and the key that it fetched stops working at once'}.
-                      </>
-                    }
-                  />
-                ),
-              },
-            ]}
-          />
-        )}
+        : <Table id='grants' caption='Programs that have access' rows={grants} columns={columns} />}
     </Card>
   )
+}
+
+function programColumn(now: number): Column<ListedGrant> {
+  return { title: 'Program', cell: (grant) => <ProgramName grant={grant} now={now} /> }
+}
+
+const actsAsColumn: Column<ListedGrant> = { title: 'Acts as', cell: (grant) => <ActsAs grant={grant} /> }
+const accountColumn: Column<OwnGrant> = { title: 'Account', cell: ({ accountName }) => accountName }
+const userColumn: Column<AccountGrant> = { title: 'By', cell: ({ email }) => email }
+
+function timeColumns(now: number): Column<ListedGrant>[] {
+  return [
+    { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+    {
+      title: 'Last used',
+      cell: ({ lastUsedAt }) => lastUsedAt === null ? 'never' : <Time at={lastUsedAt} now={now} />,
+    },
+  ]
+}
+
+/** `endPath` is the path of the form that ends the grant with an id. */
+function disconnectColumn(csrf: string, endPath: (id: string) => string): Column<ListedGrant> {
+  return {
+    title: 'Disconnect',
+    isUntitled: true,
+    align: 'end',
+    cell: ({ id, clientName, actsAs, key }) => (
+      <ConfirmDelete
+        action={endPath(id)}
+        csrf={csrf}
+        id={id}
+        isSmall
+        label='Disconnect'
+        question={
+          <>
+            Disconnect <strong>{clientName}</strong>? It can no longer act as {actsAs}
+            {key && ', and the key that it fetched stops working at once'}.
+          </>
+        }
+      />
+    ),
+  }
 }
 
 /** The name that the program gave itself, the host of its document if it has one, and the key that it fetched. See docs/security.md, "Client names". */

@@ -1,0 +1,1 @@
+CREATE INDEX `signups_owner` ON `signups` (`owner_email`);
