@@ -78,13 +78,13 @@ export const sessions = sqliteTable('sessions', {
   /** The absolute expiry; an idle session expires earlier. */
   expiresAt: integer('expires_at').notNull(),
   endedAt: integer('ended_at'),
+  /** Shown to the user: the User-Agent header and the client address of the sign-in. */
+  userAgent: text('user_agent').notNull().default(''),
+  address: text('address').notNull().default(''),
   /** A half session: the user has a second factor and has not given it yet. It signs nobody in. */
   awaitsSecondFactor: flag('awaits_second_factor').notNull().default(false),
   /** When the user last proved who they are; null for sessions of older versions. */
   confirmedAt: integer('confirmed_at'),
-  /** Shown to the user: the User-Agent header and the client address of the sign-in. */
-  userAgent: text('user_agent').notNull().default(''),
-  address: text('address').notNull().default(''),
 }, (t) => [
   uniqueIndex('sessions_token').on(t.tokenHash),
   index('sessions_user').on(t.userId),

@@ -171,4 +171,5 @@ export const verbsWithoutProbe: Record<string, string> = {
   leaveAccount: 'names nothing',
   authorize: 'reads the role of the caller',
   renameAccount: 'takes a name in the account',
+  requireSecondFactor: 'changes the account of the caller',
 }

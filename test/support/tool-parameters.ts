@@ -144,8 +144,13 @@ export const agentRows: Record<string, ToolRow> = {
   read_messages: {
     args: {},
     parameters: {
-      since: { takes: [], random: 'invalid_input', empty: 'invalid_input' },
       // The own message is one that the caller sent, not one in its inbox.
+      since: {
+        takes: ['message id'],
+        own: 'message_not_found',
+        random: 'message_not_found',
+        empty: 'invalid_input',
+      },
       message_id: {
         takes: ['message id'],
         own: 'message_not_found',
@@ -163,7 +168,7 @@ export const agentRows: Record<string, ToolRow> = {
   list_agents: { args: {}, parameters: { search: anyText, cursor: anyText } },
   list_channels: { args: {}, parameters: { cursor: anyText } },
   list_skills: { args: {}, parameters: { agent: { ...agent, empty: 'agent_not_found' }, cursor: anyText } },
-  set_skills: { args: { skills: [] }, parameters: { 'skills[].name': skill, 'skills[].description': 'text' } },
+  set_skills: { args: { skills: [] }, parameters: { ...skills } },
   read_part: {
     args: {},
     parameters: { part_id: { takes: ['part id'], random: 'part_not_found', empty: 'part_not_found' } },
