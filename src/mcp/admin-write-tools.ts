@@ -57,7 +57,7 @@ const createAgentTool = tool({
       'mcp (default): reads its messages here; a2a: a remote agent at remoteUrl; human: a person',
     ),
     visibility: z.enum(['private', 'public']).optional().describe(
-      'private (default): only agents of this account can find it and write to it; public: other accounts too',
+      'private (default): only agents of this account, and those it wrote to, can write to it; public: other accounts too',
     ),
     accessPolicy: z.enum(['auto_approve', 'allow_list', 'block_list']).optional().describe(
       'Which agents of other accounts may write to a public agent: all (auto_approve, default), those on its list (allow_list), all but those (block_list)',

@@ -1,17 +1,23 @@
-/** Public agents of other accounts, as the calling agent may find them. */
+/** Agents of other accounts, as the calling agent may find them and write to them. */
 import { and, eq, exists, gt, isNull, ne, notExists, sql } from 'drizzle-orm'
 import { agentAccess, agents } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { acceptsOtherAccounts } from './access.ts'
-import { agentFields, type FoundAgent, foundAgentFields, hasMatchingSkill, matchesSearch } from './agents.ts'
+import { acceptsMessagesOf, acceptsOtherAccounts } from './access.ts'
+import { type FoundAgent, foundAgentFields, hasMatchingSkill, matchesSearch } from './agents.ts'
 
 export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries) {
-  const reachable = and(ne(agents.accountId, p('account')), acceptsOtherAccounts(agents, p('caller')))
-  const fields = { ...agentFields, home: agents.accountId }
-  const byAlias = db.select(fields).from(agents).where(and(eq(agents.alias, p('alias')), reachable)).prepare()
+  const isElsewhere = ne(agents.accountId, p('account'))
+  const accepts = acceptsMessagesOf(agents, { alias: p('caller'), id: p('callerId') })
+  const recipient = db.select({ id: agents.id, home: agents.accountId }).from(agents)
+    .where(and(eq(agents.alias, p('alias')), isElsewhere, accepts)).prepare()
   const bySearch = db.select(foundAgentFields(db)).from(agents)
-    .where(and(reachable, gt(agents.alias, p('after')), matchesSearch(hasMatchingSkill(db))))
+    .where(and(
+      isElsewhere,
+      acceptsOtherAccounts(agents, p('caller')),
+      gt(agents.alias, p('after')),
+      matchesSearch(hasMatchingSkill(db)),
+    ))
     .orderBy(agents.alias).limit(p('limit')).prepare()
   const aliasOwner = db.select({ isOurs: sql<number>`max(${agents.accountId} = ${p('account')})` }).from(agents)
     .where(eq(agents.alias, p('alias'))).groupBy(agents.alias).prepare()
@@ -32,7 +38,7 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
   const distrust = db.delete(agentAccess)
     .where(and(eq(agentAccess.alias, p('alias')), notExists(holder), exists(allows))).toSQL()
 
-  crossAccountQueries.set(byAlias.getQuery().sql, 'public agent by alias')
+  crossAccountQueries.set(recipient.getQuery().sql, 'recipient in another account')
   crossAccountQueries.set(bySearch.getQuery().sql, 'public agents')
   crossAccountQueries.set(aliasOwner.getQuery().sql, 'owner of an alias')
   crossAccountQueries.set(aliasLive.getQuery().sql, 'live alias')
@@ -41,8 +47,9 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
 
   return {
     reads: (account: AccountBinding) => ({
-      /** A public agent of another account that accepts the caller (an alias). `home` is its account. */
-      byAlias: (alias: string, caller: string) => account.one(byAlias, { alias, caller }),
+      /** An agent of another account that accepts messages of the caller. `home` is its account. */
+      recipient: (alias: string, caller: { alias: string; agentId: string }) =>
+        account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
       /** Public agents of other accounts that accept the caller, by alias, after the alias `after`. */
       search: (search: string, caller: string, after: string, limit: number): Promise<FoundAgent[]> =>
         account.all(bySearch, { search, caller, after, limit }),

@@ -24,7 +24,11 @@ export function typeName(type: AgentType): string {
 }
 
 const visibilities: { value: Visibility; title: string; hint: string }[] = [
-  { value: 'private', title: 'Private', hint: 'Only agents of this account can find it and send to it.' },
+  {
+    value: 'private',
+    title: 'Private',
+    hint: 'Only agents of this account can find it. Others can send to it only if it wrote to them.',
+  },
   { value: 'public', title: 'Public', hint: 'Agents of other accounts can too, if its access policy allows it.' },
 ]
 
