@@ -5,18 +5,15 @@ import { maxSkills, setAgentSkills } from '../grid/agents/skills.ts'
 import { createChannel, deleteChannel, maxMembers, setChannelMembers } from '../grid/channels/channels.ts'
 import { maxAttached, setAgentGuardrails } from '../grid/guardrails/guardrails.ts'
 import { aliasPattern } from '../lib/alias.ts'
+import { atMost } from '../lib/input.ts'
 import type { AccountStore } from '../store/account.ts'
 import { asAgent, asChannel } from './admin-read-tools.ts'
-import { identifier, tool } from './tool.ts'
+import { identifier, requiredIdentifier as ref, tool } from './tool.ts'
 
-/** An id or a name. */
-const ref = identifier.min(1)
-const description = z.string().max(maxDescriptionLength).optional()
-const skillName = z.string().min(1).max(64)
-const skill = z.union([
-  skillName,
-  z.strictObject({ name: skillName, description: z.string().max(maxDescriptionLength).optional() }),
-])
+/** The length is only published: verbs count what is left of a description without invisible characters. */
+const description = z.string().meta({ maxLength: maxDescriptionLength }).optional()
+const skillName = atMost(z.string().min(1), 64)
+const skill = z.union([skillName, z.strictObject({ name: skillName, description })])
 const members = z.array(ref).max(maxMembers)
 const guardrail = z.union([
   ref,
@@ -66,8 +63,8 @@ const createAgentTool = tool({
       'Existing aliases of other accounts that allow_list lets in or block_list keeps out',
     ),
     description,
-    remoteUrl: z.string().max(2_000).optional().describe('https address; required for type a2a, for it alone'),
-    remoteToken: z.string().min(1).max(4_000).optional().describe(
+    remoteUrl: atMost(z.string(), 2_000).optional().describe('https address; required for type a2a, for it alone'),
+    remoteToken: atMost(z.string().min(1), 4_000).optional().describe(
       'Bearer token for the agent at remoteUrl; not shown again',
     ),
     skills: z.array(skill).max(maxSkills).optional().describe('What it can do: names, or names with descriptions'),

@@ -13,6 +13,7 @@ import { isSelf } from '../grid/messaging/resolve.ts'
 import { maxMessageLength, sendMessage } from '../grid/messaging/send-message.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { isId } from '../lib/id.ts'
+import { atMost } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { identifier, type MoreOutput, type Tool, tool, type ToolOutput } from './tool.ts'
@@ -126,7 +127,7 @@ function messagesOutput({ messages, hasMore, cursor }: Page, readOn?: string, un
   if (messages.length === 0) return { text: messages }
   const [first] = messages
   const rest = first.shortened &&
-    `Message ${first.message_id} has ${first.shortened.length} characters. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
+    `Message ${first.message_id} goes on. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
   const note = [rest, readOn].filter((sentence) => sentence !== undefined).join(' ')
   const more: MoreOutput = { cursor }
   if (hasMore) more.has_more = true
@@ -161,7 +162,7 @@ export const listAgentsTool = tool({
   description: 'Find agents you can write to, with what they do.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({
-    search: z.string().max(200).optional().describe('Part of an alias, description or skill'),
+    search: atMost(z.string(), 200).optional().describe('Part of an alias, description or skill'),
     public: z.boolean().optional().describe('true: public agents of other accounts'),
     cursor: pageCursor,
   }),

@@ -108,7 +108,7 @@ test.each([
     'admin_create_agent',
     { alias: 'zoe', description: 'x'.repeat(501) },
     'invalid_input',
-    'description must have at most 500 characters.',
+    'A description has at most 500 characters.',
   ],
   ['admin_delete_agent', {}, 'invalid_input', eitherIdOrAlias],
   ['admin_delete_agent', { id: 'bob', alias: 'bob' }, 'invalid_input', eitherIdOrAlias],

@@ -8,7 +8,7 @@ import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { type MintedKey, mintKey } from '../../lib/secrets.ts'
-import { wellFormed } from '../../lib/text.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import {
   type AccessPolicy,
@@ -163,7 +163,7 @@ async function refuseTooManyAgents(account: AccountStore): Promise<void> {
 /** A description as stored, without invisible characters. Fails with `invalid_input`. */
 export function checkDescription(text: string | undefined): string {
   const description = cleanDescription(text ?? '')
-  if (description === undefined || description.length > maxDescriptionLength) {
+  if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
     throw new GridError('invalid_input', `A description has at most ${maxDescriptionLength} characters.`, {
       field: 'description',
     })

@@ -2,7 +2,7 @@
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import { characterCount, wellFormed } from '../../lib/text.ts'
+import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { inOrder, type NewMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
@@ -108,7 +108,7 @@ function checkText(text: string): string {
   if (given === '') throw new GridError('invalid_input', 'The message is empty.')
   const checked = withoutInvisible(given)
   if (checked === '') throw new GridError('invalid_input', 'The message has only invisible characters. Write text.')
-  if (checked.length > maxMessageLength && characterCount(checked) > maxMessageLength) {
+  if (!hasAtMost(checked, maxMessageLength)) {
     throw new GridError(
       'message_too_long',
       `The message has ${characterCount(checked)} characters, at most ${maxMessageLength} are allowed. Split it.`,
