@@ -16,7 +16,8 @@ import { isId } from '../lib/id.ts'
 import { atMost } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
-import { identifier, type MoreOutput, type Tool, tool, type ToolOutput } from './tool.ts'
+import { renamed } from './arguments.ts'
+import { type Arguments, identifier, type MoreOutput, type Tool, tool, type ToolOutput } from './tool.ts'
 
 const pageCursor = identifier.optional().describe('Where the next page begins')
 
@@ -71,13 +72,10 @@ const sendMessageTool = tool({
 })
 
 /** Models answer with `reply_to`, as messages call it: an address is `to`, an id is `reply_to_message_id`. */
-function asReply({ reply_to, ...args }: Record<string, unknown>): Record<string, unknown> {
-  if (typeof reply_to !== 'string') return reply_to === undefined ? args : { ...args, reply_to }
-  const name = isId(reply_to) ? 'reply_to_message_id' : 'to'
-  if (args[name] !== undefined && args[name] !== reply_to) {
-    throw new GridError('invalid_input', `reply_to and ${name} differ. Give ${name} alone.`, { field: 'reply_to' })
-  }
-  return { ...args, [name]: reply_to }
+function asReply(args: Arguments): Arguments {
+  const { reply_to } = args
+  if (typeof reply_to !== 'string') return args
+  return renamed(args, 'reply_to', isId(reply_to) ? 'reply_to_message_id' : 'to')
 }
 
 const readMessagesTool = tool({

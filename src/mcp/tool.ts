@@ -77,6 +77,9 @@ export interface ToolCall {
   caller?: LiveCaller
 }
 
+/** The arguments of a call by name, before they are checked. */
+export type Arguments = Record<string, unknown>
+
 /** A tool for one kind of caller. Name, description and schema are constants that hold no text of users. */
 export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   name: string
@@ -86,7 +89,7 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   annotations?: ToolAnnotations
   input: Input
   /** Reads arguments under names that models use but `tools/list` does not show. Fails with `invalid_input`. */
-  rename?(args: Record<string, unknown>): Record<string, unknown>
+  rename?(args: Arguments): Arguments
   /** Whether its answer can be long, so that one credential may have only a few at a time. */
   isList?: true
   /** A `GridError` becomes a tool error that the model reads. */

@@ -78,12 +78,12 @@ export const adminRows: Record<string, ToolRow> = {
     args: { alias: 'fresh-agent' },
     parameters: {
       alias: {
-        takes: ['agent alias'],
+        takes: ['agent alias', '@alias'],
         own: 'alias_taken',
         random: 'ok',
         empty: 'invalid_alias',
         // Aliases are unique in the whole grid and stay reserved. See docs/security.md, "Account isolation".
-        foreign: { 'agent alias': 'alias_taken' },
+        foreign: { 'agent alias': 'alias_taken', '@alias': 'alias_taken' },
       },
       // Stored as given. The aliases need not exist.
       'accessList[]': 'text',

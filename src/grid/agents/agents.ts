@@ -2,7 +2,7 @@
 import { type Actor, callingAgent, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
-import { aliasPattern, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
+import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
 import { parseAllowedTarget } from '../../lib/egress-policy.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
@@ -41,6 +41,7 @@ export const maxDescriptionLength = 500
 export const maxAccessList = 200
 
 export interface NewAgent {
+  /** `@` and spaces around it do not count. */
   alias: string
   type?: AgentType
   visibility?: Visibility
@@ -67,7 +68,7 @@ export async function createAgent(
   input: NewAgent,
 ): Promise<{ agent: Agent; apiKey: string; sanitized?: true }> {
   requireAdmin(account.actor)
-  const alias = checkNewAlias(input.alias, account.deps.config.reservedAliases)
+  const alias = checkNewAlias(bareAlias(input.alias), account.deps.config.reservedAliases)
   const type = input.type ?? 'mcp'
   const agent: Agent = {
     id: newId(),
@@ -129,12 +130,11 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
 
 /** Statements that add an agent and its first key. The unit fails if the alias has been taken meanwhile. */
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
-  const at = account.deps.now()
   const { agents, directory, keys } = account.change
   return [
     directory.distrustNewAlias(agent.alias),
-    agents.add(agent, at),
-    keys.add(keyRow(agent.id, key, account.actor), at),
+    agents.add(agent),
+    keys.add(keyRow(agent.id, key, account.actor), agent.createdAt),
   ]
 }
 
