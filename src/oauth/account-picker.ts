@@ -30,6 +30,8 @@ export interface AgentEntry extends AccountEntry {
 }
 
 export interface AccountPicker {
+  /** What the client asked for. */
+  scopes: OAuthScope[]
   admins: AdminEntry[]
   agents: AgentEntry[]
   /** More agents match than the page lists. */
@@ -52,6 +54,7 @@ export async function loadAccountPicker(
     scopes.includes('agent:use') ? global.oauth.picker.agents(userId, search, maxAgents + 1) : [],
   ])
   return {
+    scopes,
     admins: scopes.includes('admin')
       ? accounts.map((account) => ({ ...account, pick: `admin:${account.accountId}`, agentId: null }))
       : [],
