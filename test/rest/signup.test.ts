@@ -80,6 +80,7 @@ test('the agent has a trial of 10 messages and 24 hours', async () => {
     used: 0,
     max: 10,
     expiresAt: grid.clock.now + 24 * hour,
+    endedAt: null,
   })
 })
 
