@@ -287,5 +287,15 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     "statements": [
       "CREATE INDEX `signups_owner` ON `signups` (`owner_email`);"
     ]
+  },
+  {
+    "name": "0017_right_to_answer",
+    "hash": "72e17a07f8dd7a9732b7d86ba0f54841114b7ae797092f49fd0b9bf53361010a",
+    "createdAt": 1795350313586,
+    "statements": [
+      "ALTER TABLE `deliveries` ADD `stranger_id` text;",
+      "UPDATE `deliveries` SET `stranger_id` = (\n  SELECT `from_agent_id` FROM `messages`\n    WHERE `messages`.`account_id` = `deliveries`.`sender_account_id` AND `messages`.`id` = `deliveries`.`message_id`\n) WHERE `sender_account_id` <> `account_id`;",
+      "CREATE INDEX `deliveries_stranger` ON `deliveries` (`account_id`,`agent_id`,`stranger_id`) WHERE stranger_id IS NOT NULL;"
+    ]
   }
 ]

@@ -453,6 +453,8 @@ export const deliveries = sqliteTable('deliveries', {
   releaseCount: integer('release_count').notNull().default(0),
   /** When a waiting read or stream was woken for it; null if none was waiting, or a read took it first. */
   wokenAt: integer('woken_at'),
+  /** The sender, if it is an agent of another account: the recipient may write back to it. Otherwise null. */
+  strangerId: text('stranger_id'),
 }, (t) => [
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
@@ -463,6 +465,8 @@ export const deliveries = sqliteTable('deliveries', {
   // Messages that were released and then leased again. They are few, and the newest lease may be among them.
   index('deliveries_redelivered').on(t.accountId, t.agentId, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_lease').on(t.accountId, t.leaseId).where(sql`lease_id IS NOT NULL`),
+  // Who may be answered. Only messages from other accounts are in it.
+  index('deliveries_stranger').on(t.accountId, t.agentId, t.strangerId).where(sql`stranger_id IS NOT NULL`),
 ])
 
 /**

@@ -136,6 +136,26 @@ describe('a verb', () => {
     expect(await dump(grid, grid.acme)).toBe(acme.dump)
   })
 
+  test('who was written to may answer the writer, and reaches nothing else', async () => {
+    await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'eve'", [grid.evil.id])
+    const unknown = await resultOf(sendMessage(as(grid.eve), { to: 'bob', text: 'before' }), 'bob')
+    await sendMessage(as(grid.bob), { to: 'eve', text: 'question' })
+    const before = JSON.parse(await dump(grid, grid.acme)) as string[][]
+    const mallory = (await grid.evil.store.read.agents.byAlias('mallory'))!
+
+    for (const [agent, to] of [[grid.eve, 'alice'], [{ ...mallory, key: '' }, 'bob'], [grid.eve, 'gone']] as const) {
+      expect(await resultOf(sendMessage(as(agent), { to, text: 'before' }), to)).toBe(unknown)
+    }
+    expect(JSON.parse(await dump(grid, grid.acme))).toEqual(before)
+
+    const { id } = await sendMessage(as(grid.eve), { to: 'bob', text: 'answer' })
+    const after = JSON.parse(await dump(grid, grid.acme)) as string[][]
+    const added = after.flatMap((table, n) => table.filter((row) => !before[n].includes(row)))
+    expect(after.flat()).toHaveLength(before.flat().length + 1)
+    expect(added).toEqual([expect.stringContaining(id)])
+    expect(added[0]).toContain(grid.bob.id)
+  })
+
   test('the alias of a deleted agent stays reserved for its account', async () => {
     await expect(createAgent(grid.evil.store, { alias: 'gone' })).rejects.toMatchObject({ code: 'alias_taken' })
 

@@ -58,7 +58,8 @@ export interface SendDialect {
   readConfiguration(configuration: ParamReader): boolean
 }
 
-const roles = ['user', 'agent', 'ROLE_USER', 'ROLE_AGENT']
+/** Requests come from a client, never in the role of the agent that they are for. */
+const roles = ['user', 'ROLE_USER']
 
 export function readSend(params: unknown, dialect: SendDialect): SendRequest {
   const send = new ParamReader(params, '')

@@ -2,12 +2,13 @@
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { normaliseAlias } from '../lib/alias.ts'
+import { hasAtMost } from '../lib/text.ts'
 import type { SendRequest } from './codec.ts'
 
 /** The path of the extension's text. Its URI is `BASE_URL` followed by this path. */
 export const gridRoutingPath = '/a2a/ext/grid-routing/v1'
 
-/** The longest recipient that is looked up, in UTF-16 units. Aliases are shorter. */
+/** The longest recipient that is looked up, in characters. Aliases are shorter. */
 const maxRecipientLength = 100
 
 export function gridRoutingUri(config: Config): string {
@@ -75,7 +76,7 @@ export function gridRoutingText({ config }: { config: Config }): Response {
 function readAlias(field: string, value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value !== 'string') throw new GridError('invalid_input', `${field} must be a string.`, { field })
-  if (value.length > maxRecipientLength) {
+  if (!hasAtMost(value, maxRecipientLength)) {
     throw new GridError('invalid_input', `${field} is longer than any alias.`, { field })
   }
   return normaliseAlias(value)

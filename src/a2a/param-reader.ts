@@ -1,7 +1,7 @@
 /** Reads the params of an A2A request. Errors name the field. See docs/protocol.md, "A2A `message/send`". */
 import { GridError } from '../errors.ts'
 import { hasInvisible } from '../lib/invisible-text.ts'
-import { characterCount, wellFormed } from '../lib/text.ts'
+import { hasAtMost, wellFormed } from '../lib/text.ts'
 
 /** The longest id that a client may choose, in characters. */
 const maxIdLength = 256
@@ -48,7 +48,7 @@ export class ParamReader {
     if (id === undefined || id === '') return undefined
     if (id !== this.value(name)) throw this.invalid(name, 'is not well-formed Unicode')
     if (hasInvisible(id)) throw this.invalid(name, 'has invisible characters. Remove them')
-    if (characterCount(id) > maxIdLength) throw this.invalid(name, `must have at most ${maxIdLength} characters`)
+    if (!hasAtMost(id, maxIdLength)) throw this.invalid(name, `must have at most ${maxIdLength} characters`)
     return id
   }
 

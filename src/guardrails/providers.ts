@@ -1,5 +1,6 @@
 /** The guardrail providers and their configuration. See docs/protocol.md, "Guardrail providers". */
 import { z } from 'zod'
+import { atMost } from '../lib/input.ts'
 
 /** A kind of guardrail that accounts can configure. */
 export interface Provider {
@@ -16,8 +17,9 @@ export interface Provider {
 /** A URL is shown to every admin, so it may contain no credentials. Those belong into the token. */
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
   .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
+const text = (max: number) => atMost(z.string().min(1), max)
 const threshold = z.number().min(0).max(1)
-const words = z.array(z.string().min(1).max(200)).max(500)
+const words = z.array(text(200)).max(500)
 
 function provider(
   id: string,
@@ -44,7 +46,7 @@ export const providers: readonly Provider[] = [
     },
   ),
   provider('patterns', 'Regular expressions', 'local', 'Finds what matches a regular expression, in linear time.', {
-    patterns: z.array(z.string().min(1).max(500)).min(1).max(50).describe(
+    patterns: z.array(text(500)).min(1).max(50).describe(
       'RE2 expressions: no look-around, no back-references',
     ),
   }),
@@ -69,12 +71,12 @@ export const providers: readonly Provider[] = [
     maxCharacters: z.int().min(1).max(10_000).describe('Longest allowed message, in characters'),
   }),
   provider('openai-moderation', 'OpenAI moderation', 'remote', 'Asks the OpenAI moderation endpoint.', {
-    model: z.string().min(1).max(100).default('omni-moderation-latest'),
+    model: text(100).default('omni-moderation-latest'),
     threshold: threshold.optional().describe('Score from which a category matches. By default the service decides'),
   }, true),
   provider('lakera-guard', 'Lakera Guard', 'remote', 'Asks Lakera Guard for prompt attacks.', {
     baseUrl: httpUrl.default('https://api.lakera.ai'),
-    projectId: z.string().min(1).max(100).optional(),
+    projectId: text(100).optional(),
   }, true),
   provider(
     'azure-prompt-shields',
@@ -93,8 +95,8 @@ export const providers: readonly Provider[] = [
   }),
   provider('llm-judge', 'LLM judge', 'remote', 'Asks a model behind an OpenAI-compatible chat endpoint.', {
     baseUrl: httpUrl,
-    model: z.string().min(1).max(200),
-    policy: z.string().min(1).max(4_000).describe('What is not allowed, in plain language'),
+    model: text(200),
+    policy: text(4_000).describe('What is not allowed, in plain language'),
   }, true),
   provider(
     'webhook',

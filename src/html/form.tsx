@@ -122,6 +122,7 @@ export interface TextInputProps extends FieldProps {
   before?: string
   /** A regular expression. Describe it in `hint`. */
   pattern?: string
+  /** In characters. A browser only stops what is too long in any case; the verb counts. */
   maxLength?: number
   autocomplete?: string
   isMono?: boolean
@@ -140,7 +141,7 @@ export function TextInput(field: TextInputProps) {
       min={field.min}
       max={field.max}
       step={field.step}
-      maxlength={field.maxLength}
+      maxlength={unitsOf(field.maxLength)}
       autocomplete={field.autocomplete ?? 'off'}
       spellcheck={!field.isMono}
       autofocus={field.isFocused}
@@ -158,6 +159,11 @@ export function TextInput(field: TextInputProps) {
         : input}
     </Field>
   )
+}
+
+/** The length that a browser may stop at: it counts UTF-16 code units (HTML, "maxlength"), at most two a character. */
+function unitsOf(characters: number | undefined): number | undefined {
+  return characters && 2 * characters
 }
 
 /** `autocomplete` tells password managers which password to fill in. The page never contains the value. */
@@ -191,7 +197,7 @@ export function TextArea(
         {...fieldAttributes(field)}
         class={field.isMono ? 'input mono' : 'input'}
         rows={field.rows ?? 4}
-        maxlength={field.maxLength}
+        maxlength={unitsOf(field.maxLength)}
         placeholder={field.placeholder}
         spellcheck={!field.isMono}
       >

@@ -12,11 +12,16 @@ export const reservedAliases: readonly string[] = [
 
 const rule = '3 to 32 characters: lower-case letters, digits and hyphens, with a letter or digit at both ends'
 
+/** The alias of a new agent as people write it, without spaces around it and without `@`. Its case is not changed. */
+export function bareAlias(text: string): string {
+  return text.trim().replace(/^@/, '')
+}
+
 /**
  * An alias as users type it, in the stored form: trimmed, without `@`, in lower case. It need not exist or be valid.
  */
 export function normaliseAlias(text: string): string {
-  return text.trim().replace(/^@/, '').toLowerCase()
+  return bareAlias(text).toLowerCase()
 }
 
 /** A channel name as users type it, in the stored form: trimmed, without `#`, in lower case. */
@@ -25,7 +30,7 @@ export function normaliseChannelName(text: string): string {
 }
 
 /**
- * Check the alias of a new agent. It is never normalised, so that the agent gets exactly the requested alias.
+ * Check the alias of a new agent. Its case is never changed, so that the agent gets exactly the requested alias.
  * Fails with `invalid_alias` or `alias_reserved`.
  */
 export function checkNewAlias(alias: string, reserved: readonly string[]): string {

@@ -1,6 +1,7 @@
 /** Validation of input, with errors that name the field and what it must be. */
 import { z } from 'zod'
 import { type ErrorCode, GridError } from '../errors.ts'
+import { hasAtMost } from './text.ts'
 
 /** Validate input. Fails with `code` (default `invalid_input`); the message names the field and what it must be. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
@@ -64,11 +65,20 @@ function size({ origin }: { origin: string }, end: 'least' | 'most', n: number |
 }
 
 /**
+ * A text of at most `max` characters. They are counted as JSON Schema counts them (RFC 8259 §7 and §8.2: Unicode
+ * characters), where `max` of zod counts UTF-16 code units. It comes last: methods of zod drop the published `maxLength`.
+ */
+export function atMost(schema: z.ZodString, max: number): z.ZodString {
+  return schema.refine((text) => hasAtMost(text, max), `must have at most ${max} characters`).meta({ maxLength: max })
+}
+
+/**
  * Input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol.md, "Signup", "Limits".
  */
 export const signupInput = z.object({
   owner_email: z.string().describe('Email address of the human owner'),
   alias: z.string().describe('Wanted alias: 3 to 32 characters of a-z, 0-9 and -'),
-  description: z.string().max(500).optional().describe('What the agent does'),
-  skills: z.array(z.string().min(1).max(64)).max(20).optional().describe('Names of skills'),
+  // `signUp` counts what is left of it without invisible characters.
+  description: z.string().meta({ maxLength: 500 }).optional().describe('What the agent does'),
+  skills: z.array(atMost(z.string().min(1), 64)).max(20).optional().describe('Names of skills'),
 })

@@ -5,18 +5,16 @@ import { maxSkills, setAgentSkills } from '../grid/agents/skills.ts'
 import { createChannel, deleteChannel, maxMembers, setChannelMembers } from '../grid/channels/channels.ts'
 import { maxAttached, setAgentGuardrails } from '../grid/guardrails/guardrails.ts'
 import { aliasPattern } from '../lib/alias.ts'
+import { atMost } from '../lib/input.ts'
 import type { AccountStore } from '../store/account.ts'
 import { asAgent, asChannel } from './admin-read-tools.ts'
-import { identifier, tool } from './tool.ts'
+import { renamed } from './arguments.ts'
+import { type Arguments, identifier, requiredIdentifier as ref, tool } from './tool.ts'
 
-/** An id or a name. */
-const ref = identifier.min(1)
-const description = z.string().max(maxDescriptionLength).optional()
-const skillName = z.string().min(1).max(64)
-const skill = z.union([
-  skillName,
-  z.strictObject({ name: skillName, description: z.string().max(maxDescriptionLength).optional() }),
-])
+/** The length is only published: verbs count what is left of a description without invisible characters. */
+const description = z.string().meta({ maxLength: maxDescriptionLength }).optional()
+const skillName = atMost(z.string().min(1), 64)
+const skill = z.union([skillName, z.strictObject({ name: skillName, description })])
 const members = z.array(ref).max(maxMembers)
 const guardrail = z.union([
   ref,
@@ -39,8 +37,16 @@ const channelRef = {
   name: ref.optional().describe('Name of the channel, with or without #; give this or id'),
 }
 
-/** The pattern is only published: `createAgent` and `createChannel` check it, with an error code of their own. */
-const newName = (about: string) => z.string().meta({ pattern: aliasPattern.source, description: about })
+/** What creates an agent or a channel calls its id `agent_id` or `channel_id`, so that name is understood, too. */
+const byAgentId = (args: Arguments) => renamed(args, 'agent_id', 'id')
+const byChannelId = (args: Arguments) => renamed(args, 'channel_id', 'id')
+
+/**
+ * The pattern is only published: `createAgent` and `createChannel` check it, with an error code of their own. They also
+ * take a name with its sign and spaces around it.
+ */
+const newName = (sign: '@' | '#', about: string) =>
+  z.string().meta({ pattern: aliasPattern.source.replace('^', `^${sign}?`), description: about })
 
 const replaces = { destructiveHint: true, idempotentHint: true }
 const deletes = { destructiveHint: true, idempotentHint: false }
@@ -52,12 +58,12 @@ const createAgentTool = tool({
   description: 'Create an agent. The result has its api_key, which works at once and is not shown again.',
   annotations: creates,
   input: z.strictObject({
-    alias: newName('Its address, without @: 3 to 32 of a-z, 0-9 and -, unique on the whole grid'),
+    alias: newName('@', 'Its address: 3 to 32 of a-z, 0-9 and -, unique on the whole grid'),
     type: z.enum(['mcp', 'a2a', 'human']).optional().describe(
       'mcp (default): reads its messages here; a2a: a remote agent at remoteUrl; human: a person',
     ),
     visibility: z.enum(['private', 'public']).optional().describe(
-      'private (default): only agents of this account can find it and write to it; public: other accounts too',
+      'private (default): only agents of this account, and those it wrote to, can write to it; public: other accounts too',
     ),
     accessPolicy: z.enum(['auto_approve', 'allow_list', 'block_list']).optional().describe(
       'Which agents of other accounts may write to a public agent: all (auto_approve, default), those on its list (allow_list), all but those (block_list)',
@@ -66,8 +72,8 @@ const createAgentTool = tool({
       'Existing aliases of other accounts that allow_list lets in or block_list keeps out',
     ),
     description,
-    remoteUrl: z.string().max(2_000).optional().describe('https address; required for type a2a, for it alone'),
-    remoteToken: z.string().min(1).max(4_000).optional().describe(
+    remoteUrl: atMost(z.string(), 2_000).optional().describe('https address; required for type a2a, for it alone'),
+    remoteToken: atMost(z.string().min(1), 4_000).optional().describe(
       'Bearer token for the agent at remoteUrl; not shown again',
     ),
     skills: z.array(skill).max(maxSkills).optional().describe('What it can do: names, or names with descriptions'),
@@ -85,6 +91,7 @@ const deleteAgentTool = tool({
     'Delete one agent, by id or by alias. Its keys are revoked at once, it leaves its channels, and its unread messages are parked. What it sent stays readable, and its alias stays reserved for this account.',
   annotations: deletes,
   input: oneOf(agentRef, 'alias'),
+  rename: byAgentId,
   async run(account: AccountStore, { id, alias }) {
     return { text: { deleted: true, ...await deleteAgent(account, (id ?? alias)!) } }
   },
@@ -97,7 +104,7 @@ const createChannelTool = tool({
     'Create a channel, optionally with members. Members can post to it and get what others post. If a member is unknown, nothing is created.',
   annotations: creates,
   input: z.strictObject({
-    name: newName('3 to 32 of a-z, 0-9 and -, unique in the account'),
+    name: newName('#', '3 to 32 of a-z, 0-9 and -, unique in the account'),
     description,
     members: members.optional().describe('Agents of the account, each by id or alias'),
   }),
@@ -113,6 +120,7 @@ const deleteChannelTool = tool({
   description: 'Delete one channel, by id or by name. Its posts stay readable for the agents that got them.',
   annotations: deletes,
   input: oneOf(channelRef, 'name'),
+  rename: byChannelId,
   async run(account: AccountStore, { id, name }) {
     return { text: { deleted: true, ...await deleteChannel(account, (id ?? name)!) } }
   },
@@ -130,6 +138,7 @@ const setAgentSkillsTool = tool({
       'The whole new list: names, or names with descriptions; empty to remove all',
     ),
   }, 'alias'),
+  rename: byAgentId,
   async run(account: AccountStore, { id, alias, skills }) {
     const set = await setAgentSkills(account, { agent: (id ?? alias)!, skills: skills.map(asSkill) })
     return { text: { ...set, agent: asAgent(set.agent) } }
@@ -148,6 +157,7 @@ const setAgentGuardrailsTool = tool({
       'The whole new list: ids or names, or objects with id or name; empty to remove all',
     ),
   }, 'alias'),
+  rename: byAgentId,
   async run(account: AccountStore, { id, alias, guardrails }) {
     const set = await setAgentGuardrails(account, { agent: (id ?? alias)!, guardrails: guardrails.map(asAttachment) })
     return { text: { agent: asAgent(set.agent), guardrails: set.guardrails } }
@@ -163,6 +173,7 @@ const setChannelMembersTool = tool({
     ...channelRef,
     members: members.describe('The whole new list: agents of the account, each by id or alias; empty to remove all'),
   }, 'name'),
+  rename: byChannelId,
   async run(account: AccountStore, { id, name, members }) {
     const set = await setChannelMembers(account, { channel: (id ?? name)!, members })
     return { text: { channel: asChannel(set.channel), members: set.members } }

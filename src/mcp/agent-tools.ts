@@ -14,9 +14,11 @@ import { isSelf } from '../grid/messaging/resolve.ts'
 import { maxMessageLength, sendMessage } from '../grid/messaging/send-message.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { isId } from '../lib/id.ts'
+import { atMost } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
-import { identifier, type MoreOutput, type Tool, tool, type ToolOutput } from './tool.ts'
+import { renamed } from './arguments.ts'
+import { type Arguments, identifier, type MoreOutput, type Tool, tool, type ToolOutput } from './tool.ts'
 
 const pageCursor = identifier.optional().describe('Where the next page begins')
 
@@ -71,13 +73,10 @@ const sendMessageTool = tool({
 })
 
 /** Models answer with `reply_to`, as messages call it: an address is `to`, an id is `reply_to_message_id`. */
-function asReply({ reply_to, ...args }: Record<string, unknown>): Record<string, unknown> {
-  if (typeof reply_to !== 'string') return reply_to === undefined ? args : { ...args, reply_to }
-  const name = isId(reply_to) ? 'reply_to_message_id' : 'to'
-  if (args[name] !== undefined && args[name] !== reply_to) {
-    throw new GridError('invalid_input', `reply_to and ${name} differ. Give ${name} alone.`, { field: 'reply_to' })
-  }
-  return { ...args, [name]: reply_to }
+function asReply(args: Arguments): Arguments {
+  const { reply_to } = args
+  if (typeof reply_to !== 'string') return args
+  return renamed(args, 'reply_to', isId(reply_to) ? 'reply_to_message_id' : 'to')
 }
 
 const readMessagesTool = tool({
@@ -127,7 +126,7 @@ function messagesOutput({ messages, hasMore, cursor }: Page, readOn?: string, un
   if (messages.length === 0) return { text: messages }
   const [first] = messages
   const rest = first.shortened &&
-    `Message ${first.message_id} has ${first.shortened.length} characters. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
+    `Message ${first.message_id} goes on. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
   const note = [rest, readOn].filter((sentence) => sentence !== undefined).join(' ')
   const more: MoreOutput = { cursor }
   if (hasMore) more.has_more = true
@@ -162,7 +161,7 @@ export const listAgentsTool = tool({
   description: 'Find agents you can write to, with what they do.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({
-    search: z.string().max(200).optional().describe('Part of an alias, description or skill'),
+    search: atMost(z.string(), 200).optional().describe('Part of an alias, description or skill'),
     public: z.boolean().optional().describe('true: public agents of other accounts'),
     cursor: pageCursor,
   }),

@@ -4,7 +4,7 @@
  * See docs/protocol.md, "Arguments".
  */
 import { GridError } from '../errors.ts'
-import type { CatalogTool } from './tool.ts'
+import type { Arguments, CatalogTool } from './tool.ts'
 
 /**
  * Prepare arguments for the schema of their tool: a number or boolean may come as a string. Other mistakes are left to
@@ -13,7 +13,7 @@ import type { CatalogTool } from './tool.ts'
 export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
   const { tool, parameters, isStrict } = entry
-  const args = tool.rename ? tool.rename(given as Record<string, unknown>) : given as Record<string, unknown>
+  const args = tool.rename ? tool.rename(given as Arguments) : given as Arguments
   let read = args
   for (const [name, value] of Object.entries(args)) {
     if (!Object.hasOwn(parameters, name)) {
@@ -26,6 +26,19 @@ export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown
     if (meant !== value) read = { ...read, [name]: meant }
   }
   return read
+}
+
+/**
+ * Give an argument the name that the tool has for it. Fails with `invalid_input` if the call has another value under
+ * that name.
+ */
+export function renamed(args: Arguments, from: string, to: string): Arguments {
+  const { [from]: given, ...others } = args
+  if (given === undefined) return others
+  if (others[to] !== undefined && others[to] !== given) {
+    throw new GridError('invalid_input', `${from} and ${to} differ. Give ${to} alone.`, { field: from })
+  }
+  return { ...others, [to]: given }
 }
 
 /** What a text means as a value of this type of JSON Schema; the text itself if that is not certain. */

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Lease } from '../grid/messaging/leases.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
+import { atMost } from '../lib/input.ts'
 import { wellFormed } from '../lib/text.ts'
 import type { Hints } from '../wire.ts'
 
@@ -12,8 +13,15 @@ export interface ToolAnnotations {
   idempotentHint?: boolean
 }
 
+/** Longest name or id, in characters. */
+const maxIdentifierLength = 200
+const plainText = (schema: z.ZodString) =>
+  schema.refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
+
 /** A name or an id. It must be well-formed Unicode, because it is looked up exactly as sent. */
-export const identifier = z.string().max(200).refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
+export const identifier = atMost(plainText(z.string()), maxIdentifierLength)
+/** The same, and not empty. */
+export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdentifierLength)
 
 /**
  * The output of a run, which the client gets as text parts with JSON. There is no `structuredContent`: clients show
@@ -69,6 +77,9 @@ export interface ToolCall {
   caller?: LiveCaller
 }
 
+/** The arguments of a call by name, before they are checked. */
+export type Arguments = Record<string, unknown>
+
 /** A tool for one kind of caller. Name, description and schema are constants that hold no text of users. */
 export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   name: string
@@ -78,7 +89,7 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   annotations?: ToolAnnotations
   input: Input
   /** Reads arguments under names that models use but `tools/list` does not show. Fails with `invalid_input`. */
-  rename?(args: Record<string, unknown>): Record<string, unknown>
+  rename?(args: Arguments): Arguments
   /** How long a list it answers can be, in bytes. A credential may have only a few lists at a time. */
   listBytes?: number
   /** A `GridError` becomes a tool error that the model reads. */

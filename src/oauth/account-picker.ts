@@ -33,6 +33,8 @@ export interface AgentEntry extends AccountEntry {
 }
 
 export interface AccountPicker {
+  /** What the client asked for. */
+  scopes: OAuthScope[]
   admins: AdminEntry[]
   agents: AgentEntry[]
   /** More agents match than the page lists. */
@@ -58,6 +60,7 @@ export async function loadAccountPicker(
   ])
   const admins = scopes.includes('admin') ? accounts.filter((account) => isAdminMatch(account, search)) : []
   return {
+    scopes,
     admins: admins.map((account) => ({ ...account, pick: `admin:${account.accountId}`, agentId: null })),
     agents: agents.slice(0, maxAgents).map((agent) => ({ ...agent, pick: `agent:${agent.agentId}` })),
     hasMore: agents.length > maxAgents,

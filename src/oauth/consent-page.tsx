@@ -6,6 +6,7 @@ import { Badge, Notice } from '../html/components.tsx'
 import { buttonClass, ButtonLink, Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
 import { Icon } from '../html/icons.tsx'
 import { barePage } from '../html/layout.tsx'
+import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import type { AccountPicker, AdminEntry, AgentEntry } from './account-picker.ts'
 import { isLoopbackRedirect, redirectHost } from './redirect-uri.ts'
 
@@ -133,14 +134,26 @@ function Agent({ entry, isChosen }: { entry: AgentEntry; isChosen: boolean }) {
   )
 }
 
-function NoEntries({ picker: { search } }: { picker: AccountPicker }) {
+function NoEntries({ picker: { search, scopes } }: { picker: AccountPicker }) {
   return (
     <Notice>
       {search === ''
-        ? 'There is nothing you can authorize this program for: you are not an owner or admin of any account, and no account gives you access to its agents.'
+        ? whyEmpty(scopes)
         : 'Nothing that you can choose contains this text in its alias, description or account name.'}
     </Notice>
   )
+}
+
+/** Why a user has nothing to choose from. It depends on what the program asked for, not on what else the user may do. */
+function whyEmpty(scopes: OAuthScope[]): string {
+  const noAdmin = 'you are not an owner or admin of any account'
+  const noAgent = 'no account gives you access to an agent'
+  if (!scopes.includes('agent:use')) {
+    return `This program asks to administer an account, and ${noAdmin}. An owner or admin can authorize it, or make you an admin.`
+  }
+  return scopes.includes('admin')
+    ? `There is nothing you can authorize this program for: ${noAdmin}, and ${noAgent}.`
+    : `This program asks to act as an agent, and ${noAgent}.`
 }
 
 function Search({ view: { picker, searchFields } }: ViewProps) {

@@ -48,6 +48,8 @@ test.each([
   ['a contextId of 257 characters', params({ contextId: 'x'.repeat(257) }), 'message.contextId'],
   ['a contextId that is not Unicode', params({ contextId: '\ud800' }), 'message.contextId'],
   ['no role', params({ role: undefined }), 'message.role'],
+  ['the role of an agent', params({ role: 'agent' }), 'message.role'],
+  ['the role of an agent in 1.0', params({ role: 'ROLE_AGENT' }), 'message.role'],
   ['an unknown role', params({ role: 'robot' }), 'message.role'],
   ['another kind of object', params({ kind: 'task' }), 'message.kind'],
   ['metadata that is text', params({ metadata: 'bob' }), 'message.metadata'],

@@ -128,6 +128,11 @@ test('reset-second-factor lets a user sign in again, and says what it did', asyn
   await expect(reset()).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
+test('create-agent takes an alias with @ and spaces around it', async () => {
+  expect(await run('create-agent', { alias: ' @carol ' })).toMatchObject({ alias: '@carol' })
+  await expect(run('create-agent', { alias: '@Carol' })).rejects.toMatchObject({ code: 'invalid_alias' })
+})
+
 test('a command that changes an account is recorded as an activity of the system, also if it fails', async () => {
   await run('create-agent', { alias: 'carol' })
   await run('create-channel', { name: 'general', members: 'carol' })

@@ -72,6 +72,40 @@ test('reply_to beside another recipient is refused', async () => {
   expect([code, message]).toEqual(['invalid_input', 'reply_to and to differ. Give to alone.'])
 })
 
+test('admin tools take an id under the name that creations give it', async () => {
+  const admin = (name: string, args: object = {}) => callTool(grid, grid.acme.adminKey, name, { ...args })
+  const { agent_id } = (await admin('admin_create_agent', { alias: 'carol' })).text
+  const { channel_id } = (await admin('admin_create_channel', { name: 'general' })).text
+
+  const members = await admin('admin_set_channel_members', { channel_id, members: [agent_id] })
+  const skills = await admin('admin_set_agent_skills', { agent_id, skills: ['tax'] })
+  const guardrails = await admin('admin_set_agent_guardrails', { agent_id, guardrails: [] })
+  const foreign = await callTool(grid, grid.evil.adminKey, 'admin_delete_agent', { agent_id })
+  const deleted = [
+    await admin('admin_delete_channel', { channel_id }),
+    await admin('admin_delete_agent', { agent_id }),
+  ]
+
+  expect(members.text).toMatchObject({ channel: { id: channel_id }, members: ['@carol'] })
+  expect([skills.text.agent.alias, guardrails.text.agent.alias]).toEqual(['@carol', '@carol'])
+  expect(foreign.code).toBe('agent_not_found')
+  expect(deleted.map(({ text }) => text.id)).toEqual([channel_id, agent_id])
+})
+
+test('admin tools take a new alias with @ and spaces, and publish so', async () => {
+  const { text } = await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: ' @carol ' })
+  const { body } = await mcp(grid, grid.acme.adminKey, 'tools/list')
+  const patternOf = (tool: string, parameter: string) =>
+    new RegExp(
+      body.result.tools.find(({ name }: { name: string }) => name === tool).inputSchema.properties[parameter].pattern,
+    )
+
+  expect(text.agent.alias).toBe('@carol')
+  expect(patternOf('admin_create_agent', 'alias').test('@carol')).toBe(true)
+  expect(patternOf('admin_create_channel', 'name').test('#general')).toBe(true)
+  expect(patternOf('admin_create_agent', 'alias').test('Carol')).toBe(false)
+})
+
 test('set_skills takes names beside objects', async () => {
   await asAlice('set_skills', { skills: ['maths', { name: 'poems', description: 'Short ones' }] })
 

@@ -115,11 +115,11 @@ test('an alias that a deleted agent of another account had is refused by the wri
       visibility: 'private' as const,
       accessPolicy: 'auto_approve' as const,
     },
-    ...{ description: '', remoteUrl: null, signupId: null, ...noToken },
+    ...{ description: '', remoteUrl: null, signupId: null, createdAt: 1, ...noToken },
   })
   await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ?', [grid.acme.id])
 
-  expect(await grid.evil.store.write([add(agent('alice'), 1), add(agent('fresh'), 1)])).toMatchObject([[], [{}]])
+  expect(await grid.evil.store.write([add(agent('alice')), add(agent('fresh'))])).toMatchObject([[], [{}]])
 })
 
 test('an unscoped read through drizzle is stopped before it runs', async () => {

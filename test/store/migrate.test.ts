@@ -152,6 +152,24 @@ describe.each([
     ])
   })
 
+  test('the migration of the right to answer finds who was written to from other accounts', async () => {
+    await migrate(client, migrations.slice(0, migrations.findIndex(({ name }) => name.endsWith('_right_to_answer'))))
+    await client.migrate([
+      "INSERT INTO accounts (id, name, state, created_at) VALUES ('a', 'A', 'claimed', 1), ('b', 'B', 'claimed', 1)",
+      `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at)
+        SELECT id, 'agent-' || id, id, 'mcp', 'public', 'auto_approve', 1 FROM accounts`,
+      `INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at)
+        SELECT account_id, 'm-' || account_id, id, alias, 'agent', '@a', 'hi', 1 FROM agents`,
+      `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at)
+        SELECT 'a', 'agent-a', account_id, id, 'read', 2, 1 FROM messages`,
+    ])
+
+    await migrate(client)
+
+    const { rows } = await client.execute('SELECT message_id, stranger_id FROM deliveries ORDER BY message_id')
+    expect(rows).toMatchObject([{ stranger_id: null }, { stranger_id: 'agent-b' }])
+  })
+
   test('foreign keys are enforced after a migration', async () => {
     await migrate(client)
 

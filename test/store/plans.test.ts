@@ -117,7 +117,16 @@ test.each([
     /^select .* from "agents" where \("agents"\."account_id" = \? and .*"alias" = \?/,
     'agents_of_account',
   ],
-  ['a public agent by alias', /from "agents" where \("agents"\."alias" = \? and \("agents"\."account_id" <>/, 'alias'],
+  [
+    'a recipient in another account',
+    /from "agents" where \("agents"\."alias" = \? and "agents"\."account_id" <>/,
+    'alias',
+  ],
+  [
+    'who may be answered',
+    /"deliveries"\."stranger_id" = "(agents|recipient)"\."id"/,
+    'USING COVERING INDEX deliveries_stranger',
+  ],
   ['the message row of a send', /^insert into "messages"/, 'sqlite_autoindex_idempotency_keys'],
   ['a send by its idempotency key', /from "idempotency_keys" inner join/, 'sqlite_autoindex_idempotency_keys'],
   ['the fan-out of a post', /^insert into "deliveries" .* from "channel_members"/, 'sqlite_autoindex_channel_members'],

@@ -34,7 +34,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     ? [grid.evil, grid.eve, grid.acme, grid.alice]
     : [grid.acme, grid.alice, grid.evil, grid.eve]
   const alicesMate = isSwapped ? (await acme.agent('acme-mate')).alias : 'bob'
-  await evil.agent('mate')
+  await evil.agent('mate', { visibility: 'public' })
   for (const name of fillers) {
     await evil.agent(name)
     await createGuardrail(evil.store, { name, provider: 'pii' })
@@ -44,6 +44,9 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
 
   const foreign = await createEntities(grid, acme, 'acme', alice, alicesMate)
   const deletedForeign = await createDeletedEntities(acme, 'acme')
+  // One agent of the caller's account may answer this one. The agent that calls may not.
+  const writer = { type: 'agent' as const, agentId: foreign['agent id'], alias: 'acme-agent', credentialId: 'test' }
+  await sendMessage(grid.store.account(acme.id, writer), { to: '@mate', text: 'a question of acme' })
   // Let each key record its first use now. The clock stands still, so there is no later one.
   for (const key of [evil.adminKey, eve.key]) await callMcp(grid, key, 'none', {})
   const secrets = await secretsOf(grid, acme)
@@ -171,7 +174,7 @@ async function reset(grid: TestGrid, evil: TestAccount, { agents, guardrails, ch
       args: [evil.id, kept!],
     }
   await grid.store.write([
-    remove('deliveries'),
+    { sql: 'DELETE FROM deliveries WHERE account_id = ? AND stranger_id IS NULL', args: [evil.id] },
     remove('idempotency_keys'),
     remove('parts'),
     remove('messages'),

@@ -172,5 +172,5 @@ export const verbsWithoutProbe: Record<string, string> = {
   leaveAccount: 'names nothing',
   authorize: 'reads the role of the caller',
   renameAccount: 'takes a name in the account',
-  requireSecondFactor: 'takes no id',
+  requireSecondFactor: 'changes the account of the caller',
 }

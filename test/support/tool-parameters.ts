@@ -78,12 +78,12 @@ export const adminRows: Record<string, ToolRow> = {
     args: { alias: 'fresh-agent' },
     parameters: {
       alias: {
-        takes: ['agent alias'],
+        takes: ['agent alias', '@alias'],
         own: 'alias_taken',
         random: 'ok',
         empty: 'invalid_alias',
         // Aliases are unique in the whole grid and stay reserved. See docs/security.md, "Account isolation".
-        foreign: { 'agent alias': 'alias_taken' },
+        foreign: { 'agent alias': 'alias_taken', '@alias': 'alias_taken' },
       },
       // Stored as given. The aliases need not exist.
       'accessList[]': 'text',
@@ -168,10 +168,7 @@ export const agentRows: Record<string, ToolRow> = {
   list_agents: { args: {}, parameters: { search: anyText, cursor: anyText } },
   list_channels: { args: {}, parameters: { cursor: anyText } },
   list_skills: { args: {}, parameters: { agent: { ...agent, empty: 'agent_not_found' }, cursor: anyText } },
-  set_skills: {
-    args: { skills: [] },
-    parameters: { 'skills[]': skill, 'skills[].name': skill, 'skills[].description': 'text' },
-  },
+  set_skills: { args: { skills: [] }, parameters: { ...skills } },
   read_part: {
     args: {},
     parameters: { part_id: { takes: ['part id'], random: 'part_not_found', empty: 'part_not_found' } },

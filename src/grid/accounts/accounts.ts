@@ -4,7 +4,7 @@ import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { isPlainName } from '../../lib/plain-name.ts'
 import { mintKey } from '../../lib/secrets.ts'
-import { wellFormed } from '../../lib/text.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { recordActivity, type RecordedCall } from '../activity.ts'
@@ -176,7 +176,7 @@ async function newAdminKey(account: AccountStore, name: string) {
 /** The name of an account, a user or a key, trimmed. Fails with `invalid_input`, which names `field`. */
 export function checkName(text: string, field: string): string {
   const name = wellFormed(text)?.trim()
-  if (!name || name.length > maxNameLength) {
+  if (!name || !hasAtMost(name, maxNameLength)) {
     throw new GridError('invalid_input', `A name has 1 to ${maxNameLength} characters.`, { field })
   }
   if (!isPlainName(name)) {

@@ -2,13 +2,13 @@
 import { type Actor, callingAgent, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import { GridError } from '../../errors.ts'
-import { aliasPattern, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
+import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
 import { parseAllowedTarget } from '../../lib/egress-policy.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { type MintedKey, mintKey } from '../../lib/secrets.ts'
-import { wellFormed } from '../../lib/text.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { type AccessPolicy, type Agent, type AgentType, type FoundAgent, type NewAgentRow, noToken, type SearchedAgent, type TokenColumns, type Visibility } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
@@ -24,6 +24,7 @@ export const maxDescriptionLength = 500
 export const maxAccessList = 200
 
 export interface NewAgent {
+  /** `@` and spaces around it do not count. */
   alias: string
   type?: AgentType
   visibility?: Visibility
@@ -50,7 +51,7 @@ export async function createAgent(
   input: NewAgent,
 ): Promise<{ agent: Agent; apiKey: string; sanitized?: true }> {
   requireAdmin(account.actor)
-  const alias = checkNewAlias(input.alias, account.deps.config.reservedAliases)
+  const alias = checkNewAlias(bareAlias(input.alias), account.deps.config.reservedAliases)
   const type = input.type ?? 'mcp'
   const agent: Agent = {
     id: newId(),
@@ -113,12 +114,11 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
 
 /** Statements that add an agent and its first key. The unit fails if the alias has been taken meanwhile. */
 export function newAgentStatements(account: AccountStore, agent: NewAgentRow, key: MintedKey): Statement[] {
-  const at = account.deps.now()
   const { agents, directory, keys } = account.change
   return [
     directory.distrustNewAlias(agent.alias),
-    agents.add(agent, at),
-    keys.add(keyRow(agent.id, key, account.actor), at),
+    agents.add(agent),
+    keys.add(keyRow(agent.id, key, account.actor), agent.createdAt),
   ]
 }
 
@@ -153,7 +153,7 @@ function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
 /** A description as stored, without invisible characters. Fails with `invalid_input`. */
 export function checkDescription(text: string | undefined): string {
   const description = cleanDescription(text ?? '')
-  if (description === undefined || description.length > maxDescriptionLength) {
+  if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
     throw new GridError('invalid_input', `A description has at most ${maxDescriptionLength} characters.`, {
       field: 'description',
     })

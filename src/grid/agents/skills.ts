@@ -5,7 +5,7 @@ import { newId } from '../../lib/id.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { isPlainName } from '../../lib/plain-name.ts'
 import { readPage } from '../../lib/read-page.ts'
-import { wellFormed } from '../../lib/text.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Statement } from '../../store/driver/binding.ts'
@@ -229,7 +229,7 @@ export function cleanDescription(text: string): string | undefined {
 function checkSkill(skill: SkillInput, nameField: string, descriptionField: string): Required<SkillInput> {
   const name = wellFormed(skill.name)?.trim()
   const description = cleanDescription(skill.description ?? '')
-  if (!name || name.length > maxNameLength) {
+  if (!name || !hasAtMost(name, maxNameLength)) {
     throw new GridError('invalid_input', `The name of a skill has 1 to ${maxNameLength} characters.`, {
       field: nameField,
     })
@@ -239,7 +239,7 @@ function checkSkill(skill: SkillInput, nameField: string, descriptionField: stri
       field: nameField,
     })
   }
-  if (description === undefined || description.length > maxDescriptionLength) {
+  if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
     throw new GridError(
       'invalid_input',
       `The description of a skill has at most ${maxDescriptionLength} characters.`,

@@ -4,7 +4,7 @@ import { GridError } from '../../errors.ts'
 import { type Provider, providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
 import { isPlainName } from '../../lib/plain-name.ts'
-import { wellFormed } from '../../lib/text.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { noToken } from '../../store/account/agents.ts'
 import type { Agent } from '../../store/account/agents.ts'
@@ -150,7 +150,7 @@ function findProvider(id: string): Provider {
 
 function checkName(text: string): string {
   const name = wellFormed(text)?.trim()
-  if (!name || name.length > maxNameLength) {
+  if (!name || !hasAtMost(name, maxNameLength)) {
     throw new GridError('invalid_input', `A guardrail name has 1 to ${maxNameLength} characters.`, { field: 'name' })
   }
   if (!isPlainName(name)) {

@@ -1,7 +1,7 @@
 /** Idempotency keys: the same key of the same agent is the same send. See docs/delivery.md, "Idempotency keys". */
 import { GridError } from '../../errors.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
-import { wellFormed } from '../../lib/text.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
@@ -13,7 +13,7 @@ const maxKeyLength = 200
 
 /** Check a key and return it unchanged. Fails with `invalid_input`. */
 export function checkKey(key: string): string {
-  if (key === '' || key.length > maxKeyLength || wellFormed(key) !== key) {
+  if (key === '' || !hasAtMost(key, maxKeyLength) || wellFormed(key) !== key) {
     throw new GridError('invalid_input', `An idempotency key has 1 to ${maxKeyLength} characters.`)
   }
   return key

@@ -1,5 +1,4 @@
 /** The input and the result of a send. */
-import type { MessageType } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 
 /** The agent of the account that a message comes from. */
@@ -26,8 +25,6 @@ export interface SendInput {
   /** `@alias`, with or without `@`, or `#channel`. */
   to: string
   text: string
-  /** Default: `agent`. */
-  type?: MessageType
   replyToMessageId?: string
   conversationId?: string
   /** Repeating a send with the same key stores it once. Other content with the same key is refused. */

@@ -44,8 +44,8 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
   const found = await account.read.agents.recipient(alias)
   if (found) return inboxOfAccount(account, label, found)
 
-  const other = await account.read.directory.byAlias(alias, sender.alias)
-  // Agents of other accounts that are private, that refuse the caller and that do not exist look alike.
+  const other = await account.read.directory.recipient(alias, sender)
+  // Agents of other accounts that do not accept the caller and those that do not exist look alike.
   if (!other) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
   return inboxOfOtherAccount(account, label, other)
 }

@@ -1,10 +1,11 @@
 /** Sending a message to an agent or a channel: resolve → compose → review → commit. */
+import type { Actor } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
-import { characterCount, wellFormed } from '../../lib/text.ts'
+import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
-import { inOrder, type NewMessage } from '../../store/account/messages.ts'
+import { inOrder, type MessageType, type NewMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
 import type { Sender, SendInput, SentMessage } from './outgoing-message.ts'
@@ -15,6 +16,18 @@ import { type ReviewCheck, reviewChecks } from './review.ts'
 
 /** Longest text of a message, in characters. */
 export const maxMessageLength = 10_000
+
+/**
+ * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
+ * client is a program, also that of an agent of type `human`.
+ */
+const messageTypes: Record<Actor['type'], MessageType> = {
+  agent: 'agent',
+  admin: 'agent',
+  user: 'human',
+  system: 'system',
+}
+
 /** How often a commit is tried whose conditions changed between reading and writing. */
 const maxAttempts = 3
 
@@ -87,7 +100,7 @@ async function compose(
   return {
     id,
     from: sender.agentId,
-    type: input.type ?? 'agent',
+    type: messageTypes[account.actor.type],
     recipient,
     body: input.text,
     replyToMessageId: input.replyToMessageId ?? null,
@@ -109,7 +122,7 @@ function checkText(text: string): { text: string; isCleaned: boolean } {
   if (given === '') throw new GridError('invalid_input', 'The message is empty.')
   const checked = withoutInvisible(given)
   if (checked === '') throw new GridError('invalid_input', 'The message has only invisible characters. Write text.')
-  if (checked.length > maxMessageLength && characterCount(checked) > maxMessageLength) {
+  if (!hasAtMost(checked, maxMessageLength)) {
     throw new GridError(
       'message_too_long',
       `The message has ${characterCount(checked)} characters, at most ${maxMessageLength} are allowed. Split it.`,

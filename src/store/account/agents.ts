@@ -24,7 +24,7 @@ export interface Agent {
 }
 
 /** An agent about to be stored, with the fields that no response contains. */
-export interface NewAgentRow extends Omit<Agent, 'createdAt' | 'lastSeenAt'>, TokenColumns {
+export interface NewAgentRow extends Omit<Agent, 'lastSeenAt'>, TokenColumns {
   signupId: string | null
 }
 
@@ -194,7 +194,7 @@ export function prepareAgents(db: Db) {
       tokenAuthTag: value<string | null>('tokenAuthTag'),
       tokenKeyId: value<string | null>('tokenKeyId'),
       signupId: value<string | null>('signupId'),
-      createdAt: value<number>('at'),
+      createdAt: value<number>('createdAt'),
       deletedAt: sql<null>`NULL`.as('deleted_at'),
       lastSeenAt: sql<null>`NULL`.as('last_seen_at'),
     }).from(sql`(SELECT 1)`).where(notExists(takenElsewhere)),
@@ -241,7 +241,7 @@ export function prepareAgents(db: Db) {
        * Returns no row if the alias belongs to another account. A constraint error if a live agent has it, or the
        * signup is missing.
        */
-      add: (agent: NewAgentRow, at: number) => account.bind(add, { ...agent, at }),
+      add: (agent: NewAgentRow) => account.bind(add, { ...agent }),
       /** Add aliases to the allow or block list of an agent. */
       addAccess: (id: string, aliases: string[]) => ({
         ...account.bind(addAccess, { id, aliases: JSON.stringify(aliases) }),

@@ -1,15 +1,17 @@
-/** Public agents of other accounts, as the calling agent may find them. */
+/** Agents of other accounts, as the calling agent may find them and write to them. */
 import { and, eq, exists, gt, isNull, ne, notExists, sql } from 'drizzle-orm'
 import { agentAccess, agents } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { acceptsOtherAccounts } from './access.ts'
-import { agentFields, foundAgentFields, hasMatchingSkill, matchesSearch, type SearchedAgent } from './agents.ts'
+import { acceptsMessagesOf, acceptsOtherAccounts } from './access.ts'
+import { foundAgentFields, hasMatchingSkill, matchesSearch, type SearchedAgent } from './agents.ts'
 
 export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries) {
-  const reachable = and(ne(agents.accountId, p('account')), acceptsOtherAccounts(agents, p('caller')))
-  const fields = { ...agentFields, home: agents.accountId }
-  const byAlias = db.select(fields).from(agents).where(and(eq(agents.alias, p('alias')), reachable)).prepare()
+  const isElsewhere = ne(agents.accountId, p('account'))
+  const reachable = and(isElsewhere, acceptsOtherAccounts(agents, p('caller')))
+  const accepts = acceptsMessagesOf(agents, { alias: p('caller'), id: p('callerId') })
+  const recipient = db.select({ id: agents.id, home: agents.accountId }).from(agents)
+    .where(and(eq(agents.alias, p('alias')), isElsewhere, accepts)).prepare()
   // Agents that the caller cannot reach count, too: looking at many of them also takes long.
   const candidates = db.select({
     home: agents.accountId,
@@ -49,7 +51,7 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
   const distrust = db.delete(agentAccess)
     .where(and(eq(agentAccess.alias, p('alias')), notExists(holder), exists(allows))).toSQL()
 
-  crossAccountQueries.set(byAlias.getQuery().sql, 'public agent by alias')
+  crossAccountQueries.set(recipient.getQuery().sql, 'recipient in another account')
   crossAccountQueries.set(bySearch.getQuery().sql, 'public agents')
   crossAccountQueries.set(aliasOwner.getQuery().sql, 'owner of an alias')
   crossAccountQueries.set(aliasLive.getQuery().sql, 'live alias')
@@ -58,8 +60,9 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
 
   return {
     reads: (account: AccountBinding) => ({
-      /** A public agent of another account that accepts the caller (an alias). `home` is its account. */
-      byAlias: (alias: string, caller: string) => account.one(byAlias, { alias, caller }),
+      /** An agent of another account that accepts messages of the caller. `home` is its account. */
+      recipient: (alias: string, caller: { alias: string; agentId: string }) =>
+        account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
       /**
        * Look at `limit` public agents by alias, after the alias `after` and `skip` more. Those of the account, and
        * those that do not accept the caller (an alias), are hidden.

@@ -5,7 +5,7 @@ import { agents, channelMembers, channels, deliveries, idempotencyKeys, messages
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
-import { acceptsOtherAccounts } from './access.ts'
+import { acceptsMessagesOf } from './access.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
 
@@ -97,7 +97,7 @@ export function prepareMessages(db: Db) {
       eq(recipient.accountId, p('toAccount')),
       eq(recipient.id, p('to')),
       isNull(recipient.deletedAt),
-      or(eq(recipient.accountId, p('account')), acceptsOtherAccounts(recipient, sender.alias)),
+      or(eq(recipient.accountId, p('account')), acceptsMessagesOf(recipient, { alias: sender.alias, id: sender.id })),
     )),
   )
   const senderIsMember = exists(
@@ -165,12 +165,22 @@ export function prepareMessages(db: Db) {
   }
   const seq = sql<number>`NULL`.as('seq')
   const deliver = db.insert(deliveries).select(
-    db.select({ seq, accountId: value('toAccount'), agentId: value('to'), ...unreadDelivery }).from(messages)
-      .where(isStored),
+    db.select({
+      seq,
+      accountId: value('toAccount'),
+      agentId: value('to'),
+      ...unreadDelivery,
+      strangerId: value<string | null>('stranger'),
+    }).from(messages).where(isStored),
   ).onConflictDoNothing().toSQL()
   const fanOut = db.insert(deliveries).select(
-    db.select({ seq, accountId: channelMembers.accountId, agentId: channelMembers.agentId, ...unreadDelivery })
-      .from(channelMembers)
+    db.select({
+      seq,
+      accountId: channelMembers.accountId,
+      agentId: channelMembers.agentId,
+      ...unreadDelivery,
+      strangerId: sql<null>`NULL`.as('stranger_id'),
+    }).from(channelMembers)
       .innerJoin(agents, and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId)))
       .where(
         inAccount(
@@ -253,6 +263,7 @@ export function prepareMessages(db: Db) {
           at: message.at,
           toAccount: to.home ?? account.accountId,
           to: to.agentId,
+          stranger: to.home === undefined ? null : message.from,
           chars: lengthOf(message),
         }),
       /**

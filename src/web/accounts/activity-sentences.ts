@@ -18,13 +18,13 @@ export interface SentencePlaceholder {
 }
 
 export const placeholders: Record<string, SentencePlaceholder> = {
-  agent: { argumentNames: ['alias', 'agent', 'id'], kind: 'agent', fallback: 'an agent' },
+  agent: { argumentNames: ['alias', 'agent', 'id', 'agent_id'], kind: 'agent', fallback: 'an agent' },
   members: { argumentNames: ['members'], kind: 'agent', isList: true, emptyText: 'none' },
   added: { argumentNames: ['add'], kind: 'agent', isList: true },
   removed: { argumentNames: ['remove'], kind: 'agent', isList: true },
   kept: { argumentNames: ['kept'], kind: 'agent', isList: true, fallback: 'agents that signed up' },
   discarded: { argumentNames: ['discarded'], kind: 'agent', isList: true },
-  channel: { argumentNames: ['name', 'channel', 'id'], kind: 'channel', fallback: 'a channel' },
+  channel: { argumentNames: ['name', 'channel', 'id', 'channel_id'], kind: 'channel', fallback: 'a channel' },
   skill: { argumentNames: ['id', 'name'], kind: 'skill', noun: 'skill', fallback: 'a skill' },
   skills: { argumentNames: ['skills'], kind: 'skill', isList: true, emptyText: 'none' },
   guardrail: { argumentNames: ['id', 'name'], kind: 'guardrail', noun: 'guardrail', fallback: 'a guardrail' },

@@ -15,7 +15,11 @@ export interface AgentFieldsProps {
 export const agentTypes: { value: AgentType; title: string; hint: string }[] = [
   { value: 'mcp', title: 'MCP', hint: 'An MCP client such as Claude Code reads its messages here.' },
   { value: 'a2a', title: 'A2A', hint: 'A remote agent with its own A2A endpoint.' },
-  { value: 'human', title: 'Human', hint: 'A person. Their messages are marked as human.' },
+  {
+    value: 'human',
+    title: 'Human',
+    hint: 'A person. What a program sends with its key is marked as coming from an agent.',
+  },
 ]
 
 /** `MCP`, `A2A` or `Human`. */
@@ -24,7 +28,11 @@ export function typeName(type: AgentType): string {
 }
 
 const visibilities: { value: Visibility; title: string; hint: string }[] = [
-  { value: 'private', title: 'Private', hint: 'Only agents of this account can find it and send to it.' },
+  {
+    value: 'private',
+    title: 'Private',
+    hint: 'Only agents of this account can find it. Others can send to it only if it wrote to them.',
+  },
   { value: 'public', title: 'Public', hint: 'Agents of other accounts can too, if its access policy allows it.' },
 ]
 

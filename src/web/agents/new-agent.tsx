@@ -85,8 +85,7 @@ function inputOf(form: URLSearchParams): NewAgent {
   const isRemote = type === 'a2a'
   const isListed = accessPolicy === 'allow_list' || accessPolicy === 'block_list'
   return {
-    // The field already shows an `@`; users may type another.
-    alias: (form.get('alias') ?? '').trim().replace(/^@/, ''),
+    alias: form.get('alias') ?? '',
     type,
     visibility: readChoice(form, 'visibility', ['private', 'public']),
     accessPolicy,

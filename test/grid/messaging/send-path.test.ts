@@ -167,13 +167,22 @@ onEachDatabase((open) => {
     expect((await readMessages(as(grid.bob), {})).messages.map(({ message }) => message)).toEqual(['HI'])
   })
 
-  test('the sender and the type are arguments: any agent of the account can be the sender', async () => {
-    const system = grid.acme.store
+  test('the sender is an argument, and the type follows from who calls', async () => {
     const alice = { agentId: grid.alice.id, alias: 'alice' }
+    const user = { type: 'user' as const, userId: 'ann', role: 'owner' as const, sessionId: 's' }
+    const oauth = { type: 'agent' as const, ...alice, credentialId: 'grant', userId: 'ann' }
 
-    await sendMessage(system, alice, { to: 'bob', text: 'from a person', type: 'human' })
+    for (const actor of [user, oauth, callingAgent(as(grid.alice).actor), grid.acme.store.actor]) {
+      await sendMessage(grid.store.account(grid.acme.id, actor), alice, { to: 'bob', text: 'hi' })
+    }
 
-    expect((await readMessages(as(grid.bob), {})).messages).toMatchObject([{ user: '@alice', type: 'human' }])
+    const { messages } = await readMessages(as(grid.bob), {})
+    expect(messages.map(({ user, type }) => `${user} ${type}`)).toEqual([
+      '@alice human',
+      '@alice agent',
+      '@alice agent',
+      '@alice system',
+    ])
   })
 
   test('resolve finds every kind of recipient, and lets doors decide about the sender itself', async () => {

@@ -62,6 +62,8 @@ test('shows names for ids, with a link while the entity exists', async () => {
     `Deleted <a href="/accounts/${grid.acme.id}/agents/bob">@bob</a>`,
   )
 
+  expect(await sentence('admin_set_agent_skills', { agent_id: bob, skills: [] })).toBe('Set the skills of @bob to none')
+
   await grid.acme.agent('ghost')
   const ghost = (await grid.acme.store.read.agents.byAlias('ghost'))!.id
   await deleteAgent(grid.acme.store, 'ghost')

@@ -1,0 +1,150 @@
+/**
+ * Whoever was written to by an agent of another account may write back. See docs/protocol.md, "Right to answer". The ends
+ * that stay closed are in `test/isolation.test.ts` and `test/isolation-verbs.test.ts`, too.
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
+import { day } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { sweep } from '../../../src/worker/retention.ts'
+import { postA2a, send03 } from '../../support/a2a.ts'
+import { rows } from '../../support/database.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+
+/** A public agent of Evil. Alice of Acme is private. */
+let desk: TestAgent
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+  desk = await grid.evil.agent('desk', { visibility: 'public' })
+})
+afterEach(() => grid.close())
+
+const notFound = (to: string) => `Agent '@${to}' not found. Use list_agents to see the agents you can write to.`
+
+test('reply_to of a message from a private agent of another account works, over MCP and A2A', async () => {
+  await send(grid.alice, 'desk', 'question')
+  const [question] = (await callTool(grid, desk.key, 'read_messages')).text
+
+  const answered = await callTool(grid, desk.key, 'send_message', {
+    to: question.reply_to,
+    message: 'answer',
+    reply_to_message_id: question.message_id,
+  })
+  const overA2a = await postA2a(grid, desk.key, send03({ metadata: { to: question.user } }))
+  const { text: messages } = await callTool(grid, grid.alice.key, 'read_messages')
+
+  expect(question).toMatchObject({ user: '@alice', reply_to: '@alice' })
+  // Nothing about the recipient, as for every agent of another account.
+  expect(answered.text).toEqual({
+    message_id: expect.any(String),
+    timestamp: expect.any(String),
+    recipient: '@alice',
+    unread: 0,
+  })
+  expect(overA2a.body.result.parts[0].text).toBe('Message delivered to @alice')
+  expect(messages).toMatchObject([
+    { user: '@desk', message: 'answer', reply_to_message_id: question.message_id },
+    { user: '@desk', message: 'hi' },
+  ])
+})
+
+test('it goes on in both directions without the public agent staying public', async () => {
+  await send(grid.alice, 'desk', 'question')
+  await send(desk, 'alice', 'answer')
+  await updateAgent(grid.evil.store, { agent: 'desk', visibility: 'private' })
+
+  expect((await send(grid.alice, 'desk', 'and then?')).code).toBeUndefined()
+  expect((await send(desk, 'alice', 'nothing')).code).toBeUndefined()
+})
+
+test('only who was written to may answer, and only the writer; a search finds neither', async () => {
+  const attempts = async () => [
+    await send(desk, 'alice', 'hi'),
+    await send(desk, 'bob', 'hi'),
+    await send(grid.eve, 'alice', 'hi'),
+  ]
+  const before = await attempts()
+  await send(grid.alice, 'desk', 'question')
+  const [answer, ...others] = await attempts()
+  const found = await callTool(grid, desk.key, 'list_agents', { public: true })
+
+  expect(before.map(({ code }) => code)).toEqual(Array(3).fill('recipient_not_found'))
+  expect(answer.code).toBeUndefined()
+  expect(others.map(({ message }) => message)).toEqual([notFound('bob'), notFound('alice')])
+  expect(found.text).toEqual([])
+})
+
+test('it lasts as long as the message is kept', async () => {
+  await send(grid.alice, 'desk', 'question')
+  grid.clock.now += 90 * day
+  expect((await send(desk, 'alice', 'late')).code).toBeUndefined()
+
+  await sweep(grid.store)
+
+  expect((await send(desk, 'alice', 'too late')).code).toBe('recipient_not_found')
+})
+
+test.each(
+  [
+    ['block_list', ['desk'], 'recipient_not_found'],
+    ['block_list', ['eve'], undefined],
+    ['allow_list', ['eve'], undefined],
+  ] as const,
+)('a writer with %s %j: %s', async (accessPolicy, accessList, code) => {
+  await send(grid.alice, 'desk', 'question')
+
+  for (const visibility of ['public', 'private'] as const) {
+    await updateAgent(grid.acme.store, { agent: 'alice', visibility, accessPolicy, accessList: [...accessList] })
+    expect((await send(desk, 'alice', 'answer')).code).toBe(code)
+  }
+})
+
+test('a writer that blocks while the answer is sent gets nothing', async () => {
+  await send(grid.alice, 'desk', 'question')
+  const account = grid.store.account(grid.evil.id, {
+    type: 'agent',
+    agentId: desk.id,
+    alias: 'desk',
+    credentialId: 'test',
+  })
+  let isFirst = true
+  const blocking: AccountStore = {
+    ...account,
+    async write(statements) {
+      if (isFirst) {
+        await updateAgent(grid.acme.store, { agent: 'alice', accessPolicy: 'block_list', accessList: ['desk'] })
+      }
+      isFirst = false
+      return await account.write(statements)
+    },
+  }
+
+  const sending = sendMessage(blocking, { agentId: desk.id, alias: 'desk' }, { to: 'alice', text: 'answer' })
+
+  await expect(sending).rejects.toMatchObject({ code: 'recipient_not_found' })
+  expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toEqual([])
+})
+
+test('a new agent with the alias of the writer is another agent', async () => {
+  await send(grid.alice, 'desk', 'question')
+  await deleteAgent(grid.acme.store, 'alice')
+  await grid.acme.agent('alice')
+
+  expect((await send(desk, 'alice', 'answer')).code).toBe('recipient_not_found')
+})
+
+test('a message inside an account gives no right to write from another one', async () => {
+  await send(grid.alice, 'bob', 'hi')
+
+  expect(await rows(grid, 'SELECT stranger_id FROM deliveries WHERE account_id = ?', [grid.acme.id])).toEqual([
+    { stranger_id: null },
+  ])
+})
+
+function send(from: TestAgent, to: string, message: string) {
+  return callTool(grid, from.key, 'send_message', { to: `@${to}`, message })
+}
