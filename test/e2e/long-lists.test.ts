@@ -79,7 +79,8 @@ function memoryMb(): number {
 /** Ask for six lists over one connection, which are more than the system takes, and do not read the answers. */
 async function askAndStall(key: string): Promise<Socket> {
   const socket = connect(server.port, '127.0.0.1')
-  socket.on('error', () => {}).pause()
+  socket.on('error', () => {})
+  socket.pause()
   await once(socket, 'connect')
   const body = JSON.stringify(callOf('admin_list_agents', {}))
   for (let n = 1; n <= 6; n++) {

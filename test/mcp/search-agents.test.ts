@@ -21,7 +21,7 @@ test('a search looks at 1,000 agents a call, gives way to others meanwhile, and 
   )
   expect(calls.map(({ found }) => found)).toEqual([[], [], []])
   expect(calls.map(({ cursor }) => cursor)).toEqual([aliases[999].slice(1), aliases[1_999].slice(1), undefined])
-  expect(longestBlock).toBeLessThan(150)
+  expect(longestBlock).toBeLessThan(totalMs(calls) / 2)
 
   const some = await search(grid.alice, { search: 'D-34' })
   expect(some.calls.flatMap(({ found }) => found)).toEqual(aliases.filter((alias) => alias.includes('d-34')))
@@ -36,7 +36,7 @@ test('an agent of the own account is found behind 2,500 others', async () => {
   // The caller itself is not looked at.
   expect(calls.map(({ cursor }) => cursor)).toEqual([aliases[998].slice(1), aliases[1_998].slice(1), undefined])
   expect(calls.flatMap(({ found }) => found)).toEqual(['@zoe'])
-  expect(longestBlock).toBeLessThan(150)
+  expect(longestBlock).toBeLessThan(totalMs(calls) / 2)
 })
 
 test('no cursor names a public agent that the caller may not find', async () => {
@@ -48,6 +48,10 @@ test('no cursor names a public agent that the caller may not find', async () => 
   expect(calls.map(({ cursor }) => cursor)).toEqual([' 1000', ' 2000', undefined])
   expect(calls.flatMap(({ found }) => found)).toEqual(['@zoe'])
 })
+
+function totalMs(calls: { ms: number }[]): number {
+  return calls.reduce((sum, { ms }) => sum + ms, 0)
+}
 
 /** All pages of a search, and for how long at most it kept others waiting. */
 async function searchAll(agent: TestAgent, args: object) {

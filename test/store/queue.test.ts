@@ -196,3 +196,19 @@ test('a statement that the inspector refuses is not queued', () => {
   expect(() => queue.write('a', [unit('good'), unit('bad')])).toThrow('refused')
   expect(commits).toEqual([])
 })
+
+test('others are served between two groups, also if a commit takes no turn of the event loop', async () => {
+  const { queue, commits } = testQueue()
+  const seen = new Set<number>()
+  const large = { ...unit('large'), rows: 2_000 }
+  let isStored = false
+  const stored = Promise.all(Array.from({ length: 4 }, () => queue.write('a', [large]))).then(() => isStored = true)
+
+  while (!isStored) {
+    await turn()
+    seen.add(commits.length)
+  }
+  await stored
+
+  for (const count of [1, 2, 3]) expect(seen).toContain(count)
+})
