@@ -67,8 +67,9 @@ interface BunServer {
   stop(closeActive?: boolean): Promise<void>
 }
 
-/** Requests to these paths do not wait: a supervisor must hear that a busy process is alive. */
-const urgentPaths = ['/healthz', '/readyz']
+/** Requests to these paths are a group beside the accounts: a supervisor must hear that a busy process is alive. */
+const healthPaths = ['/healthz', '/readyz']
+const health = ['health']
 
 /**
  * How many requests of one connection may be without an answer. HTTP/1.1 clients send one at a time; few send more
@@ -95,8 +96,8 @@ abstract class ScheduledRequest implements Connection, UncheckedRequest {
 
   abstract readonly remoteAddress: string
   abstract header(name: string): string | null
-  /** It goes to one of `urgentPaths`. */
-  abstract readonly isUrgent: boolean
+  /** It goes to one of `healthPaths`. */
+  abstract readonly isHealthCheck: boolean
   /** The connection is closed: an answer would not be read. */
   abstract readonly isGone: boolean
 
@@ -123,9 +124,10 @@ class Dispatcher {
   }
 
   dispatch(request: Request, scheduled: ScheduledRequest): Response | Promise<Response> {
-    if (scheduled.isUrgent && this.scheduler.admitUrgent()) return this.#serve(request, scheduled)
-    scheduled.caller = this.#callerOf(scheduled)
-    const slot = this.scheduler.take(scheduled.caller)
+    const caller = scheduled.caller = this.#callerOf(scheduled)
+    const slot = this.scheduler.take(
+      scheduled.isHealthCheck ? { name: `${health[0]} ${caller.name}`, groups: health } : caller,
+    )
     if (slot === undefined) {
       scheduled.answered()
       return refuse()
@@ -138,7 +140,7 @@ class Dispatcher {
     })
   }
 
-  #serve(request: Request, scheduled: ScheduledRequest, slot?: Slot): Response | Promise<Response> {
+  #serve(request: Request, scheduled: ScheduledRequest, slot: Slot): Response | Promise<Response> {
     scheduled.slot = slot
     const answer = this.#fetch(request, scheduled)
     const answered = () => scheduled.answered()
@@ -148,8 +150,8 @@ class Dispatcher {
   }
 }
 
-function isUrgent(method: string | undefined, path: string | undefined): boolean {
-  return urgentPaths.includes(path ?? '') && (method === 'GET' || method === 'HEAD')
+function isHealthCheck(method: string | undefined, path: string | undefined): boolean {
+  return healthPaths.includes(path ?? '') && (method === 'GET' || method === 'HEAD')
 }
 
 /** How many connections may wait to be accepted. The system may allow fewer; beyond, clients try again after a second. */
@@ -266,9 +268,9 @@ class NodeRequest extends ScheduledRequest {
     return this.#bindings.incoming.headers[name]?.toString() ?? null
   }
 
-  get isUrgent(): boolean {
+  get isHealthCheck(): boolean {
     const { method, url } = this.#bindings.incoming
-    return isUrgent(method, url)
+    return isHealthCheck(method, url)
   }
 
   get remoteAddress(): string {
@@ -315,9 +317,9 @@ class BunRequest extends ScheduledRequest {
     return this.#request.headers.get(name)
   }
 
-  get isUrgent(): boolean {
+  get isHealthCheck(): boolean {
     const { method, url } = this.#request
-    return isUrgent(method, url.slice(url.indexOf('/', 'https://'.length)))
+    return isHealthCheck(method, url.slice(url.indexOf('/', 'https://'.length)))
   }
 
   get isGone(): boolean {

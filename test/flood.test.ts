@@ -1,22 +1,27 @@
 /** The short form of `npm run flood` (docs/operations.md, "Floods"). */
 import { afterAll, expect, test, vi } from 'vitest'
 import { cleanUp } from '../scripts/bench/server.ts'
-import { measureFlood } from '../scripts/flood/measure.ts'
+import { type FloodOptions, measureFlood } from '../scripts/flood/measure.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 afterAll(cleanUp)
 
+const short: FloodOptions = {
+  runtime: 'node',
+  seconds: 4,
+  quietSeconds: 3,
+  honest: 10,
+  honestPerSecond: 5,
+  agents: 30,
+  connections: 200,
+  times: 10,
+  capacity: 2_000,
+}
+const maxMiB = 400
+
 test('while one account floods the grid, others are served, and the flood is refused', async () => {
   const { phases: [before, during], flood, recoveryMs } = await measureFlood({
-    runtime: 'node',
-    seconds: 4,
-    quietSeconds: 3,
-    honest: 10,
-    honestPerSecond: 5,
-    agents: 30,
-    connections: 200,
-    times: 10,
-    capacity: 2_000,
+    ...short,
     // So that a short flood meets them. The credentials do not meet theirs.
     env: { ACCOUNT_CALLS_PER_SECOND: '50', ACCOUNT_CALL_BURST: '200' },
   })
@@ -26,5 +31,21 @@ test('while one account floods the grid, others are served, and the flood is ref
   expect(during.honestRefused).toBe(0)
   expect(during.honestPerSecond).toBeGreaterThan(before.honestPerSecond / 2)
   expect(during.p99Ms).toBeLessThan(3_000)
+  expect(during.maxMiB).toBeLessThan(maxMiB)
   expect(recoveryMs).toBeLessThan(3_000)
+})
+
+// Only the scheduling of requests and the fairness of the write queue are left.
+test('without limits of calls the others are served too, and the memory is bounded', async () => {
+  const { phases: [before, during], flood } = await measureFlood({
+    ...short,
+    env: { CALLS_PER_SECOND: '0', ACCOUNT_CALLS_PER_SECOND: '0', MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '0' },
+  })
+
+  expect(flood.answers['429']).toBeUndefined()
+  expect(flood.answers.served).toBeGreaterThan(400)
+  expect(during.honestRefused).toBe(0)
+  expect(during.honestPerSecond).toBeGreaterThan(before.honestPerSecond / 2)
+  expect(during.p99Ms).toBeLessThan(3_000)
+  expect(during.maxMiB).toBeLessThan(maxMiB)
 })

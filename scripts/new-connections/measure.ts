@@ -10,6 +10,9 @@ const maxProbeMs = 15_000
 /** Between two probes. */
 const pauseMs = 20
 
+/** Not that of the clients, as that of a supervisor: callers are served round robin. Only Linux has it by default. */
+const probeAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
+
 export interface Measured {
   probes: number
   /** Of all probes, in milliseconds. */
@@ -77,7 +80,7 @@ export async function measureNewConnections(
 function probe(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect({ port, host: '127.0.0.1', localAddress: probeAddress })
     socket.setTimeout(maxProbeMs, () => done())
     const done = () => {
       socket.destroy()

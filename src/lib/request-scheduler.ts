@@ -29,8 +29,6 @@ const busyMs = 500
 const aloneMs = 1_000
 /** How often callers that have too many requests in progress are looked at again. */
 const sweepMs = 100
-/** How many urgent requests an iteration starts at once. */
-const maxUrgent = 10
 /** How many requests may wait. One caller alone has a half of them. */
 const maxWaiting = 8_000
 
@@ -119,7 +117,6 @@ export class RequestScheduler {
   readonly #waiting = new SharedBudget(maxWaiting, 1)
   /** Until when this iteration serves requests. Undefined: it has served none yet. */
   #until: number | undefined
-  #urgent = 0
   #hasAccepted = false
   /** Until when connections go before waiting requests. */
   #acceptUntil = 0
@@ -151,14 +148,6 @@ export class RequestScheduler {
     this.#hasAccepted = true
   }
 
-  /** Whether an urgent request may be served at once, without a slot. A few in each iteration may. */
-  admitUrgent(): boolean {
-    if (this.#urgent >= maxUrgent) return false
-    this.#urgent++
-    this.#beginIteration(this.#now())
-    return true
-  }
-
   /** A slot for a request, at once or later. Undefined: too many wait already, and it must be refused. */
   take(caller: Caller): Slot | Promise<Slot> | undefined {
     const now = this.#now()
@@ -179,7 +168,6 @@ export class RequestScheduler {
 
   /** Runs once per iteration, after its new requests have been read. */
   async #serveWaiting(): Promise<void> {
-    this.#urgent = 0
     const isAccepting = this.#hasAccepted && this.#now() < this.#acceptUntil
     this.#hasAccepted = false
     if (isAccepting) return this.#next()

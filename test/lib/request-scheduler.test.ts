@@ -156,16 +156,6 @@ test('iterations that accept connections serve no waiting request for 25 ms, and
   expect(servedAt).toEqual([25])
 })
 
-test('an iteration serves 10 urgent requests at once, and the next one serves more', async () => {
-  const { scheduler } = requests()
-  const admitted = () => Array.from({ length: 30 }, () => scheduler.admitUrgent()).filter(Boolean).length
-
-  expect(admitted()).toBe(10)
-  await eventLoopTurn()
-  await eventLoopTurn()
-  expect(admitted()).toBe(10)
-})
-
 test('when all requests have ended, nothing of their callers is kept', async () => {
   const { send, scheduler, started, running, endAll } = requests()
   const all = [account('team'), stranger('192.0.2.1'), stranger('2001:db8:1:1::/64', '2001:db8:1::/48')]
