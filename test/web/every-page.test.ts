@@ -1,5 +1,6 @@
 /** Every page, as every kind of visitor who may see it. `npm run screenshots` saves screenshots of all of them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { browser } from '../support/browse.ts'
 import { faultsOf, hasBrowser, useBrowser } from '../support/browser.ts'
 import { emptyLiveGrid, type LiveGrid, liveGrid } from '../support/server.ts'
@@ -88,12 +89,18 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
     await visitor.close()
   })
 
-  test('so is the set-up page of an empty grid', async () => {
+  test('so are the set-up page of an empty grid, and those of links that have ended', async () => {
     const fresh = await emptyLiveGrid()
     const visitor = await visit()
     await visitor.page.goto(fresh.url + await setUpPath(fresh))
 
     expect(await faultsOf(visitor, 'set-up')).toEqual([])
+    await visitor.page.goto(`${fresh.url}/set-up/${'x'.repeat(43)}`)
+    expect(await faultsOf(visitor, 'set-up-ended')).toEqual([])
+    const system = { type: 'system', job: 'test' } as const
+    await createAccount(fresh.store, { name: 'Acme', ownerEmail: 'ann@acme.example' }, system)
+    await visitor.page.reload()
+    expect(await faultsOf(visitor, 'set-up-done')).toEqual([])
     await visitor.close()
     await fresh.close()
   })
