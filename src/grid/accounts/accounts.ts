@@ -108,7 +108,7 @@ export async function renameAccount(account: AccountStore, input: { name: string
 
 /**
  * Set whether owners and admins of the account must have a second factor. The caller needs one to demand it.
- * Fails with `not_allowed`, `confirmation_required` or `invalid_input`.
+ * Fails with `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
  */
 export async function requireSecondFactor(
   account: AccountStore,

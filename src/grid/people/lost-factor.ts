@@ -16,7 +16,7 @@ const maxAccountsAtOnce = 20
 /**
  * Remove the second factor of another member as an owner, and end the member's sessions. The caller must own every
  * account that the member belongs to: the factor protects all of them. `account` is a view of `store`.
- * Fails with `not_allowed`, `confirmation_required`, `member_not_found` or `invalid_input`.
+ * Fails with `not_allowed`, `confirmation_required`, `member_not_found`, `invalid_input` or `write_conflict`.
  */
 export async function resetMemberSecondFactor(
   store: Store,

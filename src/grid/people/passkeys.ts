@@ -70,7 +70,7 @@ export async function proveByPasskey(store: Store, holder: string, userId: strin
 
 /**
  * Register the passkey that answered `passkeyOptions`. If it is the user's first second factor, resolves to new recovery
- * codes, and all other sessions end. Fails with `confirmation_required` or `invalid_input`.
+ * codes, and all other sessions end. Fails with `confirmation_required`, `invalid_input` or `write_conflict`.
  */
 export async function addPasskey(
   store: Store,
