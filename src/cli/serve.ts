@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { type Config, describeMixedAddresses } from '../config.ts'
-import { GridError } from '../errors.ts'
+import { isStorageFull } from '../errors.ts'
 import { createSetUpLink } from '../grid/people/people.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
@@ -29,7 +29,7 @@ export const serve: ProcessCommand = {
     if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, storeCommands))
     const setUpUrl = await createSetUpLink(server.store).catch((error) => {
       // The log has said so. What is there can be read; the next start prints a link.
-      if (!(error instanceof GridError) || error.code !== 'storage_full') throw error
+      if (!isStorageFull(error)) throw error
       return undefined
     })
     console.log(json ? JSON.stringify(startReport(server.store, setUpUrl)) : greeting(server.store, setUpUrl))
