@@ -11,7 +11,11 @@ import { withoutInvisible } from '../src/lib/invisible-text.ts'
 
 const flag = (name: string) => integer(name, { mode: 'boolean' })
 
-/** Text of users that others read. Rows of older versions may have invisible characters, which no query returns. */
+/**
+ * Text of users that others read. Rows of older versions may have invisible characters. They are removed where a query
+ * returns the column as it is; rows of units and SQL expressions are not decoded, so the functions that show those call
+ * `withoutInvisible`, as do those that show a text that is also looked up or sorted by, such as the name of a skill.
+ */
 const shownText = customType<{ data: string; driverData: string }>({
   dataType: () => 'text',
   fromDriver: withoutInvisible,

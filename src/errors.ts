@@ -145,6 +145,11 @@ export class GridError extends Error {
   }
 }
 
+/** Whether the disk of the grid was full. The storage itself has logged it once, so what fails because of it does not. */
+export function isStorageFull(error: unknown): boolean {
+  return error instanceof GridError && error.code === 'storage_full'
+}
+
 type LimitedCode = { [Code in ErrorCode]: (typeof errorKinds)[Code] extends 'limited' ? Code : never }[ErrorCode]
 
 /**

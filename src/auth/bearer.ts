@@ -1,6 +1,6 @@
 /** Bearer authentication: from the `Authorization` header to the caller and its account. */
 import type { Deps } from '../deps.ts'
-import { GridError } from '../errors.ts'
+import { GridError, isStorageFull } from '../errors.ts'
 import { bearerToken } from '../lib/bearer-token.ts'
 import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/call-limits.ts'
 import type { Caller } from '../lib/caller.ts'
@@ -191,7 +191,9 @@ function recordUse(
 
   const changes = [markUsed(credential.id, at)]
   if (credential.agentId !== null) changes.push(account.change.agents.markSeen(credential.agentId, at))
-  account.write(changes).catch((error) => log.warn('The last use of a credential was not recorded', { error }))
+  account.write(changes).catch((error) => {
+    if (!isStorageFull(error)) log.warn('The last use of a credential was not recorded', { error })
+  })
 }
 
 function missingKey(): GridError {

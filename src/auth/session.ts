@@ -4,7 +4,7 @@
  */
 import { parse, serialize } from 'hono/utils/cookie'
 import { createHmac } from 'node:crypto'
-import { GridError } from '../errors.ts'
+import { GridError, isStorageFull } from '../errors.ts'
 import { isId, newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { day, hour, minute, second } from '../lib/time.ts'
@@ -138,7 +138,9 @@ export function createSessions(store: Store, origins: string[]): Sessions {
   function recordLastSeen(id: string, lastSeenAt: number, at: number): void {
     if (at - lastSeenAt < lastSeenPrecisionMs) return
     store.write([store.global.sessions.markSeen(id, at)])
-      .catch((error) => log.warn('Could not record the use of a session', { error }))
+      .catch((error) => {
+        if (!isStorageFull(error)) log.warn('Could not record the use of a session', { error })
+      })
   }
 
   function checkOrigin({ headers }: Request): void {

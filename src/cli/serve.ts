@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { type Config, describeMixedAddresses } from '../config.ts'
-import { GridError } from '../errors.ts'
+import { isStorageFull } from '../errors.ts'
 import { findLockedOutUser } from '../grid/people/operator.ts'
 import { createSetUpLink } from '../grid/people/people.ts'
 import { localPath } from '../store/driver/local-file.ts'
@@ -30,7 +30,7 @@ export const serve: ProcessCommand = {
     if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, storeCommands))
     const setUpUrl = await createSetUpLink(server.store).catch((error) => {
       // The log has said so. What is there can be read; the next start prints a link.
-      if (!(error instanceof GridError) || error.code !== 'storage_full') throw error
+      if (!isStorageFull(error)) throw error
       return undefined
     })
     const lockedOutUser = await findLockedOutUser(server.store)

@@ -1,5 +1,5 @@
 /** Notices a clock that jumped, before anything is removed by it. See docs/delivery.md, "Clocks". */
-import { GridError } from '../errors.ts'
+import { isStorageFull } from '../errors.ts'
 import { day, minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
@@ -34,7 +34,7 @@ export async function keepClock(store: Store): Promise<boolean> {
     await store.write([clock.advance(at)])
   } catch (error) {
     // The storage has said so, and the next call will do it.
-    if (!(error instanceof GridError) || error.code !== 'storage_full') throw error
+    if (!isStorageFull(error)) throw error
   }
   return true
 }

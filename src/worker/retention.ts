@@ -1,5 +1,5 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
-import { GridError } from '../errors.ts'
+import { GridError, isStorageFull } from '../errors.ts'
 import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
 import { attemptsKeptMs } from '../grid/people/throttle.ts'
 import { day } from '../lib/time.ts'
@@ -53,7 +53,7 @@ export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
       if (total > 0) log.info(`Removed old ${name}`, { count: total })
     } catch (error) {
       // The storage has said so.
-      if (error instanceof GridError && error.code === 'storage_full') return
+      if (isStorageFull(error)) return
       log.warn(`Old ${name} were not removed`, { error })
     }
   }

@@ -1,6 +1,6 @@
 /** Ending a lease: its messages arrived, or they did not. See docs/delivery.md, "Leases". */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, isStorageFull } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 
@@ -76,7 +76,7 @@ async function release(account: AccountStore, agentId: string, leaseId: string):
     await account.write(statements)
     waiting.notifier.notify([agentId])
   } catch (error) {
-    log.warn('A lease will be released later', { error, leaseId })
+    if (!isStorageFull(error)) log.warn('A lease will be released later', { error, leaseId })
     account.writeLater(statements)
   }
 }

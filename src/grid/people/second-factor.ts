@@ -97,7 +97,7 @@ export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ 
 
 /**
  * Finish the set-up with a first code. If it is the user's first second factor, resolves to new recovery codes, and all
- * other sessions end. Fails with `confirmation_required`, `invalid_input` or `rate_limit_exceeded`.
+ * other sessions end. Fails with `confirmation_required`, `invalid_input`, `write_conflict` or `rate_limit_exceeded`.
  */
 export async function finishTotp(
   store: Store,

@@ -1,15 +1,18 @@
 /** What a grid refuses while its disk is almost full, and what goes on (docs/delivery.md, "Full disk"). */
+import { LibsqlError } from '@libsql/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { leaseOf } from '../../../src/grid/messaging/leases.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
-import { day } from '../../../src/lib/time.ts'
+import { day, minute } from '../../../src/lib/time.ts'
+import { connect } from '../../../src/store/driver/local-client.ts'
 import { startWorker } from '../../../src/worker/worker.ts'
 import { postA2a, send03 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
+import { person, signedIn } from '../../support/people.ts'
 import { codeOf, signUp } from '../../support/signup.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -71,6 +74,35 @@ test('old messages are removed as soon as the disk is almost full, and sends go 
   await worker.stop()
 
   expect(grid.logs.filter((line) => line.includes('disk of the database'))).toHaveLength(2)
+})
+
+test('a disk that takes no writes is logged once, not with each use of a credential or a session', async () => {
+  await grid.close()
+  let isFull = false
+  grid = await testGrid({
+    env: { BALLAST_MB: '0' },
+    connect(settings) {
+      const client = connect(settings)
+      const batch = client.batch.bind(client)
+      client.batch = (statements, mode) =>
+        isFull ? Promise.reject(new LibsqlError('full', 'SQLITE_FULL')) : batch(statements, mode)
+      return client
+    },
+  })
+  const one = await signedIn(grid, await person(grid, { role: 'owner' }))
+  await sendMessage(as(grid.alice), { to: 'bob', text: 'hi' })
+  const { lease } = await readMessages(as(grid.bob), {})
+  isFull = true
+  grid.clock.now += 2 * minute
+  const before = grid.logs.length
+
+  for (const key of [grid.alice.key, grid.bob.key]) await callTool(grid, key, 'list_agents')
+  await one.open(`/accounts/${grid.acme.id}`)
+  await leaseOf(as(grid.bob), lease!.id).release()
+
+  const said = grid.logs.slice(before).map((line) => JSON.parse(line)).filter(({ level }) => /warn|error/.test(level))
+  expect(said.map(({ message }) => message)).toEqual(['The disk of the database is full; nothing new is stored'])
+  isFull = false
 })
 
 async function almostFull(): Promise<void> {
