@@ -25,7 +25,7 @@ test('a key created on the page works over MCP until it is deleted there', async
   const page = await generate('laptop')
   const [key] = page.html.match(keyPattern)!
 
-  expect(page).toMatchObject({ status: 200, at: `${settings}/account/keys` })
+  expect(page).toMatchObject({ status: 200, at: expect.stringMatching(/\/settings\/account\?shown=[0-9a-f-]{36}$/) })
   expect(page.headers.get('cache-control')).toBe('no-store')
   expect(page.html).toMatch(/<dialog id="secret" open/)
   expect(page.html).toContain(`Authorization: Bearer ${key}`)
