@@ -6,7 +6,16 @@
  * `@`.
  */
 import { sql } from 'drizzle-orm'
-import { customType, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import {
+  customType,
+  foreignKey,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core'
 import { withoutInvisible } from '../src/lib/invisible-text.ts'
 
 const flag = (name: string) => integer(name, { mode: 'boolean' })

@@ -4,7 +4,15 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startSqld } from '../../test/support/sqld.ts'
 import type { BenchAgents, Population } from './agents.ts'
-import { killAtBenchEnd, minimalEnv, onBenchEnd, type Runtime, type ServerProcess, startScript, temporaryFolder } from './server.ts'
+import {
+  killAtBenchEnd,
+  minimalEnv,
+  onBenchEnd,
+  type Runtime,
+  type ServerProcess,
+  startScript,
+  temporaryFolder,
+} from './server.ts'
 
 export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]

@@ -1,6 +1,13 @@
 /** Sending, reading, and both in turn, on the service with a database. */
 import type { BenchAgent } from './agents.ts'
-import { callWithRetries, checkHoldsOnly, drainInboxes, readMessagesRequest, sendMessage, sendMessageRequest } from './calls.ts'
+import {
+  callWithRetries,
+  checkHoldsOnly,
+  drainInboxes,
+  readMessagesRequest,
+  sendMessage,
+  sendMessageRequest,
+} from './calls.ts'
 import { loadServer } from './connections.ts'
 import { type BenchGrid, createDatabase, startGrid } from './grid.ts'
 import type { Step, Workload } from './load.ts'

@@ -1,7 +1,18 @@
 /** Many agents that wait at the same time: the memory of each, and how fast all are woken. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
-import { callWithRetries, checkResponse, drainInboxes, isBusy, maxRefusals, messageIds, readMessagesRequest, retryDelayMs, sendMessage, sendMessageRequest } from './calls.ts'
+import {
+  callWithRetries,
+  checkResponse,
+  drainInboxes,
+  isBusy,
+  maxRefusals,
+  messageIds,
+  readMessagesRequest,
+  retryDelayMs,
+  sendMessage,
+  sendMessageRequest,
+} from './calls.ts'
 import type { Connection } from './connection.ts'
 import { withConnections } from './connections.ts'
 import { type BenchGrid, createDatabase, startGrid } from './grid.ts'

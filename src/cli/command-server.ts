@@ -8,7 +8,13 @@ import { isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { listen, type Listener } from '../listen.ts'
 import type { FileOwner } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
-import { checkArguments, type CommandArguments, CommandError, type CommandResult, type StoreCommand } from './command.ts'
+import {
+  checkArguments,
+  type CommandArguments,
+  CommandError,
+  type CommandResult,
+  type StoreCommand,
+} from './command.ts'
 import { httpRequest } from './http-request.ts'
 
 type CommandServerAddress = NonNullable<FileOwner['control']>

@@ -2,7 +2,16 @@
  * The SDK's part of the MCP endpoint: everything that the shortcut declines, in both eras. Each request has a `Server` and
  * a transport of its own, since a shared one would send answers to the wrong client.
  */
-import { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server, type ServerEvent, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  type Server,
+  type ServerEvent,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
 import type { Lease } from '../grid/messaging/leases.ts'
 import type { InboxEvent } from '../grid/messaging/watch-inbox.ts'
 import type { Log } from '../lib/log.ts'

@@ -17,7 +17,16 @@ import { readArguments } from './arguments.ts'
 import { inListSlot } from './list-slots.ts'
 import { type ListedResource, listedResources, readResource } from './resources.ts'
 import { type SignupCaller, signupTool } from './signup-tool.ts'
-import { type CatalogTool, type ListedTool, type LiveCaller, type ToolCall, type ToolCatalog, toolCatalog, type ToolOutcome, type ToolOutput } from './tool.ts'
+import {
+  type CatalogTool,
+  type ListedTool,
+  type LiveCaller,
+  type ToolCall,
+  type ToolCatalog,
+  toolCatalog,
+  type ToolOutcome,
+  type ToolOutput,
+} from './tool.ts'
 
 export interface Toolset {
   /** For the model, when its client connects. */

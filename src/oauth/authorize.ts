@@ -10,7 +10,15 @@ import type { Store } from '../store/store.ts'
 import { asGridError } from '../wire.ts'
 import { type AccountPicker, loadAccountPicker } from './account-picker.ts'
 import { authorizationErrorPage } from './authorization-error-page.tsx'
-import { type AuthorizationRequest, type AuthorizeRules, type ClientRedirect, errorAddress, readAuthorizationRequest, readClientRedirect, seeOther } from './authorize-request.ts'
+import {
+  type AuthorizationRequest,
+  type AuthorizeRules,
+  type ClientRedirect,
+  errorAddress,
+  readAuthorizationRequest,
+  readClientRedirect,
+  seeOther,
+} from './authorize-request.ts'
 import { isDocumentUrl } from './client-document.ts'
 import { consentCookieName, setConsentCookie, surplusConsentCookies } from './consent-cookie.ts'
 import { consentPage } from './consent-page.tsx'

@@ -15,7 +15,15 @@ import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Statement } from './driver/binding.ts'
-import { errorCode, isBusy, isConnectionLoss, isConstraint, isFull, isStatementFault, isStorageFault } from './driver/database-errors.ts'
+import {
+  errorCode,
+  isBusy,
+  isConnectionLoss,
+  isConstraint,
+  isFull,
+  isStatementFault,
+  isStorageFault,
+} from './driver/database-errors.ts'
 import type { DiskSpace } from './driver/disk-space.ts'
 
 /**

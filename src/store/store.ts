@@ -9,12 +9,33 @@ import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { second } from '../lib/time.ts'
-import { accountOpener, type AccountStore, type ActivityEntry, prepareAccountTables, type StoreContext, writeWithActivity } from './account.ts'
+import {
+  accountOpener,
+  type AccountStore,
+  type ActivityEntry,
+  prepareAccountTables,
+  type StoreContext,
+  writeWithActivity,
+} from './account.ts'
 import type { Statement } from './driver/binding.ts'
 import { errorCode, isFull } from './driver/database-errors.ts'
 import { DiskSpace, type FileSystemSpace, type Storage } from './driver/disk-space.ts'
 import { connect } from './driver/local-client.ts'
-import { createFile, type FileOwner, foldLog, holdsLock, localPath, lockLocalFile, readKeyRing, releaseLocalFile, removeOwner, setPragmas, thisProcess, unusedBytes, writeOwner } from './driver/local-file.ts'
+import {
+  createFile,
+  type FileOwner,
+  foldLog,
+  holdsLock,
+  localPath,
+  lockLocalFile,
+  readKeyRing,
+  releaseLocalFile,
+  removeOwner,
+  setPragmas,
+  thisProcess,
+  unusedBytes,
+  writeOwner,
+} from './driver/local-file.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { migrate } from './migrate.ts'

@@ -2,7 +2,14 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { callTool, mcp } from '../e2e/client.ts'
-import { type ProcessResult, runCommand, runtimes, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import {
+  type ProcessResult,
+  runCommand,
+  runtimes,
+  startServe,
+  type TemporaryDatabase,
+  temporaryDatabase,
+} from '../support/process.ts'
 
 let database: TemporaryDatabase
 beforeEach(() => {

@@ -3,7 +3,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wireRequest } from '../support/mcp.ts'
-import { type Runtime, runtimes, type ServerProcess, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import {
+  type Runtime,
+  runtimes,
+  type ServerProcess,
+  startServe,
+  type TemporaryDatabase,
+  temporaryDatabase,
+} from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { callTool } from './client.ts'

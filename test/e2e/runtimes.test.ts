@@ -1,5 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type ProcessResult, runCommand, runtimes, type ServerProcess, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import {
+  type ProcessResult,
+  runCommand,
+  runtimes,
+  type ServerProcess,
+  startServe,
+  type TemporaryDatabase,
+  temporaryDatabase,
+} from '../support/process.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'

@@ -6,7 +6,14 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { readEvents } from '../support/events.ts'
 import { wireRequest } from '../support/mcp.ts'
-import { type Runtime, runtimes, type ServerProcess, startServe, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+import {
+  type Runtime,
+  runtimes,
+  type ServerProcess,
+  startServe,
+  type TemporaryDatabase,
+  temporaryDatabase,
+} from '../support/process.ts'
 import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { bearer, callTool, firstCall, toolOutput } from './client.ts'

@@ -3,7 +3,16 @@ import { sha256 } from 'oslo/crypto'
 import { encodeHex } from 'oslo/encoding'
 import { expect, test } from 'vitest'
 import { credentialPattern } from '../../src/lib/redact.ts'
-import { hashForLookup, hashSecret, isSameSecret, type KeyKind, keyKind, keyPrefixes, mintKey, mintLinkToken } from '../../src/lib/secrets.ts'
+import {
+  hashForLookup,
+  hashSecret,
+  isSameSecret,
+  type KeyKind,
+  keyKind,
+  keyPrefixes,
+  mintKey,
+  mintLinkToken,
+} from '../../src/lib/secrets.ts'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const kinds = Object.keys(keyPrefixes) as KeyKind[]

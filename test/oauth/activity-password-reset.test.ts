@@ -6,7 +6,18 @@ import { newId } from '../../src/lib/id.ts'
 import { rows } from '../support/database.ts'
 import { joinEvil, sentences } from '../support/oauth-activity.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
-import { codeFor, fetchApiKey, mcpAccess, type OAuthGrid, oauthGrid, obtainTokens, openConsentPage, postForm, signedIn, submitConsent } from '../support/oauth.ts'
+import {
+  codeFor,
+  fetchApiKey,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  postForm,
+  signedIn,
+  submitConsent,
+} from '../support/oauth.ts'
 import { emailedPath } from '../support/people.ts'
 
 let grid: OAuthGrid

@@ -6,7 +6,24 @@ import { requestEmailLink, resetPassword } from '../../src/grid/people/email-lin
 import { dump, rows } from '../support/database.ts'
 import { activityPage, joinEvil, sentences } from '../support/oauth-activity.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
-import { browse, callback, exchange, fetchApiKey, issuer, mcpAccess, type OAuthGrid, oauthGrid, obtainTokens, openConsentPage, postForm, redirectParameters, refresh, setRole, signedInPerson, submitConsent } from '../support/oauth.ts'
+import {
+  browse,
+  callback,
+  exchange,
+  fetchApiKey,
+  issuer,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  postForm,
+  redirectParameters,
+  refresh,
+  setRole,
+  signedInPerson,
+  submitConsent,
+} from '../support/oauth.ts'
 import { emailedPath } from '../support/people.ts'
 
 let grid: OAuthGrid

@@ -1,7 +1,20 @@
 /** `/oauth/authorize`: which requests are valid, and how errors are reported. See docs/security.md, "Consent page". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { rows } from '../support/database.ts'
-import { authorizeQuery, browse, callback, codeFor, issuer, type OAuthGrid, oauthGrid, obtainTokens, openConsentPage, postForm, redirectParameters, submitConsent } from '../support/oauth.ts'
+import {
+  authorizeQuery,
+  browse,
+  callback,
+  codeFor,
+  issuer,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  postForm,
+  redirectParameters,
+  submitConsent,
+} from '../support/oauth.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {

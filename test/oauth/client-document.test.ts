@@ -6,7 +6,17 @@ import { createLog } from '../../src/log.ts'
 import { isDocumentUrl } from '../../src/oauth/client-document.ts'
 import { documentProbe } from '../../src/oauth/document-probe.ts'
 import { rows } from '../support/database.ts'
-import { advanceClock, exchange, issuer, type OAuthGrid, oauthGrid, openConsentPage, redirectParameters, refresh, submitConsent } from '../support/oauth.ts'
+import {
+  advanceClock,
+  exchange,
+  issuer,
+  type OAuthGrid,
+  oauthGrid,
+  openConsentPage,
+  redirectParameters,
+  refresh,
+  submitConsent,
+} from '../support/oauth.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const url = 'https://client.example/oauth/metadata.json'

@@ -3,7 +3,19 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
-import { callback, exchange, issuer, mcpAccess, type OAuthGrid, oauthGrid, openConsentPage, redirectParameters, setRole, signedIn, submitConsent } from '../support/oauth.ts'
+import {
+  callback,
+  exchange,
+  issuer,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  openConsentPage,
+  redirectParameters,
+  setRole,
+  signedIn,
+  submitConsent,
+} from '../support/oauth.ts'
 import { addPasskey } from '../support/second-factor.ts'
 
 let grid: OAuthGrid

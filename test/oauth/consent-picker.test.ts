@@ -2,7 +2,19 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { rows } from '../support/database.ts'
-import { browse, exchange, issuer, mcpAccess, type OAuthGrid, oauthGrid, openConsentPage, redirectParameters, setRole, signedInPerson, submitConsent } from '../support/oauth.ts'
+import {
+  browse,
+  exchange,
+  issuer,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  openConsentPage,
+  redirectParameters,
+  setRole,
+  signedInPerson,
+  submitConsent,
+} from '../support/oauth.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {

@@ -5,7 +5,24 @@ import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../sr
 import { setMemberRole } from '../../src/grid/people/team.ts'
 import { day, hour } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
-import { advanceClock, browse, exchange, fetchApiKey, mcpAccess, type OAuthGrid, oauthGrid, obtainTokens, openConsentPage, otherClient, postForm, redirectParameters, refresh, setRole, signedInPerson, submitConsent } from '../support/oauth.ts'
+import {
+  advanceClock,
+  browse,
+  exchange,
+  fetchApiKey,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  otherClient,
+  postForm,
+  redirectParameters,
+  refresh,
+  setRole,
+  signedInPerson,
+  submitConsent,
+} from '../support/oauth.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {

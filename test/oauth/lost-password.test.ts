@@ -3,7 +3,20 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
 import { changePassword } from '../../src/grid/people/profile.ts'
 import { rows } from '../support/database.ts'
-import { codeFor, exchange, fetchApiKey, issuer, mcpAccess, type OAuthGrid, oauthGrid, obtainTokens, openConsentPage, refresh, signedIn, submitConsent } from '../support/oauth.ts'
+import {
+  codeFor,
+  exchange,
+  fetchApiKey,
+  issuer,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  refresh,
+  signedIn,
+  submitConsent,
+} from '../support/oauth.ts'
 import { emailedPath, password } from '../support/people.ts'
 
 const newPassword = 'a new horse battery'

@@ -3,7 +3,18 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
 import { listOwnGrants } from '../../src/grid/oauth/grants.ts'
 import { leaveAccount, removeMember, setMemberRole } from '../../src/grid/people/team.ts'
-import { codeFor, exchange, fetchApiKey, mcpAccess, type OAuthGrid, oauthGrid, obtainTokens, refresh, setRole, signedInPerson } from '../support/oauth.ts'
+import {
+  codeFor,
+  exchange,
+  fetchApiKey,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  refresh,
+  setRole,
+  signedInPerson,
+} from '../support/oauth.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {

@@ -5,7 +5,19 @@ import { createApp } from '../../src/app.ts'
 import { second } from '../../src/lib/time.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { rows } from '../support/database.ts'
-import { codeFor, exchange, issuer, mcpAccess, type OAuthGrid, oauthGrid, obtainTokens, openConsentPage, redirectParameters, refresh, submitConsent } from '../support/oauth.ts'
+import {
+  codeFor,
+  exchange,
+  issuer,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  redirectParameters,
+  refresh,
+  submitConsent,
+} from '../support/oauth.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { tripwire } from '../support/tripwire.ts'
 

@@ -2,7 +2,17 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
-import { advanceClock, callback, exchange, issuer, type OAuthGrid, oauthGrid, openConsentPage, redirectParameters, submitConsent } from '../support/oauth.ts'
+import {
+  advanceClock,
+  callback,
+  exchange,
+  issuer,
+  type OAuthGrid,
+  oauthGrid,
+  openConsentPage,
+  redirectParameters,
+  submitConsent,
+} from '../support/oauth.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {

@@ -6,7 +6,19 @@ import { day, minute } from '../../src/lib/time.ts'
 import { postA2a, send03 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
 import { callTool } from '../support/mcp.ts'
-import { callback, codeFor, issuer, mcpAccess, type OAuthGrid, oauthGrid, obtainTokens, openConsentPage, postForm, refresh, signedInPerson } from '../support/oauth.ts'
+import {
+  callback,
+  codeFor,
+  issuer,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  openConsentPage,
+  postForm,
+  refresh,
+  signedInPerson,
+} from '../support/oauth.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {

@@ -3,7 +3,17 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { day, hour, second } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
-import { gridUrl, mcpAccess, type OAuthGrid, oauthGrid, obtainTokens, otherClient, refresh, setRole, signedInPerson } from '../support/oauth.ts'
+import {
+  gridUrl,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  otherClient,
+  refresh,
+  setRole,
+  signedInPerson,
+} from '../support/oauth.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {

@@ -3,7 +3,22 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
-import { callback, codeFor, exchange, gridUrl, issuer, mcpAccess, type OAuthGrid, oauthGrid, obtainTokens, otherClient, postForm, refresh, setRole, signedInPerson } from '../support/oauth.ts'
+import {
+  callback,
+  codeFor,
+  exchange,
+  gridUrl,
+  issuer,
+  mcpAccess,
+  type OAuthGrid,
+  oauthGrid,
+  obtainTokens,
+  otherClient,
+  postForm,
+  refresh,
+  setRole,
+  signedInPerson,
+} from '../support/oauth.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {

@@ -2,7 +2,17 @@
 /** @jsxImportSource hono/jsx */
 /** The gallery pages with forms. */
 import { Card, Facts, Notice, Time } from '../../src/html/components.tsx'
-import { ButtonLink, Checkbox, ChoiceList, Form, PasswordInput, Select, SubmitButton, TextArea, TextInput } from '../../src/html/form.tsx'
+import {
+  ButtonLink,
+  Checkbox,
+  ChoiceList,
+  Form,
+  PasswordInput,
+  Select,
+  SubmitButton,
+  TextArea,
+  TextInput,
+} from '../../src/html/form.tsx'
 import { appPage, barePage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, Dialog } from '../../src/html/secrets.tsx'
 import { csrf, frame, minute, now } from './gallery-frame.ts'

@@ -31,7 +31,14 @@
  */
 import { expect } from 'vitest'
 import { type IsolatedAccounts, type ToolResponse, unusedLike, withoutEcho } from './isolated-accounts.ts'
-import { expectedOutcome, type Form, type NamingParameter, type State, type ToolRow, withValue } from './tool-parameters.ts'
+import {
+  expectedOutcome,
+  type Form,
+  type NamingParameter,
+  type State,
+  type ToolRow,
+  withValue,
+} from './tool-parameters.ts'
 
 export interface IsolationCase {
   tool: string

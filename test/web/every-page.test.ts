@@ -4,7 +4,15 @@ import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { browser } from '../support/browse.ts'
 import { faultsOf, hasBrowser, useBrowser } from '../support/browser.ts'
 import { emptyLiveGrid, type LiveGrid, liveGrid } from '../support/server.ts'
-import { pages, routesWithoutPage, type SeededSite, seedSite, setUpPath, type SitePage, visitors } from '../support/site.ts'
+import {
+  pages,
+  routesWithoutPage,
+  type SeededSite,
+  seedSite,
+  setUpPath,
+  type SitePage,
+  visitors,
+} from '../support/site.ts'
 
 let grid: LiveGrid
 let site: SeededSite

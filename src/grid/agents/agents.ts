@@ -10,13 +10,31 @@ import { readPage } from '../../lib/read-page.ts'
 import { type MintedKey, mintKey } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { type AccessPolicy, type Agent, type AgentType, type FoundAgent, type NewAgentRow, noToken, type SearchedAgent, type TokenColumns, type Visibility } from '../../store/account/agents.ts'
+import {
+  type AccessPolicy,
+  type Agent,
+  type AgentType,
+  type FoundAgent,
+  type NewAgentRow,
+  noToken,
+  type SearchedAgent,
+  type TokenColumns,
+  type Visibility,
+} from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 import { agentPage } from '../agent-page.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { findAgent } from './find-agent.ts'
-import { areCleaned, attachSkills, checkSkills, cleanDescription, refuseTooManySkills, sanitized, type SkillInput } from './skills.ts'
+import {
+  areCleaned,
+  attachSkills,
+  checkSkills,
+  cleanDescription,
+  refuseTooManySkills,
+  sanitized,
+  type SkillInput,
+} from './skills.ts'
 
 /** Longest description of an agent. See docs/protocol.md, "Limits". */
 export const maxDescriptionLength = 500

@@ -8,7 +8,13 @@ import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { noToken } from '../../store/account/agents.ts'
 import type { Agent } from '../../store/account/agents.ts'
-import type { Guardrail, GuardrailAction, GuardrailAttachment, GuardrailDirection, OnFailure } from '../../store/account/guardrails.ts'
+import type {
+  Guardrail,
+  GuardrailAction,
+  GuardrailAttachment,
+  GuardrailDirection,
+  OnFailure,
+} from '../../store/account/guardrails.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { tokenOfOtherServer } from '../token-of-other-server.ts'

@@ -7,7 +7,15 @@ import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import { cursorAt, positionOf } from './cursor.ts'
-import { asGridMessage, budgetOf, fitting, type GridMessage, type MessageView, type PageSize, rendered } from './inbox-message.ts'
+import {
+  asGridMessage,
+  budgetOf,
+  fitting,
+  type GridMessage,
+  type MessageView,
+  type PageSize,
+  rendered,
+} from './inbox-message.ts'
 import { requireOffset } from './parts.ts'
 
 /** How far the clocks of two processes may differ, or one clock before and after a correction. */

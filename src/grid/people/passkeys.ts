@@ -1,6 +1,17 @@
 /** Passkeys of users: registering them, and signing in with them. See docs/security.md, "Passkeys". */
 import { requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
-import { authenticationOptions, type IsExpected, namedPasskey, notAccepted, type PasskeySite, passkeySite, passkeyTimeoutMs, registrationOptions, verifyAuthentication, verifyRegistration } from '../../auth/passkeys.ts'
+import {
+  authenticationOptions,
+  type IsExpected,
+  namedPasskey,
+  notAccepted,
+  type PasskeySite,
+  passkeySite,
+  passkeyTimeoutMs,
+  registrationOptions,
+  verifyAuthentication,
+  verifyRegistration,
+} from '../../auth/passkeys.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret } from '../../lib/secrets.ts'

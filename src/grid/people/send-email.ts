@@ -2,7 +2,17 @@
 import type { Statement } from '../../store/driver/binding.ts'
 import type { Store } from '../../store/store.ts'
 import { createEmailLink, type EmailLinkKind } from './email-link-tokens.ts'
-import { addressChangedEmail, type EmailContent, invitationEmail, passwordChangedEmail, passwordResetEmail, type SecondFactorChange, secondFactorChangedEmail, signInEmail, verifyAddressEmail } from './email-templates.ts'
+import {
+  addressChangedEmail,
+  type EmailContent,
+  invitationEmail,
+  passwordChangedEmail,
+  passwordResetEmail,
+  type SecondFactorChange,
+  secondFactorChangedEmail,
+  signInEmail,
+  verifyAddressEmail,
+} from './email-templates.ts'
 import type { SentInvitation } from './invitations.ts'
 import { requireEmailAttempt, type SilentPurpose, takeEmailAttempt } from './throttle.ts'
 

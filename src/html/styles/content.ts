@@ -148,7 +148,8 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .table.stacks.dense tr { gap: 0 var(--s3); padding-block: var(--s2) }
   .table.stacks.dense td::before { content: none }
   .table.stacks.dense td { color: var(--soft) } .table.stacks.dense td:last-child { margin-left: auto }
-  .table.stacks td form.line .input { min-width: 5rem }
+  .table.stacks td form.line { flex-wrap: wrap }
+  .table.stacks td .button[data-when-changed]:disabled { display: none }
   .table.stacks td .row { justify-content: flex-start }
   .table.stacks td .button.quiet { padding-left: 0; margin-right: 0 }
 }

@@ -1,7 +1,17 @@
 /** Names for ids, so that pages need not show ids. */
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { type SQLiteColumn, unionAll } from 'drizzle-orm/sqlite-core'
-import { agents, channels, credentials, guardrails, invitations, memberships, oauthGrants, skills, users } from '../../../db/schema.ts'
+import {
+  agents,
+  channels,
+  credentials,
+  guardrails,
+  invitations,
+  memberships,
+  oauthGrants,
+  skills,
+  users,
+} from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'

@@ -1,6 +1,22 @@
 /** Removing a provisional account that was not claimed in time. See docs/security.md, "Unclaimed accounts". */
 import { and, eq, exists, gt, lte, notExists, sql } from 'drizzle-orm'
-import { accounts, agentAccess, agents, agentSkills, credentials, deliveries, idempotencyKeys, leaseReleases, leases, messages, parts, signups, skills, trials, usage } from '../../../db/schema.ts'
+import {
+  accounts,
+  agentAccess,
+  agents,
+  agentSkills,
+  credentials,
+  deliveries,
+  idempotencyKeys,
+  leaseReleases,
+  leases,
+  messages,
+  parts,
+  signups,
+  skills,
+  trials,
+  usage,
+} from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'

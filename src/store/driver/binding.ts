@@ -1,6 +1,17 @@
 /** Statements with named placeholders: filling them with values, and running the queries that drizzle prepared. */
 import type { Client, InValue, Row } from '@libsql/client'
-import { Column, type DriverValueDecoder, getTableName, is, Param, Placeholder, type Query, SQL, sql, Subquery } from 'drizzle-orm'
+import {
+  Column,
+  type DriverValueDecoder,
+  getTableName,
+  is,
+  Param,
+  Placeholder,
+  type Query,
+  SQL,
+  sql,
+  Subquery,
+} from 'drizzle-orm'
 import { storeFacts } from '../../../db/schema.ts'
 import type { Db } from './db.ts'
 

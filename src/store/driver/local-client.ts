@@ -2,7 +2,20 @@
  * The database client. A remote database has the client of the driver. A local file has a client of ours, which caches
  * statements. See docs/delivery.md, "Local client".
  */
-import { type Client, type Config, createClient, type InArgs, type InStatement, type InValue, LibsqlBatchError, LibsqlError, type ResultSet, type Row, type TransactionMode, type Value } from '@libsql/client'
+import {
+  type Client,
+  type Config,
+  createClient,
+  type InArgs,
+  type InStatement,
+  type InValue,
+  LibsqlBatchError,
+  LibsqlError,
+  type ResultSet,
+  type Row,
+  type TransactionMode,
+  type Value,
+} from '@libsql/client'
 import { ConnectionPool, Sqlite3Client } from '@libsql/client/sqlite3'
 import { Buffer } from 'node:buffer'
 import { localPath } from './local-file.ts'

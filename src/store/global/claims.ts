@@ -1,6 +1,24 @@
 /** Claiming a provisional account: as an account of its own, or merged into another account of the owner. */
 import { and, asc, count, eq, exists, getTableColumns, inArray, isNotNull, isNull, ne, sql } from 'drizzle-orm'
-import { accounts, agentAccess, agents, agentSkills, credentials, deliveries, idempotencyKeys, leaseReleases, leases, memberships, messages, parts, signups, skills, trials, usage, users } from '../../../db/schema.ts'
+import {
+  accounts,
+  agentAccess,
+  agents,
+  agentSkills,
+  credentials,
+  deliveries,
+  idempotencyKeys,
+  leaseReleases,
+  leases,
+  memberships,
+  messages,
+  parts,
+  signups,
+  skills,
+  trials,
+  usage,
+  users,
+} from '../../../db/schema.ts'
 import { bind, p, precondition, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 

@@ -1,8 +1,25 @@
 import { and, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
-import { accounts, agents, credentials, memberships, oauthGrants, oauthRequests, oauthTokens } from '../../../db/schema.ts'
+import {
+  accounts,
+  agents,
+  credentials,
+  memberships,
+  oauthGrants,
+  oauthRequests,
+  oauthTokens,
+} from '../../../db/schema.ts'
 import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
-import { belongsToLiveGrant, fetchedKey, givesAccess, grantedAgent, grantedLiveAgent, grantMembership, roleAllowsGrant, roleHas } from './oauth-access.ts'
+import {
+  belongsToLiveGrant,
+  fetchedKey,
+  givesAccess,
+  grantedAgent,
+  grantedLiveAgent,
+  grantMembership,
+  roleAllowsGrant,
+  roleHas,
+} from './oauth-access.ts'
 
 /** How many grants one list shows. */
 const maxListed = 200

@@ -1,5 +1,21 @@
 /** Passkeys, authenticator apps and recovery codes of users. */
-import { and, asc, count, eq, exists, gt, inArray, isNotNull, isNull, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm'
+import {
+  and,
+  asc,
+  count,
+  eq,
+  exists,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  ne,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { memberships, passkeyChallenges, passkeys, recoveryCodes, totps, users } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'

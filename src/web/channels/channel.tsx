@@ -2,7 +2,13 @@
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
-import { changeChannelMembers, type Channel, deleteChannel, maxMembers, updateChannel } from '../../grid/channels/channels.ts'
+import {
+  changeChannelMembers,
+  type Channel,
+  deleteChannel,
+  maxMembers,
+  updateChannel,
+} from '../../grid/channels/channels.ts'
 import { Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
 import { Form, SubmitButton, TextArea } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'

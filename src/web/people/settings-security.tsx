@@ -2,7 +2,15 @@
 /** @jsxImportSource hono/jsx */
 import { allows } from '../../auth/actor.ts'
 import { addPasskey, hasPasskeys, passkeyOptions, removePasskey } from '../../grid/people/passkeys.ts'
-import { beginTotp, finishTotp, listSecondFactors, pendingTotp, removeTotp, replaceRecoveryCodes, type SecondFactors } from '../../grid/people/second-factor.ts'
+import {
+  beginTotp,
+  finishTotp,
+  listSecondFactors,
+  pendingTotp,
+  removeTotp,
+  replaceRecoveryCodes,
+  type SecondFactors,
+} from '../../grid/people/second-factor.ts'
 import { Badge, Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { ButtonLink, Form, PasskeyForm, SubmitButton, TextInput } from '../../html/form.tsx'
 import { QrCode } from '../../html/qr-code.tsx'

@@ -1,6 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { inviteMember, resendInvitation, type SentInvitation, withdrawInvitation } from '../../grid/people/invitations.ts'
+import {
+  inviteMember,
+  resendInvitation,
+  type SentInvitation,
+  withdrawInvitation,
+} from '../../grid/people/invitations.ts'
 import { resetMemberSecondFactor } from '../../grid/people/lost-factor.ts'
 import { sendInvitationEmail } from '../../grid/people/send-email.ts'
 import { assignableRoles, leaveAccount, removeMember, setMemberRole } from '../../grid/people/team.ts'

@@ -1,6 +1,13 @@
 /** The texts of emails. See docs/security.md, "Email messages". */
 import { expect, test } from 'vitest'
-import { claimEmail, invitationEmail, passwordChangedEmail, passwordResetEmail, signInEmail, verifyAddressEmail } from '../../../src/grid/people/email-templates.ts'
+import {
+  claimEmail,
+  invitationEmail,
+  passwordChangedEmail,
+  passwordResetEmail,
+  signInEmail,
+  verifyAddressEmail,
+} from '../../../src/grid/people/email-templates.ts'
 
 const config = { appUrl: 'https://app.grid.example:8443' }
 const link = 'https://app.grid.example:8443/x/token'

@@ -2,7 +2,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../../src/auth/actor.ts'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
-import { acceptInvitation, invitationLifetimeMs, inviteMember, openInvitation, registerInvitedUser, resendInvitation, withdrawInvitation } from '../../../src/grid/people/invitations.ts'
+import {
+  acceptInvitation,
+  invitationLifetimeMs,
+  inviteMember,
+  openInvitation,
+  registerInvitedUser,
+  resendInvitation,
+  withdrawInvitation,
+} from '../../../src/grid/people/invitations.ts'
 import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../../src/grid/people/team.ts'
 import { newId } from '../../../src/lib/id.ts'
 import { dump, rows } from '../../support/database.ts'

@@ -1,6 +1,11 @@
 /** Rate limits of sign-ins and emails. See docs/security.md, "Sign-in limits" and "Email limits". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type EmailAttempt, requireEmailAttempt, takeEmailAttempt, takeSignInAttempt } from '../../../src/grid/people/throttle.ts'
+import {
+  type EmailAttempt,
+  requireEmailAttempt,
+  takeEmailAttempt,
+  takeSignInAttempt,
+} from '../../../src/grid/people/throttle.ts'
 import { day, hour, minute, second } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
