@@ -29,6 +29,7 @@ await leaseOf(as(grid.bob), released.lease!.id).release()
 const { lease } = await readMessages(as(grid.bob), { limit: 1 })
 const reply = await sendMessage(as(grid.bob), { to: 'alice', text: 'yes', replyToMessageId: foreign['message id'] })
 const { token, grantId } = await accessTokenFor(grid, user, owner.id)
+await accessTokenFor(grid, user, owner.id, grid.alice.id)
 const invitation = newId()
 await owner.store.write([owner.store.change.team.addInvitation({
   id: invitation,
@@ -67,6 +68,7 @@ const texts: Record<string, string[]> = {
   caller: names,
   agent: agents,
   agentId: agents,
+  stranger: agents,
   // A time, too.
   from: [...agents, '0'],
   to: agents,
@@ -118,6 +120,8 @@ const others: Record<string, InValue[]> = {
     sanitized: [0],
     enabled: [1],
     isRefused: [0],
+    isChange: [0, 1],
+    mayShowLink: [0],
     isRequired: [1],
     outcome: [null, 'ok'],
     toAccount: [owner.id],
@@ -134,7 +138,9 @@ const others: Record<string, InValue[]> = {
   ),
 }
 
-const secrets = (await world.secretsOfOwner()).filter((secret) => !/^\d+$/.test(secret))
+// The owner was written to by agents of the caller's account, so its rows name them.
+const ofCaller = new Set((await grid.evil.store.read.agents.page('', 100)).map(({ id }) => id))
+const secrets = (await world.secretsOfOwner()).filter((secret) => !/^\d+$/.test(secret) && !ofCaller.has(secret))
 const { ofAccount } = preparedStatements()
 const isRead = ({ sql }: Query) => sql.startsWith('select')
 const statements = [...ofAccount.values()].filter((query) => placeholdersOf(query).includes('account'))

@@ -23,7 +23,7 @@ const messaging: Record<string, Row[]> = {
     ["${trials.expiresAt} <= ${p('at')}", "${trials.expiresAt} < ${p('at')}", 'grid/messaging/send-message'],
     ['      isNull(recipient.deletedAt),\n', '', 'grid/messaging/send-path'],
     [
-      "      or(eq(recipient.accountId, p('account')), acceptsOtherAccounts(recipient, sender.alias)),\n",
+      "      or(eq(recipient.accountId, p('account')), acceptsMessagesOf(recipient, { alias: sender.alias, id: sender.id })),\n",
       '',
       'grid/messaging/access-at-commit',
     ],
@@ -50,11 +50,10 @@ const messaging: Record<string, Row[]> = {
     ["ne(deliveries.state, sql`'parked'`)", "ne(deliveries.state, sql`'x'`)", 'grid/messaging/parking'],
     ['offset(lastLeaseDepth - 1)', 'offset(lastLeaseDepth)', 'grid/messaging/read-again'],
     ['max(${newest.leaseId})', 'min(${newest.leaseId})', 'grid/messaging/read-again'],
-    [
-      'unread: count() }).from(deliveries).where(inAccount(deliveries, ofAgent, isUnread))',
-      'unread: count() }).from(deliveries).where(inAccount(deliveries, ofAgent))',
-      'grid/messaging/message-status',
-    ],
+  ],
+  'src/store/account/unread.ts': [
+    [", sql`${deliveries.state} = 'unread'`)", ')', 'grid/messaging/message-status'],
+    ['maxCountedUnread = 100', 'maxCountedUnread = 101', 'grid/messaging/message-status'],
   ],
   'src/store/account/inbox-message.ts': [
     ['eq(messages.accountId, deliveries.senderAccountId), ', '', 'store/account-isolation'],
@@ -87,13 +86,6 @@ const messaging: Record<string, Row[]> = {
     ["recipient.type === 'a2a'", "recipient.type === 'x'", 'grid/messaging/message-status'],
   ],
   'src/store/account/receipts.ts': [
-    [
-      "eq(deliveries.agentId, p('from')), isUnread",
-      "eq(deliveries.agentId, p('from'))",
-      'grid/messaging/message-status',
-    ],
-    ["eq(deliveries.agentId, p('to')), isUnread", "eq(deliveries.agentId, p('to'))", 'grid/messaging/message-status'],
-    ['maxCounted = 100', 'maxCounted = 101', 'grid/messaging/message-status'],
     [
       "gt(agents.lastSeenAt, p('activeSince'))",
       "sql`${agents.lastSeenAt} >= ${p('activeSince')}`",
@@ -184,7 +176,7 @@ const scoping: Record<string, Row[]> = {
     ["(${inChannel}) <= ${p('max')}", "(${inChannel}) <= ${p('max')} + 1", 'web/channels/channels'],
   ],
   'src/store/account/directory.ts': [
-    ["ne(agents.accountId, p('account')), ", '', 'grid/messaging/access-at-commit'],
+    ["isElsewhere = ne(agents.accountId, p('account'))", 'isElsewhere = sql`true`', 'store/account-isolation'],
     [' && !(await account.one(aliasLive, { alias }))', '', 'isolation'],
   ],
   'src/store/account/retention.ts': [
@@ -198,9 +190,11 @@ const scoping: Record<string, Row[]> = {
   'src/store/account/access.ts': [
     ['THEN ${isListed} ELSE NOT ${isListed}', 'THEN NOT ${isListed} ELSE ${isListed}', 'grid/messaging/send-message'],
     ["    eq(agent.visibility, sql`'public'`),\n", '', 'grid/messaging/send-message'],
-    ['    isClaimed(agent.accountId),\n', '', 'rest/signup-accounts'],
-    ["    isClaimed(p('account')),\n", '', 'rest/signup-accounts'],
-    ['    isNull(agent.deletedAt),\n', '', 'grid/messaging/access-at-commit'],
+    [', isClaimed(agent.accountId)', '', 'rest/signup-accounts'],
+    [", isClaimed(p('account'))", '', 'rest/signup-accounts'],
+    ['and(isNull(agent.deletedAt), ', 'and(', 'grid/messaging/access-at-commit'],
+    ['and(not(isBlocked), hasWritten)', 'hasWritten', 'grid/messaging/right-to-answer'],
+    [', eq(deliveries.strangerId, agent.id)', '', 'grid/messaging/right-to-answer'],
   ],
   'src/store/account/agents.ts': [
     ["ne(agents.accountId, p('account'))", 'sql`false`', 'store/account-isolation'],
@@ -215,7 +209,7 @@ const authentication: Record<string, Row[]> = {
   'src/auth/bearer.ts': [
     ['previous && accountIds.get(previous) !== accountIds.get(account)', 'false', 'grid/messaging/waiting-ends'],
     ['isUnlimited: credential.onTrial === 0', 'isUnlimited: true', 'rest/signup'],
-    ['if (isRefusedKey(error)) countRefusedKey', 'countRefusedKey', 'auth/call-limits'],
+    ['if (isRefusedKey(error)) {', 'if (error) {', 'auth/call-limits'],
     ['at - (recordedUses.get(credential.id) ?? 0) < lastUsedPrecisionMs', 'false', 'auth/bearer'],
   ],
   'src/auth/session.ts': [
@@ -259,8 +253,7 @@ const authentication: Record<string, Row[]> = {
 const limits: Record<string, Row[]> = {
   'src/lib/token-bucket.ts': [
     ['if (now > bucket.at) bucket.tokens', 'bucket.tokens', 'lib/token-bucket'],
-    ['    bucket.tokens--\n', '', 'lib/token-bucket'],
-    ['this.#unused.get(key) ?? ', '', 'lib/token-bucket'],
+    ['if (seconds === 0) bucket.tokens--', '', 'lib/token-bucket'],
   ],
   'src/lib/concurrency-limit.ts': [
     ['this.#count < this.#total', 'this.#count <= this.#total', 'lib/concurrency-limit'],
@@ -316,7 +309,7 @@ const edge: Record<string, Row[]> = {
     ['origin !== undefined && !isAllowedOrigin(origin)', 'origin && !isAllowedOrigin(origin)', 'edge'],
     ["if (config.allowedOrigins.includes('*')) return", 'if (config.allowedOrigins) return', 'edge'],
     ['own.includes(origin) || config.allowedOrigins', 'config.allowedOrigins', 'edge'],
-    ['      bodiesInFlight.release(c.req.raw)\n', '', 'overload'],
+    ['      bodies.release(c.req.raw)\n', '', 'overload'],
   ],
   'src/store/queue.ts': [
     ['isStatementFault(error) && group.length > 1', 'false', 'store/queue-failures'],
@@ -347,7 +340,7 @@ const retention: Record<string, Row[]> = {
   'src/worker/leases.ts': [
     ['missed >= maxMissedHeartbeats', 'missed > maxMissedHeartbeats', 'worker/leases'],
     ['known.heartbeats === seen', 'known.heartbeats !== seen', 'worker/leases'],
-    ['leases.filter(({ expiresAt }) => expiresAt !== null)', 'leases', 'worker/leases'],
+    ['expiresAt !== null || holder !== instanceId', 'true', 'worker/leases'],
   ],
 }
 

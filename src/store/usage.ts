@@ -5,6 +5,7 @@
  *
  * See docs/operations.md, "Quotas".
  */
+import { setImmediate } from 'node:timers'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { day } from '../lib/time.ts'
@@ -97,10 +98,9 @@ export class UsageCounters {
   /** The count of an account today. The first call reads what others counted. */
   loaded(accountId: string): Counter | Promise<Counter> {
     const counter = this.ofAccount(accountId)
-    if (counter.hasReadOthers) return counter
-    counter.loading ??= this.#readOthers([counter]).finally(() => {
-      counter.loading = undefined
-    })
+    if (counter.hasReadOthers && !counter.loading) return counter
+    // Until the next turn, so that no send overtakes those that wait.
+    counter.loading ??= this.#readOthers([counter]).finally(() => setImmediate(() => counter.loading = undefined))
     return counter.loading.then(() => counter)
   }
 
