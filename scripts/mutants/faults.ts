@@ -376,7 +376,59 @@ const oauth: Record<string, Row[]> = {
   ],
 }
 
-export const faults: Fault[] = [messaging, waiting, scoping, authentication, limits, edge, retention, oauth]
+const trust: Record<string, Row[]> = {
+  'src/lib/invisible-text.ts': [
+    ['if (!suspicious.test(text)) return text', 'return text', 'lib/invisible-text'],
+    ['[\\u{e0100}-\\u{e011f}]', '[\\u{e0100}-\\u{e01ef}]', 'lib/invisible-text'],
+    ["return line.replace(directionMarks, '')", 'return line', 'lib/invisible-text'],
+  ],
+  'src/auth/actor.ts': [
+    ['now >= confirmedAt && ', '', 'web/people/confirmation'],
+    ['confirmedForMs = 10 * minute', 'confirmedForMs = 12 * minute', 'web/people/confirmation'],
+  ],
+  'src/auth/session.ts': [
+    ['!session || session.awaitsSecondFactor) return', '!session) return', 'web/people/second-factor'],
+  ],
+  'src/grid/people/passkeys.ts': [
+    ['!passkey || (userId !== undefined && passkey.userId !== userId)', '!passkey', 'web/people/passkeys'],
+    ['if (used.length === 0) throw', 'if (false) throw', 'web/people/passkeys'],
+  ],
+  'src/grid/people/lost-factor.ts': [
+    ['if (await secondFactors.isBeyond(caller.userId, userId)) {', 'if (false) {', 'web/people/second-factor'],
+  ],
+  'src/store/global/second-factors.ts': [
+    ["isNewStep = lt(totps.lastStep, p('step'))", 'isNewStep = sql`true`', 'web/people/second-factor'],
+    ['isUnused = isNull(recoveryCodes.usedBy)', 'isUnused = sql`true`', 'web/people/second-factor'],
+  ],
+  'src/mcp/checked-server.ts': [
+    ['        if (schema) parse(schema, request.params ?? {})\n', '', 'mcp/wrong-parameters'],
+    ['if (isWrongParams(error)) {', 'if (false) {', 'mcp/wrong-parameters'],
+  ],
+  'src/mcp/arguments.ts': [
+    ['if (isStrict) throw', 'if (false) throw', 'mcp/arguments'],
+    ['others[to] !== undefined && others[to] !== given', 'false', 'mcp/arguments'],
+  ],
+}
+
+const faulty: Record<string, Row[]> = {
+  'src/store/driver/disk-space.ts': [
+    ['const hasBallast = removed(ballastOf(path))', 'const hasBallast = false', 'store/driver/disk-space'],
+    ['    this.isFull = true\n    this.#hasFailed = true\n', '    this.isFull = true\n', 'store/driver/disk-space'],
+  ],
+  'src/worker/clock.ts': [
+    ['if (ahead > maxAheadMs) {', 'if (false) {', 'worker/clock'],
+    ['    await endTrials(store, at)\n', '', 'worker/clock'],
+  ],
+  'src/lib/sent-answers.ts': [
+    ['this.#settle(!this.#isReset)', 'this.#settle(true)', 'listen'],
+    ['if (answers) answers.#settleSent(true)', '', 'listen'],
+  ],
+}
+
+export const faults: Fault[] = [
+  ...[messaging, waiting, scoping, authentication, limits],
+  ...[edge, retention, oauth, trust, faulty],
+]
   .flatMap((area) => Object.entries(area))
   .flatMap(([file, rows]) =>
     rows.map(([text, replacement, killer]) => ({ file, text, replacement, killer: `test/${killer}.test.ts` }))
