@@ -40,7 +40,7 @@ test.each([
   ['activity of a credential', /"account_id" = \? and \("activity"."credential_id" = /, 'activity_credential'],
   ['failed calls', /"account_id" = \? and \("activity"."outcome" <> 'ok'/, 'activity_refused'],
   ['changes', /"account_id" = \? and \(substr\("activity"."tool", 1, 11\) <> /, 'activity_changes'],
-  ['programs in the log', /from "oauth_grants" .*exists/, 'activity_credential'],
+  ['programs in the log', /from "oauth_grants" .*exists \(select 1 from "activity"/, 'activity_credential'],
   ['activity since a time', /^select "n" from "activity" .*"created_at" < \?/, 'COVERING INDEX activity_time'],
   ['activity until a time', /^select "n" from "activity" .*"created_at" >= \?/, 'COVERING INDEX activity_time'],
   ['the tools of the log', /min\("activity"."tool"\)/, 'COVERING INDEX activity_tool (account_id=? AND tool>?)'],

@@ -6,13 +6,13 @@ import { layoutFaults } from '../support/layout.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { pages, type SeededSite, seedSite, type VisitorName } from '../support/site.ts'
 
-/** SQL assignments for the names and texts of an account, with the name as ?1 and a long text as ?2. */
-const fields: Record<string, string> = {
-  agents: 'description = ?2',
-  credentials: 'name = ?1',
-  skills: 'name = substr(?1, 1, 60) || substr(id, -4), description = ?2',
-  channels: 'description = ?2',
-  guardrails: 'name = substr(?1, 1, 60) || substr(id, -4)',
+/** SQL assignments for the names and texts of an account, and what they take in their order. */
+const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
+  agents: ['description = ?', 'text'],
+  credentials: ['name = ?', 'name'],
+  skills: ['name = substr(?, 1, 60) || substr(id, -4), description = ?', 'name', 'text'],
+  channels: ['description = ?', 'text'],
+  guardrails: ['name = substr(?, 1, 60) || substr(id, -4)', 'name'],
 }
 const namesOfAll = ['users', 'accounts', 'oauth_clients']
 
@@ -33,11 +33,11 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 600_000 }, () => {
   const visit = useBrowser()
 
   async function storeEverywhere(name: string): Promise<void> {
-    const text = name.repeat(10).slice(0, 500)
+    const given = { name, text: name.repeat(10).slice(0, 500) }
     await grid.store.write([
-      ...Object.entries(fields).map(([table, sets]) => ({
-        sql: `UPDATE "${table}" SET ${sets} WHERE "account_id" = ?3 AND ?1 <> ?2`,
-        args: [name, text, grid.acme.id],
+      ...Object.entries(fields).map(([table, [sets, ...takes]]) => ({
+        sql: `UPDATE "${table}" SET ${sets} WHERE "account_id" = ?`,
+        args: [...takes.map((what) => given[what]), grid.acme.id],
       })),
       ...namesOfAll.map((table) => ({ sql: `UPDATE "${table}" SET name = ?`, args: [name] })),
     ])
