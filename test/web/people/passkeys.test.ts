@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     const { page } = visitor
     await page.goto(`${security()}/passkeys/new`)
     await page.fill('input[name=name]', name)
-    await Promise.all([page.waitForURL(/passkeys$|done=passkey-added/), page.click('text=Add passkey')])
+    await Promise.all([page.waitForURL(/security\?(shown|done)=/), page.click('text=Add passkey')])
   }
 
   test('one is registered, signs in by itself, and is asked for after a password', async () => {
@@ -92,8 +92,9 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.goto(`${home()}/settings/account`)
     await page.fill('input[name=keyName]', 'deployment')
     await Promise.all([page.waitForURL(/confirm/), page.click('text=Generate admin key')])
-    await Promise.all([page.waitForURL(/settings\/account\?done=confirmed/), page.click('text=Use a passkey')])
-    await page.fill('input[name=keyName]', 'deployment')
+    await Promise.all([page.waitForURL(/settings\/account\/keys$/), page.click('text=Use a passkey')])
+    // What was typed is there again.
+    expect(await page.inputValue('input[name=keyName]')).toBe('deployment')
     await page.click('text=Generate admin key')
 
     expect(await page.textContent('#secret-text')).toMatch(/^grid_adm_/)
