@@ -27,7 +27,10 @@ export function staticAnswer(make: () => Response | Promise<Response>): (request
     const { headers, status, bytes } = await original()
     const coding = bestCoding(request.headers.get('accept-encoding') ?? '')
     // A copy: the server of Node may keep the object that a response was made with.
-    const response = new Response(coding ? await compressed[coding]() : bytes, { status, headers: new Headers(headers) })
+    const response = new Response(coding ? await compressed[coding]() : bytes, {
+      status,
+      headers: new Headers(headers),
+    })
     response.headers.set('Vary', 'Accept-Encoding')
     if (coding) response.headers.set('Content-Encoding', coding)
     return response
