@@ -11,7 +11,7 @@
  * caller beside others has a limited number of them in progress. See docs/security.md, "Scheduling of requests".
  */
 import process from 'node:process'
-import { setImmediate } from 'node:timers'
+import { setImmediate, setTimeout } from 'node:timers'
 import type { Caller } from './caller.ts'
 import { SharedBudget } from './shared-budget.ts'
 
@@ -19,6 +19,8 @@ import { SharedBudget } from './shared-budget.ts'
 const iterationMs = 15
 /** For how long iterations that accept a connection serve no waiting request: more may wait behind that connection. */
 const acceptingMs = 25
+/** Runs once the event loop has looked at the connections. On Deno it does so for timers only. */
+const nextIteration: (run: () => void) => void = 'Deno' in globalThis ? (run) => setTimeout(run, 0) : setImmediate
 /** How many requests a caller may have in progress beside others. A caller alone has no such limit. */
 const defaultInProgress = 16
 /** How many times as many a group of callers may have. */
@@ -183,14 +185,14 @@ export class RequestScheduler {
 
   /** Come back in the next iteration if requests wait. */
   #next(): void {
-    if (this.#root.isWaiting) setImmediate(() => void this.#serveWaiting())
+    if (this.#root.isWaiting) nextIteration(() => void this.#serveWaiting())
     else this.#until = undefined
   }
 
   #beginIteration(now: number): void {
     if (this.#until !== undefined) return
     this.#until = now + iterationMs
-    setImmediate(() => void this.#serveWaiting())
+    nextIteration(() => void this.#serveWaiting())
   }
 
   /** Start a request of the next caller. Its groups and it are then behind all others. */
