@@ -37,7 +37,8 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   const data = join(disk?.folder ?? files.folder, 'data')
   mkdirSync(data, { recursive: true })
   const path = join(data, 'grid.db')
-  const control = join(files.folder, 'faults.json')
+  // On Deno a server may read only the folder of its database.
+  const control = join(data, 'faults.json')
   const obey = (settings: FaultySettings) => {
     // Renamed, so that the process never reads a half of it.
     writeFileSync(`${control}.new`, JSON.stringify(settings))
