@@ -7,10 +7,11 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from './errors.ts'
 import type { ConnectionReports } from './lib/caller-connection.ts'
 import type { Caller, UncheckedRequest } from './lib/caller.ts'
+import { nextIteration } from './lib/next-iteration.ts'
 import { RequestScheduler, type SchedulerOptions, type Slot } from './lib/request-scheduler.ts'
 import { SentAnswers, untilSent } from './lib/sent-answers.ts'
 
@@ -202,8 +203,11 @@ async function listenOnNode(fetch: FetchHandler, options: ListenOptions): Promis
   }
 }
 
-/** Resolves when the event loop has looked at the connections. On Deno it does so for timers only. */
-const connectionsChecked: () => Promise<void> = 'Deno' in globalThis ? () => sleep(0) : () => setImmediate()
+/** Resolves when the event loop has looked at the connections. */
+function connectionsChecked(): Promise<void> {
+  return new Promise(nextIteration)
+}
+
 /** What is answered to a request that Node cannot read, by the code of its error; 400 for all others. */
 const unreadable: Record<string, [status: string, code: ErrorCode, message: string]> = {
   HPE_HEADER_OVERFLOW: [

@@ -11,16 +11,14 @@
  * caller beside others has a limited number of them in progress. See docs/security.md, "Scheduling of requests".
  */
 import process from 'node:process'
-import { setImmediate, setTimeout } from 'node:timers'
 import type { Caller } from './caller.ts'
+import { nextIteration } from './next-iteration.ts'
 import { SharedBudget } from './shared-budget.ts'
 
 /** For how long an iteration serves requests. Requests that write in one of them share a commit, so it is not shorter. */
 const iterationMs = 15
 /** For how long iterations that accept a connection serve no waiting request: more may wait behind that connection. */
 const acceptingMs = 25
-/** Runs once the event loop has looked at the connections. On Deno it does so for timers only. */
-const nextIteration: (run: () => void) => void = 'Deno' in globalThis ? (run) => setTimeout(run, 0) : setImmediate
 /** How many requests a caller may have in progress beside others. A caller alone has no such limit. */
 const defaultInProgress = 16
 /** How many times as many a group of callers may have. */
