@@ -72,17 +72,21 @@ const adminCatalog = toolCatalog([...adminReadTools, ...adminWriteTools], {
 })
 const signupCatalog = toolCatalog([signupTool])
 
-/** What to do when a tool is called with a credential of another kind. */
-const otherCredentials: { catalog: ToolCatalog<never>; advice: string }[] = [
+/** Each kind of caller: whose the tools are, what the caller has, and what to do to call them. */
+const callerKinds: { catalog: ToolCatalog<never>; of: string; has: string; advice: string }[] = [
   {
     catalog: agentCatalog,
-    advice: 'It is a tool of agents, and this is an admin credential. Call it with the key of an agent.',
+    of: 'agents',
+    has: 'this is the credential of an agent',
+    advice: 'Call it with the key of an agent.',
   },
+  { catalog: adminCatalog, of: 'admins', has: 'this is an admin credential', advice: 'Call it with an admin key.' },
   {
-    catalog: adminCatalog,
-    advice: 'It is a tool of admins, and this is the credential of an agent. Call it with an admin key.',
+    catalog: signupCatalog,
+    of: 'the signup endpoint',
+    has: 'this endpoint only registers agents',
+    advice: 'Call it at /mcp/v1/signup.',
   },
-  { catalog: signupCatalog, advice: 'Register at /mcp/v1/signup. Here you already have a credential.' },
 ]
 
 const agentInstructions =
@@ -166,8 +170,10 @@ function bindTools<Caller>(
   return {
     tools: catalog.listed,
     whyUnknown: (name) => {
-      const belongsTo = otherCredentials.find(({ catalog: other }) => other !== catalog && other.byName.has(name))
-      return belongsTo?.advice ?? `The tools are ${catalog.listed.map((tool) => tool.name).join(', ')}.`
+      const owner = callerKinds.find((kind) => kind.catalog.byName.has(name))
+      const caller = callerKinds.find((kind) => kind.catalog === catalog)
+      if (!owner || !caller) return `The tools are ${catalog.listed.map((tool) => tool.name).join(', ')}.`
+      return `It is a tool of ${owner.of}, and ${caller.has}. ${owner.advice}`
     },
     call(name, args, maxWaitSeconds = maxSilentSeconds) {
       const entry = catalog.byName.get(name)

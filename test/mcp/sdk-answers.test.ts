@@ -66,7 +66,7 @@ test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of
   const unknown = [
     [grid.alice.key, 'admin_list_agents', 'this is the credential of an agent. Call it with an admin key.'],
     [grid.acme.adminKey, 'send_message', 'this is an admin credential. Call it with the key of an agent.'],
-    [grid.alice.key, 'signup', 'Here you already have a credential.'],
+    [grid.alice.key, 'signup', 'this is the credential of an agent. Call it at /mcp/v1/signup.'],
     [grid.alice.key, 'nothing', 'The tools are send_message, read_messages, message_status, '],
   ]
   for (const [key, name, advice] of unknown) {
@@ -77,6 +77,17 @@ test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of
     expect(answer.body.error.message.startsWith(`Unknown tool: ${name}. `)).toBe(true)
     expect(answer.body.error.message).toContain(advice)
   }
+})
+
+test('a tool of agents at the signup endpoint is unknown, and the message says what to do', async () => {
+  const request = wireRequest('legacy', 'tools/call', { name: 'send_message', arguments: {} })
+  const { body } = await sendWire(grid, undefined, request, signupPath)
+
+  expect(body.error).toEqual({
+    code: -32602,
+    message: 'Unknown tool: send_message. It is a tool of agents, and this endpoint only registers agents. ' +
+      'Call it with the key of an agent.',
+  })
 })
 
 test.each(eras)('%s: a call whose name is not a string is -32602', async (era) => {
