@@ -1,7 +1,8 @@
 /** Guardrails: configured providers of an account, and the agents that they are attached to. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import { type Provider, providers } from '../../guardrails/providers.ts'
+import type { Provider } from '../../guardrails/provider.ts'
+import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
 import { isPlainName } from '../../lib/plain-name.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'

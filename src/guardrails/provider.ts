@@ -1,0 +1,80 @@
+/** What a guardrail provider is: how it is configured, what it is asked, and what it answers. */
+import { z } from 'zod'
+import type { SafeFetch } from '../lib/safe-fetch.ts'
+
+/** A text that a guardrail is asked about. */
+export interface GuardedText {
+  /** Exactly what will be stored and read: the text of the message, then each text of its parts, joined by line feeds. */
+  readonly text: string
+  /** `outbound` asks for the sender, `inbound` for a recipient. */
+  readonly direction: 'inbound' | 'outbound'
+  /** `@alias` of the sender. */
+  readonly sender: string
+  /** As addressed: `@alias` or `#channel`. */
+  readonly recipient: string
+}
+
+/** A stretch of the text, in UTF-16 code units; `end` is exclusive. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** What a guardrail found in a text. */
+export interface Verdict {
+  /** What kinds of things it objects to, such as `email address`; empty if nothing. Shown to senders, so never a pattern. */
+  readonly kinds: readonly string[]
+  /** Where, as far as it knows. A redaction without spans and replacement masks the whole text. */
+  readonly spans?: readonly Span[]
+  /** The text to deliver instead, if the provider writes one. */
+  readonly replacement?: string
+  /** The answer of the service as it came, for people who try the guardrail. Never stored. */
+  readonly raw?: unknown
+}
+
+/** What a provider may use for a check. */
+export interface ProviderTools {
+  /** The only way out. */
+  readonly fetch: SafeFetch
+  /** The decrypted token of the guardrail, if it has one. */
+  readonly token?: string
+  /** Ends the check at its deadline. */
+  readonly signal: AbortSignal
+}
+
+/** Checks one text. A provider that cannot answer throws; `onFailure` of the guardrail then decides. */
+export type GuardrailCheck = (guarded: GuardedText, tools: ProviderTools) => Verdict | Promise<Verdict>
+
+/** A kind of guardrail that accounts can configure. */
+export interface Provider<Config = unknown> {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  /** `local` runs in the grid, `remote` calls a service. */
+  readonly kind: 'local' | 'remote'
+  readonly config: z.ZodType<Config>
+  /** Whether it needs the token of a service. */
+  readonly needsToken: boolean
+  /** Make the check of a configuration. Throws a `RefusedConfig` for one that cannot work, such as a wrong pattern. */
+  prepare(config: Config): GuardrailCheck
+}
+
+/** A configuration that has the right shape and still cannot work. */
+export class RefusedConfig extends Error {
+  /** The path of the field, such as `patterns.0`. */
+  readonly field: string
+
+  constructor(field: string, message: string) {
+    super(message)
+    this.field = field
+  }
+}
+
+/** Declare a provider. */
+export function provider<Shape extends z.ZodRawShape>(
+  { config, ...rest }:
+    & Omit<Provider<z.output<z.ZodObject<Shape>>>, 'config' | 'needsToken'>
+    & { config: Shape; needsToken?: boolean },
+): Provider {
+  return { needsToken: false, ...rest, config: z.strictObject(config) } as Provider
+}
