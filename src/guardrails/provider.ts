@@ -40,6 +40,8 @@ export interface ProviderTools {
   readonly token?: string
   /** Ends the check at its deadline. */
   readonly signal: AbortSignal
+  /** The clock: milliseconds since the epoch. */
+  readonly now: () => number
 }
 
 /** Checks one text. A provider that cannot answer throws; `onFailure` of the guardrail then decides. */
@@ -55,13 +57,15 @@ export interface Provider<Config = unknown> {
   readonly config: z.ZodType<Config>
   /** Whether it needs the token of a service. */
   readonly needsToken: boolean
+  /** Check the form of a new token. Throws a `RefusedConfig` for one that cannot work. */
+  checkToken?(token: string): void
   /** Make the check of a configuration. Throws a `RefusedConfig` for one that cannot work, such as a wrong pattern. */
   prepare(config: Config): GuardrailCheck
 }
 
 /** A configuration that has the right shape and still cannot work. */
 export class RefusedConfig extends Error {
-  /** The path of the field, such as `patterns.0`. */
+  /** The path of the field, such as `patterns.0`; `token` for the token. */
   readonly field: string
 
   constructor(field: string, message: string) {

@@ -28,12 +28,14 @@ export const providers: readonly Provider[] = [
 ]
 
 /** A provider in listings, with the JSON schema of its configuration. */
-export interface ListedProvider extends Omit<Provider, 'config' | 'prepare'> {
+export interface ListedProvider extends Omit<Provider, 'config' | 'prepare' | 'checkToken'> {
   configSchema: Record<string, unknown>
 }
 
 /** All providers, as `admin_list_guardrail_providers` lists them. */
-export const listedProviders: readonly ListedProvider[] = providers.map(({ config, prepare: _, ...rest }) => {
-  const { $schema: _schema, ...configSchema } = z.toJSONSchema(config, { io: 'input' })
-  return { ...rest, configSchema }
-})
+export const listedProviders: readonly ListedProvider[] = providers.map(
+  ({ config, prepare: _, checkToken: _check, ...rest }) => {
+    const { $schema: _schema, ...configSchema } = z.toJSONSchema(config, { io: 'input' })
+    return { ...rest, configSchema }
+  },
+)

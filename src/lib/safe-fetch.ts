@@ -39,8 +39,11 @@ export interface SafeResponse {
   readonly text: string
   /** The value of a header, by its name in lower case. */
   header(name: string): string | undefined
-  /** The parsed body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. */
-  json(): unknown
+  /**
+   * The parsed body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. `maxTokens` replaces
+   * the most values that it may have.
+   */
+  json(limits?: { maxTokens?: number }): unknown
 }
 
 /**
@@ -215,15 +218,25 @@ async function readResponse(incoming: IncomingMessage, maxBytes: number): Promis
   }
   if (!incoming.complete) throw new RemoteError('invalid_response', 'It is incomplete')
   const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  return { status, text, header, json: () => parseJsonBody(text, header('content-type') ?? '', maxBytes) }
+  const contentType = header('content-type') ?? ''
+  return {
+    status,
+    text,
+    header,
+    json: ({ maxTokens = jsonLimits.maxTokens } = {}) => parseJsonBody(text, contentType, { maxBytes, maxTokens }),
+  }
 }
 
-function parseJsonBody(text: string, contentType: string, maxBytes: number): unknown {
+function parseJsonBody(
+  text: string,
+  contentType: string,
+  limits: { maxBytes: number; maxTokens: number },
+): unknown {
   if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType)) {
     throw new RemoteError('invalid_response', 'It is not JSON')
   }
   try {
-    return parseBody(text, { maxBytes, ...jsonLimits })
+    return parseBody(text, { maxDepth: jsonLimits.maxDepth, ...limits })
   } catch (error) {
     throw asRemoteError({ message: (error as Error).message }, 'invalid_response')
   }

@@ -156,7 +156,7 @@ test('guardrails are listed without their token, and replaced as a whole with di
     { id: short.id, name: 'short', provider: 'length', direction: 'both', action: 'flag' },
   ])
   const common = { enabled: true, createdAt: now }
-  const model = { model: 'omni-moderation-latest' }
+  const model = { baseUrl: 'https://api.openai.com', model: 'omni-moderation-latest' }
   expect(listed.text).toEqual({
     guardrails: [
       { ...judge, ...common, config: model, action: 'block', onFailure: 'closed', agentCount: 0 },

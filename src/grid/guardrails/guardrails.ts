@@ -1,7 +1,7 @@
 /** Guardrails: configured providers of an account, and the agents that they are attached to. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import type { Provider } from '../../guardrails/provider.ts'
+import { type Provider, RefusedConfig } from '../../guardrails/provider.ts'
 import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
 import { isPlainName } from '../../lib/plain-name.ts'
@@ -49,13 +49,14 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
   const name = checkName(input.name)
   const provider = findProvider(input.provider)
   const enabled = input.enabled ?? true
+  const config = checkConfig(provider, input.config ?? {})
   checkToken(provider, input.token || undefined, enabled)
   const action = input.action ?? 'block'
   const guardrail: Guardrail = {
     id: newId(),
     name,
     provider: provider.id,
-    config: checkConfig(provider, input.config ?? {}),
+    config,
     action,
     onFailure: input.onFailure ?? (action === 'block' ? 'closed' : 'open'),
     enabled,
@@ -148,7 +149,8 @@ async function findGuardrail(account: AccountStore, id: string): Promise<Guardra
   return guardrail
 }
 
-function findProvider(id: string): Provider {
+/** A provider by its id. Fails with `invalid_input`. */
+export function findProvider(id: string): Provider {
   const provider = providers.find((provider) => provider.id === id)
   if (provider) return provider
   const known = providers.map(({ id }) => id).join(', ')
@@ -168,8 +170,8 @@ function checkName(text: string): string {
   return name
 }
 
-/** Check that the token fits the provider. `token` is the new token, or whether one is stored. */
-function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
+/** Check that the token fits the provider. `token` is the new token, or whether one is stored. Fails with `invalid_input`. */
+export function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
   if (token && !provider.needsToken) {
     throw new GridError('invalid_input', `The provider ${provider.id} takes no token.`, { field: 'token' })
   }
@@ -178,13 +180,20 @@ function checkToken(provider: Provider, token: string | boolean | null | undefin
       field: 'token',
     })
   }
+  if (typeof token !== 'string') return
+  try {
+    provider.checkToken?.(token)
+  } catch (error) {
+    if (error instanceof RefusedConfig) throw new GridError('invalid_input', error.message, { field: error.field })
+    throw error
+  }
 }
 
 /**
  * A configuration as stored, with its defaults. Fails with `invalid_input`, which names the field by its path, such as
  * `config.url`.
  */
-function checkConfig(provider: Provider, config: unknown): unknown {
+export function checkConfig(provider: Provider, config: unknown): unknown {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
   })

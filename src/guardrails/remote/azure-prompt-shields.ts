@@ -1,7 +1,25 @@
 /** Azure Prompt Shields. */
+import { z } from 'zod'
 import { httpUrl } from '../config-fields.ts'
-import { provider } from '../provider.ts'
+import { provider, type ProviderTools } from '../provider.ts'
+import { ask, below, headerValue, unusableAnswer } from './ask.ts'
+import { piecesOf } from './spans.ts'
 
+/**
+ * All texts of a request together. A longer text is sent in pieces, each with the end of the one before.
+ * @see https://learn.microsoft.com/azure/ai-services/content-safety/overview#input-requirements
+ */
+const maxCharacters = 10_000
+const overlap = 1_000
+/** Requests of one check at a time. */
+const maxConcurrent = 4
+
+const shielded = z.object({ documentsAnalysis: z.array(z.object({ attackDetected: z.boolean() })) })
+
+/**
+ * `POST /contentsafety/text:shieldPrompt`. A message is a document: what its recipient reads, not what a user asks.
+ * @see https://learn.microsoft.com/rest/api/contentsafety/text-operations/shield-prompt?view=rest-contentsafety-2024-09-01
+ */
 export const azurePromptShields = provider({
   id: 'azure-prompt-shields',
   name: 'Azure Prompt Shields',
@@ -11,5 +29,33 @@ export const azurePromptShields = provider({
     endpoint: httpUrl.describe('https://<resource>.cognitiveservices.azure.com'),
   },
   needsToken: true,
-  prepare: () => () => ({ kinds: [] }),
+  prepare(config) {
+    const url = below(config.endpoint, '/contentsafety/text:shieldPrompt')
+    url.search = '?api-version=2024-09-01'
+
+    async function shield(document: string, tools: ProviderTools) {
+      const { answer, raw } = await ask(tools, {
+        url,
+        body: { userPrompt: '', documents: [document] },
+        headers: () => ({ 'Ocp-Apim-Subscription-Key': headerValue(tools.token) }),
+        answer: shielded,
+      })
+      const [analysis] = answer.documentsAnalysis
+      if (!analysis) throw unusableAnswer(url.host, 'it has no result for the document')
+      return { isAttack: analysis.attackDetected, raw }
+    }
+
+    return async (guarded, tools) => {
+      const pieces = piecesOf(guarded.text, maxCharacters, overlap)
+      const answers: Awaited<ReturnType<typeof shield>>[] = []
+      for (let i = 0; i < pieces.length && !answers.some(({ isAttack }) => isAttack); i += maxConcurrent) {
+        answers.push(...await Promise.all(pieces.slice(i, i + maxConcurrent).map((piece) => shield(piece, tools))))
+      }
+      const raws = answers.map(({ raw }) => raw)
+      return {
+        kinds: answers.some(({ isAttack }) => isAttack) ? ['prompt attack'] : [],
+        raw: raws.length === 1 ? raws[0] : raws,
+      }
+    }
+  },
 })

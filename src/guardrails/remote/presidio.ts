@@ -2,7 +2,18 @@
 import { z } from 'zod'
 import { httpUrl, threshold } from '../config-fields.ts'
 import { provider } from '../provider.ts'
+import { ask, below, unusableAnswer } from './ask.ts'
+import { kindsOf } from './kinds.ts'
+import { spansOfCodePoints } from './spans.ts'
 
+const analyzed = z.array(z.object({
+  entity_type: z.string(),
+  start: z.number().int(),
+  end: z.number().int(),
+  score: z.number(),
+}))
+
+/** `POST /analyze`. @see https://microsoft.github.io/presidio/api-docs/api-docs.html */
 export const presidio = provider({
   id: 'presidio',
   name: 'Presidio',
@@ -13,5 +24,23 @@ export const presidio = provider({
     language: z.string().min(2).max(10).default('en'),
     threshold: threshold.default(0.5),
   },
-  prepare: () => () => ({ kinds: [] }),
+  prepare(config) {
+    const url = below(config.analyzerUrl, '/analyze')
+
+    return async (guarded, tools) => {
+      const { answer, raw } = await ask(tools, {
+        url,
+        body: { text: guarded.text, language: config.language, score_threshold: config.threshold },
+        answer: analyzed,
+        // A text may be a list of thousands of addresses, and must not pass because it is.
+        maxBytes: 1024 * 1024,
+        maxTokens: 100_000,
+      })
+      const found = answer.filter(({ score }) => score >= config.threshold)
+      // Presidio is written in Python, whose strings count code points.
+      const spans = spansOfCodePoints(guarded.text, found)
+      if (!spans) throw unusableAnswer(url.host, 'it names places outside of the text')
+      return { kinds: kindsOf(found.map(({ entity_type }) => entity_type), 'personal data'), spans, raw }
+    }
+  },
 })

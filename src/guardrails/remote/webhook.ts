@@ -1,7 +1,27 @@
 /** Your own service. */
+import { Buffer } from 'node:buffer'
+import { createHmac } from 'node:crypto'
+import { z } from 'zod'
+import { newId } from '../../lib/id.ts'
+import { second } from '../../lib/time.ts'
 import { httpUrl } from '../config-fields.ts'
-import { provider } from '../provider.ts'
+import { provider, RefusedConfig } from '../provider.ts'
+import { ProviderFailure } from '../provider-failure.ts'
+import { ask } from './ask.ts'
+import { kindsOf } from './kinds.ts'
 
+const reviewed = z.object({
+  decision: z.enum(['allow', 'flag', 'redact', 'block']),
+  reasons: z.array(z.string()).default([]),
+  /** What to deliver instead. A text without U+0000, like every message. */
+  redacted: z.string().min(1).refine((text) => !text.includes('\0')).optional(),
+})
+
+/**
+ * A signed `POST` of `{type, timestamp, data: {text, direction, sender, recipient}}`. The answer is `{decision, reasons,
+ * redacted?}`. Every decision but `allow` is an objection; what happens then is the action of the guardrail. See
+ * docs/protocol.md, "Guardrail webhook".
+ */
 export const webhook = provider({
   id: 'webhook',
   name: 'Webhook',
@@ -11,5 +31,57 @@ export const webhook = provider({
     url: httpUrl,
   },
   needsToken: true,
-  prepare: () => () => ({ kinds: [] }),
+  checkToken(token) {
+    if (!keyOf(token)) throw new RefusedConfig('token', wrongSecret)
+  },
+  prepare(config) {
+    const url = new URL(config.url)
+
+    return async (guarded, tools) => {
+      const key = keyOf(tools.token ?? '')
+      if (!key) throw new ProviderFailure('wrong_token', wrongSecret)
+      const { text, direction, sender, recipient } = guarded
+      // The same for both attempts, so that the service can tell that they are one.
+      const id = `msg_${newId()}`
+      const { answer, raw } = await ask(tools, {
+        url,
+        body: {
+          type: 'guardrail.check',
+          timestamp: new Date(tools.now()).toISOString(),
+          data: { text, direction, sender, recipient },
+        },
+        headers: (body) => signed(key, id, Math.floor(tools.now() / second), body),
+        answer: reviewed,
+        // `redacted` may be as long as the longest text.
+        maxBytes: 512 * 1024,
+      })
+      if (answer.decision === 'allow') return { kinds: [], raw }
+      const kinds = answer.reasons.length > 0 ? answer.reasons : ['objection of the service']
+      return {
+        kinds: kindsOf(kinds, 'objection of the service'),
+        replacement: answer.redacted?.toWellFormed(),
+        raw,
+      }
+    }
+  },
 })
+
+const wrongSecret = 'The signing secret of a webhook is whsec_ and the base64 of 24 to 64 random bytes.'
+
+/** The key of a secret; undefined if it is none. */
+function keyOf(secret: string): Buffer | undefined {
+  const [, base64] = secret.match(/^whsec_([A-Za-z0-9+/]+={0,2})$/) ?? []
+  if (base64 === undefined) return undefined
+  const key = Buffer.from(base64, 'base64')
+  return key.length >= 24 && key.length <= 64 ? key : undefined
+}
+
+/** @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+function signed(key: Buffer, id: string, timestamp: number, body: string): Record<string, string> {
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': `v1,${signature}`,
+  }
+}

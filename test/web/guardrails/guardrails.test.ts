@@ -48,7 +48,8 @@ test.each([
   ['pii', [['config.kinds', 'email'], ['config.kinds', 'iban']], { kinds: ['email', 'iban'] }],
   ['invisible-text', {}, {}],
   ['length', { 'config.maxCharacters': '400' }, { maxCharacters: 400 }],
-  ['openai-moderation', { token, 'config.threshold': '0.25', 'config.model': '' }, {
+  ['openai-moderation', { token, 'config.baseUrl': '', 'config.threshold': '0.25', 'config.model': '' }, {
+    baseUrl: 'https://api.openai.com',
     model: 'omni-moderation-latest',
     threshold: 0.25,
   }],
@@ -86,6 +87,7 @@ test.each([
   ['webhook', { 'config.url': 'ftp://x.example', token }, 'config.url', 'must be an http or https address'],
   ['webhook', { 'config.url': 'https://me:pw@x.example', token }, 'config.url', 'must have no user or password'],
   ['webhook', { 'config.url': 'https://x.example' }, 'token', 'needs a token'],
+  ['webhook', { 'config.url': 'https://x.example', token }, 'token', 'whsec_ and the base64'],
   ['phrases', { 'config.preset': 'forged' }, 'config.preset', 'Invalid option'],
   ['phrases', { token }, 'rest', 'takes no token'],
   ['phrases', { name: '' }, 'name', 'A guardrail name has 1 to 64 characters'],

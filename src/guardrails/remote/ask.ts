@@ -1,0 +1,121 @@
+/** Sends the requests of remote providers, and says for each failure what went wrong. */
+import type { z } from 'zod'
+import { RemoteError, type RemoteErrorReason } from '../../lib/remote-error.ts'
+import type { SafeResponse } from '../../lib/safe-fetch.ts'
+import { second } from '../../lib/time.ts'
+import type { ProviderTools } from '../provider.ts'
+import { type FailureReason, ProviderFailure } from '../provider-failure.ts'
+
+/** A POST of JSON. */
+export interface Question<Answer> {
+  url: URL
+  body: unknown
+  /** Headers besides those of JSON. Called for each attempt, with the text of the body. */
+  headers?: (body: string) => Record<string, string>
+  /** What the answer must be. Fields that it does not name are ignored. */
+  answer: z.ZodType<Answer>
+  /** The largest answer in bytes, and the most JSON values in it; the defaults are those of `safeFetch`. */
+  maxBytes?: number
+  maxTokens?: number
+}
+
+/** What a service answered: checked, and as it came. */
+export interface Answered<Answer> {
+  readonly answer: Answer
+  readonly raw: unknown
+}
+
+/** `signal` of the tools is the deadline of the check; this ends a request for which nobody waits. */
+const timeoutMs = 15 * second
+
+/**
+ * Ask a service. A failed connection is tried a second time, because nothing was sent; nothing else is. Fails with a
+ * `ProviderFailure`.
+ */
+export async function ask<Answer>(tools: ProviderTools, question: Question<Answer>): Promise<Answered<Answer>> {
+  const response = await post(tools, question)
+  const { host } = question.url
+  if (response.status < 200 || response.status > 299) throw statusFailure(response.status, host)
+  const raw = jsonOf(response, question, host)
+  const checked = question.answer.safeParse(raw)
+  if (!checked.success) throw unusableAnswer(host, 'its fields are not those of the interface')
+  return { answer: checked.data, raw }
+}
+
+/** The answer is not what the interface says. `why` is a constant text. */
+export function unusableAnswer(host: string, why: string): ProviderFailure {
+  return new ProviderFailure('unusable_answer', `The answer of ${host} cannot be used: ${why}.`)
+}
+
+/** `Authorization: Bearer` with the token. @see RFC 6750 §2.1 */
+export function bearer({ token }: ProviderTools): Record<string, string> {
+  return { Authorization: `Bearer ${headerValue(token)}` }
+}
+
+/** The token as the value of a header. Fails with `wrong_token` if there is none, or it does not fit. */
+export function headerValue(token: string | undefined): string {
+  if (token !== undefined && /^[\x21-\x7e]+$/.test(token)) return token
+  throw new ProviderFailure(
+    'wrong_token',
+    'The token is missing, or has spaces or characters that no header can carry.',
+  )
+}
+
+/** The URL of a path below a base URL, with the query of the base. */
+export function below(base: string, path: string): URL {
+  const url = new URL(base)
+  url.pathname = url.pathname.replace(/\/+$/, '') + path
+  return url
+}
+
+async function post<Answer>(tools: ProviderTools, question: Question<Answer>): Promise<SafeResponse> {
+  const { url, headers = () => ({}), maxBytes } = question
+  const body = JSON.stringify(question.body)
+  const send = () => tools.fetch(url.href, { body, headers: headers(body), timeoutMs, maxBytes, signal: tools.signal })
+  try {
+    return await send().catch((error) => {
+      const isUnsent = error instanceof RemoteError && error.reason === 'not_connected'
+      if (!isUnsent || tools.signal.aborted) throw error
+      return send()
+    })
+  } catch (error) {
+    if (error instanceof RemoteError) throw remoteFailure(error.reason, url.host)
+    throw error
+  }
+}
+
+/** Whatever the parser says of the text stays here: it may quote it. */
+function jsonOf<Answer>(response: SafeResponse, { maxTokens }: Question<Answer>, host: string): unknown {
+  try {
+    return response.json({ maxTokens })
+  } catch {
+    throw unusableAnswer(host, 'it is not JSON, or JSON beyond the limits')
+  }
+}
+
+const remoteFailures: Record<RemoteErrorReason, [FailureReason, string]> = {
+  refused: ['refused', 'its address is not allowed; private networks need ALLOW_PRIVATE_TARGETS'],
+  not_connected: ['not_connected', 'no connection'],
+  timeout: ['timeout', 'no complete answer in time'],
+  aborted: ['timeout', 'no complete answer in time'],
+  redirected: ['redirected', 'it redirects to another address, which is not followed'],
+  too_large: ['too_large', 'its answer is too large'],
+  invalid_response: ['incomplete', 'its answer broke off, or is not HTTP with a plain UTF-8 body'],
+}
+
+function remoteFailure(remoteReason: RemoteErrorReason, host: string): ProviderFailure {
+  const [reason, words] = remoteFailures[remoteReason]
+  return new ProviderFailure(reason, `${host} gave no verdict: ${words}.`)
+}
+
+function statusFailure(status: number, host: string): ProviderFailure {
+  const [reason, words] = describeStatus(status)
+  return new ProviderFailure(reason, `${host} gave no verdict: status ${status}, ${words}.`)
+}
+
+function describeStatus(status: number): [FailureReason, string] {
+  if (status === 401 || status === 403) return ['unauthorized', 'so it does not accept the token']
+  if (status === 429) return ['rate_limited', 'too many requests, or a used-up quota']
+  if (status >= 500) return ['service_error', 'a failure of the service']
+  return ['rejected', 'so it does not accept the request; check the address and the configuration']
+}

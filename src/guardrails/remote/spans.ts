@@ -1,0 +1,46 @@
+/** Positions in a text, as services count them and as we do. */
+import type { Span } from '../provider.ts'
+
+/**
+ * Convert spans that count code points, as Python does, to UTF-16 code units. They are sorted, and those that overlap
+ * or touch are joined. Undefined if one of them is not a stretch of the text.
+ */
+export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] | undefined {
+  const unitOf = [0]
+  for (const char of text) unitOf.push(unitOf[unitOf.length - 1] + char.length)
+  const isInside = ({ start, end }: Span) =>
+    Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end < unitOf.length
+  if (!spans.every(isInside)) return undefined
+  return joined(spans.map(({ start, end }) => ({ start: unitOf[start], end: unitOf[end] })))
+}
+
+/** Sort spans, and join those that overlap or touch. */
+export function joined(spans: readonly Span[]): Span[] {
+  const result: Span[] = []
+  for (const span of spans.toSorted((a, b) => a.start - b.start)) {
+    const last = result[result.length - 1]
+    if (last && span.start <= last.end) {
+      result[result.length - 1] = { start: last.start, end: Math.max(last.end, span.end) }
+    } else result.push(span)
+  }
+  return result
+}
+
+/**
+ * Cut a text into pieces of at most `max` UTF-16 code units, for services that take no more at a time. Each begins with
+ * the last `overlap` units of the one before, so that nothing shorter than that is cut in two. No character is cut.
+ */
+export function piecesOf(text: string, max: number, overlap: number): string[] {
+  const pieces: string[] = []
+  for (let start = 0;;) {
+    const end = start + max >= text.length ? text.length : characterStart(text, start + max)
+    pieces.push(text.slice(start, end))
+    if (end === text.length) return pieces
+    start = characterStart(text, end - overlap)
+  }
+}
+
+/** The position, or the one before it if it is inside of a surrogate pair. */
+function characterStart(text: string, position: number): number {
+  return text.codePointAt(position - 1)! > 0xffff ? position - 1 : position
+}
