@@ -15,6 +15,7 @@ import { listChannelsCommand } from './list-channels.ts'
 import { migrate } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
+import { rotateKeysCommand } from './rotate-keys.ts'
 import { verifyActivityCommand } from './verify-activity.ts'
 
 /** The commands on the database. A running server accepts them from other processes. */
@@ -34,6 +35,7 @@ export const storeCommands: readonly StoreCommand[] = [
   createLinkCommand,
   resetSecondFactorCommand,
   verifyActivityCommand,
+  rotateKeysCommand,
   migrate,
   confirmClockCommand,
 ]

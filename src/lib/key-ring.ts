@@ -10,6 +10,8 @@ export interface SealedToken {
 }
 
 export interface KeyRing {
+  /** The ids of its keys, the newest first. */
+  readonly ids: readonly string[]
   /** Encrypt with the newest key. `context` is authenticated: the token can be decrypted only with the same one. */
   seal(text: string, context: string): Promise<SealedToken>
   /** Decrypt. Fails with `internal` if the key is not in the ring, or the token or its context was changed. */
@@ -19,6 +21,16 @@ export interface KeyRing {
 const ivBytes = 12
 const tagBytes = 16
 const keyBytes = 32
+
+/** The context of a token of an account: it opens in its own row, and nowhere else. */
+export function accountTokenContext(table: string, account: string, row: string): string {
+  return `${table}:${account}:${row}:token`
+}
+
+/** The context of the secret of a user's authenticator app. */
+export function totpContext(user: string): string {
+  return `totps:${user}:secret`
+}
 
 /** Whether a text is a key ring: comma-separated `id:base64key`, the newest first. */
 export function isKeyRing(text: string): boolean {
@@ -39,6 +51,7 @@ export function createKeyRing(text: string | undefined): KeyRing {
   const keys = text === undefined ? new Map<string, Uint8Array<ArrayBuffer>>() : parseKeyRing(text)
 
   return {
+    ids: [...keys.keys()],
     async seal(plain, context) {
       const newest = keys.entries().next().value
       if (!newest) {

@@ -4,7 +4,7 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import type { GroupLimit } from '../lib/concurrency-limit.ts'
-import type { KeyRing, SealedToken } from '../lib/key-ring.ts'
+import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-ring.ts'
 import type { KeyedMutex } from '../lib/keyed-mutex.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import { chained, type NewActivity } from './account/activity-chain.ts'
@@ -288,7 +288,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       requireSpace: () => queue.requireSpace(),
       writeLater: (statements) => queue.writeLater(statements),
       record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),
-      seal: (table, rowId, token) => keyRing.seal(token, `${table}:${accountId}:${rowId}:token`),
+      seal: (table, rowId, token) => keyRing.seal(token, accountTokenContext(table, accountId, rowId)),
     }
   }
 }

@@ -12,6 +12,7 @@ import { prepareLinks } from './global/links.ts'
 import { prepareNewDeliveries } from './global/new-deliveries.ts'
 import { prepareOAuth } from './global/oauth.ts'
 import { prepareRetention } from './global/retention.ts'
+import { prepareSealedTokens } from './global/sealed-tokens.ts'
 import { prepareSecondFactors } from './global/second-factors.ts'
 import { prepareSessions } from './global/sessions.ts'
 import { prepareSignups } from './global/signups.ts'
@@ -33,6 +34,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     links: prepareLinks(db),
     oauth: prepareOAuth(db, crossAccountQueries),
     retention: prepareRetention(db, crossAccountQueries),
+    sealedTokens: prepareSealedTokens(db, crossAccountQueries),
     secondFactors: prepareSecondFactors(db, crossAccountQueries),
     sessions: prepareSessions(db),
     signups: prepareSignups(db, crossAccountQueries),

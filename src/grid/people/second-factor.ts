@@ -3,6 +3,7 @@ import { requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { verifyPassword } from '../../auth/passwords.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
 import { GridError } from '../../errors.ts'
+import { totpContext } from '../../lib/key-ring.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret, mintRecoveryCode } from '../../lib/secrets.ts'
 import type { Statement } from '../../store/driver/binding.ts'
@@ -79,7 +80,7 @@ export async function beginTotp(store: Store, actor: SignedInUser): Promise<void
   const at = store.deps.now()
   requireConfirmed(actor, at)
   const { id } = actor.user
-  const sealed = await store.keyRing.seal(await newTotpSecret(), sealedFor(id))
+  const sealed = await store.keyRing.seal(await newTotpSecret(), totpContext(id))
   const [begun] = await store.write([store.global.secondFactors.setTotp(id, sealed, at)])
   if (begun.length === 0) throw hasTotpAlready()
 }
@@ -199,12 +200,7 @@ async function readPendingTotp(store: Store, userId: string): Promise<{ secret: 
 }
 
 function openSecret({ keyRing }: Store, userId: string, stored: StoredTotp): Promise<string> {
-  return keyRing.open(stored, sealedFor(userId))
-}
-
-/** The secret of one user cannot be decrypted as that of another. */
-function sealedFor(userId: string): string {
-  return `totps:${userId}:secret`
+  return keyRing.open(stored, totpContext(userId))
 }
 
 /** A recovery code as it is hashed: users may leave out the hyphens, and type capitals. */

@@ -1,0 +1,48 @@
+import { rotateKeys } from '../store/rotate-keys.ts'
+import { storeCommand } from './command.ts'
+import { table } from './table.ts'
+
+/** In the server that holds a local file it uses the key ring that the server read at its start. */
+export const rotateKeysCommand = storeCommand({
+  name: 'rotate-keys',
+  summary: 'Encrypt all stored tokens anew with the newest key, and say which keys are no longer needed.',
+  options: {},
+  async run(store) {
+    const { key, rotated, isFinished, unreadable, keys } = await rotateKeys(store)
+    return {
+      key,
+      rotated,
+      finished: isFinished,
+      unreadable,
+      keys: keys.map(({ key, tokens, isInRing }) => ({ key_id: key, tokens, in_ring: isInRing })),
+    }
+  },
+  print: ({ key, rotated, finished, unreadable, keys }) =>
+    [
+      table([
+        ['Newest key', key],
+        ...Object.entries(rotated).map(([name, tokens]) => [titles[name] ?? name, `${tokens} encrypted anew`] as const),
+      ]),
+      '',
+      ...keys.map((used) => sentenceOf(used, key)),
+      ...(unreadable > 0
+        ? [`${unreadable} tokens do not open, and were left as they are. The log names them; enter them again.`]
+        : []),
+      ...(finished ? [] : ['The time of this run is over. Run the command again, and it goes on.']),
+    ].join('\n'),
+})
+
+const titles: Record<string, string> = {
+  guardrails: 'Guardrails',
+  agents: 'Remote agents',
+  totps: 'Authenticator apps',
+}
+
+function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: number; in_ring: boolean }, newest: string) {
+  const uses = `Key ${key_id}: ${tokens} ${tokens === 1 ? 'token' : 'tokens'}.`
+  if (!in_ring) return `${uses} It is not in the ring, so they do not open.`
+  if (key_id === newest) return `${uses} New tokens get it.`
+  return tokens === 0
+    ? `${uses} It can be removed from the ring, unless a process still starts its ring with it or a backup needs it.`
+    : `${uses} It is still needed.`
+}

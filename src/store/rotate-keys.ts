@@ -1,0 +1,85 @@
+/** Encrypting stored tokens anew with the newest key. See docs/operations.md, "Changing the keys". */
+import { GridError } from '../errors.ts'
+import { second } from '../lib/time.ts'
+import type { Statement } from './driver/binding.ts'
+import type { SealedTable, StoredToken } from './global/sealed-tokens.ts'
+import type { Store } from './store.ts'
+
+/** Tokens of one unit. */
+const batchSize = 200
+/** After this time a run ends: it may run in a server, behind a connection that is closed when it is idle for longer. */
+const maxRunMs = 20 * second
+
+/** What a run did. */
+export interface KeyRotation {
+  /** The id of the newest key. */
+  key: string
+  /** How many tokens of each table were encrypted anew. */
+  rotated: Record<string, number>
+  /** False if the time of the run was over first. The next run goes on. */
+  isFinished: boolean
+  /** How many tokens did not open: their key is not in the ring, or they were damaged. They were left as they are. */
+  unreadable: number
+  /** Each key in the ring or in the database, with its tokens after the run. */
+  keys: { key: string; tokens: number; isInRing: boolean }[]
+}
+
+/**
+ * Encrypt every token under another key with the newest one. Each batch is a unit of its own, so a run that was killed
+ * has done what it committed, and the next one does the rest. Tokens that change meanwhile are left alone: whoever
+ * changes one uses the newest key. Fails with `invalid_input` without a key ring.
+ */
+export async function rotateKeys(store: Store): Promise<KeyRotation> {
+  const [key] = store.keyRing.ids
+  if (key === undefined) {
+    throw new GridError('invalid_input', 'This grid has no encryption keys, so it has stored no tokens. Set GRID_KEYS.')
+  }
+  const until = performance.now() + maxRunMs
+  const rotated: Record<string, number> = {}
+  let isFinished = true
+  let unreadable = 0
+  for (const table of store.global.sealedTokens) {
+    const done = await rotateTable(store, table, key, until)
+    rotated[table.name] = done.rotated
+    isFinished &&= done.isFinished
+    unreadable += done.unreadable
+  }
+  return { key, rotated, isFinished, unreadable, keys: await keysOf(store) }
+}
+
+async function rotateTable(store: Store, table: SealedTable, key: string, until: number) {
+  let [rotated, unreadable] = [0, 0]
+  let after = { owner: '', id: '' }
+  for (;;) {
+    if (performance.now() > until) return { rotated, unreadable, isFinished: false }
+    const tokens = await table.underOtherKeys(key, after, batchSize)
+    if (tokens.length === 0) return { rotated, unreadable, isFinished: true }
+    const statements = (await Promise.all(tokens.map((token) => replaced(store, table, token)))).flat()
+    if (statements.length > 0) {
+      const changed = (await store.write(statements)).filter((rows) => rows.length > 0).length
+      rotated += changed
+      store.deps.log.info('Tokens were encrypted anew', { table: table.name, key, tokens: changed })
+    }
+    unreadable += tokens.length - statements.length
+    after = tokens[tokens.length - 1]
+  }
+}
+
+/** The statement that replaces a token; none if it does not open, which the log says. */
+async function replaced({ keyRing, deps }: Store, table: SealedTable, token: StoredToken): Promise<Statement[]> {
+  const context = table.context(token)
+  try {
+    return [table.replace(token, await keyRing.seal(await keyRing.open(token, context), context))]
+  } catch (error) {
+    deps.log.error('A token cannot be encrypted anew', { row: context, key: token.tokenKeyId, error })
+    return []
+  }
+}
+
+async function keysOf({ keyRing, global }: Store): Promise<KeyRotation['keys']> {
+  const counts = new Map(keyRing.ids.map((id) => [id, 0]))
+  for (const { key, tokens } of (await Promise.all(global.sealedTokens.map((table) => table.byKey()))).flat()) {
+    counts.set(key, (counts.get(key) ?? 0) + tokens)
+  }
+  return [...counts].map(([key, tokens]) => ({ key, tokens, isInRing: keyRing.ids.includes(key) }))
+}

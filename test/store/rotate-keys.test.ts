@@ -1,0 +1,191 @@
+/** Changing the keys of sealed tokens (docs/operations.md, "Changing the keys"). */
+import { readdirSync, readFileSync } from 'node:fs'
+import { getTableColumns, getTableName, is } from 'drizzle-orm'
+import { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { describe, expect, test } from 'vitest'
+import * as schema from '../../db/schema.ts'
+import { createAgent } from '../../src/grid/agents/agents.ts'
+import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { createKeyRing, newKeyRing, totpContext } from '../../src/lib/key-ring.ts'
+import { rotateKeys } from '../../src/store/rotate-keys.ts'
+import type { Store } from '../../src/store/store.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { person } from '../support/people.ts'
+
+const [first, second, third] = [newKeyRing(), newKeyRing(), newKeyRing()]
+const idOf = (ring: string) => ring.split(':')[0]
+
+/** The same database with another key ring. */
+const under = ({ store }: TestGrid, ring: string | undefined): Store => ({ ...store, keyRing: createKeyRing(ring) })
+
+/** Open every token with a ring. */
+async function opened(grid: TestGrid, ring: string): Promise<string[]> {
+  const tokens = grid.store.global.sealedTokens.map(async (table) =>
+    await Promise.all(
+      (await table.underOtherKeys('', { owner: '', id: '' }, 10_000)).map((token) =>
+        createKeyRing(ring).open(token, table.context(token))
+      ),
+    )
+  )
+  return (await Promise.all(tokens)).flat().sort()
+}
+
+async function seal(grid: TestGrid): Promise<string[]> {
+  const { acme, evil, store } = grid
+  await createGuardrail(acme.store, { name: 'mod', provider: 'openai-moderation', token: 'of acme' })
+  await createGuardrail(acme.store, { name: 'none', provider: 'pii' })
+  await createGuardrail(evil.store, { name: 'mod', provider: 'openai-moderation', token: 'of evil' })
+  await createAgent(acme.store, {
+    alias: 'far',
+    type: 'a2a',
+    remoteUrl: 'https://far.example',
+    remoteToken: 'of an agent',
+  })
+  const ann = await person(grid)
+  const secret = await store.keyRing.seal('of an app', totpContext(ann.id))
+  await store.write([store.global.secondFactors.setTotp(ann.id, secret, grid.clock.now)])
+  return ['of acme', 'of an agent', 'of an app', 'of evil']
+}
+
+/** Guardrails with a token each: `token 0` and so on. */
+async function addGuardrails({ acme }: TestGrid, count: number): Promise<void> {
+  const { store } = acme
+  const statements = await Promise.all(Array.from({ length: count }, async (_, n) => {
+    const id = `guardrail-${String(n).padStart(5, '0')}`
+    const token = await store.seal('guardrails', id, `token ${n}`)
+    return store.change.guardrails.add({
+      ...{ id, name: id, provider: 'webhook', config: '{}', action: 'block', onFailure: 'open', enabled: true },
+      ...token,
+      createdAt: 1,
+    })
+  }))
+  await store.write(statements)
+}
+
+test('every table with an encrypted column is in the list, and everything that is sealed is in one of them', () => {
+  const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
+  const sealed = tables.filter((table) =>
+    Object.values(getTableColumns(table)).some(({ name }) => /encrypted|seal|cipher|auth_tag|key_id/.test(name))
+  )
+  const files = readdirSync('src', { recursive: true }).map(String).filter((file) => /\.tsx?$/.test(file))
+  const sources = files.filter((file) => file !== 'lib/key-ring.ts').map((file) => readFileSync(`src/${file}`, 'utf8'))
+  const calls = sources.flatMap((source) =>
+    [...source.matchAll(/\b(?:account|store)\.seal\('(\w+)'/g)].map(([, name]) => name)
+  )
+  const rings = files.filter((file) => /keyRing\.seal\(/.test(readFileSync(`src/${file}`, 'utf8')))
+
+  const listed = ['agents', 'guardrails', 'totps']
+  expect(sealed.map((table) => getTableName(table)).sort()).toEqual(listed)
+  expect([...new Set(calls)].sort()).toEqual(['agents', 'guardrails'])
+  // Whoever seals in another way adds its table to the list, and itself here.
+  expect(rings.sort()).toEqual(['grid/people/second-factor.ts', 'store/account.ts', 'store/rotate-keys.ts'])
+})
+
+onEachDatabase((open) => {
+  test('every token is encrypted with the newest key, and opens with the old ring until then', async () => {
+    const grid = await open({ env: { GRID_KEYS: first } })
+    const tokens = await seal(grid)
+    expect(await opened(grid, `${second},${first}`)).toEqual(tokens)
+
+    const result = await rotateKeys(under(grid, `${second},${first}`))
+
+    expect(result).toEqual({
+      key: idOf(second),
+      rotated: { guardrails: 2, agents: 1, totps: 1 },
+      isFinished: true,
+      unreadable: 0,
+      keys: [
+        { key: idOf(second), tokens: 4, isInRing: true },
+        { key: idOf(first), tokens: 0, isInRing: true },
+      ],
+    })
+    expect(await opened(grid, second)).toEqual(tokens)
+    expect(await rotateKeys(under(grid, second))).toMatchObject({ rotated: { guardrails: 0, agents: 0, totps: 0 } })
+    expect(grid.logs.join('\n')).not.toMatch(/of acme|of an a/)
+    await grid.close()
+  })
+
+  test('a run that breaks off has done what it committed, and the next one does the rest', async () => {
+    const grid = await open({ env: { GRID_KEYS: first } })
+    await addGuardrails(grid, 450)
+    const store = under(grid, `${second},${first}`)
+    let writes = 0
+    const breaking: Store = {
+      ...store,
+      write: (statements) => writes++ === 1 ? Promise.reject(new Error('killed')) : store.write(statements),
+    }
+
+    await expect(rotateKeys(breaking)).rejects.toThrow('killed')
+    expect(await opened(grid, `${second},${first}`)).toHaveLength(450)
+    await expect(opened(grid, second)).rejects.toThrow('is not in GRID_KEYS')
+
+    expect(await rotateKeys(store)).toMatchObject({ rotated: { guardrails: 250 }, isFinished: true })
+    expect(new Set(await opened(grid, second)).size).toBe(450)
+    await grid.close()
+  })
+
+  test('two runs at the same time do the work once', async () => {
+    const grid = await open({ env: { GRID_KEYS: first } })
+    await addGuardrails(grid, 300)
+    const store = under(grid, `${second},${first}`)
+
+    const [one, two] = await Promise.all([rotateKeys(store), rotateKeys(store)])
+
+    expect(one.rotated.guardrails + two.rotated.guardrails).toBe(300)
+    expect(new Set(await opened(grid, second)).size).toBe(300)
+    await grid.close()
+  })
+})
+
+describe('a token', () => {
+  test('that is replaced or removed meanwhile keeps its change', async () => {
+    const grid = await testGrid({ env: { GRID_KEYS: first } })
+    await addGuardrails(grid, 3)
+    const [{ id: changed }, { id: removed }] = await grid.acme.store.read.guardrails.list()
+    const store = under(grid, `${second},${first}`)
+    const { guardrails } = grid.acme.store.change
+    const newer = await grid.acme.store.seal('guardrails', changed, 'newer')
+    const overtaken: Store = {
+      ...store,
+      async write(statements) {
+        await store.write([guardrails.setToken(changed, newer), guardrails.remove(removed)])
+        return await store.write(statements)
+      },
+    }
+
+    expect(await rotateKeys(overtaken)).toMatchObject({ rotated: { guardrails: 1 }, unreadable: 0 })
+
+    expect(await opened(grid, `${second},${first}`)).toEqual(['newer', 'token 2'])
+    await grid.close()
+  })
+
+  test('that does not open is left as it is, counted and named in the log, and the others are done', async () => {
+    const grid = await testGrid({ env: { GRID_KEYS: first } })
+    await addGuardrails(grid, 3)
+    const [damaged, moved] = await grid.acme.store.read.guardrails.list()
+    const lost = await createKeyRing(third).seal('lost', 'somewhere')
+    await grid.store.write([
+      grid.acme.store.change.guardrails.setToken(damaged.id, lost),
+      grid.acme.store.change.guardrails.setToken(moved.id, await createKeyRing(first).seal('moved', 'elsewhere')),
+    ])
+
+    const result = await rotateKeys(under(grid, `${second},${first}`))
+
+    expect(result).toMatchObject({ rotated: { guardrails: 1 }, unreadable: 2, isFinished: true })
+    expect(result.keys).toEqual([
+      { key: idOf(second), tokens: 1, isInRing: true },
+      { key: idOf(first), tokens: 1, isInRing: true },
+      { key: idOf(third), tokens: 1, isInRing: false },
+    ])
+    expect(grid.logs.filter((line) => line.includes('cannot be encrypted anew')).join('\n')).toContain(damaged.id)
+    await grid.close()
+  })
+})
+
+test('without a key ring there is nothing to do', async () => {
+  const grid = await testGrid()
+
+  await expect(rotateKeys(under(grid, undefined))).rejects.toMatchObject({ code: 'invalid_input' })
+  await grid.close()
+})
