@@ -1,4 +1,5 @@
 /** What a command is, and how its options are parsed. */
+import { readFileSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Store } from '../store/store.ts'
 import { didYouMean } from './did-you-mean.ts'
@@ -10,6 +11,8 @@ export interface CommandOption {
   readonly required?: boolean
   /** The allowed values. */
   readonly oneOf?: readonly string[]
+  /** Another option, which takes the path of a file with the value; `-` is standard input. */
+  readonly file?: string
   /** An environment variable with the value. Better for secrets: other users of the machine can read a command line. */
   readonly env?: string
 }
@@ -74,14 +77,17 @@ export function usageError(message: string): CommandError {
   return new CommandError('usage', message, 2)
 }
 
-/** Parse the words after a command's name, and read the environment variables of its options. Fails with `usage`. */
+/**
+ * Parse the words after a command's name, and read the environment variables and the files of its options. Fails with
+ * `usage`.
+ */
 export function readArguments(
   command: Command,
   words: string[],
   env: Record<string, string | undefined>,
 ): { args: CommandArguments; json: boolean; help: boolean } {
   const { json, help, ...args } = parseWords(command, words)
-  const given = { ...readVariables(command, env), ...args }
+  const given = { ...readVariables(command, env), ...(help ? args : readFiles(command, args)) }
   return { args: help ? {} : checkArguments(command, given), json: json === true, help: help === true }
 }
 
@@ -90,12 +96,32 @@ function readVariables({ options }: Command, env: Record<string, string | undefi
   return Object.fromEntries(values.filter(([, value]) => value))
 }
 
+/** The file is read here, because the command may run in a server with another working directory. */
+function readFiles({ options }: Command, args: Record<string, unknown>): Record<string, unknown> {
+  const given = { ...args }
+  for (const [name, { file }] of Object.entries(options)) {
+    if (file === undefined || given[file] === undefined) continue
+    if (given[name] !== undefined) throw usageError(`Give --${name} or --${file}, not both.`)
+    const path = String(given[file])
+    try {
+      given[name] = readFileSync(path === '-' ? 0 : path, 'utf8')
+    } catch (error) {
+      throw usageError(`--${file}: ${(error as Error).message}`)
+    }
+    delete given[file]
+  }
+  return given
+}
+
 function parseWords(command: Command, words: string[]): Record<string, unknown> {
   const options: NonNullable<ParseArgsConfig['options']> = {
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   }
-  for (const name of Object.keys(command.options)) options[name] = { type: 'string' }
+  for (const [name, { file }] of Object.entries(command.options)) {
+    options[name] = { type: 'string' }
+    if (file !== undefined) options[file] = { type: 'string' }
+  }
   try {
     return parseArgs({ args: words, options, strict: true, allowPositionals: false }).values
   } catch (error) {
@@ -117,9 +143,10 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
       throw usageError(`--${name} must be one of ${option.oneOf.join(', ')}, not "${value}".`)
     }
   }
-  for (const [name, { required, placeholder }] of Object.entries(command.options)) {
+  for (const [name, { required, placeholder, file }] of Object.entries(command.options)) {
     if (required && !given[name]) {
-      throw usageError(`${command.name} needs --${name} ${placeholder}.\n${usageHint(command)}`)
+      const orFile = file === undefined ? '' : ` or --${file} PATH`
+      throw usageError(`${command.name} needs --${name} ${placeholder}${orFile}.\n${usageHint(command)}`)
     }
   }
   return given as CommandArguments

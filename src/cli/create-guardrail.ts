@@ -1,7 +1,7 @@
-import { GridError } from '../errors.ts'
 import { createGuardrail } from '../grid/guardrails/guardrails.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
+import { readConfigOption } from './config-option.ts'
 import { table } from './table.ts'
 
 /** The token is stored encrypted and never shown. See docs/protocol.md, "Guardrail". */
@@ -37,7 +37,7 @@ export const createGuardrailCommand = storeCommand({
     const input = {
       name,
       provider,
-      config: readJson(args.config ?? '{}'),
+      config: readConfigOption(args.config),
       token,
       action,
       onFailure: args['on-failure'],
@@ -52,11 +52,3 @@ export const createGuardrailCommand = storeCommand({
   },
   print: (guardrail) => table([['Guardrail', guardrail.name], ['ID', guardrail.guardrail_id]]),
 })
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new GridError('invalid_input', 'config: must be JSON', { field: 'config' })
-  }
-}

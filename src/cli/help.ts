@@ -44,10 +44,13 @@ function overview(): string {
 }
 
 function options(command: Command): string {
-  const lines = Object.entries(command.options).map(([name, option]) => {
-    const { placeholder, description, required, env } = option
+  const lines = Object.entries(command.options).flatMap(([name, option]) => {
+    const { placeholder, description, required, env, file } = option
     const notes = (required ? ' (required)' : '') + (env ? ` (safer in ${env})` : '')
-    return [`--${name} ${placeholder}`, description + notes] as const
+    const line = [`--${name} ${placeholder}`, description + notes] as const
+    return file === undefined
+      ? [line]
+      : [line, [`--${file} PATH`, `a file with --${name}; - is standard input`] as const]
   })
   return [
     `agent-grid ${command.name}: ${command.summary}`,

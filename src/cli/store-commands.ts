@@ -16,6 +16,7 @@ import { migrate } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
 import { rotateKeysCommand } from './rotate-keys.ts'
+import { tryGuardrailCommand } from './try-guardrail.ts'
 import { verifyActivityCommand } from './verify-activity.ts'
 
 /** The commands on the database. A running server accepts them from other processes. */
@@ -29,6 +30,7 @@ export const storeCommands: readonly StoreCommand[] = [
   createChannelCommand,
   listChannelsCommand,
   createGuardrailCommand,
+  tryGuardrailCommand,
   createAdminKeyCommand,
   listAdminKeysCommand,
   deleteAdminKeyCommand,

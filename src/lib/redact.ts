@@ -29,7 +29,12 @@ export function redact(text: string): string {
 
 /** JSON without the values of fields whose names say that they are secret, and without credentials in any text. */
 export function redactedJson(value: unknown): string {
-  return redact(JSON.stringify(value, hideSecrets)).replace(controlCharacter, escapeControl)
+  return escapeControls(redact(JSON.stringify(value, hideSecrets)))
+}
+
+/** Escape the characters of a JSON text that control terminals, end lines, or change the direction. */
+export function escapeControls(json: string): string {
+  return json.replace(controlCharacter, escapeControl)
 }
 
 function hideSecrets(key: string, value: unknown): unknown {

@@ -74,6 +74,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
   /** Encrypt a token for one row of one table of this account. It cannot be decrypted for any other. */
   seal(table: string, rowId: string, token: string): Promise<SealedToken>
+  /** Decrypt a token that was sealed for this row. Fails with `internal` if it does not open. */
+  open(table: string, rowId: string, sealed: SealedToken): Promise<string>
 }
 
 /** The named parts of a unit, so that nothing depends on positions. An undefined part is left out. */
@@ -289,6 +291,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       writeLater: (statements) => queue.writeLater(statements),
       record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),
       seal: (table, rowId, token) => keyRing.seal(token, accountTokenContext(table, accountId, rowId)),
+      open: (table, rowId, sealed) => keyRing.open(sealed, accountTokenContext(table, accountId, rowId)),
     }
   }
 }

@@ -7,6 +7,7 @@ import { listAgents } from '../../src/grid/agents/agents.ts'
 import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
 import { readMessage } from '../../src/grid/messaging/read-again.ts'
@@ -114,6 +115,12 @@ export const probes: Probe[] = [
     call: (account, id) => updateGuardrail(account, id, { name: 'mine', config: {}, enabled: false }),
   },
   { name: 'deleteGuardrail', as: 'admin', takes: 'guardrail', call: deleteGuardrail },
+  {
+    name: 'tryGuardrail',
+    as: 'admin',
+    takes: 'guardrail',
+    call: (account, guardrail) => tryGuardrail(account, { guardrail }, 'text'),
+  },
   {
     name: 'updateAgent',
     as: 'admin',

@@ -79,6 +79,12 @@ export function prepareGuardrails(db: Db) {
       and(eq(agentGuardrails.accountId, guardrails.accountId), eq(agentGuardrails.guardrailId, guardrails.id)),
     )
   })`.as('agent_count')
+  const sealedToken = db.select({
+    encryptedToken: guardrails.encryptedToken,
+    tokenIv: guardrails.tokenIv,
+    tokenAuthTag: guardrails.tokenAuthTag,
+    tokenKeyId: guardrails.tokenKeyId,
+  }).from(guardrails).where(isGuardrail).prepare()
   const page = db.select({ ...fields, agentCount }).from(guardrails)
     .where(inAccount(guardrails, gt(guardrails.name, p('after')))).orderBy(guardrails.name).limit(p('limit')).prepare()
   const isFound = inAccount(guardrails, matchesSearchText([guardrails.name, guardrails.provider]))
@@ -167,6 +173,8 @@ export function prepareGuardrails(db: Db) {
         const guardrail = await account.one(byId, { id })
         return guardrail && { ...guardrail, hasToken: Boolean(guardrail.hasToken) }
       },
+      /** Its token as stored, for `AccountStore.open`; null in each column if it has none. */
+      sealedToken: (id: string): Promise<TokenColumns | undefined> => account.one(sealedToken, { id }),
       /** With `search` in name or provider id, by name; with the number of live agents that each is attached to. */
       search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
       searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,

@@ -1,0 +1,72 @@
+import { type TriedGuardrail, tryGuardrail } from '../grid/guardrails/try-guardrail.ts'
+import { escapeControls } from '../lib/redact.ts'
+import { changeAccount } from './change-account.ts'
+import { storeCommand, usageError } from './command.ts'
+import { readConfigOption } from './config-option.ts'
+import { table } from './table.ts'
+
+/** Sends nothing and stores nothing but the activity. See docs/protocol.md, "Trying a guardrail". */
+export const tryGuardrailCommand = storeCommand({
+  name: 'try-guardrail',
+  summary: 'Run a guardrail on a text, and print what it says.',
+  options: {
+    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    guardrail: { placeholder: 'GUARDRAIL', description: 'name or ID of a guardrail of the account' },
+    provider: { placeholder: 'PROVIDER', description: 'instead of --guardrail: a provider, with --config and --token' },
+    config: { placeholder: 'JSON', description: 'configuration of the provider (default {})' },
+    token: { placeholder: 'TOKEN', description: 'token or signing secret for the provider', env: 'GUARDRAIL_TOKEN' },
+    text: { placeholder: 'TEXT', description: 'the text to check', required: true, file: 'file' },
+  },
+  async run(store, { account, text, ...args }) {
+    const tried = triedGuardrail(args)
+    // The log has what was tried, but neither the text nor the token.
+    const recorded = 'guardrail' in tried ? tried : { provider: tried.provider, config: tried.config }
+    const { provider, milliseconds, verdict, failure, raw } = await changeAccount(
+      store,
+      'try-guardrail',
+      { account, ...recorded },
+      (account) => tryGuardrail(account, tried, text),
+    )
+    return {
+      provider,
+      verdict: verdict === undefined ? 'failed' : verdict.kinds.length > 0 ? 'objection' : 'no objection',
+      kinds: verdict?.kinds ?? [],
+      spans: verdict?.spans ?? null,
+      replacement: verdict?.replacement ?? null,
+      failure: failure ?? null,
+      milliseconds,
+      raw: raw ?? null,
+    }
+  },
+  print: (trial) =>
+    [
+      table([
+        ['Verdict', trial.verdict],
+        ...(trial.kinds.length > 0 ? [['Kinds', trial.kinds.join(', ')]] as const : []),
+        ...(trial.spans ? [['Where', trial.spans.map(({ start, end }) => `${start}-${end}`).join(' ')]] as const : []),
+        ...(trial.replacement === null
+          ? []
+          : [['Redacted', escapeControls(JSON.stringify(trial.replacement))]] as const),
+        ...(trial.failure ? [['Failure', `${trial.failure.reason}: ${trial.failure.message}`]] as const : []),
+        ['Time', `${trial.milliseconds} ms`],
+      ]),
+      ...(trial.raw === null ? [] : ['', escapeControls(JSON.stringify(trial.raw, undefined, 2))]),
+    ].join('\n'),
+})
+
+function triedGuardrail(
+  { guardrail, provider, config, token }: {
+    guardrail: string | undefined
+    provider: string | undefined
+    config: string | undefined
+    token: string | undefined
+  },
+): TriedGuardrail {
+  if ((guardrail === undefined) === (provider === undefined)) {
+    throw usageError('try-guardrail needs --guardrail or --provider, and not both.')
+  }
+  if (guardrail !== undefined && config !== undefined) {
+    throw usageError('--config goes with --provider. A guardrail has its own configuration.')
+  }
+  return guardrail === undefined ? { provider: provider!, config: readConfigOption(config), token } : { guardrail }
+}

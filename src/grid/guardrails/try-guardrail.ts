@@ -1,0 +1,129 @@
+/** Trying a guardrail on a text, without sending anything. */
+import { requireAdmin } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import {
+  type GuardedText,
+  type GuardrailCheck,
+  type Provider,
+  type ProviderTools,
+  RefusedConfig,
+  type Verdict,
+} from '../../guardrails/provider.ts'
+import { failureForTenants, ProviderFailure } from '../../guardrails/provider-failure.ts'
+import { withoutInvisible } from '../../lib/invisible-text.ts'
+import type { SealedToken } from '../../lib/key-ring.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
+import { second } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { checkConfig, checkToken, findProvider } from './guardrails.ts'
+
+/** How long a provider may take. See docs/protocol.md, "Trying a guardrail". */
+const deadlineMs = 3 * second
+/** The longest text in characters: what a message with its parts may have. */
+const maxTextLength = 250_000
+
+/** A guardrail of the account, by id or name; or one that is not stored. */
+export type TriedGuardrail =
+  | { guardrail: string }
+  | { provider: string; config?: unknown; token?: string }
+
+/** What a guardrail says of a text. */
+export interface GuardrailTrial {
+  /** The id of the provider. */
+  provider: string
+  milliseconds: number
+  /** Undefined if the provider failed. */
+  verdict?: Omit<Verdict, 'raw'>
+  /** Why there is no verdict. Tenants learn less than the operator of where it was not reached. */
+  failure?: { reason: string; message: string }
+  /** What a remote service answered, as it came. */
+  raw?: unknown
+}
+
+/**
+ * Run a guardrail, also one that is switched off, on a text. Nothing is stored. Whoever calls this records it without
+ * the text and the token.
+ *
+ * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `invalid_input`. A provider that fails is a
+ * result.
+ */
+export async function tryGuardrail(
+  account: AccountStore,
+  tried: TriedGuardrail,
+  text: string,
+): Promise<GuardrailTrial> {
+  requireAdmin(account.actor)
+  const guarded: GuardedText = {
+    text: checkText(text),
+    direction: 'inbound',
+    sender: '@sender',
+    recipient: '@recipient',
+  }
+  const { provider, config, token } = 'guardrail' in tried ? await stored(account, tried.guardrail) : notStored(tried)
+  return await run(account, provider, prepare(provider, config), guarded, token)
+}
+
+async function run(
+  { actor, deps }: AccountStore,
+  provider: Provider,
+  check: GuardrailCheck,
+  guarded: GuardedText,
+  token: string | undefined,
+): Promise<GuardrailTrial> {
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(), deadlineMs)
+  const tools: ProviderTools = { fetch: deps.safeFetch, token, signal: deadline.signal, now: deps.now }
+  const startedAt = performance.now()
+  const result = () => ({ provider: provider.id, milliseconds: Math.round(performance.now() - startedAt) })
+  try {
+    const { raw, ...verdict } = await check(guarded, tools)
+    return { ...result(), verdict, ...(raw === undefined ? {} : { raw }) }
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    const { reason, message } = error
+    return { ...result(), failure: actor.type === 'system' ? { reason, message } : failureForTenants(error) }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function stored(account: AccountStore, ref: string) {
+  const guardrail = await account.read.guardrails.byRef(ref.trim())
+  if (!guardrail) throw new GridError('guardrail_not_found', `Guardrail '${ref}' not found`, { field: 'guardrail' })
+  const provider = findProvider(guardrail.provider)
+  const sealed = await account.read.guardrails.sealedToken(guardrail.id)
+  const token = sealed?.encryptedToken
+    ? await account.open('guardrails', guardrail.id, sealed as SealedToken)
+    : undefined
+  checkToken(provider, token, true)
+  // Checked again: a newer version may have more settings, with defaults.
+  return { provider, config: checkConfig(provider, guardrail.config), token }
+}
+
+function notStored(tried: { provider: string; config?: unknown; token?: string }) {
+  const provider = findProvider(tried.provider)
+  const token = tried.token || undefined
+  checkToken(provider, token, true)
+  return { provider, config: checkConfig(provider, tried.config ?? {}), token }
+}
+
+function prepare(provider: Provider, config: unknown): GuardrailCheck {
+  try {
+    return provider.prepare(config)
+  } catch (error) {
+    if (!(error instanceof RefusedConfig)) throw error
+    const field = `config.${error.field}`
+    throw new GridError('invalid_input', `${field}: ${error.message}`, { field })
+  }
+}
+
+/** The text as it would be stored. Fails with `invalid_input`. */
+function checkText(text: string): string {
+  const checked = withoutInvisible(wellFormed(text) ?? '')
+  if (checked === '' || !hasAtMost(checked, maxTextLength)) {
+    throw new GridError('invalid_input', `The text must have 1 to ${maxTextLength} characters, and no U+0000.`, {
+      field: 'text',
+    })
+  }
+  return checked
+}
