@@ -1,7 +1,7 @@
 /** Guardrails: configured providers of an account, and the agents that they are attached to. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import type { Provider } from '../../guardrails/provider.ts'
+import { type Provider, RefusedConfig } from '../../guardrails/provider.ts'
 import { providers } from '../../guardrails/providers.ts'
 import { newId } from '../../lib/id.ts'
 import { isPlainName } from '../../lib/plain-name.ts'
@@ -182,16 +182,28 @@ function checkToken(provider: Provider, token: string | boolean | null | undefin
 
 /**
  * A configuration as stored, with its defaults. Fails with `invalid_input`, which names the field by its path, such as
- * `config.url`.
+ * `config.url`; also when the provider cannot work with it.
  */
 function checkConfig(provider: Provider, config: unknown): unknown {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
   })
-  if (checked.success) return checked.data
-  const { path, message } = checked.error.issues[0]
-  const field = ['config', ...path.map(String)].join('.')
-  throw new GridError('invalid_input', `${field}: ${message}`, { field })
+  if (!checked.success) {
+    const { path, message } = checked.error.issues[0]
+    throw refusedField(path.map(String).join('.'), message)
+  }
+  try {
+    provider.prepare(checked.data)
+  } catch (error) {
+    if (error instanceof RefusedConfig) throw refusedField(error.field, error.message)
+    throw error
+  }
+  return checked.data
+}
+
+function refusedField(path: string, message: string): GridError {
+  const field = path === '' ? 'config' : `config.${path}`
+  return new GridError('invalid_input', `${field}: ${message}`, { field })
 }
 
 /** The origins of all URLs in a configuration, joined. */
