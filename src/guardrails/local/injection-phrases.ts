@@ -136,19 +136,14 @@ export const templateMarks: readonly string[] = [
 
 /** How secrets are announced. One rule a line. */
 export const secretRules: readonly string[] = `
-  password | passphrase | passcode | api key | secret key | access key | private key | access token > is | are
-  passwort | kennwort | api schlussel > ist | lautet
-  mot de passe | cle api > est
-  contrasena | clave de api | clave secreta > es
-  senha | chave de api > e
-  parola d ordine | password | chiave api > e
+  password is | passphrase is | passcode is | api key is | secret key is | access key is | private key is | access token is | passwords are | api keys are
+  passwort ist | passwort lautet | kennwort ist | kennwort lautet | api schlussel ist | api schlussel lautet
+  mot de passe est | cle api est
+  contrasena es | clave de api es | clave secreta es
+  senha e | chave de api e | password e | parola d ordine e | chiave api e
   пароль | ключ api
-  密码 | 密碼 | 密钥 | 口令 > 是 | 为
-  パスワード | 暗証番号 | 秘密鍵 > は
-  비밀번호 | 암호 | 비밀 키 > 는 | 은
-  كلمة المرور | كلمة السر > هي
-  पासवर्ड > है
-  sifre* | parola* > sudur | dir
+  密码是 | 密码为 | 密碼是 | 密钥是 | 密钥为 | 口令是 | パスワードは | 暗証番号は | 秘密鍵は | 비밀번호는 | 암호는 | 비밀 키는
+  كلمة المرور هي | كلمة السر هي | पासवर्ड है | sifresi | sifremiz | sifrem
   here are | use these | these are > credentials | login details | login data
   begin private key | begin rsa private key | begin openssh private key | begin ec private key | begin pgp private key block`
   .trim().split('\n')

@@ -24,7 +24,7 @@ const shapes: readonly (readonly [hint: RegExp, shape: string])[] = [
   ],
   // French: 10 rue de la Paix.
   [
-    /\d,? (?:rue|av|b[do]|place|chemin|impasse|allée|quai|cours|route)/,
+    /\d(?: ?bis| ?ter)?,? (?:rue|av|b[do]|place|chemin|impasse|allée|quai|cours|route)/,
     String
       .raw`\d{1,4}(?: ?(?:bis|ter))?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse|allée|quai|cours|route) (?:(?:de la|de l['’]|des|du|de|d['’]|la|le|les) ?)?${name}(?: ${name}){0,3}`,
   ],

@@ -14,8 +14,12 @@ interface NationalId {
   readonly hasLetters?: true
 }
 
-const identity =
-  /(?:\bid\b|identi|national|tax|citizen|person|social|ssn|insurance|steuer|ausweis|bsn|burgerservice|sofi|pesel|tckn|kimlik|cnp|cpf|cuil|cuit|rut|aadhaar|sin\b|tfn|cpr|rijksregister|registre|マイナンバー|個人番号|身份证|身份證|주민|personnummer|teudat|זהות|снилс|инн)[^\n]{0,24}$/i
+/** A word that says what a number is, or that it is the number of a person. */
+const after = (names: string) =>
+  new RegExp(
+    `(?:${names}|national id|identity (?:number|card)|\\bid (?:number|no\\.?)|personal number|citizen)[^\\n]{0,24}$`,
+    'i',
+  )
 
 const letterOf = (number: string, letters: string) => letters[Number(number) % letters.length]
 
@@ -97,7 +101,11 @@ const ids: readonly NationalId[] = [
     hasLetters: true,
   },
   // Netherlands: burgerservicenummer.
-  { shape: /\d{9}/, check: (id) => weighted(id, [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 === 0, cue: identity },
+  {
+    shape: /\d{9}/,
+    check: (id) => weighted(id, [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 === 0,
+    cue: after('bsn|burgerservice|sofi'),
+  },
   // Belgium: national register number.
   {
     shape: /\d\d\.(?:[024][1-9]|[135][0-2]|[024]0)\.\d\d-\d{3}\.\d\d/,
@@ -109,15 +117,15 @@ const ids: readonly NationalId[] = [
     check: (id) =>
       isDate(id.slice(0, 2), String(Number(id.slice(2, 4)) % 20), id.slice(4, 6)) &&
       weighted(id, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]) % 10 === 0,
-    cue: identity,
+    cue: after('pesel'),
   },
   // Romania: cod numeric personal.
   {
     shape: /[1-8]\d{12}/,
     check: (id) =>
       isDate(id.slice(1, 3), id.slice(3, 5), id.slice(5, 7)) &&
-      weighted(id, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11 % 10 === Number(id[12]),
-    cue: identity,
+      '01234567891'[weighted(id, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11] === id[12],
+    cue: after('cnp|numeric personal'),
   },
   // Sweden: personnummer. Coordination numbers add 60 to the day.
   {
@@ -161,7 +169,7 @@ const ids: readonly NationalId[] = [
   // Argentina: CUIL.
   {
     shape: /(?:20|23|24|27|30|33|34)-\d{8}-\d/,
-    check: (id) => weighted(id, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1]) % 11 === 0,
+    check: (id) => '09987654321'[weighted(id, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11] === id[10],
   },
   // Chile: RUT.
   {
@@ -216,13 +224,13 @@ const ids: readonly NationalId[] = [
     check: (id) =>
       (weighted(id, [7, -1, 7, -1, 7, -1, 7, -1, 7]) % 10 + 10) % 10 === Number(id[9]) &&
       weighted(id, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) % 10 === Number(id[10]),
-    cue: identity,
+    cue: after('tckn|kimlik|vatandaşlık'),
   },
   // South Africa: identity number.
   {
     shape: /\d{10}[012]\d\d/,
     check: (id) => isDate(id.slice(0, 2), id.slice(2, 4), id.slice(4, 6)) && luhn(id),
-    cue: identity,
+    cue: after('south african id|rsa id|sa id'),
   },
   // Israel: identity number.
   { shape: /\d{9}/, check: luhn, cue: /(?:teudat|ת"?ז|זהות)[^\n]{0,24}$/i },

@@ -4,7 +4,7 @@ import { isDate } from './checksums.ts'
 
 /** Digits in groups. No part of a longer number, a date, an address or a version. */
 const shape =
-  /(?<![\p{L}\p{N}_#$€£¥]|[\d\p{L}][.,:/+-]|[.,:/=-]\d{0,3}[.,:/-])(?:\+|\()?\d(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0]{1,2}|\) ?[-/]? ?)?(?:\(?\d\)?(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0])?){5,15}\d(?![\p{L}\p{N}_%€$£]|[.,:/-]\d)/gu
+  /(?<![\p{L}\p{N}_#$€£¥]|\d[.,:/+-]|[A-Za-z][/+-]|[.,:/=-]\d{0,3}[.,:/-])(?:\+|\()?\d(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0]{1,2}|\) ?[-/]? ?)?(?:\(?\d\)?(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0])?){5,15}\d(?![\p{L}\p{N}_%€$£]|[.,:/-]\d)/gu
 
 /** Country codes. @see ITU-T E.164, Annex to Operational Bulletin */
 const countryCode =
