@@ -136,14 +136,17 @@ export const templateMarks: readonly string[] = [
 
 /** How secrets are announced. One rule a line. */
 export const secretRules: readonly string[] = `
-  password is | passphrase is | passcode is | api key is | secret key is | access key is | private key is | access token is | passwords are | api keys are
-  passwort ist | passwort lautet | kennwort ist | kennwort lautet | api schlussel ist | api schlussel lautet
-  mot de passe est | cle api est
-  contrasena es | clave de api es | clave secreta es
-  senha e | chave de api e | password e | parola d ordine e | chiave api e
-  пароль | ключ api
+  my | our | your new | root | admin | administrator | temporary > password is | passphrase is | passcode is | api key is | secret key is | access key is | private key is | access token is
+  password | passphrase | passcode | api key | secret key | access key | access token > is as follows | is below | is attached
+  mein | unser | dein neues | ihr neues > passwort ist | kennwort ist | api schlussel ist
+  passwort lautet | kennwort lautet | api schlussel lautet
+  mon | ma | notre | votre nouveau > mot de passe est | cle api est
+  mi | nuestra | tu nueva > contrasena es | clave de api es | clave secreta es
+  minha | nossa | sua nova > senha e | chave de api e
+  mia | nostra | nuova > password e | parola d ordine e | chiave api e
+  пароль от | пароль для | мой пароль | наш пароль | ключ api от
   密码是 | 密码为 | 密碼是 | 密钥是 | 密钥为 | 口令是 | パスワードは | 暗証番号は | 秘密鍵は | 비밀번호는 | 암호는 | 비밀 키는
-  كلمة المرور هي | كلمة السر هي | पासवर्ड है | sifresi | sifremiz | sifrem
+  كلمة المرور هي | كلمة السر هي | पासवर्ड है | sifremiz | sifrem
   here are | use these | these are > credentials | login details | login data
   begin private key | begin rsa private key | begin openssh private key | begin ec private key | begin pgp private key block`
   .trim().split('\n')

@@ -124,9 +124,12 @@ const latin: readonly Language[] = languages.filter((language) =>
 
 /** Fewest letters of a script from which on it is a text and not a name or a quotation. */
 const fewestOfScript = 12
-/** Fewest letters for a guess by their frequency, and most that are read of a stretch. */
+/**
+ * Fewest letters for a guess by their frequency, and the length of the stretches that are guessed one by one. Of each
+ * 2,048 characters are read, which is enough to tell.
+ */
 const fewestLetters = 60
-const stretchLength = 2_500
+const stretchLength = 3_400
 /** A language that is as likely as this beside the likeliest one may be the right one. */
 const nearlyAsLikely = 0.85
 
@@ -155,12 +158,14 @@ function check(text: string, allowed: readonly Language[], otherScripts: readonl
   return spans.length > 0 ? { kinds: ['language that is not allowed'], spans } : { kinds: [] }
 }
 
-/** What is no prose: code, addresses, paths, numbers. */
-const code = /```[^`]*(?:```|$)|`[^`\n]*`|\S*[\d_/\\@={}<>;|$#()[\]]\S*/g
+/** What may be no prose: code between backticks, and words of ASCII characters. */
+const words = /```[^`]*(?:```|$)|`[^`\n]*`|[!-~]+/g
+/** Code, addresses, paths and numbers have some of these. */
+const marks = /[\d_/\\@={}<>;|$#()[\]`]/
 
 /** The text with blanks instead of code. */
 function withoutCode(text: string): string {
-  return text.replace(code, (found) => found.replace(/[^\n]/g, ' '))
+  return text.replace(words, (found) => marks.test(found) ? found.replace(/[^\n]/g, ' ') : found)
 }
 
 /** The stretches in the letters of a script, if there are enough of them. */

@@ -1,5 +1,5 @@
 /** Text with the plain forms of its characters: ASCII digits, spaces and hyphens, no width and style, nothing hidden. */
-import { replaceIn, type View } from './view.ts'
+import { mask, replaceIn, type View } from './view.ts'
 
 const plainForms = new Map<string, string>()
 /** Most characters that are remembered. The others are looked at each time. */
@@ -7,12 +7,13 @@ const mostForms = 20_000
 
 /** The view with the plain form of each character. */
 export function plain(view: View): View {
-  if (/^[\0-\x7f]*$/.test(view.text)) return view
-  return replaceIn(view, /[^\0-\x7f]/gu, ([char]) => {
+  return replaceIn(view, changeable, ([char]) => {
     const form = plainForm(char)
     return form === char ? undefined : form
   })
 }
+
+const changeable = new RegExp(`[^\\0-\\x7f${mask}]`, 'gu')
 
 function plainForm(char: string): string {
   let form = plainForms.get(char)

@@ -92,6 +92,9 @@ export function joined(spans: readonly Span[]): Span[] {
   return out
 }
 
+/** A character that is part of no word, number or encoding. It stands for what was found. */
+export const mask = '\u2588'
+
 /**
  * Find again in the text without what was found, until nothing is left: a stretch that is masked is a new boundary for
  * what stands beside it.
@@ -103,12 +106,17 @@ export function untilClean<Found extends Span>(text: string, find: (text: string
     const found = find(rest)
     if (found.length === 0) break
     all.push(...found)
-    for (const { start, end } of joined(found)) {
-      rest = rest.slice(0, start) + mask.repeat(end - start) + rest.slice(end)
-    }
+    rest = maskedIn(rest, joined(found))
   }
   return all
 }
 
-/** A character that is part of no word, number or encoding. */
-const mask = '\u2588'
+function maskedIn(text: string, spans: readonly Span[]): string {
+  let masked = ''
+  let copied = 0
+  for (const { start, end } of spans) {
+    masked += text.slice(copied, start) + mask.repeat(end - start)
+    copied = end
+  }
+  return masked + text.slice(copied)
+}

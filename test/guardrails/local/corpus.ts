@@ -52,7 +52,7 @@ const folder = new URL('../corpus/', import.meta.url)
  * a text, as in a JSON string. Keys are made of `{PREFIX:LENGTH}`, so that no file contains one.
  */
 export function corpus(): CorpusText[] {
-  return readdirSync(folder).flatMap((file) => {
+  return readdirSync(folder).sort().flatMap((file) => {
     let expected = new Set<string>()
     return readFileSync(new URL(file, folder), 'utf8').split('\n').flatMap((line, i) => {
       if (line.startsWith('> ')) expected = new Set(line.slice(2).split(' ').filter((id) => id !== 'none'))

@@ -108,14 +108,15 @@ function isRandom({ text }: Candidate): boolean {
 }
 
 function isPlaceholder(text: string): boolean {
-  return /example|x{4}|\*{3}|\.{3}|your[_-]|placeholder|redacted|changeme|<[^>]*>|\$\{|%s|^(?:password|pass|pw|secret|token)$/i
+  return /example|x{4}|\*{3}|\.{3}|your[_-]|placeholder|redacted|changeme|<[^>]*>|\$\{|%s|password$|^(?:pass|pw|secret|token)$/i
     .test(text)
 }
 
 function isSecretValue(text: string): boolean {
   const value = text.slice(text.search(/[:=]/)).replace(/^[^\w+/]+/, '').replace(/["']/g, '')
   const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(value)).length
-  const isName = /^[a-z]+(?:[._/-][a-z]+)+$/i.test(value) || /^[a-z]+(?:[A-Z][a-z]+)*(?:\.|$)/.test(value) ||
+  const isName = /^(?:[a-z]+|\d+)(?:[._/-](?:[a-z]+|\d+))+$/i.test(value) ||
+    /^[a-z]+(?:[A-Z][a-z]+)*(?:\.|$)/.test(value) ||
     /[.!][a-z]{2,}/i.test(value)
   return !isName && !isPlaceholder(value) && kinds >= 2 && /\d/.test(value) && new Set(value).size >= 10
 }

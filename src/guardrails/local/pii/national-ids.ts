@@ -260,21 +260,25 @@ function isCpf(id: string): boolean {
 }
 
 /** No part of a longer word or number. */
-const apart = ids.map(({ shape: { source, flags }, ...rest }) => ({
-  ...rest,
-  shape: new RegExp(`(?<![\\p{L}\\p{N}_]|\\d[.,-])(?:${source})(?![\\p{L}\\p{N}_]|[.,-]\\d)`, `${flags}gu`),
-}))
-const withLetters = apart.filter(({ hasLetters }) => hasLetters)
-const ofDigits = apart.filter(({ hasLetters }) => !hasLetters)
+function apart(source: string, flags: string): RegExp {
+  return new RegExp(`(?<![\\p{L}\\p{N}_]|\\d[.,-])(?:${source})(?![\\p{L}\\p{N}_]|[.,-]\\d)`, flags)
+}
+
+const compiled = ids.map(({ shape: { source, flags }, ...rest }) => ({ ...rest, shape: apart(source, `${flags}gu`) }))
+const withLetters = compiled.filter(({ hasLetters }) => hasLetters)
+const ofDigits = compiled.filter(({ hasLetters }) => !hasLetters)
+/** Whether there is any of them: most numbers have no such shape. */
+const anyOfDigits = apart(ids.filter(({ hasLetters }) => !hasLetters).map(({ shape }) => shape.source).join('|'), 'iu')
 
 export const nationalIds: Detector = {
   id: 'national_id',
   kind: 'national id number',
   find: (text) => [
     ...withLetters.flatMap((id) => findIn(text, 0, text.length, id)),
-    ...matching(text, /\d(?:[^\d\n]{0,3}\d){6,}/g).flatMap(({ start, end }) => {
+    ...matching(text, /\d(?:\D{0,3}\d){6,}/g).flatMap(({ start, end }) => {
       // With what stands around it.
       const from = Math.max(0, start - 4)
+      if (!anyOfDigits.test(text.slice(from, end + 4))) return []
       return ofDigits.flatMap((id) => findIn(text, from, end + 4, id))
     }),
   ],
