@@ -187,19 +187,23 @@ function stretches(text: string): Span[] {
   return spans
 }
 
-const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => new RegExp(`\\p{Script=${name}}+`, 'gu'))
+/** Scripts of several languages that are told apart by the frequency of letters, with the codes of those. */
+const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => {
+  const languages = name === 'Latin' ? latin : scripts.find((script) => script.name === name)!.languages
+  return { letters: new RegExp(`\\p{Script=${name}}+`, 'gu'), only: languages.map((language) => codes[language]) }
+})
 
 /** Whether a stretch is in another language than the allowed ones, as far as the frequency of its letters tells. */
 function isOther(text: string, allowed: readonly Language[]): boolean {
-  const counts = guessed.map((letters) => text.match(letters)?.join('').length ?? 0)
-  if (Math.max(...counts) < fewestLetters) return false
+  const counts = guessed.map(({ letters }) => text.match(letters)?.join('').length ?? 0)
+  const most = Math.max(...counts)
+  if (most < fewestLetters) return false
   if (counts[0] >= fewestLetters && !allowed.some((language) => latin.includes(language))) return true
-  const likely = francAll(text, options).filter(([, likelihood]) => likelihood >= nearlyAsLikely)
+  const { only } = guessed[counts.indexOf(most)]
+  const likely = francAll(text, { only }).filter(([, likelihood]) => likelihood >= nearlyAsLikely)
   return likely.length > 0 && !likely.some(([code]) => code === 'und' || allowedCodes(allowed).has(code))
 }
 
 function allowedCodes(allowed: readonly Language[]): Set<string> {
   return new Set(allowed.map((language) => codes[language]))
 }
-
-const options = { only: Object.values(codes) }

@@ -42,6 +42,7 @@ export class PhraseAutomaton {
 
   /** Call `onMatch` for each phrase that is found, by its end, the longest first. True skips the shorter ones. */
   search({ units, length }: Units, onMatch: (start: number, end: number, phrase: number) => boolean): void {
+    if (this.#stateCount === 1) return
     let state = 0
     for (let i = 0; i < length; i++) {
       const cls = this.#classOf(units[i])

@@ -48,8 +48,8 @@ export class PhraseRules {
     this.#automaton = new PhraseAutomaton([...indexes.keys()])
   }
 
-  /** Call `onMatch` with where each match begins and ends in `text`, whose letters are given. */
-  search(text: string, letters: Folded, onMatch: (start: number, end: number) => void): void {
+  /** Call `onMatch` with where each match of a rule begins and ends in `text`, whose letters are given. */
+  search(text: string, letters: Folded, onMatch: (start: number, end: number, rule: number) => void): void {
     const chains: (Chain | undefined)[][] = this.#groups.map(() => [])
     this.#automaton.search(letters, (start, end, term) => {
       const opens = startsWord(text, letters.starts[start])
@@ -59,7 +59,7 @@ export class PhraseRules {
         if (!(group === 0 ? opens : before && follows(before, start, opens))) continue
         const chain = { start: before?.start ?? start, end, endsWord: isOpen || closes }
         if (group < this.#groups[rule] - 1) chains[rule][group] = chain
-        else if (chain.endsWord) onMatch(letters.starts[chain.start], wordEnd(text, letters.ends[end - 1]))
+        else if (chain.endsWord) onMatch(letters.starts[chain.start], wordEnd(text, letters.ends[end - 1]), rule)
       }
       return false
     })

@@ -25,8 +25,7 @@ export const phrases = provider({
   prepare({ phrases, preset }) {
     const finders = [
       ...(phrases.length > 0 ? [listed('listed phrase', phrases)] : []),
-      ...(preset === 'injection' || preset === 'all' ? injection() : []),
-      ...(preset === 'secrets' || preset === 'all' ? [secrets()] : []),
+      ...(preset === 'none' ? [] : presets[preset]()),
     ]
     return ({ text }) => check(text, finders)
   },
@@ -80,12 +79,22 @@ function listed(kind: string, phrases: readonly string[]): Finder {
   }
 }
 
-function ruled(kind: string, rules: readonly string[]): Finder {
-  const compiled = new PhraseRules(rules)
+function ruled(sets: readonly { kind: string; rules: readonly string[] }[]): Finder {
+  const kinds = sets.flatMap(({ kind, rules }) => rules.map(() => kind))
+  const compiled = new PhraseRules(sets.flatMap(({ rules }) => rules))
   return (view, { letters }, found) =>
-    compiled.search(view.text, letters, (start, end) => found.push({ kind, ...spanOf(view, start, end) }))
+    compiled.search(view.text, letters, (start, end, rule) => {
+      found.push({ kind: kinds[rule], ...spanOf(view, start, end) })
+    })
 }
 
+const injection = { kind: 'prompt injection', rules: injectionRules }
+const secrets = { kind: 'secret', rules: secretRules }
+const marks = once(() => listed(injection.kind, templateMarks))
+
 /** Compiled when they are first needed: most accounts use no preset. */
-const injection = once(() => [ruled('prompt injection', injectionRules), listed('prompt injection', templateMarks)])
-const secrets = once(() => ruled('secret', secretRules))
+const presets = {
+  injection: once(() => [ruled([injection]), marks()]),
+  secrets: once(() => [ruled([secrets])]),
+  all: once(() => [ruled([injection, secrets]), marks()]),
+}
