@@ -70,7 +70,7 @@ const rules: Record<string, Rule> = {
   'grid/people/': globalVerbs,
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
-  'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod'] },
+  'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc'] },
   'auth/': {
     ours: ['errors.ts', 'lib/'],
     types: ['store/', 'deps.ts'],

@@ -1,6 +1,7 @@
 /** The guardrail providers. See docs/protocol.md, "Guardrail providers". */
 import { z } from 'zod'
 import { invisibleText } from './local/invisible-text.ts'
+import { language } from './local/language.ts'
 import { length } from './local/length.ts'
 import { patterns } from './local/patterns.ts'
 import { phrases } from './local/phrases.ts'
@@ -19,6 +20,7 @@ export const providers: readonly Provider[] = [
   pii,
   invisibleText,
   length,
+  language,
   openaiModeration,
   lakeraGuard,
   azurePromptShields,

@@ -10,6 +10,8 @@ export function formErrors<Field extends string>(
   fields: readonly Field[],
 ): FormErrors<Field> {
   if (!inputError || new URL(request.url).pathname !== action) return {}
-  const field = fields.find((name) => name === inputError.details.field)
+  const refused = inputError.details.field
+  // An entry of a list, such as `config.patterns.1`, belongs to the field of the list.
+  const field = fields.find((name) => name === refused || refused?.startsWith(`${name}.`))
   return { [field ?? 'rest']: inputError.message } as FormErrors<Field>
 }

@@ -191,16 +191,28 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
 
 /**
  * A configuration as stored, with its defaults. Fails with `invalid_input`, which names the field by its path, such as
- * `config.url`.
+ * `config.url`; also when the provider cannot work with it.
  */
 export function checkConfig(provider: Provider, config: unknown): unknown {
   const checked = provider.config.safeParse(config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
   })
-  if (checked.success) return checked.data
-  const { path, message } = checked.error.issues[0]
-  const field = ['config', ...path.map(String)].join('.')
-  throw new GridError('invalid_input', `${field}: ${message}`, { field })
+  if (!checked.success) {
+    const { path, message } = checked.error.issues[0]
+    throw refusedField(path.map(String).join('.'), message)
+  }
+  try {
+    provider.prepare(checked.data)
+  } catch (error) {
+    if (error instanceof RefusedConfig) throw refusedField(error.field, error.message)
+    throw error
+  }
+  return checked.data
+}
+
+function refusedField(path: string, message: string): GridError {
+  const field = path === '' ? 'config' : `config.${path}`
+  return new GridError('invalid_input', `${field}: ${message}`, { field })
 }
 
 /** The origins of all URLs in a configuration, joined. */

@@ -1,12 +1,51 @@
 /** Finds invisible text. */
-import { provider } from '../provider.ts'
+import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { provider, type Span } from '../provider.ts'
+import { joined } from './view.ts'
+
+/** What does not show, also where a script or an emoji needs it. */
+const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u
+const emoji = /\p{Emoji}(?:[\p{Emoji_Modifier}\ufe0e\ufe0f\u20e3\u200d\u{e0020}-\u{e007f}]|(?<=\u200d)\p{Emoji})+/gu
+const needed = /[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu
+/** From so many on, as more than this share of the characters, they are no longer part of a script. */
+const fewest = 8
+const highestShare = 1 / 3
 
 export const invisibleText = provider({
   id: 'invisible-text',
   name: 'Invisible text',
   kind: 'local',
   description:
-    'Finds Unicode tags, bidirectional controls and zero-width characters. The grid removes them before any check, so it finds those alone that a script or an emoji needs.',
+    'Finds Unicode tags, bidirectional controls and zero-width characters. The grid removes them before any check, except where a script or an emoji needs them; of those it finds so many that they hide a text.',
   config: {},
-  prepare: () => () => ({ kinds: [] }),
+  prepare: () => ({ text }) => {
+    // Nearly all texts.
+    if (!invisible.test(text)) return { kinds: [] }
+    const spans = joined([...removed(text), ...hidden(text)])
+    return spans.length > 0 ? { kinds: ['invisible text'], spans } : { kinds: [] }
+  },
 })
+
+/** What the grid removes from a message: each character that is not in the cleaned text. */
+function removed(text: string): Span[] {
+  const cleaned = withoutInvisible(text)
+  if (cleaned === text) return []
+  const spans: Span[] = []
+  for (let start = 0, kept = 0; start < text.length; start++) {
+    if (text[start] === cleaned[kept]) kept++
+    else {
+      spans.push({ start, end: start + 1 })
+      // Another line end became a line feed.
+      if (cleaned[kept] === '\n' && /[\r\v\f\x85]/.test(text[start])) kept++
+    }
+  }
+  return spans
+}
+
+/** What scripts need, if a text has too much of it. */
+function hidden(text: string): Span[] {
+  const plain = text.replace(emoji, (found) => ' '.repeat(found.length))
+  const found = [...plain.matchAll(needed)]
+  if (found.length < fewest || found.length <= highestShare * [...plain].length) return []
+  return found.map(({ 0: char, index }) => ({ start: index, end: index + char.length }))
+}

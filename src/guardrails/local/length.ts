@@ -1,5 +1,6 @@
 /** Finds long messages. */
 import { z } from 'zod'
+import { hasAtMost } from '../../lib/text.ts'
 import { provider } from '../provider.ts'
 
 export const length = provider({
@@ -10,5 +11,16 @@ export const length = provider({
   config: {
     maxCharacters: z.int().min(1).max(10_000).describe('Longest allowed message, in characters'),
   },
-  prepare: () => () => ({ kinds: [] }),
+  prepare: ({ maxCharacters }) => ({ text }) =>
+    hasAtMost(text, maxCharacters) ? { kinds: [] } : {
+      kinds: ['message that is too long'],
+      spans: [{ start: unitsOf(text, maxCharacters), end: text.length }],
+    },
 })
+
+/** How many code units the first characters (code points) have. */
+function unitsOf(text: string, characters: number): number {
+  let units = 0
+  for (let left = characters; left > 0; left--) units += text.codePointAt(units)! > 0xffff ? 2 : 1
+  return units
+}

@@ -1,7 +1,13 @@
 /** Finds what matches regular expressions. */
+import { RE2JS, RE2JSException } from 're2js'
 import { z } from 'zod'
 import { text } from '../config-fields.ts'
-import { provider } from '../provider.ts'
+import { provider, RefusedConfig, type Span } from '../provider.ts'
+import { joined } from './view.ts'
+
+/** Most instructions of one compiled expression, and of all of a guardrail. They bound what a character costs. */
+const mostInstructions = 500
+const mostInstructionsTogether = 2_000
 
 export const patterns = provider({
   id: 'patterns',
@@ -11,5 +17,69 @@ export const patterns = provider({
   config: {
     patterns: z.array(text(500)).min(1).max(50).describe('RE2 expressions: no look-around, no back-references'),
   },
-  prepare: () => () => ({ kinds: [] }),
+  prepare({ patterns }) {
+    const compiled = patterns.map(compile)
+    const instructions = compiled.reduce((sum, pattern) => sum + pattern.programSize(), 0)
+    if (instructions > mostInstructionsTogether) {
+      throw new RefusedConfig('patterns', 'The expressions are too large together. Make another guardrail for some.')
+    }
+    return ({ text }) => {
+      const matching = compiled.filter((pattern) => pattern.test(text))
+      if (matching.length === 0) return { kinds: [] }
+      const effort = new Effort()
+      const spans = joined(matching.flatMap((pattern) => spansOf(pattern, text, effort)))
+      // An expression such as \b matches a place. Without spans the whole text is masked.
+      return { kinds: ['text that is not allowed'], ...(spans.length > 0 && { spans }) }
+    }
+  },
 })
+
+function compile(pattern: string, index: number): RE2JS {
+  const field = `patterns.${index}`
+  const compiled = parse(pattern, field)
+  if (compiled.programSize() > mostInstructions) {
+    throw new RefusedConfig(field, 'This expression is too large. Repeat fewer times, or use fewer alternatives.')
+  }
+  if (compiled.test('')) {
+    throw new RefusedConfig(field, 'This expression matches an empty text, so it would object to every message.')
+  }
+  return compiled
+}
+
+function parse(pattern: string, field: string): RE2JS {
+  try {
+    return RE2JS.compile(pattern)
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error
+    const reason = error.message.replace(/^error parsing regexp: /, '')
+    throw new RefusedConfig(field, `This is not a valid RE2 expression: ${reason}.`)
+  }
+}
+
+/** All matches. When they take too much effort, the rest of the text counts as one. */
+function spansOf(pattern: RE2JS, text: string, effort: Effort): Span[] {
+  const spans: Span[] = []
+  const matcher = pattern.matcher(text)
+  for (let from = 0; matcher.find();) {
+    const [start, end] = [matcher.start(), matcher.end()]
+    if (!effort.allows(text.length - from)) return [...spans, { start, end: text.length }]
+    spans.push({ start, end })
+    from = end
+  }
+  return spans
+}
+
+/**
+ * One search is linear, and reads at most the rest of the text. A text with many matches could be read once for each of
+ * them, as with `x*y|x`.
+ */
+class Effort {
+  #characters = 0
+  #startedAt = performance.now()
+
+  /** Whether another search may read so many characters. Only what is beyond the common depends on the clock. */
+  allows(characters: number): boolean {
+    this.#characters += characters
+    return this.#characters < 1_000_000 || performance.now() - this.#startedAt < 20
+  }
+}

@@ -1,18 +1,100 @@
-/** Finds listed words and phrases. */
+/** Finds listed words and phrases, and the usual wording of prompt injections. */
 import { z } from 'zod'
+import { once } from '../../lib/once.ts'
 import { text } from '../config-fields.ts'
-import { provider } from '../provider.ts'
+import { provider, type Span, type Verdict } from '../provider.ts'
+import { embedded, unescaped, withoutTags } from './encodings.ts'
+import { fold } from './fold.ts'
+import { injectionRules, secretRules, templateMarks } from './injection-phrases.ts'
+import { PhraseAutomaton } from './phrase-automaton.ts'
+import { PhraseRules } from './phrase-rules.ts'
+import { joined, spanOf, untilClean, type View } from './view.ts'
+import { endsWord, startsWord } from './word-edges.ts'
 
 export const phrases = provider({
   id: 'phrases',
   name: 'Words and phrases',
   kind: 'local',
-  description: 'Finds listed words and phrases, and common injection phrases.',
+  description: 'Finds listed words and phrases, and common phrases of prompt injection and about secrets.',
   config: {
     phrases: z.array(text(200)).max(500).default([]).describe('Words and phrases to find, ignoring case'),
-    preset: z.enum(['none', 'injection']).default('none').describe(
-      'injection: also common phrases of prompt injection',
+    preset: z.enum(['none', 'injection', 'secrets', 'all']).default('none').describe(
+      'injection: also common phrases of prompt injection; secrets: phrases that announce a password or key; all: both',
     ),
   },
-  prepare: () => () => ({ kinds: [] }),
+  prepare({ phrases, preset }) {
+    const finders = [
+      ...(phrases.length > 0 ? [listed('listed phrase', phrases)] : []),
+      ...(preset === 'none' ? [] : presets[preset]()),
+    ]
+    return ({ text }) => check(text, finders)
+  },
 })
+
+interface Found extends Span {
+  readonly kind: string
+}
+
+/** Finds phrases in a view. */
+type Finder = (view: View, folded: ReturnType<typeof fold>, found: Found[]) => void
+
+function check(text: string, finders: readonly Finder[]): Verdict {
+  const found = untilClean(text, (text) => {
+    const found: Found[] = []
+    for (const view of viewsOf(text)) {
+      const folded = fold(view.text)
+      for (const find of finders) find(view, folded, found)
+    }
+    return found
+  })
+  return { kinds: [...new Set(found.map(({ kind }) => kind))], spans: joined(found) }
+}
+
+/** All readings of a text in which a phrase may stand. */
+function viewsOf(text: string): View[] {
+  const view = unescaped({ text })
+  const plain = withoutTags(view)
+  return [view, ...(plain === view ? [] : [plain]), ...embedded(view)]
+}
+
+/** Letters from which on a phrase is found also where its words are split or written together. */
+const longEnough = 12
+/** Such phrases have nothing but words. */
+const onlyWords = /^[\p{L}\p{N}\p{M}\s]+$/u
+
+function listed(kind: string, phrases: readonly string[]): Finder {
+  const words = new PhraseAutomaton(phrases.map((phrase) => fold(phrase).words.text.trim()))
+  const long = phrases.filter((phrase) => onlyWords.test(phrase)).map((phrase) => fold(phrase).letters.text)
+  const letters = new PhraseAutomaton(long.filter(({ length }) => length >= longEnough))
+  return (view, folded, found) => {
+    for (const [automaton, units] of [[words, folded.words], [letters, folded.letters]] as const) {
+      automaton.search(units, (start, end) => {
+        const from = units.starts[start]
+        const to = units.ends[end - 1]
+        if (!startsWord(view.text, from) || !endsWord(view.text, to)) return false
+        found.push({ kind, ...spanOf(view, from, to) })
+        return true
+      })
+    }
+  }
+}
+
+function ruled(sets: readonly { kind: string; rules: readonly string[] }[]): Finder {
+  const kinds = sets.flatMap(({ kind, rules }) => rules.map(() => kind))
+  const compiled = new PhraseRules(sets.flatMap(({ rules }) => rules))
+  return (view, { letters }, found) =>
+    compiled.search(view.text, letters, (start, end, rule) => {
+      found.push({ kind: kinds[rule], ...spanOf(view, start, end) })
+    })
+}
+
+const injection = { kind: 'prompt injection', rules: injectionRules }
+const secrets = { kind: 'secret', rules: secretRules }
+const marks = once(() => listed(injection.kind, templateMarks))
+
+/** Compiled when they are first needed: most accounts use no preset. */
+const presets = {
+  injection: once(() => [ruled([injection]), marks()]),
+  secrets: once(() => [ruled([secrets])]),
+  all: once(() => [ruled([injection, secrets]), marks()]),
+}

@@ -1,15 +1,60 @@
 /** Finds personal data and keys. */
 import { z } from 'zod'
-import { provider } from '../provider.ts'
+import { provider, type Span } from '../provider.ts'
+import { embedded, unescaped } from './encodings.ts'
+import { address } from './pii/address.ts'
+import type { Detector } from './pii/detector.ts'
+import { email } from './pii/email.ts'
+import { apiKey } from './pii/keys.ts'
+import { nationalIds } from './pii/national-ids.ts'
+import { card, iban } from './pii/payment.ts'
+import { phone } from './pii/phone.ts'
+import { plain } from './plain.ts'
+import { joined, spanOf, untilClean, type View } from './view.ts'
+
+/** Those that come first claim a stretch: a card number is no phone number. */
+const detectors: readonly Detector[] = [apiKey, email, iban, card, nationalIds, phone, address]
+
+const kinds = ['email', 'phone', 'card', 'iban', 'national_id', 'address', 'api_key'] as const
 
 export const pii = provider({
   id: 'pii',
   name: 'Personal data',
   kind: 'local',
-  description: 'Finds email addresses, phone numbers, credit cards, IBANs, national ids and API keys.',
+  description:
+    'Finds email addresses, phone numbers, credit cards, IBANs, national ids, postal addresses and API keys.',
   config: {
-    kinds: z.array(z.enum(['email', 'phone', 'card', 'iban', 'national_id', 'api_key'])).min(1)
-      .default(['email', 'phone', 'card', 'iban', 'national_id', 'api_key']).describe('What to look for'),
+    kinds: z.array(z.enum(kinds)).min(1).default([...kinds]).describe('What to look for'),
   },
-  prepare: () => () => ({ kinds: [] }),
+  prepare({ kinds }) {
+    const chosen = detectors.filter(({ id }) => (kinds as readonly string[]).includes(id))
+    return ({ text }) => {
+      const found = untilClean(text, (text) => findAll(text, chosen))
+      return { kinds: [...new Set(found.map(({ kind }) => kind))], spans: joined(found) }
+    }
+  },
 })
+
+interface Found extends Span {
+  readonly kind: string
+}
+
+function findAll(text: string, chosen: readonly Detector[]): Found[] {
+  const written = plain(unescaped({ text }))
+  // Numbers alone are encoded too often to mean something.
+  const views = [written, ...embedded(written).filter(({ text }) => /\p{L}/u.test(text))]
+  return views.flatMap((view) => findIn(view, chosen))
+}
+
+function findIn(view: View, chosen: readonly Detector[]): Found[] {
+  const found: Found[] = []
+  for (const { kind, find } of chosen) {
+    const free = find(view.text).filter((span) => !found.some((other) => overlaps(span, other)))
+    found.push(...free.map(({ start, end }) => ({ kind, start, end })))
+  }
+  return found.map(({ kind, start, end }) => ({ kind, ...spanOf(view, start, end) }))
+}
+
+function overlaps(a: Span, b: Span): boolean {
+  return a.start < b.end && b.start < a.end
+}

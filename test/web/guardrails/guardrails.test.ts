@@ -84,6 +84,7 @@ test.each([
   ['length', { 'config.maxCharacters': 'many' }, 'config.maxCharacters', 'expected number'],
   ['length', { 'config.maxCharacters': '10001' }, 'config.maxCharacters', 'Too big'],
   ['patterns', { 'config.patterns': `ok\n${'x'.repeat(501)}` }, 'config.patterns', 'must have at most 500 characters'],
+  ['patterns', { 'config.patterns': 'ok\nx{0}' }, 'config.patterns', 'This expression matches an empty text'],
   ['webhook', { 'config.url': 'ftp://x.example', token }, 'config.url', 'must be an http or https address'],
   ['webhook', { 'config.url': 'https://me:pw@x.example', token }, 'config.url', 'must have no user or password'],
   ['webhook', { 'config.url': 'https://x.example' }, 'token', 'needs a token'],

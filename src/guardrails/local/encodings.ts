@@ -1,0 +1,109 @@
+/** What a text says in escapes and encodings: HTML entities, percent-encoding, JavaScript escapes, base64, hexadecimal. */
+import { Buffer } from 'node:buffer'
+import { replaceIn, spanOf, type View } from './view.ts'
+
+/** Entities that stand for what a phrase or an address consists of, and those that hide something. */
+const entities: Record<string, string> = Object.fromEntries(
+  ('amp& lt< gt> quot" apos\' nbsp\u00a0 ensp\u2002 emsp\u2003 thinsp\u2009 shy\u00ad zwnj\u200c zwj\u200d lrm\u200e ' +
+    'rlm\u200f commat@ period. comma, colon: semi; num# sol/ bsol\\ excl! quest? lpar( rpar) lowbar_ hyphen\u2010 ' +
+    'ndash\u2013 mdash\u2014 plus+ equals= dollar$ percnt% Tab\t NewLine\n').split(' ')
+    .map((entry) => [entry.slice(0, -1).toLowerCase(), entry.slice(-1)]),
+)
+
+const escapes =
+  /&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]{2,7}));?|((?:%[0-9a-f]{2}){1,4})|\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/gi
+
+/** The view with its escapes resolved, also where one is inside another. */
+export function unescaped(view: View): View {
+  let current = view
+  for (let depth = 0; depth < 3 && /[&%\\]/.test(current.text); depth++) {
+    const next = replaceIn(current, escapes, unescape)
+    if (next === current) break
+    current = next
+  }
+  return current
+}
+
+function unescape([, hex, decimal, entity, percents, ...units]: RegExpMatchArray): string | undefined {
+  if (entity) return entities[entity.toLowerCase()]
+  if (percents) return fromPercents(percents)
+  const unit = hex ?? units.find((unit) => unit !== undefined)
+  const code = unit === undefined ? Number(decimal) : Number.parseInt(unit, 16)
+  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code).toWellFormed() : undefined
+}
+
+function fromPercents(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+const tags = /<\/?[a-z][^<>]*>/gi
+const comments = /<!--[^]*?-->/g
+
+/** The view without the tags and comments of HTML, or the same view. */
+export function withoutTags(view: View): View {
+  if (!view.text.includes('<')) return view
+  // A search for the end of a comment that has none would read the rest of the text, for each.
+  const plain = replaceIn(view, comments, () => '', view.text.lastIndexOf('-->') + '-->'.length)
+  return replaceIn(plain, tags, () => '')
+}
+
+const shortest = 16
+const encodedRuns = /[A-Za-z0-9+/_-]{16,}={0,2}/g
+const isHex = /^(?:[0-9a-f]{2})+$/i
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** What is encoded in the text, in base64 or hexadecimal. What is no text when it is decoded is left out. */
+export function embedded(view: View, depth = 2): View[] {
+  if (depth === 0) return []
+  return runsOf(view.text).flatMap(({ encoded, start, end }) => {
+    const text = decode(encoded)
+    if (text === undefined) return []
+    const span = spanOf(view, start, end)
+    const places = { starts: filled(text.length, span.start), ends: filled(text.length, span.end) }
+    const inner = unescaped({ text, places })
+    return [inner, ...embedded(inner, depth - 1)]
+  })
+}
+
+/** Stretches that may be encoded. Lines of the usual width belong together. */
+function runsOf(text: string): { encoded: string; start: number; end: number }[] {
+  const runs: { encoded: string; start: number; end: number }[] = []
+  for (const { 0: found, index } of text.matchAll(encodedRuns)) {
+    const last = runs.at(-1)
+    const end = index + found.length
+    if (last && last.encoded.length % 4 === 0 && /^\r?\n$/.test(text.slice(last.end, index))) {
+      last.encoded += found
+      last.end = end
+    } else runs.push({ encoded: found, start: index, end })
+  }
+  return runs
+}
+
+function decode(encoded: string): string | undefined {
+  if (isHex.test(encoded)) {
+    const text = fromBytes(Buffer.from(encoded, 'hex'))
+    if (text !== undefined) return text
+  }
+  // A word, a path or a name. Encoded text mixes capitals with small letters.
+  if (!/[a-z]/.test(encoded) || !/[A-Z]/.test(encoded)) return undefined
+  return fromBytes(Buffer.from(encoded, 'base64'))
+}
+
+function fromBytes(bytes: Uint8Array): string | undefined {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+  // deno-lint-ignore no-control-regex -- bytes that are no text have controls
+  return text.length < shortest / 2 || /[\0-\x08\x0e-\x1f\x7f]/.test(text) ? undefined : text
+}
+
+function filled(length: number, value: number): Int32Array {
+  return new Int32Array(length).fill(value)
+}

@@ -1,0 +1,177 @@
+/** What phrases are compared by: text without the differences that a reader does not mind. */
+import { lookalikes } from './lookalikes.ts'
+import type { Units } from './phrase-automaton.ts'
+
+/** A folded text, and where each of its code units begins and ends in the text. */
+export class Folded implements Units {
+  units: Uint16Array
+  starts: Int32Array
+  ends: Int32Array
+  length = 0
+
+  constructor(capacity: number) {
+    this.units = new Uint16Array(capacity)
+    this.starts = new Int32Array(capacity)
+    this.ends = new Int32Array(capacity)
+  }
+
+  addUnit(unit: number, start: number, end: number): void {
+    if (this.length === this.units.length) this.#grow()
+    this.units[this.length] = unit
+    this.starts[this.length] = start
+    this.ends[this.length++] = end
+  }
+
+  add(text: string, start: number, end: number): void {
+    for (let i = 0; i < text.length; i++) this.addUnit(text.charCodeAt(i), start, end)
+  }
+
+  /** What does not show belongs to the character before it. */
+  extend(end: number): void {
+    if (this.length > 0) this.ends[this.length - 1] = end
+  }
+
+  get text(): string {
+    let text = ''
+    for (let i = 0; i < this.length; i++) text += String.fromCharCode(this.units[i])
+    return text
+  }
+
+  #grow(): void {
+    const { units, starts, ends } = this
+    const capacity = 2 * units.length + 16
+    this.units = new Uint16Array(capacity)
+    this.starts = new Int32Array(capacity)
+    this.ends = new Int32Array(capacity)
+    this.units.set(units)
+    this.starts.set(starts)
+    this.ends.set(ends)
+  }
+}
+
+/** A text folded in both ways. */
+export interface FoldedText {
+  /** Words with one space between them, and with their punctuation. */
+  readonly words: Folded
+  /** Letters and digits alone, with `l` as `i`. For long phrases, which need no word boundaries inside. */
+  readonly letters: Folded
+}
+
+const space = 0x20
+
+/**
+ * Fold a text: case, width and styles of letters (NFKD), accents, letters that look like Latin ones, digits and signs
+ * that stand for letters in a word, runs of white space, characters that do not show.
+ */
+export function fold(text: string): FoldedText {
+  const words = new Folded(text.length)
+  const letters = new Folded(text.length)
+  let wordEnd = 0
+  let hasLetter = false
+  for (let i = 0; i < text.length;) {
+    const code = text.codePointAt(i)!
+    const end = i + (code > 0xffff ? 2 : 1)
+    if (i >= wordEnd) ({ end: wordEnd, hasLetter } = wordAt(text, i))
+    if (code < 0x80) {
+      const unit = hasLetter && i < wordEnd ? letterFolds[code] : asciiFolds[code]
+      if (unit === space) addSpace(words, i, end)
+      else if (unit > 0) words.addUnit(unit, i, end)
+      if (mergedLetters[unit] > 0) letters.addUnit(mergedLetters[unit], i, end)
+    } else {
+      const folded = foldOf(code)
+      if (folded.words === '') {
+        words.extend(end)
+        letters.extend(end)
+      } else if (folded.words === ' ') addSpace(words, i, end)
+      else words.add(folded.words, i, end)
+      letters.add(folded.letters, i, end)
+    }
+    i = end
+  }
+  return { words, letters }
+}
+
+function addSpace(words: Folded, start: number, end: number): void {
+  if (words.length > 0 && words.units[words.length - 1] === space) words.extend(end)
+  else words.addUnit(space, start, end)
+}
+
+/** ASCII letters, digits, `@` and `$` from here on, and whether there is a letter. Other letters count as letters. */
+function wordAt(text: string, start: number): { end: number; hasLetter: boolean } {
+  let end = start
+  let hasLetter = false
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end)
+    const isLetter = code >= 0x61 && code <= 0x7a || code >= 0x41 && code <= 0x5a || code > 0xbf
+    if (!isLetter && !(code >= 0x30 && code <= 0x39) && code !== 0x40 && code !== 0x24) break
+    hasLetter ||= isLetter
+  }
+  return { end, hasLetter }
+}
+
+/** ASCII characters folded. 0 leaves one out. */
+const asciiFolds = Uint8Array.from({ length: 0x80 }, (_, code) => {
+  const char = String.fromCharCode(code)
+  return /\s/.test(char) ? space : code < 0x20 || code === 0x7f ? 0 : char.toLowerCase().charCodeAt(0)
+})
+
+/** The same in a word with letters, where digits and signs stand for letters. */
+const letterFolds = asciiFolds.map((folded) => {
+  const at = '013457@$'.indexOf(String.fromCharCode(folded))
+  return at < 0 ? folded : 'oieastas'.charCodeAt(at)
+})
+
+/** Folded letters and digits, with `l` as `i`, which it is taken for. 0 is something else. */
+const mergedLetters = Uint8Array.from({ length: 0x80 }, (_, code) => {
+  const char = String.fromCharCode(code)
+  return char === 'l' ? 0x69 : /[a-z0-9]/.test(char) ? code : 0
+})
+
+interface FoldedChar {
+  readonly words: string
+  readonly letters: string
+}
+
+const folds = new Map<number, FoldedChar>()
+/** Most code points that are remembered. The others are folded each time. */
+const mostFolds = 20_000
+
+function foldOf(code: number): FoldedChar {
+  let folded = folds.get(code)
+  if (!folded) {
+    const words = foldChar(code)
+    folded = { words, letters: lettersOf(words, code) }
+    if (folds.size < mostFolds) folds.set(code, folded)
+  }
+  return folded
+}
+
+/** Accents, and the vowel signs of Hebrew and Arabic, which texts have or leave out; and what does not show. */
+const ignored =
+  /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u20d0-\u20f0\p{Default_Ignorable_Code_Point}\p{Cc}]/gu
+
+function foldChar(code: number): string {
+  const char = String.fromCodePoint(code)
+  // The blank of Braille shows nothing.
+  if (/[\p{White_Space}\u2800]/u.test(char)) return ' '
+  const styled = styledLetter(code)
+  if (styled) return styled
+  // Upper case first, so that ß is ss and all sigmas are one, as in full case folding.
+  const plain = char.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD').replace(ignored, '')
+  return [...plain].map((letter) => lookalikes.get(letter) ?? letter).join('')
+    .replace(/æ/g, 'ae').replace(/œ/g, 'oe').replace(/\s+/g, ' ')
+}
+
+/** Letters in black circles and squares, which NFKD keeps. */
+function styledLetter(code: number): string | undefined {
+  for (const first of [0x1f150, 0x1f170]) {
+    if (code >= first && code < first + 26) return String.fromCharCode(0x61 + code - first)
+  }
+  return undefined
+}
+
+/** A folded character without punctuation. Regional indicators are letters here only: two of them are a flag. */
+function lettersOf(folded: string, code: number): string {
+  const letters = code >= 0x1f1e6 && code <= 0x1f1ff ? String.fromCharCode(0x61 + code - 0x1f1e6) : folded
+  return letters.replace(/[^\p{L}\p{N}\p{M}]/gu, '').replace(/l/g, 'i')
+}

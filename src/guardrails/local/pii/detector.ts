@@ -1,0 +1,38 @@
+/** What finds one kind of personal data. */
+import type { Span } from '../../provider.ts'
+
+export interface Detector {
+  /** As the configuration names it. */
+  readonly id: string
+  /** In plain words, as senders read it. */
+  readonly kind: string
+  /**
+   * Find it in a text, in linear time. The text is one of a sender: expressions in here repeat at most so often, and a
+   * match that fails is tried again from few places.
+   */
+  find(text: string): Span[]
+}
+
+/** A stretch that an expression found. */
+export interface Candidate extends Span {
+  readonly text: string
+}
+
+/** What an expression finds and `accept` takes. A stretch that is not taken is not searched again. */
+export function matching(
+  text: string,
+  pattern: RegExp,
+  accept: (candidate: Candidate) => boolean = () => true,
+): Candidate[] {
+  const found: Candidate[] = []
+  for (const { 0: match, index } of text.matchAll(pattern)) {
+    const candidate = { text: match, start: index, end: index + match.length }
+    if (accept(candidate)) found.push(candidate)
+  }
+  return found
+}
+
+/** The text before a stretch, as far as a word that explains it may be away. */
+export function before(text: string, start: number, length = 32): string {
+  return text.slice(Math.max(0, start - length), start)
+}

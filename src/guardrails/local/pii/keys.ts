@@ -1,0 +1,122 @@
+/** Keys and tokens: of clouds, of forges, of other services, and our own. */
+import { keyKind, keyPrefixes } from '../../../lib/secrets.ts'
+import { type Candidate, type Detector, matching } from './detector.ts'
+
+/**
+ * How keys begin and go on. What follows a prefix is bounded, so that a text full of prefixes takes linear time. Keys
+ * that are made to be public, such as those of Stripe with `pk_`, are left out.
+ */
+const shapes: readonly string[] = [
+  // Amazon Web Services, Google Cloud, Azure.
+  String.raw`(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}`,
+  String.raw`AIza[\w-]{35}`,
+  String.raw`GOCSPX-[\w-]{28}`,
+  String.raw`ya29\.[\w-]{20,500}`,
+  String.raw`(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{43,86}={1,2}`,
+  String.raw`[\w~.-]{3}[78]Q~[\w~.-]{31,34}`,
+  // GitHub, GitLab, Bitbucket, npm, PyPI, Docker.
+  String.raw`gh[pousr]_[A-Za-z0-9]{36,255}`,
+  String.raw`github_pat_\w{22,255}`,
+  String.raw`gl(?:pat|dt|rt|ptt|cbt|oas|ft|imt|agent|soat|ffct)-[\w.-]{20,300}`,
+  String.raw`ATBB[A-Za-z0-9]{32}`,
+  String.raw`ATATT3[\w=-]{60,300}`,
+  String.raw`npm_[A-Za-z0-9]{36}`,
+  String.raw`pypi-AgE[\w-]{50,300}`,
+  String.raw`dckr_pat_[\w-]{20,60}`,
+  // Models.
+  String.raw`sk-ant-[\w-]{20,200}`,
+  String.raw`sk-(?:proj|svcacct|admin|or-v1)-[\w-]{20,250}`,
+  String.raw`sk-[A-Za-z0-9]{32,64}`,
+  String.raw`hf_[A-Za-z0-9]{34,40}`,
+  String.raw`gsk_[A-Za-z0-9]{40,60}`,
+  String.raw`xai-[A-Za-z0-9]{40,100}`,
+  String.raw`pplx-[A-Za-z0-9]{40,60}`,
+  String.raw`r8_[A-Za-z0-9]{37}`,
+  // Chat, payment, email, hosting.
+  String.raw`xox[abeoprs]-[A-Za-z0-9-]{10,250}`,
+  String.raw`xapp-\d-[A-Z0-9]{8,20}-\d{8,20}-[a-f0-9]{32,80}`,
+  String.raw`https://hooks\.slack\.com/services/T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{16,30}`,
+  String.raw`\d{8,10}:AA[\w-]{33}`,
+  String.raw`[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}`,
+  String.raw`whsec_[A-Za-z0-9+/]{24,90}={0,2}`,
+  String.raw`sq0(?:atp|csp)-[\w-]{22,50}`,
+  String.raw`SG\.[\w-]{16,32}\.[\w-]{32,64}`,
+  String.raw`key-[a-f0-9]{32}`,
+  String.raw`SK[a-f0-9]{32}`,
+  String.raw`do[opr]_v1_[a-f0-9]{64}`,
+  String.raw`shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`,
+  String.raw`dapi[a-f0-9]{32}`,
+  String.raw`hv[sbr]\.[\w-]{24,300}`,
+  String.raw`lin_api_[A-Za-z0-9]{32,48}`,
+  String.raw`ntn_[A-Za-z0-9]{40,60}`,
+  String.raw`AGE-SECRET-KEY-1[A-Z0-9]{58}`,
+]
+
+const key = new RegExp(`(?<![\\p{L}\\p{N}])(?:${shapes.join('|')})(?![A-Za-z0-9])`, 'gu')
+
+/** JSON Web Token. @see RFC 7519 */
+const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,4000}\.eyJ[\w-]{10,6000}\.[\w-]{10,1500}/g
+
+/** A password in an address. */
+const userInfo =
+  /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/?#@:<>"'`]{0,64}:([^\s/?#@<>"'`]{3,200})@(?=[\p{L}\p{N}[])/giu
+
+/** A name that says secret, and a value that looks like one. */
+const assigned =
+  /(?<![\p{L}\p{N}])(?:[a-z0-9]{1,20}[_-]){0,4}(?:api[_-]?key|secret|secret[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|client[_-]?secret|private[_-]?key|token|passw(?:or)?d|pwd)["']?[ \t]{0,3}(?::|=>?|:=)[ \t]{0,3}["']?([\w+/.~!#^*-]{16,200}={0,2})(?![\w({[$<])/giu
+
+const begin = /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g
+const end = /-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g
+
+const ownKey = new RegExp(
+  `(?<![A-Za-z0-9])(?:${Object.values(keyPrefixes).join('|')})[0-9A-Za-z]{49}(?![0-9A-Za-z])`,
+  'g',
+)
+
+export const apiKey: Detector = {
+  id: 'api_key',
+  kind: 'key or token',
+  find: (text) => [
+    ...matching(text, key, isRandom),
+    ...matching(text, ownKey, ({ text }) => keyKind(text) !== undefined),
+    ...matching(text, jsonWebToken),
+    ...matching(
+      text,
+      userInfo,
+      ({ text }) => !isPlaceholder(text.slice(text.indexOf(':', text.indexOf('//')) + 1, -1)),
+    ),
+    ...matching(text, assigned, ({ text }) => isSecretValue(text)),
+    ...privateKeys(text),
+  ],
+}
+
+/** From its first to its last line; without the last one, to the end of the text. */
+function privateKeys(text: string): Candidate[] {
+  const begins = matching(text, begin)
+  if (begins.length === 0) return []
+  const ends = matching(text, end)
+  let next = 0
+  return begins.map(({ start, end: headEnd }) => {
+    while (next < ends.length && ends[next].start < headEnd) next++
+    return { text: '', start, end: ends[next]?.end ?? text.length }
+  })
+}
+
+/** Keys in documents: all the same letters, or a word that says so. */
+function isRandom({ text }: Candidate): boolean {
+  return !isPlaceholder(text) && new Set(text.slice(4)).size >= 8
+}
+
+function isPlaceholder(text: string): boolean {
+  return /example|x{4}|\*{3}|\.{3}|your[_-]|placeholder|redacted|changeme|<[^>]*>|\$\{|%s|password$|^(?:pass|pw|secret|token)$/i
+    .test(text)
+}
+
+function isSecretValue(text: string): boolean {
+  const value = text.slice(text.search(/[:=]/)).replace(/^[^\w+/]+/, '').replace(/["']/g, '')
+  const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(value)).length
+  const isName = /^(?:[a-z]+|\d+)(?:[._/-](?:[a-z]+|\d+))+$/i.test(value) ||
+    /^[a-z]+(?:[A-Z][a-z]+)*(?:\.|$)/.test(value) ||
+    /[.!][a-z]{2,}/i.test(value)
+  return !isName && !isPlaceholder(value) && kinds >= 2 && /\d/.test(value) && new Set(value).size >= 10
+}

@@ -1,0 +1,56 @@
+/** Phone numbers: international ones, and those of common national shapes. */
+import { before, type Candidate, type Detector, matching } from './detector.ts'
+import { isDate } from './checksums.ts'
+
+/** Digits in groups. No part of a longer number, a date, an address or a version. */
+const shape =
+  /(?<![\p{L}\p{N}_#$€£¥]|\d[.,:/+-]|[A-Za-z][/+-]|[.,:/=-]\d{0,3}[.,:/-])(?:\+|\()?\d(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0]{1,2}|\) ?[-/]? ?)?(?:\(?\d\)?(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0])?){5,15}\d(?![\p{L}\p{N}_%€$£]|[.,:/-]\d)/gu
+
+/** Country codes. @see ITU-T E.164, Annex to Operational Bulletin */
+const countryCode =
+  /^(?:1|7|2[07]|3[0123469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|21[1-368]|22\d|23\d|24\d|25[0-8]|26\d|29[01789]|35\d|37\d|38[0-35-79]|42[0134]|50\d|59\d|67[02-9]|68[0-35-9]|69[0-2]|80[08]|85[02356]|87[08]|88[0128368]|96[0-8]|97[0-79]|99[2-68])/
+
+/** National shapes with few other meanings. */
+const national: readonly RegExp[] = [
+  // North America.
+  /^(?:1[-. ])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[-. ])[2-9]\d\d[-. ]\d{4}$/,
+  // A trunk prefix 0, the area, and groups: Europe, Asia, Oceania.
+  /^\(?0[1-9]\d{0,4}\)?[ /.-]{1,3}\d{2,8}(?:[ -]\d{2,5}){0,3}$/,
+  /^0[1-9](?:[ .-]\d\d){4}$/,
+  // Brazil.
+  /^\(\d\d\) ?9? ?\d{4}-?\d{4}$/,
+  // Russia.
+  /^8[ -]?\(?[3489]\d\d\)?[ -]\d{3}[ -]\d\d[ -]\d\d$/,
+  // China, Italy: mobile.
+  /^1[3-9]\d[ -]\d{4}[ -]\d{4}$/,
+  /^3[2-9]\d \d{3} \d{4}$/,
+]
+
+/** Words before a number that say what it is. */
+const cue =
+  /(?:tel(?:efon[eo]?|éfono|éphone)?|phone|mobile?|mobil|cell|celular|móvil|handy|fax|call|text|ring|sms|whats ?app|signal|portable|telemóvel|cellulare|тел(?:ефон)?|звон\p{L}*|电话|電話|手机|手機|携帯|전화|휴대폰|هاتف|جوال|फ़ोन|फोन|मोबाइल|gsm|numara)\.?(?: (?:me|us|him|her|on|at|is|number|no\.?|nr\.?|unter|au|al|под|номер))*[ :：=()]{0,3}$/iu
+
+export const phone: Detector = {
+  id: 'phone',
+  kind: 'phone number',
+  find: (text) => matching(text, shape, (candidate) => isPhone(text, candidate)),
+}
+
+function isPhone(text: string, { text: found, start }: Candidate): boolean {
+  const digits = found.replace(/\D/g, '')
+  if (digits.length > 15 || digits.length < 7 || /^(\d)\1*$/.test(digits)) return false
+  if (found.startsWith('+') || found.startsWith('00')) {
+    const number = digits.replace(/^00/, '')
+    return number.length >= 8 && countryCode.test(number)
+  }
+  if (isDateLike(found)) return false
+  if (cue.test(before(text, start))) return true
+  return digits.length >= 9 && digits.length <= 12 && national.some((shape) => shape.test(found))
+}
+
+/** A date, perhaps with an hour. */
+function isDateLike(text: string): boolean {
+  const [, a, b, c] = /^(\d{1,4})[-./](\d{1,2})[-./](\d{2,4})/.exec(text) ?? []
+  if (a === undefined) return false
+  return a.length === 4 ? isDate(a, b, c) : isDate(c, b, a) || isDate(c, a, b)
+}

@@ -1,0 +1,73 @@
+/** What all local guardrails have in common, and the small ones. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { joined } from '../../../src/guardrails/local/view.ts'
+import { corpus, foundIn, localGuardrails, prepared, verdictOn } from './corpus.ts'
+
+/** Any text: of all of Unicode with lone surrogates, of what matters to the guardrails, of pieces of the corpus. */
+const pieces = corpus().map(({ text }) => text).filter((text) => text.length < 200)
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.string({ unit: 'grapheme', maxLength: 60 }),
+  fc.array(fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit))).map((units) => units.join('')),
+  fc.array(
+    fc.oneof(
+      fc.constantFrom(...pieces),
+      fc.constantFrom(...'0123456789+-. @/%&#;<>=_\\\n\u200b\u0301'),
+      fc.string({ unit: 'grapheme', maxLength: 5 }),
+    ),
+    { maxLength: 8 },
+  ).map((parts) => parts.join('')),
+)
+
+test.each(localGuardrails)('$id never throws, and its spans are ordered stretches of the text', ({ check }) => {
+  fc.assert(fc.property(anyText, (text) => {
+    const { kinds, spans = [] } = verdictOn(check, text)
+    if (kinds.length === 0) expect(spans).toEqual([])
+    expect(joined(spans)).toEqual(spans)
+    for (const { start, end } of spans) expect(start >= 0 && start < end && end <= text.length).toBe(true)
+  }))
+})
+
+test.each(localGuardrails.filter(({ id }) => ['phrases', 'patterns', 'pii', 'invisible-text'].includes(id)))(
+  '$id finds nothing more in a text that was masked',
+  ({ check }) => {
+    fc.assert(fc.property(anyText, (text) => {
+      const { spans = [] } = verdictOn(check, text)
+      let masked = text
+      for (const { start, end } of [...spans].reverse()) {
+        masked = masked.slice(0, start) + '[redacted]' + masked.slice(end)
+      }
+      expect(foundIn(masked, verdictOn(check, masked))).toEqual([])
+    }))
+  },
+)
+
+test('length counts characters, and masks what is too much', () => {
+  const check = prepared('length', { maxCharacters: 3 })
+
+  expect(verdictOn(check, '👍é👍').kinds).toEqual([])
+  expect(verdictOn(check, '👍é👍!?')).toEqual({ kinds: ['message that is too long'], spans: [{ start: 5, end: 7 }] })
+})
+
+test.each([
+  ['ab\u200bcd', ['\u200b']],
+  ['x\u{e0041}\u{e0042}y', ['\u{e0041}\u{e0042}']],
+  ['\u202eabc', ['\u202e']],
+  ['a\rb', ['\r']],
+  ['می‌خواهم', []],
+  ['👨‍👩‍👧‍👦 ❤️‍🔥', []],
+  ['葛' + '葛\u{e0100}'.repeat(10), Array(10).fill('\u{e0100}')],
+])('in %j invisible text is %j', (text, found) => {
+  expect(foundIn(text, verdictOn(prepared('invisible-text', {}), text))).toEqual(found)
+})
+
+test('a foreign script is masked alone, and of a foreign language in an allowed script its stretch', () => {
+  const check = prepared('language', { languages: ['en'] })
+  const mixed = 'The report: все проверки прошли. Thanks for your help with this!'
+
+  expect(foundIn(mixed, verdictOn(check, mixed))).toEqual(['все', 'проверки', 'прошли'])
+  expect(verdictOn(check, 'Kurz: alles gut').kinds).toEqual([])
+  expect(verdictOn(check, 'const größe = breite * höhe; // für die Anzeige der Karte im Fenster\n'.repeat(1)).kinds)
+    .toEqual([])
+})

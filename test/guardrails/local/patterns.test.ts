@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { RefusedConfig } from '../../../src/guardrails/provider.ts'
+import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
+import { testGrid } from '../../support/grid.ts'
+import { foundIn, prepared, verdictOn } from './corpus.ts'
+
+test('all matches of all expressions are found, and overlapping ones are one', () => {
+  const text = 'aab 12-34 é👍 ABBA'
+  const verdict = verdictOn(prepared('patterns', { patterns: ['a+b', '\\d+-\\d+', '👍', '(?i)abb', 'BBA'] }), text)
+
+  expect(verdict.kinds).toEqual(['text that is not allowed'])
+  expect(foundIn(text, verdict)).toEqual(['aab', '12-34', '👍', 'ABBA'])
+})
+
+test('an expression that matches a place alone objects to the whole text', () => {
+  const verdict = verdictOn(prepared('patterns', { patterns: ['\\b'] }), 'word')
+
+  expect(verdict).toEqual({ kinds: ['text that is not allowed'] })
+})
+
+test.each([
+  ['(a', 'patterns.1', 'This is not a valid RE2 expression: missing closing ): `(a`.'],
+  ['(?=a)', 'patterns.1', 'This is not a valid RE2 expression: invalid or unsupported Perl syntax: `(?=`.'],
+  ['(a)\\1', 'patterns.1', 'This is not a valid RE2 expression: invalid escape sequence: `\\1`.'],
+  ['a*', 'patterns.1', 'This expression matches an empty text, so it would object to every message.'],
+  ['.{1,400}z', 'patterns.1', 'This expression is too large. Repeat fewer times, or use fewer alternatives.'],
+])('%j is refused when it is saved, with its field and what is wrong', (pattern, field, message) => {
+  const prepare = () => prepared('patterns', { patterns: ['ok', pattern] })
+
+  expect(prepare).toThrow(RefusedConfig)
+  expect(prepare).toThrow(expect.objectContaining({ field, message }))
+})
+
+test('expressions that are too large together are refused', () => {
+  const prepare = () => prepared('patterns', { patterns: Array.from({ length: 5 }, (_, i) => `a{440}${i}`) })
+
+  expect(prepare).toThrow(expect.objectContaining({ field: 'patterns' }))
+})
+
+test('a refused expression is invalid input of the guardrail, by the path of its field', async () => {
+  const { acme } = await testGrid()
+
+  const created = createGuardrail(acme.store, { name: 'p', provider: 'patterns', config: { patterns: ['ok', '(a'] } })
+
+  await expect(created).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: 'config.patterns.1: This is not a valid RE2 expression: missing closing ): `(a`.',
+    details: { field: 'config.patterns.1' },
+  })
+})
+
+/** Expressions that take exponential or quadratic time elsewhere, with what makes them. */
+test.each([
+  ['(a+)+$', 'a', '!'],
+  ['(a|aa)+$', 'a', '!'],
+  ['(.*)*x', 'y', ''],
+  ['(a|a?)+b', 'a', ''],
+  ['^(([a-z])+.)+[A-Z]([a-z])+$', 'a', ''],
+  ['(x+x+)+y', 'x', ''],
+  ['x*y|x', 'x', ''],
+  ['\\s+$', ' ', 'x'],
+  ['(?:a?){50}a{50}$', 'a', 'b'],
+])('%j ends on a text of 10,000 characters', (pattern, char, end) => {
+  const text = char.repeat(10_000 - end.length) + end
+  const check = prepared('patterns', { patterns: [pattern] })
+  const startedAt = process.cpuUsage()
+
+  const verdict = verdictOn(check, text)
+
+  // Generous: elsewhere they take hours.
+  expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(5_000)
+  if (verdict.spans) expect(verdict.spans.at(-1)!.end).toBeLessThanOrEqual(text.length)
+})
+
+test('when searching for all matches takes too much effort, the rest of the text is masked', () => {
+  const text = 'x'.repeat(10_000)
+  const verdict = verdictOn(prepared('patterns', { patterns: ['x*y|x'] }), text)
+
+  expect(verdict.spans).toEqual([{ start: 0, end: text.length }])
+})

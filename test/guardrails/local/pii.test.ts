@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { mintKey } from '../../../src/lib/secrets.ts'
+import { foundIn, prepared, verdictOn } from './corpus.ts'
+
+test.each([
+  ['email', 'email address', 'Write to alice@example.com.', 'alice@example.com'],
+  ['email', 'email address', 'x alice&#64;example.com y', 'alice&#64;example.com'],
+  ['phone', 'phone number', 'Tel. +49 (30) 90 18 20, please', '+49 (30) 90 18 20'],
+  ['phone', 'phone number', '٠٥٥ ١٢٣ ٤٥٦٧', '٠٥٥ ١٢٣ ٤٥٦٧'],
+  ['card', 'credit card number', 'pay with 4111-1111-1111-1111!', '4111-1111-1111-1111'],
+  ['iban', 'bank account number', 'to DE89 3704 0044 0532 0130 00 today', 'DE89 3704 0044 0532 0130 00'],
+  ['national_id', 'national id number', 'SSN 123-45-6788.', '123-45-6788'],
+  ['address', 'postal address', 'at 221B Baker Street, London', '221B Baker Street'],
+  ['api_key', 'key or token', 'url postgres://bob:s3cr3tpw@db.test', 'postgres://bob:s3cr3tpw@'],
+])('%s is found as %s in %j', (kind, name, text, found) => {
+  const verdict = verdictOn(prepared('pii', { kinds: [kind] }), text)
+
+  expect(verdict.kinds).toEqual([name])
+  expect(foundIn(text, verdict)).toEqual([found])
+  expect(verdictOn(prepared('pii', {}), text).kinds).toContain(name)
+})
+
+test('only the chosen kinds are looked for', () => {
+  const text = 'alice@example.com, 4111 1111 1111 1111'
+
+  expect(foundIn(text, verdictOn(prepared('pii', { kinds: ['card'] }), text))).toEqual(['4111 1111 1111 1111'])
+})
+
+test('a key of the grid is found, and one with a wrong check sum is not', async () => {
+  const { key } = await mintKey('agent_key')
+  const wrong = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
+  const text = `${key} ${wrong}`
+
+  expect(foundIn(text, verdictOn(prepared('pii', {}), text))).toEqual([key])
+})
+
+test('a private key without its end is masked to the end of the text', () => {
+  const text = `see -----BEGIN ${'PRIVATE KEY'}-----\nMIIE\nabc`
+
+  expect(foundIn(text, verdictOn(prepared('pii', {}), text))).toEqual([text.slice(4)])
+})
+
+/** Check digits: each number with its last digit changed is no longer one. */
+test.each([
+  ['4111111111111111'],
+  ['GB82WEST12345698765432'],
+  ['36574261809'],
+  ['282038546669608'],
+  ['12345678Z'],
+  ['RSSMRA85T10A562S'],
+  ['BSN 945159754'],
+  ['32.07.02-910.42'],
+  ['PESEL 70080931400'],
+  ['CNP 1840213120583'],
+  ['830724-6796'],
+  ['28121735336'],
+  ['756.9217.0769.85'],
+  ['529.982.247-25'],
+  ['20-15601849-0'],
+  ['15.158.257-5'],
+  ['BOXW820403HNTLXT01'],
+  ['7669 2738 4639'],
+  ['110105190403220335'],
+  ['kimlik 14769017858'],
+  ['identity number 8107185648180'],
+  ['PPS 3309106N'],
+  ['TFN 406622605'],
+  ['S1234567D'],
+  ['112-233-445 95'],
+  ['teudat zehut 919181875'],
+])('%s has a check digit', (number) => {
+  const check = prepared('pii', { kinds: ['card', 'iban', 'national_id'] })
+  const wrong = number.slice(0, -1) + (/\d$/.test(number) ? (Number(number.at(-1)) + 1) % 10 : 'L')
+
+  expect(verdictOn(check, number).kinds).toHaveLength(1)
+  expect(verdictOn(check, wrong).kinds).toEqual([])
+})
