@@ -2,7 +2,8 @@
 import { GridError } from '../../errors.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { minute } from '../../lib/time.ts'
-import type { AccountStore, PartRows } from '../../store/account.ts'
+import type { AccountStore, Guarding, PartRows } from '../../store/account.ts'
+import type { ActiveGuardrail } from '../../store/account/guarding.ts'
 import type { InboxAddress, NewMessage, SendParts } from '../../store/account/messages.ts'
 import type { Sender } from './outgoing-message.ts'
 
@@ -15,6 +16,13 @@ export interface Recipient {
   readonly label: string
   /** The inbox of a direct message; undefined for a channel. */
   readonly inbox?: InboxAddress
+  /** Whether guardrails of the sender, and of recipients, check the message. */
+  readonly isSenderGuarded: boolean
+  readonly isGuarded: boolean
+  /** Who the checks of a message were for: with another value they have to be done again. */
+  readonly checkedAs: string
+  /** The guardrails of the recipients, if there are any. `hash` is the SHA-256 of the text. */
+  guardrails(guarding: Guarding, hash: string): Promise<ActiveGuardrail[]>
   /** Its parts of the commit. They check again in SQL what was read, so that it is true at the commit. */
   parts(message: NewMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
   /** The ids of the agents that have the committed message in their inbox. */
@@ -41,7 +49,7 @@ export function isSelf(sender: Sender, to: string): boolean {
 async function agent(account: AccountStore, sender: Sender, alias: string): Promise<Recipient> {
   const label = `@${alias}`
   if (!aliasPattern.test(alias)) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
-  const found = await account.read.agents.recipient(alias)
+  const found = await account.read.agents.recipient(alias, sender.agentId)
   if (found) return inboxOfAccount(account, label, found)
 
   const other = await account.read.directory.recipient(alias, sender)
@@ -53,11 +61,13 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOfAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, lastSeenAt }: { id: string; lastSeenAt: number | null },
+  { id: agentId, lastSeenAt, ...guarded }: { id: string; lastSeenAt: number | null } & Guarded,
 ): Recipient {
   return {
     label,
     inbox: { agentId },
+    ...checksOf(agentId, guarded),
+    guardrails: (guarding, hash) => guarding.read.ofAgent(agentId, 'inbound', hash),
     parts: (message) => ({
       message: messages.addDirect(message, { agentId }),
       deliveries: messages.deliver(message, { agentId }),
@@ -70,17 +80,33 @@ function inboxOfAccount(
 function inboxOfOtherAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home }: { id: string; home: string },
+  { id: agentId, home, ...guarded }: { id: string; home: string } & Guarded,
 ): Recipient {
   return {
     label,
     inbox: { agentId, home },
+    ...checksOf(agentId, guarded),
+    guardrails: (guarding, hash) => guarding.read.ofAgent(agentId, 'inbound', hash),
     parts: (message) => ({
       message: messages.addDirect(message, { agentId, home }),
       deliveries: messages.deliver(message, { agentId, home }),
       receipt: receipts.toOtherAccount(message),
     }),
     reached: () => [agentId],
+  }
+}
+
+/** 1 if guardrails check the message. */
+interface Guarded {
+  isGuarded: number
+  isSenderGuarded: number
+}
+
+function checksOf(id: string, { isGuarded, isSenderGuarded }: Guarded) {
+  return {
+    isGuarded: isGuarded === 1,
+    isSenderGuarded: isSenderGuarded === 1,
+    checkedAs: `${id} ${isSenderGuarded} ${isGuarded}`,
   }
 }
 
@@ -93,6 +119,8 @@ async function channel(account: AccountStore, sender: Sender, name: string): Pro
   }
   return {
     label: `#${name}`,
+    ...checksOf(found.id, found),
+    guardrails: (guarding, hash) => guarding.read.ofMembers(found.id, sender.agentId, hash),
     parts: (message) => ({
       message: messages.addPost(message, found.id),
       deliveries: messages.fanOut(message, found.id, found.memberCount),

@@ -1,7 +1,16 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
 import { and, eq, exists, gt, isNotNull, isNull, lte, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
-import { agents, channelMembers, channels, deliveries, idempotencyKeys, messages, trials } from '../../../db/schema.ts'
+import { alias, unionAll } from 'drizzle-orm/sqlite-core'
+import {
+  agents,
+  blockedSends,
+  channelMembers,
+  channels,
+  deliveries,
+  idempotencyKeys,
+  messages,
+  trials,
+} from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
@@ -31,6 +40,39 @@ export interface NewMessage {
   /** The list of `StoredPart` that is stored apart from `a2a`. */
   largeParts: string | null
   at: number
+  /** Undefined if no guardrail objected to anything. */
+  guarded?: GuardedSend
+}
+
+/** What guardrails decided about a message, beside what they changed in the message itself. */
+export interface GuardedSend {
+  /** The deliveries of a post that differ from it. */
+  deliveries: ChangedDelivery[]
+  /** What its sender is told in the receipt. */
+  receipt: GuardedReceipt
+  /** Store the verdicts: those of guardrails of this account, and those of the account of the recipient. */
+  parts: Pick<SendParts, 'counts' | 'verdicts' | 'theirCounts' | 'theirVerdicts'>
+}
+
+/** A delivery of a post that a guardrail of its recipient changed. */
+export interface ChangedDelivery {
+  agentId: string
+  /** There is none: the guardrail blocked the post. */
+  isLeftOut: boolean
+  /** The redacted text, and the A2A details as JSON; null for those of the message. */
+  body: string | null
+  a2a: string | null
+  flagged: boolean
+  /** The length of the text and inline A2A details, in UTF-16 units. */
+  chars: number
+}
+
+/** A field is missing where it does not apply. */
+export interface GuardedReceipt {
+  /** How many members a post does not reach. */
+  leftOut?: number
+  /** What kinds of things were masked for all recipients. */
+  redacted?: readonly string[]
 }
 
 /** The inbox of an agent of this account, or of the account `home`. */
@@ -50,6 +92,12 @@ export interface SendParts {
   trial?: Statement
   /** Stores what is too large for an inbox. */
   largeParts?: Statement
+  /** Count and store the verdicts of guardrails of the account. */
+  counts?: Statement
+  verdicts?: Statement
+  /** The same for the account of the recipient. */
+  theirCounts?: Statement
+  theirVerdicts?: Statement
   deliveries: Statement
   /** Remembers the idempotency key. */
   key?: Statement
@@ -60,8 +108,13 @@ export interface SendParts {
 }
 
 /** The parts of a send in the order in which they must run. */
-export function inOrder({ message, required, trial, largeParts, deliveries, key, receipt }: SendParts): SendParts {
-  return { message, required, trial, largeParts, deliveries, key, receipt }
+export function inOrder(parts: SendParts): SendParts {
+  const { message, required, trial, largeParts, counts, verdicts, theirCounts, theirVerdicts, ...others } = parts
+  const { deliveries, key, receipt } = others
+  return {
+    ...{ message, required, trial, largeParts, counts, verdicts, theirCounts, theirVerdicts },
+    ...{ deliveries, key, receipt },
+  }
 }
 
 export function prepareMessages(db: Db) {
@@ -152,16 +205,22 @@ export function prepareMessages(db: Db) {
   const countTrial = db.update(trials).set({ used: sql`max(${trials.used}, (${numberOfMessage}))` })
     .where(inAccount(trials, eq(trials.agentId, p('from')), exists(numberOfMessage))).toSQL()
 
-  const unreadDelivery = {
+  const unreadDelivery = (chars: SQL.Aliased<number>) => ({
     senderAccountId: value('account'),
     messageId: value('id'),
     state: sql<'unread'>`'unread'`.as('state'),
-    chars: value<number>('chars'),
+    chars,
     createdAt: value<number>('at'),
     readAt: sql<null>`NULL`.as('read_at'),
     leaseId: sql<null>`NULL`.as('lease_id'),
     releaseCount: sql<number>`0`.as('release_count'),
     wokenAt: sql<null>`NULL`.as('woken_at'),
+  })
+  const chars = value<number>('chars')
+  const unchanged = {
+    body: sql<null>`NULL`.as('body'),
+    a2a: sql<null>`NULL`.as('a2a'),
+    flagged: sql<boolean>`0`.as('flagged'),
   }
   const seq = sql<number>`NULL`.as('seq')
   const deliver = db.insert(deliveries).select(
@@ -169,29 +228,41 @@ export function prepareMessages(db: Db) {
       seq,
       accountId: value('toAccount'),
       agentId: value('to'),
-      ...unreadDelivery,
+      ...unreadDelivery(chars),
       strangerId: value<string | null>('stranger'),
+      ...unchanged,
     }).from(messages).where(isStored),
   ).onConflictDoNothing().toSQL()
+  const toMember = (chars: SQL.Aliased<number>) => ({
+    seq,
+    accountId: channelMembers.accountId,
+    agentId: channelMembers.agentId,
+    ...unreadDelivery(chars),
+    strangerId: sql<null>`NULL`.as('stranger_id'),
+  })
+  const isLive = and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId))
+  const isRecipient = inAccount(
+    channelMembers,
+    eq(channelMembers.channelId, p('channel')),
+    ne(channelMembers.agentId, p('from')),
+    isNull(agents.deletedAt),
+    exists(db.select(one).from(messages).where(isStored)),
+  )
+  const reached = { agentId: deliveries.agentId }
   const fanOut = db.insert(deliveries).select(
+    db.select({ ...toMember(chars), ...unchanged }).from(channelMembers).innerJoin(agents, isLive).where(isRecipient),
+  ).onConflictDoNothing().returning(reached).toSQL()
+  const ofChange = <T>(path: string) => sql<T>`json_extract(change.value, ${path})`
+  const fanOutChanged = db.insert(deliveries).select(
     db.select({
-      seq,
-      accountId: channelMembers.accountId,
-      agentId: channelMembers.agentId,
-      ...unreadDelivery,
-      strangerId: sql<null>`NULL`.as('stranger_id'),
-    }).from(channelMembers)
-      .innerJoin(agents, and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId)))
-      .where(
-        inAccount(
-          channelMembers,
-          eq(channelMembers.channelId, p('channel')),
-          ne(channelMembers.agentId, p('from')),
-          isNull(agents.deletedAt),
-          exists(db.select(one).from(messages).where(isStored)),
-        ),
-      ),
-  ).onConflictDoNothing().returning({ agentId: deliveries.agentId }).toSQL()
+      ...toMember(sql<number>`coalesce(${ofChange('$.chars')}, ${p('chars')})`.as('chars')),
+      body: ofChange<string | null>('$.body').as('body'),
+      a2a: ofChange<string | null>('$.a2a').as('a2a'),
+      flagged: sql<boolean>`coalesce(${ofChange('$.flagged')}, 0)`.as('flagged'),
+    }).from(channelMembers).innerJoin(agents, isLive)
+      .leftJoin(sql`json_each(${p('changes')}) AS change`, sql`change.key = ${channelMembers.agentId}`)
+      .where(and(isRecipient, sql`coalesce(${ofChange('$.isLeftOut')}, 0) = 0`)),
+  ).onConflictDoNothing().returning(reached).toSQL()
 
   const addKey = db.insert(idempotencyKeys).select(
     db.select({
@@ -223,10 +294,11 @@ export function prepareMessages(db: Db) {
   }
   const sent = db.select(sentFields).from(messages)
     .where(inAccount(messages, eq(messages.id, p('id')), eq(messages.fromAgentId, p('from')))).prepare()
-  const byKey = db.select({
+  const sentByKey = db.select({
     ...sentFields,
     requestHash: idempotencyKeys.requestHash,
     receipt: idempotencyKeys.receipt,
+    error: sql<string | null>`NULL`.as('error'),
   }).from(idempotencyKeys)
     .innerJoin(
       messages,
@@ -239,21 +311,45 @@ export function prepareMessages(db: Db) {
         eq(idempotencyKeys.key, p('key')),
         gt(idempotencyKeys.createdAt, p('since')),
       ),
-    ).prepare()
+    )
+  const none = <T>(name: string) => sql<T>`NULL`.as(name)
+  const blockedByKey = db.select({
+    id: none<string>('id'),
+    recipient: none<string>('recipient'),
+    conversationId: none<string | null>('conversation_id'),
+    createdAt: blockedSends.createdAt,
+    sanitized: sql<boolean>`0`.as('sanitized'),
+    requestHash: blockedSends.requestHash,
+    receipt: none<string | null>('receipt'),
+    error: sql<string | null>`${blockedSends.error}`.as('error'),
+  }).from(blockedSends)
+    .where(
+      inAccount(
+        blockedSends,
+        eq(blockedSends.agentId, p('from')),
+        eq(blockedSends.key, p('key')),
+        gt(blockedSends.createdAt, p('since')),
+      ),
+    )
+  const byKey = unionAll(sentByKey, blockedByKey).prepare()
 
   return {
     reads: (account: AccountBinding) => ({
       /** A message that the agent itself sent. */
       sent: (id: string, from: string) => account.one(sent, { id, from }),
-      /** The send that an agent already made with this idempotency key after `since`. */
+      /**
+       * The send that an agent already made with this idempotency key after `since`. `error` is JSON of the error of one
+       * that was blocked; the other fields of that one say nothing.
+       */
       byKey: (from: string, key: string, since: number) => account.one(byKey, { from, key, since }),
     }),
     changes: (account: AccountBinding) => ({
       /** Store a direct message. */
-      addDirect: (message: NewMessage, to: InboxAddress) =>
+      addDirect: ({ guarded: _, ...message }: NewMessage, to: InboxAddress) =>
         account.bind(addDirect, { ...message, toAccount: to.home ?? account.accountId, to: to.agentId }),
       /** Store a post to a channel that the sender is a member of. */
-      addPost: (message: NewMessage, channel: string) => account.bind(addPost, { ...message, channel }),
+      addPost: ({ guarded: _, ...message }: NewMessage, channel: string) =>
+        account.bind(addPost, { ...message, channel }),
       requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
       countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
       /** One delivery, to the inbox of a direct message. */
@@ -267,19 +363,16 @@ export function prepareMessages(db: Db) {
           chars: lengthOf(message),
         }),
       /**
-       * One delivery for each live member except the sender. Returns a row with `agent_id` for each. `members` is about
-       * how many there are, for the write queue.
+       * One delivery for each live member except the sender and those whose guardrails blocked the post. Returns a row
+       * with `agent_id` for each. `members` is about how many there are, for the write queue.
        */
-      fanOut: (message: NewMessage, channel: string, members: number) => ({
-        ...account.bind(fanOut, {
-          id: message.id,
-          at: message.at,
-          from: message.from,
-          channel,
-          chars: lengthOf(message),
-        }),
-        rows: members,
-      }),
+      fanOut: (message: NewMessage, channel: string, members: number) => {
+        const { id, at, from, guarded } = message
+        const values = { id, at, from, channel, chars: lengthOf(message) }
+        if (!guarded?.deliveries.length) return { ...account.bind(fanOut, values), rows: members }
+        const changes = JSON.stringify(Object.fromEntries(guarded.deliveries.map((change) => [change.agentId, change])))
+        return { ...account.bind(fanOutChanged, { ...values, changes }), rows: members }
+      },
       addKey: ({ id, from, key, keysSince, at }: NewMessage, requestHash: string) =>
         account.bind(addKey, { id, from, key, keysSince, requestHash, at }),
     }),
@@ -287,6 +380,6 @@ export function prepareMessages(db: Db) {
 }
 
 /** The length of the text and inline A2A details of a message, in UTF-16 units. */
-function lengthOf({ body, a2a }: NewMessage): number {
+export function lengthOf({ body, a2a }: Pick<NewMessage, 'body' | 'a2a'>): number {
   return body.length + (a2a?.length ?? 0)
 }
