@@ -181,7 +181,7 @@ function textOfFile(raw: string): string | undefined {
 
 /** Sorted, within the text, without overlaps, and not through the middle of a character. */
 function mergedSpans(text: string, spans: readonly Span[]): Span[] {
-  const inside = spans.map(({ start, end }) => ({
+  const inside = spans.filter(({ start, end }) => start < end).map(({ start, end }) => ({
     start: boundary(text, Math.max(0, Math.floor(start)), -1),
     end: boundary(text, Math.min(text.length, Math.ceil(end)), 1),
   })).filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start)
