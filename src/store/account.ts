@@ -13,6 +13,7 @@ import { prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareAgents } from './account/agents.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareDirectory } from './account/directory.ts'
+import { prepareFanOut } from './account/fan-out.ts'
 import { prepareGrants } from './account/grants.ts'
 import { prepareGuarding } from './account/guarding.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
@@ -190,6 +191,7 @@ function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries) {
     receipts: prepareReceipts(db),
     channels: prepareChannels(db),
     directory: prepareDirectory(db, crossAccountQueries),
+    fanOut: prepareFanOut(db),
     grants: prepareGrants(db),
     guarding: prepareGuarding(db),
     guardrails: prepareGuardrails(db),

@@ -6,8 +6,8 @@ import { clearTimeout, setTimeout } from 'node:timers'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import type { Guarding } from '../../store/account.ts'
-import type { ActiveGuardrail } from '../../store/account/guarding.ts'
-import { type ChangedDelivery, type GuardedSend, lengthOf, type NewMessage } from '../../store/account/messages.ts'
+import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
+import { type ChangedDelivery, type GuardedSend, lengthOf, type ReviewedMessage } from '../../store/account/messages.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
 import { askGuardrails, type Asking, type Finding } from './ask-guardrails.ts'
 import {
@@ -38,7 +38,7 @@ interface Findings {
  * Fails with `guardrail_blocked`, or with `guardrail_unavailable` if a guardrail that may not be passed without an
  * answer gave none; that send may be repeated.
  */
-export async function checkGuardrails(outgoing: OutgoingMessage): Promise<NewMessage> {
+export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), outgoing.account.deps.guardrailChecks.timeoutMs)
   try {
@@ -51,7 +51,7 @@ export async function checkGuardrails(outgoing: OutgoingMessage): Promise<NewMes
 
 /** A message on its way through the checks. */
 interface Checked {
-  message: NewMessage
+  message: ReviewedMessage
   content: MessageContent
   outbound?: Findings
 }
@@ -59,7 +59,7 @@ interface Checked {
 async function checkSender({ input, ...outgoing }: OutgoingMessage, signal: AbortSignal): Promise<Checked> {
   const { account, sender, recipient, message } = outgoing
   const content = { body: message.body, details: input.a2a && present(input.a2a) }
-  if (!recipient.isSenderGuarded) return { message, content }
+  if ((recipient.guards & senderIsGuarded) === 0) return { message, content }
 
   const guarding = account.guarding()
   const guarded = guardedContent(content)
@@ -70,13 +70,19 @@ async function checkSender({ input, ...outgoing }: OutgoingMessage, signal: Abor
   return { ...applied(message, content, outbound), outbound }
 }
 
-async function checkRecipients(outgoing: OutgoingMessage, sent: Checked, signal: AbortSignal): Promise<NewMessage> {
+async function checkRecipients(
+  outgoing: OutgoingMessage,
+  sent: Checked,
+  signal: AbortSignal,
+): Promise<ReviewedMessage> {
   const { account, recipient } = outgoing
-  if (!recipient.isGuarded) return withVerdicts(outgoing, sent.message, [sent.outbound])
+  if ((recipient.guards & recipientIsGuarded) === 0) return withVerdicts(outgoing, sent.message, [sent.outbound])
 
   const guarding = account.guarding(recipient.inbox?.home)
   const content = guardedContent(sent.content)
-  const guardrails = await recipient.guardrails(guarding, content.hash)
+  const guardrails = recipient.inbox
+    ? await guarding.read.ofAgent(recipient.id, 'inbound', content.hash)
+    : await guarding.read.ofMembers(recipient.id, outgoing.sender.agentId, content.hash)
   const found = await ask(outgoing, guardrails, content, { deps: account.deps, guarding, signal }, 'inbound')
   const inbound = { guarding, content, found }
   if (recipient.inbox) {
@@ -103,10 +109,10 @@ function ask(
 
 /** The message as the findings leave it: flagged, or with texts masked. */
 function applied(
-  message: NewMessage,
+  message: ReviewedMessage,
   content: MessageContent,
   { content: { text }, found }: Findings,
-): { message: NewMessage; content: MessageContent } {
+): { message: ReviewedMessage; content: MessageContent } {
   const flagged = message.flagged || found.length > 0
   const redactions = found.filter(({ action }) => action === 'redacted')
   if (redactions.length === 0) return { message: { ...message, flagged }, content }
@@ -165,10 +171,10 @@ function isRefused(findings: Finding[]): boolean {
 /** The message with what the commit has to store of the findings. */
 function withVerdicts(
   { sender, recipient }: OutgoingMessage,
-  message: NewMessage,
+  message: ReviewedMessage,
   sides: (Findings | undefined)[],
   deliveries: ChangedDelivery[] = [],
-): NewMessage {
+): ReviewedMessage {
   const found = sides.filter((side) => side !== undefined && side.found.length > 0) as Findings[]
   if (found.length === 0) return message
   const judged = {

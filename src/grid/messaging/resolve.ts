@@ -2,9 +2,8 @@
 import { GridError } from '../../errors.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { minute } from '../../lib/time.ts'
-import type { AccountStore, Guarding, PartRows } from '../../store/account.ts'
-import type { ActiveGuardrail } from '../../store/account/guarding.ts'
-import type { InboxAddress, NewMessage, SendParts } from '../../store/account/messages.ts'
+import type { AccountStore, PartRows } from '../../store/account.ts'
+import type { InboxAddress, ReviewedMessage, SendParts } from '../../store/account/messages.ts'
 import type { Sender } from './outgoing-message.ts'
 
 /** Members of a channel that were seen within this time count as active. */
@@ -16,15 +15,12 @@ export interface Recipient {
   readonly label: string
   /** The inbox of a direct message; undefined for a channel. */
   readonly inbox?: InboxAddress
-  /** Whether guardrails of the sender, and of recipients, check the message. */
-  readonly isSenderGuarded: boolean
-  readonly isGuarded: boolean
-  /** Who the checks of a message were for: with another value they have to be done again. */
-  readonly checkedAs: string
-  /** The guardrails of the recipients, if there are any. `hash` is the SHA-256 of the text. */
-  guardrails(guarding: Guarding, hash: string): Promise<ActiveGuardrail[]>
+  /** The id of the agent or channel. */
+  readonly id: string
+  /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
+  readonly guards: number
   /** Its parts of the commit. They check again in SQL what was read, so that it is true at the commit. */
-  parts(message: NewMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
+  parts(message: ReviewedMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
   /** The ids of the agents that have the committed message in their inbox. */
   reached(rows: PartRows<keyof SendParts>): string[]
 }
@@ -61,13 +57,13 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOfAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, lastSeenAt, ...guarded }: { id: string; lastSeenAt: number | null } & Guarded,
+  { id: agentId, lastSeenAt, guards }: { id: string; lastSeenAt: number | null; guards: number },
 ): Recipient {
   return {
     label,
     inbox: { agentId },
-    ...checksOf(agentId, guarded),
-    guardrails: (guarding, hash) => guarding.read.ofAgent(agentId, 'inbound', hash),
+    id: agentId,
+    guards,
     parts: (message) => ({
       message: messages.addDirect(message, { agentId }),
       deliveries: messages.deliver(message, { agentId }),
@@ -80,13 +76,13 @@ function inboxOfAccount(
 function inboxOfOtherAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home, ...guarded }: { id: string; home: string } & Guarded,
+  { id: agentId, home, guards }: { id: string; home: string; guards: number },
 ): Recipient {
   return {
     label,
     inbox: { agentId, home },
-    ...checksOf(agentId, guarded),
-    guardrails: (guarding, hash) => guarding.read.ofAgent(agentId, 'inbound', hash),
+    id: agentId,
+    guards,
     parts: (message) => ({
       message: messages.addDirect(message, { agentId, home }),
       deliveries: messages.deliver(message, { agentId, home }),
@@ -96,22 +92,8 @@ function inboxOfOtherAccount(
   }
 }
 
-/** 1 if guardrails check the message. */
-interface Guarded {
-  isGuarded: number
-  isSenderGuarded: number
-}
-
-function checksOf(id: string, { isGuarded, isSenderGuarded }: Guarded) {
-  return {
-    isGuarded: isGuarded === 1,
-    isSenderGuarded: isSenderGuarded === 1,
-    checkedAs: `${id} ${isSenderGuarded} ${isGuarded}`,
-  }
-}
-
 async function channel(account: AccountStore, sender: Sender, name: string): Promise<Recipient> {
-  const { messages, receipts } = account.change
+  const { fanOut, messages, receipts } = account.change
   const found = await account.read.channels.byName(name, sender.agentId)
   if (!found) throw new GridError('channel_not_found', `Channel '#${name}' not found`)
   if (!found.isMember) {
@@ -119,11 +101,11 @@ async function channel(account: AccountStore, sender: Sender, name: string): Pro
   }
   return {
     label: `#${name}`,
-    ...checksOf(found.id, found),
-    guardrails: (guarding, hash) => guarding.read.ofMembers(found.id, sender.agentId, hash),
+    id: found.id,
+    guards: found.guards,
     parts: (message) => ({
       message: messages.addPost(message, found.id),
-      deliveries: messages.fanOut(message, found.id, found.memberCount),
+      deliveries: fanOut.toMembers(message, found.id, found.memberCount),
       receipt: receipts.toChannel(message, message.at - activeMs),
     }),
     reached: ({ deliveries }) => deliveries.map((row) => String(row.agent_id)),

@@ -5,7 +5,7 @@ import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
-import { inOrder, type MessageType, type NewMessage } from '../../store/account/messages.ts'
+import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
 import { maxMessageLength, type Sender, type SendInput, type SentMessage } from './outgoing-message.ts'
@@ -13,7 +13,7 @@ import { splitDetails } from './parts.ts'
 import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
 import { reviewChecks } from './review.ts'
-import type { ReviewCheck } from './review-check.ts'
+import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
 
 /**
  * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
@@ -61,15 +61,10 @@ export async function sendMessage(
   await checkQuotas(account, recipient)
   const sanitized = isCleaned || cleaned.a2a !== input.a2a
   const composed = await compose(account, sender, cleaned, recipient.label, sanitized)
-  const reviewed = async () => {
-    let message = composed
-    for (const review of checks ?? (recipient.isGuarded || recipient.isSenderGuarded ? reviewChecks : [])) {
-      message = await review({ account, sender, recipient, message, input: cleaned, requestHash })
-    }
-    return message
-  }
+  const outgoing = { account, sender, message: composed, input: cleaned, requestHash }
   // Before the attempts: a repeated commit does not run the checks again.
-  let message = await reviewed()
+  let message: ReviewedMessage = composed
+  if (checks || recipient.guards > 0) message = await reviewed({ ...outgoing, recipient }, checks)
 
   for (let attempt = 1;; attempt++) {
     const sent = await commit(account, sender, message, recipient, requestHash)
@@ -80,7 +75,9 @@ export async function sendMessage(
     const before = recipient
     recipient = await resolve(account, sender, input.to)
     // The checks were for another recipient, or for other guardrails.
-    if (recipient.checkedAs !== before.checkedAs) message = await reviewed()
+    if (recipient.id !== before.id || recipient.guards !== before.guards) {
+      message = await reviewed({ ...outgoing, recipient }, checks)
+    }
     await refuseEndedTrial(account, sender)
     if (attempt === maxAttempts) {
       throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
@@ -122,6 +119,16 @@ async function compose(
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     at,
   }
+}
+
+/** The message as the checks leave it. Fails as they do. */
+async function reviewed(
+  outgoing: OutgoingMessage,
+  checks: readonly ReviewCheck[] = outgoing.recipient.guards > 0 ? reviewChecks : [],
+): Promise<ReviewedMessage> {
+  let { message } = outgoing
+  for (const review of checks) message = await review({ ...outgoing, message })
+  return message
 }
 
 /** Well-formed text of 1 to 10,000 characters, without invisible ones. `isCleaned`: it had some. */
@@ -169,7 +176,7 @@ async function conversationOf(
 async function commit(
   account: AccountStore,
   sender: Sender,
-  message: NewMessage,
+  message: ReviewedMessage,
   recipient: Recipient,
   requestHash: string,
 ): Promise<SentMessage | undefined> {

@@ -3,7 +3,7 @@ import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/sc
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
-import { isGuarded } from './guarding.ts'
+import { guardsOfDirect } from './guarding.ts'
 import { contains, matchesSearchText } from './search.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
@@ -147,8 +147,7 @@ export function prepareAgents(db: Db) {
   const recipient = db.select({
     id: agents.id,
     lastSeenAt: agents.lastSeenAt,
-    isGuarded: isGuarded({ accountId: p('account'), id: agents.id }, 'inbound').as('is_guarded'),
-    isSenderGuarded: isGuarded({ accountId: p('account'), id: p('from') }, 'outbound').as('is_sender_guarded'),
+    guards: guardsOfDirect(p('from'), agents, false),
   }).from(agents)
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()

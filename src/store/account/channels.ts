@@ -4,7 +4,7 @@ import { agents, channelMembers, channels } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
-import { hasGuardedMembers, isGuarded } from './guarding.ts'
+import { guardsOfPost } from './guarding.ts'
 import { matchesSearchText } from './search.ts'
 
 export function prepareChannels(db: Db) {
@@ -25,8 +25,7 @@ export function prepareChannels(db: Db) {
     ...fields,
     isMember,
     memberCount: count(channelMembers.agentId),
-    isGuarded: hasGuardedMembers(channels).as('is_guarded'),
-    isSenderGuarded: isGuarded({ accountId: p('account'), id: p('agent') }, 'outbound').as('is_sender_guarded'),
+    guards: guardsOfPost(p('agent'), channels),
   }).from(channels)
     .leftJoin(channelMembers, membersOf)
     .where(inAccount(channels, eq(channels.name, p('name')), live)).groupBy(channels.id).prepare()

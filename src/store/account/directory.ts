@@ -5,7 +5,7 @@ import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { acceptsMessagesOf, acceptsOtherAccounts } from './access.ts'
 import { foundAgentFields, hasMatchingSkill, matchesSearch, type SearchedAgent } from './agents.ts'
-import { isGuarded } from './guarding.ts'
+import { guardsOfDirect } from './guarding.ts'
 
 export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries) {
   const isElsewhere = ne(agents.accountId, p('account'))
@@ -14,8 +14,7 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
   const recipient = db.select({
     id: agents.id,
     home: agents.accountId,
-    isGuarded: isGuarded({ accountId: agents.accountId, id: agents.id }, 'inbound').as('is_guarded'),
-    isSenderGuarded: isGuarded({ accountId: p('account'), id: p('callerId') }, 'outbound').as('is_sender_guarded'),
+    guards: guardsOfDirect(p('callerId'), agents, true),
   }).from(agents)
     .where(and(eq(agents.alias, p('alias')), isElsewhere, accepts)).prepare()
   // Agents that the caller cannot reach count, too: looking at many of them also takes long.

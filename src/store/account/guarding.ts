@@ -1,5 +1,5 @@
 /** The guardrails that a send has to ask: whether there are any, and which. See docs/delivery.md, "Guardrails". */
-import { and, eq, exists, isNull, ne, type SQL, sql, type SQLWrapper } from 'drizzle-orm'
+import { and, eq, exists, isNull, ne, type Placeholder, type SQL, sql, type SQLWrapper } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import {
   accounts,
@@ -37,23 +37,48 @@ export interface ActiveGuardrail {
   keepsContents: boolean
 }
 
-/** Whether an enabled guardrail checks what an agent sends or receives. A column of the queries of every send. */
-export function isGuarded(
-  agent: Record<'accountId' | 'id', SQLWrapper>,
-  direction: CheckedDirection,
-): SQL<number> {
-  const ofAgent = and(sql`${agentGuardrails.accountId} = ${agent.accountId}`, eq(agentGuardrails.agentId, agent.id))
-  // Nested, because drizzle leaves out the tables of columns in a field of a query on one table.
-  return sql<number>`${sql`EXISTS (SELECT 1 FROM ${agentGuardrails} INNER JOIN ${guardrails} ON ${isEnabledAttachment}
-    WHERE ${ofAgent} AND ${isOf(direction)})`}`
+/** `guards` of a message is the sum of these, or 0 if no guardrail checks it. */
+export const senderIsGuarded = 1
+export const recipientIsGuarded = 2
+
+/**
+ * `guards` of a direct message of the agent `sender` of the calling account to the agent of the row: a column of the
+ * queries of every send. Most accounts have no guardrails, and one look at an index says so.
+ */
+export function guardsOfDirect(sender: Placeholder, recipient: Agent, isOtherAccount: boolean) {
+  const account = isOtherAccount ? p('account') : recipient.accountId
+  const ofSender = sql`${isGuarded(account, sender, 'outbound')}`
+  const ofRecipient = sql`2 * ${isGuarded(recipient.accountId, recipient.id, 'inbound')}`
+  const guards = isOtherAccount
+    ? sql`${ifAny(account, ofSender)} + ${ifAny(recipient.accountId, ofRecipient)}`
+    : ifAny(account, sql`${ofSender} + ${ofRecipient}`)
+  return sql<number>`${guards}`.as('guards')
 }
 
-/** Whether that is so for a member of the channel of the row. It begins with the guardrails: most accounts have none. */
-export function hasGuardedMembers(channel: { id: SQLiteColumn }): SQL<number> {
-  return sql<number>`${sql`EXISTS (SELECT 1 FROM ${agentGuardrails} CROSS JOIN ${channelMembers}
+/** `guards` of a post of the agent `sender` to the channel of the row. */
+export function guardsOfPost(sender: Placeholder, channel: Agent) {
+  const account = channel.accountId
+  // It begins with the guardrails, because there may be many members.
+  const ofMembers = sql`2 * EXISTS (SELECT 1 FROM ${agentGuardrails} CROSS JOIN ${channelMembers}
     ON ${channelMembers.accountId} = ${agentGuardrails.accountId} AND ${channelMembers.channelId} = ${channel.id}
     AND ${channelMembers.agentId} = ${agentGuardrails.agentId} INNER JOIN ${guardrails} ON ${isEnabledAttachment}
-    WHERE ${agentGuardrails.accountId} = ${p('account')} AND ${isOf('inbound')})`}`
+    WHERE ${agentGuardrails.accountId} = ${account} AND ${isOf('inbound')})`
+  const guards = ifAny(account, sql`${isGuarded(account, sender, 'outbound')} + ${ofMembers}`)
+  return sql<number>`${guards}`.as('guards')
+}
+
+type Agent = Record<'accountId' | 'id', SQLiteColumn>
+
+/** The sum if any agent of the account has a guardrail, otherwise 0, without a look at the rest. */
+function ifAny(account: SQLWrapper, sum: SQL): SQL {
+  return sql`CASE WHEN EXISTS (SELECT 1 FROM ${agentGuardrails} WHERE ${agentGuardrails.accountId} = ${account})
+    THEN ${sum} ELSE 0 END`
+}
+
+/** Whether an enabled guardrail checks what an agent sends or receives. */
+function isGuarded(account: SQLWrapper, agent: SQLWrapper, direction: CheckedDirection): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${agentGuardrails} INNER JOIN ${guardrails} ON ${isEnabledAttachment}
+    WHERE ${agentGuardrails.accountId} = ${account} AND ${agentGuardrails.agentId} = ${agent} AND ${isOf(direction)})`
 }
 
 const isEnabledAttachment = and(

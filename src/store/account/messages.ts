@@ -1,5 +1,5 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
-import { and, eq, exists, gt, isNotNull, isNull, lte, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, exists, gt, isNotNull, isNull, lte, notExists, or, type SQL, sql } from 'drizzle-orm'
 import { alias, unionAll } from 'drizzle-orm/sqlite-core'
 import {
   agents,
@@ -40,6 +40,10 @@ export interface NewMessage {
   /** The list of `StoredPart` that is stored apart from `a2a`. */
   largeParts: string | null
   at: number
+}
+
+/** A message that was reviewed. */
+export interface ReviewedMessage extends NewMessage {
   /** Undefined if no guardrail objected to anything. */
   guarded?: GuardedSend
 }
@@ -109,12 +113,39 @@ export interface SendParts {
 
 /** The parts of a send in the order in which they must run. */
 export function inOrder(parts: SendParts): SendParts {
-  const { message, required, trial, largeParts, counts, verdicts, theirCounts, theirVerdicts, ...others } = parts
-  const { deliveries, key, receipt } = others
   return {
-    ...{ message, required, trial, largeParts, counts, verdicts, theirCounts, theirVerdicts },
-    ...{ deliveries, key, receipt },
+    message: parts.message,
+    required: parts.required,
+    trial: parts.trial,
+    largeParts: parts.largeParts,
+    counts: parts.counts,
+    verdicts: parts.verdicts,
+    theirCounts: parts.theirCounts,
+    theirVerdicts: parts.theirVerdicts,
+    deliveries: parts.deliveries,
+    key: parts.key,
+    receipt: parts.receipt,
   }
+}
+
+/** The columns of a new delivery, in their order; its place is filled in by the statement. */
+export const newDelivery = {
+  seq: sql<number>`NULL`.as('seq'),
+  accountId: value('account'),
+  agentId: value('agent'),
+  senderAccountId: value('account'),
+  messageId: value('id'),
+  state: sql<'unread'>`'unread'`.as('state'),
+  chars: value<number>('chars'),
+  createdAt: value<number>('at'),
+  readAt: sql<null>`NULL`.as('read_at'),
+  leaseId: sql<null>`NULL`.as('lease_id'),
+  releaseCount: sql<number>`0`.as('release_count'),
+  wokenAt: sql<null>`NULL`.as('woken_at'),
+  strangerId: sql<string | null>`NULL`.as('stranger_id'),
+  body: sql<string | null>`NULL`.as('body'),
+  a2a: sql<string | null>`NULL`.as('a2a'),
+  flagged: sql<boolean>`0`.as('flagged'),
 }
 
 export function prepareMessages(db: Db) {
@@ -205,65 +236,14 @@ export function prepareMessages(db: Db) {
   const countTrial = db.update(trials).set({ used: sql`max(${trials.used}, (${numberOfMessage}))` })
     .where(inAccount(trials, eq(trials.agentId, p('from')), exists(numberOfMessage))).toSQL()
 
-  const unreadDelivery = (chars: SQL.Aliased<number>) => ({
-    senderAccountId: value('account'),
-    messageId: value('id'),
-    state: sql<'unread'>`'unread'`.as('state'),
-    chars,
-    createdAt: value<number>('at'),
-    readAt: sql<null>`NULL`.as('read_at'),
-    leaseId: sql<null>`NULL`.as('lease_id'),
-    releaseCount: sql<number>`0`.as('release_count'),
-    wokenAt: sql<null>`NULL`.as('woken_at'),
-  })
-  const chars = value<number>('chars')
-  const unchanged = {
-    body: sql<null>`NULL`.as('body'),
-    a2a: sql<null>`NULL`.as('a2a'),
-    flagged: sql<boolean>`0`.as('flagged'),
-  }
-  const seq = sql<number>`NULL`.as('seq')
   const deliver = db.insert(deliveries).select(
     db.select({
-      seq,
+      ...newDelivery,
       accountId: value('toAccount'),
       agentId: value('to'),
-      ...unreadDelivery(chars),
       strangerId: value<string | null>('stranger'),
-      ...unchanged,
     }).from(messages).where(isStored),
   ).onConflictDoNothing().toSQL()
-  const toMember = (chars: SQL.Aliased<number>) => ({
-    seq,
-    accountId: channelMembers.accountId,
-    agentId: channelMembers.agentId,
-    ...unreadDelivery(chars),
-    strangerId: sql<null>`NULL`.as('stranger_id'),
-  })
-  const isLive = and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId))
-  const isRecipient = inAccount(
-    channelMembers,
-    eq(channelMembers.channelId, p('channel')),
-    ne(channelMembers.agentId, p('from')),
-    isNull(agents.deletedAt),
-    exists(db.select(one).from(messages).where(isStored)),
-  )
-  const reached = { agentId: deliveries.agentId }
-  const fanOut = db.insert(deliveries).select(
-    db.select({ ...toMember(chars), ...unchanged }).from(channelMembers).innerJoin(agents, isLive).where(isRecipient),
-  ).onConflictDoNothing().returning(reached).toSQL()
-  const ofChange = <T>(path: string) => sql<T>`json_extract(change.value, ${path})`
-  const fanOutChanged = db.insert(deliveries).select(
-    db.select({
-      ...toMember(sql<number>`coalesce(${ofChange('$.chars')}, ${p('chars')})`.as('chars')),
-      body: ofChange<string | null>('$.body').as('body'),
-      a2a: ofChange<string | null>('$.a2a').as('a2a'),
-      flagged: sql<boolean>`coalesce(${ofChange('$.flagged')}, 0)`.as('flagged'),
-    }).from(channelMembers).innerJoin(agents, isLive)
-      .leftJoin(sql`json_each(${p('changes')}) AS change`, sql`change.key = ${channelMembers.agentId}`)
-      .where(and(isRecipient, sql`coalesce(${ofChange('$.isLeftOut')}, 0) = 0`)),
-  ).onConflictDoNothing().returning(reached).toSQL()
-
   const addKey = db.insert(idempotencyKeys).select(
     db.select({
       accountId: messages.accountId,
@@ -345,11 +325,10 @@ export function prepareMessages(db: Db) {
     }),
     changes: (account: AccountBinding) => ({
       /** Store a direct message. */
-      addDirect: ({ guarded: _, ...message }: NewMessage, to: InboxAddress) =>
+      addDirect: (message: NewMessage, to: InboxAddress) =>
         account.bind(addDirect, { ...message, toAccount: to.home ?? account.accountId, to: to.agentId }),
       /** Store a post to a channel that the sender is a member of. */
-      addPost: ({ guarded: _, ...message }: NewMessage, channel: string) =>
-        account.bind(addPost, { ...message, channel }),
+      addPost: (message: NewMessage, channel: string) => account.bind(addPost, { ...message, channel }),
       requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
       countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
       /** One delivery, to the inbox of a direct message. */
@@ -362,17 +341,6 @@ export function prepareMessages(db: Db) {
           stranger: to.home === undefined ? null : message.from,
           chars: lengthOf(message),
         }),
-      /**
-       * One delivery for each live member except the sender and those whose guardrails blocked the post. Returns a row
-       * with `agent_id` for each. `members` is about how many there are, for the write queue.
-       */
-      fanOut: (message: NewMessage, channel: string, members: number) => {
-        const { id, at, from, guarded } = message
-        const values = { id, at, from, channel, chars: lengthOf(message) }
-        if (!guarded?.deliveries.length) return { ...account.bind(fanOut, values), rows: members }
-        const changes = JSON.stringify(Object.fromEntries(guarded.deliveries.map((change) => [change.agentId, change])))
-        return { ...account.bind(fanOutChanged, { ...values, changes }), rows: members }
-      },
       addKey: ({ id, from, key, keysSince, at }: NewMessage, requestHash: string) =>
         account.bind(addKey, { id, from, key, keysSince, requestHash, at }),
     }),

@@ -4,7 +4,7 @@ import { agents, deliveries, idempotencyKeys, messages } from '../../../db/schem
 import { type AccountBinding, p, type PlaceholderValues, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
-import type { GuardedReceipt, NewMessage } from './messages.ts'
+import type { GuardedReceipt, ReviewedMessage } from './messages.ts'
 import { someUnread } from './unread.ts'
 
 /** Times are milliseconds since the epoch. A field is missing where it does not apply. */
@@ -59,7 +59,7 @@ export function prepareReceipts(db: Db) {
       /** A receipt is stored with the idempotency key of the send, if it has one. */
       const bound = (
         receipt: typeof toAgent,
-        { id, from, key, guarded }: NewMessage,
+        { id, from, key, guarded }: ReviewedMessage,
         more: PlaceholderValues,
       ): Statement => {
         const { read, store } = guarded ? receipt.guarded : receipt
@@ -67,11 +67,12 @@ export function prepareReceipts(db: Db) {
         return key === null ? { ...account.bind(read, values), rows: 0 } : account.bind(store, { ...values, key })
       }
       return {
-        toAgent: (message: NewMessage, to: string, seenAt: number | null) => bound(toAgent, message, { to, seenAt }),
+        toAgent: (message: ReviewedMessage, to: string, seenAt: number | null) =>
+          bound(toAgent, message, { to, seenAt }),
         /** Contains nothing about the recipient. */
-        toOtherAccount: (message: NewMessage) => bound(toOtherAccount, message, {}),
+        toOtherAccount: (message: ReviewedMessage) => bound(toOtherAccount, message, {}),
         /** `activeSince` is the time since when a seen recipient counts as active. */
-        toChannel: (message: NewMessage, activeSince: number) => bound(toChannel, message, { activeSince }),
+        toChannel: (message: ReviewedMessage, activeSince: number) => bound(toChannel, message, { activeSince }),
       }
     },
   }
