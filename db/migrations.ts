@@ -297,5 +297,26 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "UPDATE `deliveries` SET `stranger_id` = (\n  SELECT `from_agent_id` FROM `messages`\n    WHERE `messages`.`account_id` = `deliveries`.`sender_account_id` AND `messages`.`id` = `deliveries`.`message_id`\n) WHERE `sender_account_id` <> `account_id`;",
       "CREATE INDEX `deliveries_stranger` ON `deliveries` (`account_id`,`agent_id`,`stranger_id`) WHERE stranger_id IS NOT NULL;"
     ]
+  },
+  {
+    "name": "0018_guardrail_verdicts",
+    "hash": "3919110c8a62099713f3ab67f4c5e7c4d37668690a2ecfbafc75db657195421e",
+    "createdAt": 1795356958238,
+    "statements": [
+      "CREATE TABLE `blocked_sends` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`key` text NOT NULL,\n\t`request_hash` text NOT NULL,\n\t`error` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `key`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `blocked_sends_created` ON `blocked_sends` (`created_at`);",
+      "CREATE TABLE `guardrail_counts` (\n\t`account_id` text NOT NULL,\n\t`guardrail_id` text NOT NULL,\n\t`hour` integer NOT NULL,\n\t`action` text NOT NULL,\n\t`n` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `guardrail_id`, `hour`, `action`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `guardrail_counts_hour` ON `guardrail_counts` (`hour`);",
+      "CREATE TABLE `guardrail_exceptions` (\n\t`account_id` text NOT NULL,\n\t`guardrail_id` text NOT NULL,\n\t`text_hash` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `guardrail_id`, `text_hash`),\n\tFOREIGN KEY (`account_id`,`guardrail_id`) REFERENCES `guardrails`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `verdicts` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`guardrail_id` text NOT NULL,\n\t`guardrail_name` text NOT NULL,\n\t`direction` text NOT NULL,\n\t`action` text NOT NULL,\n\t`kinds` text NOT NULL,\n\t`agent_ids` text NOT NULL,\n\t`sender_alias` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`recipient` text NOT NULL,\n\t`message_id` text,\n\t`text_hash` text NOT NULL,\n\t`content` text,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `verdicts_guardrail` ON `verdicts` (`account_id`,`guardrail_id`,`id`);",
+      "CREATE INDEX `verdicts_message` ON `verdicts` (`sender_account_id`,`message_id`) WHERE message_id IS NOT NULL;",
+      "CREATE INDEX `verdicts_created` ON `verdicts` (`created_at`);",
+      "CREATE INDEX `verdicts_content` ON `verdicts` (`created_at`) WHERE content IS NOT NULL;",
+      "ALTER TABLE `accounts` ADD `people_see_contents` integer DEFAULT false NOT NULL;",
+      "ALTER TABLE `deliveries` ADD `body` text;",
+      "ALTER TABLE `deliveries` ADD `a2a` text;",
+      "ALTER TABLE `deliveries` ADD `flagged` integer DEFAULT false NOT NULL;"
+    ]
   }
 ]

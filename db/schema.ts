@@ -53,6 +53,8 @@ export const accounts = sqliteTable('accounts', {
   claimedAt: integer('claimed_at'),
   /** Whether its owners and admins must have a second factor. */
   requiresSecondFactor: flag('requires_second_factor').notNull().default(false),
+  /** Whether the texts of blocked messages are kept for its people to see. */
+  peopleSeeContents: flag('people_see_contents').notNull().default(false),
 }, (t) => [
   uniqueIndex('accounts_join_email').on(t.joinEmail),
   index('accounts_unclaimed').on(t.createdAt).where(sql`state = 'provisional'`),
@@ -391,6 +393,84 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   index('agent_guardrails_guardrail').on(t.accountId, t.guardrailId, t.agentId),
 ])
 
+/**
+ * What guardrails objected to: one row for each guardrail and action of a message. A row belongs to the account of the
+ * guardrail, which may not be that of the sender. A blocked message has only these rows. There is no foreign key to the
+ * guardrail or the message: a row outlives the guardrail, and goes by its own age.
+ */
+export const verdicts = sqliteTable('verdicts', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  id: text('id').notNull(),
+  guardrailId: text('guardrail_id').notNull(),
+  /** As it was called then. */
+  guardrailName: text('guardrail_name').notNull(),
+  direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
+  /** What happened to the message. `failed`: it was not delivered, because the guardrail could not answer. */
+  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'failed'] }).notNull(),
+  /** JSON array: the kinds of things that it objected to. */
+  kinds: text('kinds').notNull(),
+  /** JSON array of agent ids: the agents of the account that it was asked for. */
+  agentIds: text('agent_ids').notNull(),
+  /** Without `@`. */
+  senderAlias: text('sender_alias').notNull(),
+  senderAccountId: text('sender_account_id').notNull(),
+  /** As addressed: `@alias` or `#name`. */
+  recipient: text('recipient').notNull(),
+  /** Null if the message reached nobody, and so was not stored. */
+  messageId: text('message_id'),
+  /** SHA-256 of the text that the guardrail was asked about. */
+  textHash: text('text_hash').notNull(),
+  /** That text, if it was blocked and the people of the account may see it; removed after 7 days. */
+  content: text('content'),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  index('verdicts_guardrail').on(t.accountId, t.guardrailId, t.id),
+  index('verdicts_message').on(t.senderAccountId, t.messageId).where(sql`message_id IS NOT NULL`),
+  index('verdicts_created').on(t.createdAt),
+  index('verdicts_content').on(t.createdAt).where(sql`content IS NOT NULL`),
+])
+
+/** How often each guardrail did what, by the hour. */
+export const guardrailCounts = sqliteTable('guardrail_counts', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  guardrailId: text('guardrail_id').notNull(),
+  /** The first millisecond of the hour. */
+  hour: integer('hour').notNull(),
+  action: text('action', { enum: ['blocked', 'redacted', 'flagged', 'failed'] }).notNull(),
+  n: integer('n').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.guardrailId, t.hour, t.action] }),
+  index('guardrail_counts_hour').on(t.hour),
+])
+
+/** Texts that a guardrail lets pass, because people found that it was wrong about them. */
+export const guardrailExceptions = sqliteTable('guardrail_exceptions', {
+  accountId: text('account_id').notNull(),
+  guardrailId: text('guardrail_id').notNull(),
+  /** SHA-256 of the exact text. */
+  textHash: text('text_hash').notNull(),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.guardrailId, t.textHash] }),
+  foreignKey({ columns: [t.accountId, t.guardrailId], foreignColumns: [guardrails.accountId, guardrails.id] }),
+])
+
+/** Sends with an idempotency key that a guardrail blocked: a repeat is answered with the same error. Kept for 7 days. */
+export const blockedSends = sqliteTable('blocked_sends', {
+  accountId: text('account_id').notNull(),
+  agentId: text('agent_id').notNull(),
+  key: text('key').notNull(),
+  requestHash: text('request_hash').notNull(),
+  /** JSON: the message and the details of the error. */
+  error: text('error').notNull(),
+  createdAt: integer('created_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.agentId, t.key] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  index('blocked_sends_created').on(t.createdAt),
+])
+
 /** Sent messages. A message belongs to the account of its sender; deliveries reference it. */
 export const messages = sqliteTable('messages', {
   accountId: text('account_id').notNull(),
@@ -468,6 +548,12 @@ export const deliveries = sqliteTable('deliveries', {
   wokenAt: integer('woken_at'),
   /** The sender, if it is an agent of another account: the recipient may write back to it. Otherwise null. */
   strangerId: text('stranger_id'),
+  /** The text, if a guardrail of the recipient redacted it for this delivery alone; otherwise that of the message. */
+  body: text('body'),
+  /** The A2A fields in the same way, as a whole. Then the parts of the message are not for this recipient. */
+  a2a: text('a2a'),
+  /** A guardrail of the recipient flagged this delivery. The message has its own flag. */
+  flagged: flag('flagged').notNull().default(false),
 }, (t) => [
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),

@@ -46,6 +46,7 @@ function costOf(check: GuardrailCheck, text: string): number {
     for (let i = 0; i < 10; i++) {
       check({ text, direction: 'outbound', sender: '@a', recipient: '@b' }, {
         fetch: () => Promise.reject(new Error('A local guardrail asks nobody')),
+        now: Date.now,
         signal: new AbortController().signal,
       })
     }

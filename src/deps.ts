@@ -1,5 +1,6 @@
 /** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
 import type { Config } from './config.ts'
+import type { PreparedChecks } from './guardrails/checks.ts'
 import type { Bodies } from './lib/body.ts'
 import type { CallerHints } from './lib/caller-hints.ts'
 import type { Log } from './lib/log.ts'
@@ -54,6 +55,8 @@ export interface Deps {
   readonly bodies: Bodies
   /** Which caller sent a request, before its key is looked up. */
   readonly callerHints: CallerHints
+  /** The checks of guardrails, prepared. */
+  readonly guardrailChecks: PreparedChecks
   /** Whether this process serves its requests too late. */
   readonly overload: Overload
   /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */

@@ -86,6 +86,7 @@ export const errorKinds = {
 
   guardrail_blocked: 'refused',
 
+  guardrail_unavailable: 'unavailable',
   remote_unreachable: 'unavailable',
   storage_full: 'unavailable',
   unavailable: 'unavailable',

@@ -187,6 +187,7 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   version_not_supported: { code: -32009, reason: 'VERSION_NOT_SUPPORTED' },
   trial_expired: { code: -32051, reason: 'TRIAL_EXHAUSTED', isGridReason: true },
   storage_full: { code: -32053, reason: 'STORAGE_FULL', isGridReason: true },
+  guardrail_unavailable: { code: -32055, reason: 'GUARDRAIL_UNAVAILABLE', isGridReason: true },
 }
 
 /** By error code: what to do about it, naming tools of the caller. */

@@ -40,7 +40,21 @@ await owner.store.write([owner.store.change.team.addInvitation({
   expiresAt: grid.clock.now + 1,
 }, grid.clock.now)])
 await world.callMcp(token, 'admin_set_agent_guardrails', { alias: 'acme-agent', guardrails: ['acme-guard'] })
+await world.callMcp(token, 'admin_set_agent_guardrails', { alias: 'bob', guardrails: ['acme-guard'] })
 await world.callMcp(token, 'admin_delete_agent', { alias: 'nobody' })
+const judged = {
+  ...{ id: foreign['message id'], recipient: '@bob', at: grid.clock.now },
+  ...{ senderAlias: 'alice', senderAccountId: owner.id, isStored: true },
+}
+const verdict = {
+  ...{ id: 'a verdict of acme', guardrailId: foreign['guardrail id'], guardrailName: 'acme-guard' },
+  ...{ direction: 'inbound' as const, action: 'redacted' as const, kinds: ['a kind of acme'] },
+  ...{ agentIds: [grid.bob.id], textHash: 'a hash of acme', content: 'a text of acme' },
+}
+await owner.store.write([
+  ...owner.store.change.verdicts.add(judged, [verdict]),
+  owner.store.change.verdicts.allow(foreign['guardrail id'], 'a hash of acme', grid.clock.now),
+])
 await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
 const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
 const logged = (await owner.store.read.activity.head())!
@@ -76,6 +90,7 @@ const texts: Record<string, string[]> = {
   replyToMessageId: messages,
   channel: [foreign['channel id']],
   guardrailId: [foreign['guardrail id']],
+  guardrail: [foreign['guardrail id']],
   skill: [foreign['skill id']],
   user: [user],
   userId: [user],
@@ -125,6 +140,14 @@ const others: Record<string, InValue[]> = {
     isRequired: [1],
     outcome: [null, 'ok'],
     toAccount: [owner.id],
+    senderAccount: [owner.id],
+    isStored: [0, 1],
+    isVisible: [1],
+    verdicts: [JSON.stringify([{ ...verdict, id: 'another verdict' }])],
+    changes: ['{}'],
+    guarded: ['{}'],
+    error: ['{}'],
+    beforeCase: ['~'],
   },
   ...{ type: ['agent'], visibility: ['public'], accessPolicy: ['auto_approve'], role: ['owner'], kind: ['agent_key'] },
   ...{ action: ['block'], onFailure: ['pass'], provider: ['pii'], direction: ['inbound'], actorType: ['system'] },

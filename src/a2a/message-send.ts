@@ -1,7 +1,7 @@
 /** `message/send` of A2A 0.3 and `SendMessage` of 1.0. See docs/protocol.md, "A2A `message/send`". */
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import type { A2aDetails } from '../grid/messaging/outgoing-message.ts'
+import type { A2aDetails, SentMessage } from '../grid/messaging/outgoing-message.ts'
 import { resolve } from '../grid/messaging/resolve.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
 import { canonicalJson } from '../lib/canonical-json.ts'
@@ -49,10 +49,20 @@ export async function messageSend({ account, codec, method, params, idempotencyK
   })
   return codec.writeReceipt({
     messageId: sent.id,
-    text: `Message delivered to ${sent.recipient}${sent.sanitized ? ', without its invisible characters' : ''}`,
+    text: `Message delivered to ${sent.recipient}${changesOf(sent)}`,
     contextId: config.a2aPlainReceipts ? undefined : sent.conversationId ?? undefined,
-    metadata: sent.sanitized && !config.a2aPlainReceipts ? { sanitized: true } : undefined,
+    metadata: config.a2aPlainReceipts ? undefined : metadataOf(sent),
   })
+}
+
+/** How the delivered message differs from what was sent, in words and for programs. */
+function changesOf({ sanitized, redacted }: SentMessage): string {
+  const cleaned = sanitized ? ', without its invisible characters' : ''
+  return redacted ? `${cleaned}, with masked texts (${redacted.join(', ')})` : cleaned
+}
+
+function metadataOf({ sanitized, redacted }: SentMessage): Record<string, unknown> | undefined {
+  return sanitized || redacted ? { ...(sanitized && { sanitized }), ...(redacted && { redacted }) } : undefined
 }
 
 /** The error of a request whose recipient is valid, or undefined when the request is valid too. */

@@ -3,6 +3,7 @@ import process from 'node:process'
 import { setTimeout } from 'node:timers'
 import { type Config, readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
+import { PreparedChecks } from '../guardrails/checks.ts'
 import { Bodies } from '../lib/body.ts'
 import { CallerHints } from '../lib/caller-hints.ts'
 import type { Log } from '../lib/log.ts'
@@ -40,6 +41,7 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     email: createEmailSender({ config, log, printLink: createLinkLog(config.logLevel) }),
     bodies: new Bodies(config.maxBodyBytesInFlight),
     callerHints: new CallerHints(config),
+    guardrailChecks: new PreparedChecks(),
     overload: new Overload(config.shedAboveMs, log),
     stopping,
   }

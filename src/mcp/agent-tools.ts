@@ -8,10 +8,11 @@ import { listSkills, setSkills } from '../grid/agents/skills.ts'
 import { listChannels } from '../grid/channels/channels.ts'
 import { maxBatch, type PageSize } from '../grid/messaging/inbox-message.ts'
 import { messageStatus } from '../grid/messaging/message-status.ts'
+import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { readPart } from '../grid/messaging/parts.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
-import { maxMessageLength, sendMessage } from '../grid/messaging/send-message.ts'
+import { sendMessage } from '../grid/messaging/send-message.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { isId } from '../lib/id.ts'
 import { atMost } from '../lib/input.ts'
@@ -67,6 +68,8 @@ const sendMessageTool = tool({
           recipients: sent.recipients,
           recipients_active: sent.recipientsActive,
         }),
+        ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
+        ...(sent.redacted && { redacted: sent.redacted }),
       },
     }
   },
@@ -151,6 +154,12 @@ const messageStatusTool = tool({
         delivery: status.delivery,
         timeline: status.timeline.map(({ alias, event, at }) => ({ alias: `@${alias}`, event, at: isoTime(at) })),
         ...(status.leftOut > 0 && { timeline_left_out: status.leftOut }),
+        ...(status.guardrails.length > 0 && {
+          guardrails: status.guardrails.map(({ agents, ...entry }) => ({
+            ...entry,
+            ...(agents && { agents: agents.map((alias) => `@${alias}`) }),
+          })),
+        }),
       },
     }
   },

@@ -13,7 +13,9 @@ import { prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareAgents } from './account/agents.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareDirectory } from './account/directory.ts'
+import { prepareFanOut } from './account/fan-out.ts'
 import { prepareGrants } from './account/grants.ts'
+import { prepareGuarding } from './account/guarding.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
 import { prepareInbox } from './account/inbox.ts'
 import { prepareKeys } from './account/keys.ts'
@@ -30,6 +32,7 @@ import { prepareSkills } from './account/skills.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
+import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
@@ -76,6 +79,24 @@ export interface AccountStore<Caller extends Actor = Actor> {
   seal(table: string, rowId: string, token: string): Promise<SealedToken>
   /** Decrypt a token that was sealed for this row. Fails with `internal` if it does not open. */
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
+  /**
+   * What the check of a message needs of the guardrails of this account or, with `home`, of the account that the
+   * message goes to. Nothing of it may be shown to a caller of another account.
+   */
+  guarding(home?: string): Guarding
+}
+
+/** The guardrails of one account, for the check of a message. */
+export interface Guarding {
+  /** Whether it is this account. */
+  readonly isOwn: boolean
+  readonly read: Reads['guarding']
+  /** Count and store verdicts of its guardrails on a message of this account. */
+  verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): [Statement, Statement]
+  /** Decrypt the token of a guardrail of the account. */
+  openToken(guardrailId: string, token: SealedToken): Promise<string>
+  /** `write`, without a row of the activity log: the send fails, and its row says so. */
+  write(statements: Statement[]): Promise<UnitRows>
 }
 
 /** The named parts of a unit, so that nothing depends on positions. An undefined part is left out. */
@@ -172,7 +193,9 @@ function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries) {
     receipts: prepareReceipts(db),
     channels: prepareChannels(db),
     directory: prepareDirectory(db, crossAccountQueries),
+    fanOut: prepareFanOut(db),
     grants: prepareGrants(db),
+    guarding: prepareGuarding(db),
     guardrails: prepareGuardrails(db),
     leases: prepareLeases(db),
     keys: prepareKeys(db),
@@ -188,6 +211,7 @@ function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries) {
     team: prepareTeam(db),
     unclaimed: prepareUnclaimed(db),
     usage: prepareUsage(db),
+    verdicts: prepareVerdicts(db),
   }
 }
 
@@ -292,6 +316,16 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),
       seal: (table, rowId, token) => keyRing.seal(token, accountTokenContext(table, accountId, rowId)),
       open: (table, rowId, sealed) => keyRing.open(sealed, accountTokenContext(table, accountId, rowId)),
+      guarding(home = accountId) {
+        const tables = tablesOf(home)
+        return {
+          isOwn: home === accountId,
+          read: tables.read.guarding,
+          verdicts: (judged, found) => tables.change.verdicts.add({ ...judged, senderAccountId: accountId }, found),
+          openToken: (id, token) => keyRing.open(token, accountTokenContext('guardrails', home, id)),
+          write: (statements) => queue.write(accountId, statements),
+        }
+      },
     }
   }
 }

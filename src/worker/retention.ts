@@ -15,6 +15,8 @@ const maxAccounts = 100
 const sessionsKeptMs = 30 * day
 /** How long an expired invitation is still shown, so that it can be sent again. */
 const invitationsKeptMs = 30 * day
+/** How long people can see the text of a blocked message. */
+const contentsKeptMs = 7 * day
 /** Only the usage of today is needed. The rest is for clocks that differ, and for whoever asks what happened. */
 const usageKeptMs = 7 * day
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
@@ -27,6 +29,14 @@ type Sweep = (store: Store, now: number) => Promise<number>
 const sweeps: Record<string, Sweep> = {
   'idempotency keys': (store, now) => removeKeys(store, now - keyLifetimeMs),
   messages: (store, now) => removeMessages(store, now - store.deps.config.retentionDays * day),
+  'verdicts': (store, now) =>
+    remove(store, [store.global.retention.removeVerdicts(now - store.deps.config.retentionDays * day, maxRows)]),
+  'texts of blocked messages': (store, now) =>
+    remove(store, [store.global.retention.removeContents(now - contentsKeptMs, maxRows)]),
+  'blocked sends': (store, now) =>
+    remove(store, [store.global.retention.removeBlockedSends(now - keyLifetimeMs, maxRows)]),
+  'counts of guardrails': (store, now) =>
+    remove(store, [store.global.retention.removeGuardrailCounts(now - store.deps.config.retentionDays * day, maxRows)]),
   usage: (store, now) => removeUsage(store, now - usageKeptMs),
   sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
   'passkey challenges': (store, now) =>

@@ -9,6 +9,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Deps, OutgoingEmail } from '../../src/deps.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent, type NewAgent } from '../../src/grid/agents/agents.ts'
+import { PreparedChecks } from '../../src/guardrails/checks.ts'
 import { Bodies } from '../../src/lib/body.ts'
 import { CallerHints } from '../../src/lib/caller-hints.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
@@ -56,6 +57,8 @@ export interface TestGridOptions extends StoreOptions {
   stopping?: AbortSignal
   /** Replaces the real one. */
   safeFetch?: SafeFetch
+  /** Replaces those of the real providers. */
+  guardrailChecks?: PreparedChecks
 }
 
 /**
@@ -92,7 +95,7 @@ async function templateOf<Cast>(fill: (store: Store) => Promise<Cast>): Promise<
 }
 
 async function openGrid(
-  { env, url, stopping, safeFetch, ...options }: Omit<TestGridOptions, 'cast'>,
+  { env, url, stopping, safeFetch, guardrailChecks, ...options }: Omit<TestGridOptions, 'cast'>,
   template?: Uint8Array,
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-'))
@@ -129,6 +132,7 @@ async function openGrid(
     ownPorts,
     bodies: new Bodies(config.maxBodyBytesInFlight),
     callerHints: new CallerHints(config),
+    guardrailChecks: guardrailChecks ?? new PreparedChecks(),
     overload: new Overload(config.shedAboveMs, log),
     stopping,
   }

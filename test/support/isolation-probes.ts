@@ -6,6 +6,7 @@ import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { listAgents } from '../../src/grid/agents/agents.ts'
 import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
+import { allowText, countCases, disallowText, listCases, listExceptions } from '../../src/grid/guardrails/cases.ts'
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
@@ -115,6 +116,21 @@ export const probes: Probe[] = [
     call: (account, id) => updateGuardrail(account, id, { name: 'mine', config: {}, enabled: false }),
   },
   { name: 'deleteGuardrail', as: 'admin', takes: 'guardrail', call: deleteGuardrail },
+  { name: 'listCases', as: 'admin', takes: 'guardrail', call: (account, id) => listCases(account, id) },
+  { name: 'countCases', as: 'admin', takes: 'guardrail', call: (account, id) => countCases(account, id, { from: 0 }) },
+  { name: 'listExceptions', as: 'admin', takes: 'guardrail', call: listExceptions },
+  {
+    name: 'allowText',
+    as: 'admin',
+    takes: 'guardrail',
+    call: (account, id) => allowText(account, id, '0'.repeat(64)),
+  },
+  {
+    name: 'disallowText',
+    as: 'admin',
+    takes: 'guardrail',
+    call: (account, id) => disallowText(account, id, '0'.repeat(64)),
+  },
   {
     name: 'tryGuardrail',
     as: 'admin',
@@ -180,4 +196,5 @@ export const verbsWithoutProbe: Record<string, string> = {
   authorize: 'reads the role of the caller',
   renameAccount: 'takes a name in the account',
   requireSecondFactor: 'changes the account of the caller',
+  setContentsVisible: 'the same',
 }

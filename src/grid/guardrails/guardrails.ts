@@ -130,7 +130,7 @@ export async function updateGuardrail(
 }
 
 /**
- * Delete a guardrail (by id) with its token, and detach it from every agent.
+ * Delete a guardrail (by id) with its token and its exceptions, and detach it from every agent. Its cases and counts stay.
  * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `write_conflict`.
  */
 export async function deleteGuardrail(account: AccountStore, id: string): Promise<{ id: string }> {
@@ -138,7 +138,13 @@ export async function deleteGuardrail(account: AccountStore, id: string): Promis
   return await retryOnConflict(async () => {
     await findGuardrail(account, id)
     const { guardrails } = account.change
-    await account.write([guardrails.requireExists(id), guardrails.detach(id), guardrails.remove(id)])
+    const { disallowAll } = account.change.verdicts
+    await account.write([
+      guardrails.requireExists(id),
+      guardrails.detach(id),
+      disallowAll(id),
+      guardrails.remove(id),
+    ])
     return { id }
   })
 }

@@ -5,6 +5,7 @@ import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import { day } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
+import type { BlockedError } from '../../store/account/verdicts.ts'
 import type { Sender, SendInput, SentMessage } from './outgoing-message.ts'
 
 /** How long a key is remembered. */
@@ -19,7 +20,10 @@ export function checkKey(key: string): string {
   return key
 }
 
-/** The send that was already made with this key. Fails with `idempotency_conflict` if that send was another one. */
+/**
+ * The send that was already made with this key. Fails with `idempotency_conflict` if that send was another one, and with
+ * `guardrail_blocked` if it was blocked.
+ */
 export async function findRepeat(
   account: AccountStore,
   sender: Sender,
@@ -33,6 +37,10 @@ export async function findRepeat(
       'idempotency_conflict',
       'This idempotency key was used for another message. Use a new key for new content.',
     )
+  }
+  if (earlier.error !== null) {
+    const { message, info } = JSON.parse(earlier.error) as BlockedError
+    throw new GridError('guardrail_blocked', message, { info })
   }
   const { id, recipient, conversationId, createdAt, sanitized, receipt } = earlier
   return {

@@ -35,7 +35,21 @@ export interface MessageStatus {
   timeline: TimelineEntry[]
   /** How many earlier entries the timeline leaves out. */
   leftOut: number
+  /** What guardrails did to it. */
+  guardrails: GuardrailEntry[]
 }
+
+/** What a guardrail did to a message. Of a guardrail of another account, only what kinds of things it masked. */
+export interface GuardrailEntry {
+  action: 'blocked' | 'redacted' | 'flagged' | 'failed'
+  kinds: string[]
+  name?: string
+  /** The agents whose guardrail it was, without `@`: the sender, or recipients. */
+  agents?: string[]
+}
+
+/** Most guardrails that the status of one message names. */
+const maxGuardrails = 100
 
 /**
  * Which recipients read a message, and what happened to it. For recipients in other accounts it says only when they
@@ -61,6 +75,11 @@ export async function messageStatus(account: AccountStore, messageId: string): P
     delivery: deliveryOf(recipients),
     timeline: events.slice(-maxTimeline),
     leftOut: Math.max(0, events.length - maxTimeline),
+    guardrails: (await account.read.verdicts.ofMessage(messageId, maxGuardrails)).map((verdict) => ({
+      action: verdict.action,
+      kinds: JSON.parse(verdict.kinds),
+      ...(verdict.isOwn === 1 && { name: verdict.guardrail, agents: JSON.parse(verdict.agents) }),
+    })),
   }
 }
 

@@ -1,6 +1,9 @@
 /** The input and the result of a send. */
 import type { SendReceipt } from '../../store/account/receipts.ts'
 
+/** Longest text of a message, in characters. */
+export const maxMessageLength = 10_000
+
 /** The agent of the account that a message comes from. */
 export interface Sender {
   agentId: string

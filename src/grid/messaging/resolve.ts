@@ -3,7 +3,7 @@ import { GridError } from '../../errors.ts'
 import { aliasPattern, normaliseAlias, normaliseChannelName } from '../../lib/alias.ts'
 import { minute } from '../../lib/time.ts'
 import type { AccountStore, PartRows } from '../../store/account.ts'
-import type { InboxAddress, NewMessage, SendParts } from '../../store/account/messages.ts'
+import type { InboxAddress, ReviewedMessage, SendParts } from '../../store/account/messages.ts'
 import type { Sender } from './outgoing-message.ts'
 
 /** Members of a channel that were seen within this time count as active. */
@@ -15,8 +15,12 @@ export interface Recipient {
   readonly label: string
   /** The inbox of a direct message; undefined for a channel. */
   readonly inbox?: InboxAddress
+  /** The id of the agent or channel. */
+  readonly id: string
+  /** Whether guardrails check the message: the sum of `senderIsGuarded` and `recipientIsGuarded`, or 0. */
+  readonly guards: number
   /** Its parts of the commit. They check again in SQL what was read, so that it is true at the commit. */
-  parts(message: NewMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
+  parts(message: ReviewedMessage): Pick<SendParts, 'message' | 'deliveries' | 'receipt'>
   /** The ids of the agents that have the committed message in their inbox. */
   reached(rows: PartRows<keyof SendParts>): string[]
 }
@@ -41,7 +45,7 @@ export function isSelf(sender: Sender, to: string): boolean {
 async function agent(account: AccountStore, sender: Sender, alias: string): Promise<Recipient> {
   const label = `@${alias}`
   if (!aliasPattern.test(alias)) throw new GridError('recipient_not_found', `Agent '${label}' not found`)
-  const found = await account.read.agents.recipient(alias)
+  const found = await account.read.agents.recipient(alias, sender.agentId)
   if (found) return inboxOfAccount(account, label, found)
 
   const other = await account.read.directory.recipient(alias, sender)
@@ -53,11 +57,13 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOfAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, lastSeenAt }: { id: string; lastSeenAt: number | null },
+  { id: agentId, lastSeenAt, guards }: { id: string; lastSeenAt: number | null; guards: number },
 ): Recipient {
   return {
     label,
     inbox: { agentId },
+    id: agentId,
+    guards,
     parts: (message) => ({
       message: messages.addDirect(message, { agentId }),
       deliveries: messages.deliver(message, { agentId }),
@@ -70,11 +76,13 @@ function inboxOfAccount(
 function inboxOfOtherAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, home }: { id: string; home: string },
+  { id: agentId, home, guards }: { id: string; home: string; guards: number },
 ): Recipient {
   return {
     label,
     inbox: { agentId, home },
+    id: agentId,
+    guards,
     parts: (message) => ({
       message: messages.addDirect(message, { agentId, home }),
       deliveries: messages.deliver(message, { agentId, home }),
@@ -85,7 +93,7 @@ function inboxOfOtherAccount(
 }
 
 async function channel(account: AccountStore, sender: Sender, name: string): Promise<Recipient> {
-  const { messages, receipts } = account.change
+  const { fanOut, messages, receipts } = account.change
   const found = await account.read.channels.byName(name, sender.agentId)
   if (!found) throw new GridError('channel_not_found', `Channel '#${name}' not found`)
   if (!found.isMember) {
@@ -93,9 +101,11 @@ async function channel(account: AccountStore, sender: Sender, name: string): Pro
   }
   return {
     label: `#${name}`,
+    id: found.id,
+    guards: found.guards,
     parts: (message) => ({
       message: messages.addPost(message, found.id),
-      deliveries: messages.fanOut(message, found.id, found.memberCount),
+      deliveries: fanOut.toMembers(message, found.id, found.memberCount),
       receipt: receipts.toChannel(message, message.at - activeMs),
     }),
     reached: ({ deliveries }) => deliveries.map((row) => String(row.agent_id)),

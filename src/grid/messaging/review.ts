@@ -1,22 +1,6 @@
 /** Reviewing a message before it is committed. */
-import type { AccountStore } from '../../store/account.ts'
-import type { NewMessage } from '../../store/account/messages.ts'
-import type { Sender } from './outgoing-message.ts'
-import type { Recipient } from './resolve.ts'
+import { checkGuardrails } from './check-guardrails.ts'
+import type { ReviewCheck } from './review-check.ts'
 
-/** A message before its commit, with its sender and its recipient. */
-export interface OutgoingMessage {
-  readonly account: AccountStore
-  readonly sender: Sender
-  readonly recipient: Recipient
-  readonly message: NewMessage
-}
-
-/**
- * A check of every message. It returns the message to store, changed or not, or throws a `GridError` to refuse it.
- * It may use the network, because it runs once for each send and before anything is written.
- */
-export type ReviewCheck = (outgoing: OutgoingMessage) => Promise<NewMessage>
-
-/** The checks of the grid, in their order. There are none yet. */
-export const reviewChecks: readonly ReviewCheck[] = []
+/** The checks of a message that has a guardrail of its sender or of a recipient, in their order. */
+export const reviewChecks: readonly ReviewCheck[] = [checkGuardrails]

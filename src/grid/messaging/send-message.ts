@@ -5,17 +5,15 @@ import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
-import { inOrder, type MessageType, type NewMessage } from '../../store/account/messages.ts'
+import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
-import type { Sender, SendInput, SentMessage } from './outgoing-message.ts'
+import { maxMessageLength, type Sender, type SendInput, type SentMessage } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
-import { type ReviewCheck, reviewChecks } from './review.ts'
-
-/** Longest text of a message, in characters. */
-export const maxMessageLength = 10_000
+import { reviewChecks } from './review.ts'
+import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
 
 /**
  * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
@@ -38,7 +36,8 @@ const maxAttempts = 3
  *
  * Fails with `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
  * `message_not_found` (the message that this one replies to), `idempotency_conflict`, `trial_expired`, `unavailable`,
- * `storage_full`, `quota_exceeded`, or as one of `checks` does.
+ * `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable`, or as one of `checks` does.
+ * They replace those of the grid.
  *
  * See docs/protocol.md, "Grid message", and docs/delivery.md, "Sending".
  */
@@ -46,7 +45,7 @@ export async function sendMessage(
   account: AccountStore,
   sender: Sender,
   input: SendInput,
-  checks: readonly ReviewCheck[] = reviewChecks,
+  checks?: readonly ReviewCheck[],
 ): Promise<SentMessage> {
   // First of all, so that the hash of a repeat, the checks and the recipient have the same text.
   const { text, isCleaned } = checkText(input.text)
@@ -61,9 +60,11 @@ export async function sendMessage(
   let recipient = await resolve(account, sender, input.to)
   await checkQuotas(account, recipient)
   const sanitized = isCleaned || cleaned.a2a !== input.a2a
-  let message = await compose(account, sender, cleaned, recipient.label, sanitized)
+  const composed = await compose(account, sender, cleaned, recipient.label, sanitized)
+  const outgoing = { account, sender, message: composed, input: cleaned, requestHash }
   // Before the attempts: a repeated commit does not run the checks again.
-  for (const review of checks) message = await review({ account, sender, recipient, message })
+  let message: ReviewedMessage = composed
+  if (checks || recipient.guards > 0) message = await reviewed({ ...outgoing, recipient }, checks)
 
   for (let attempt = 1;; attempt++) {
     const sent = await commit(account, sender, message, recipient, requestHash)
@@ -71,7 +72,12 @@ export async function sendMessage(
     // A condition of the commit did not hold. Reading again finds which one. If all of them hold now, we try again.
     const stored = await repeatOf()
     if (stored) return stored
+    const before = recipient
     recipient = await resolve(account, sender, input.to)
+    // The checks were for another recipient, or for other guardrails.
+    if (recipient.id !== before.id || recipient.guards !== before.guards) {
+      message = await reviewed({ ...outgoing, recipient }, checks)
+    }
     await refuseEndedTrial(account, sender)
     if (attempt === maxAttempts) {
       throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
@@ -113,6 +119,16 @@ async function compose(
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     at,
   }
+}
+
+/** The message as the checks leave it. Fails as they do. */
+async function reviewed(
+  outgoing: OutgoingMessage,
+  checks: readonly ReviewCheck[] = outgoing.recipient.guards > 0 ? reviewChecks : [],
+): Promise<ReviewedMessage> {
+  let { message } = outgoing
+  for (const review of checks) message = await review({ ...outgoing, message })
+  return message
 }
 
 /** Well-formed text of 1 to 10,000 characters, without invisible ones. `isCleaned`: it had some. */
@@ -160,7 +176,7 @@ async function conversationOf(
 async function commit(
   account: AccountStore,
   sender: Sender,
-  message: NewMessage,
+  message: ReviewedMessage,
   recipient: Recipient,
   requestHash: string,
 ): Promise<SentMessage | undefined> {
@@ -171,6 +187,7 @@ async function commit(
       ...recipient.parts(message),
       trial: sender.isUnlimited ? undefined : messages.countTrial(message),
       largeParts: message.largeParts === null ? undefined : parts.add(message),
+      ...message.guarded?.parts,
       key: message.key === null ? undefined : messages.addKey(message, requestHash),
       required: account.isRecording ? messages.requireStored(message) : undefined,
     }),

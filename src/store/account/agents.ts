@@ -3,6 +3,7 @@ import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/sc
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
+import { guardsOfDirect } from './guarding.ts'
 import { contains, matchesSearchText } from './search.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
@@ -143,7 +144,11 @@ export function prepareAgents(db: Db) {
   const byAlias = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.alias, p('alias')), live))
     .limit(1)
     .prepare()
-  const recipient = db.select({ id: agents.id, lastSeenAt: agents.lastSeenAt }).from(agents)
+  const recipient = db.select({
+    id: agents.id,
+    lastSeenAt: agents.lastSeenAt,
+    guards: guardsOfDirect(p('from'), agents, false),
+  }).from(agents)
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
   const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)
@@ -222,8 +227,8 @@ export function prepareAgents(db: Db) {
     reads: (account: AccountBinding) => ({
       /** A live agent of the account. */
       byAlias: (alias: string): Promise<Agent | undefined> => account.one(byAlias, { alias }),
-      /** A live agent as the recipient of a send. */
-      recipient: (alias: string) => account.one(recipient, { alias }),
+      /** A live agent as the recipient of a send by the agent `from`, and whether guardrails check the message. */
+      recipient: (alias: string, from: string) => account.one(recipient, { alias, from }),
       byId: (id: string): Promise<Agent | undefined> => account.one(byId, { id }),
       /** Live agents with one of these ids or aliases. */
       byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>

@@ -4,6 +4,7 @@ import { agents, channelMembers, channels } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
+import { guardsOfPost } from './guarding.ts'
 import { matchesSearchText } from './search.ts'
 
 export function prepareChannels(db: Db) {
@@ -20,7 +21,12 @@ export function prepareChannels(db: Db) {
         eq(member.agentId, p('agent')),
       )),
   ) as SQL<number>
-  const byName = db.select({ ...fields, isMember, memberCount: count(channelMembers.agentId) }).from(channels)
+  const byName = db.select({
+    ...fields,
+    isMember,
+    memberCount: count(channelMembers.agentId),
+    guards: guardsOfPost(p('agent'), channels),
+  }).from(channels)
     .leftJoin(channelMembers, membersOf)
     .where(inAccount(channels, eq(channels.name, p('name')), live)).groupBy(channels.id).prepare()
 
@@ -127,7 +133,7 @@ export function prepareChannels(db: Db) {
 
   return {
     reads: (account: AccountBinding) => ({
-      /** A live channel of the account, and whether `agent` is a member. */
+      /** A live channel of the account, whether `agent` is a member, and whether guardrails check what it posts. */
       byName: (name: string, agent: string) => account.one(byName, { name, agent }),
       /** Live channels by name, after the name `after`. */
       page: (after: string, limit: number) => account.all(page, { after, limit }),

@@ -5,12 +5,17 @@ import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { acceptsMessagesOf, acceptsOtherAccounts } from './access.ts'
 import { foundAgentFields, hasMatchingSkill, matchesSearch, type SearchedAgent } from './agents.ts'
+import { guardsOfDirect } from './guarding.ts'
 
 export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries) {
   const isElsewhere = ne(agents.accountId, p('account'))
   const reachable = and(isElsewhere, acceptsOtherAccounts(agents, p('caller')))
   const accepts = acceptsMessagesOf(agents, { alias: p('caller'), id: p('callerId') })
-  const recipient = db.select({ id: agents.id, home: agents.accountId }).from(agents)
+  const recipient = db.select({
+    id: agents.id,
+    home: agents.accountId,
+    guards: guardsOfDirect(p('callerId'), agents, true),
+  }).from(agents)
     .where(and(eq(agents.alias, p('alias')), isElsewhere, accepts)).prepare()
   // Agents that the caller cannot reach count, too: looking at many of them also takes long.
   const candidates = db.select({
@@ -60,7 +65,10 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
 
   return {
     reads: (account: AccountBinding) => ({
-      /** An agent of another account that accepts messages of the caller. `home` is its account. */
+      /**
+       * An agent of another account that accepts messages of the caller. `home` is its account. Says, too, whether
+       * guardrails check the message: those of the caller, or those of its account.
+       */
       recipient: (alias: string, caller: { alias: string; agentId: string }) =>
         account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
       /**

@@ -1,7 +1,16 @@
 /** Messages that agents of the account send: the statements of a send, and looking up what was sent. */
-import { and, eq, exists, gt, isNotNull, isNull, lte, ne, notExists, or, type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
-import { agents, channelMembers, channels, deliveries, idempotencyKeys, messages, trials } from '../../../db/schema.ts'
+import { and, eq, exists, gt, isNotNull, isNull, lte, notExists, or, type SQL, sql } from 'drizzle-orm'
+import { alias, unionAll } from 'drizzle-orm/sqlite-core'
+import {
+  agents,
+  blockedSends,
+  channelMembers,
+  channels,
+  deliveries,
+  idempotencyKeys,
+  messages,
+  trials,
+} from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
@@ -33,6 +42,43 @@ export interface NewMessage {
   at: number
 }
 
+/** A message that was reviewed. */
+export interface ReviewedMessage extends NewMessage {
+  /** Undefined if no guardrail objected to anything. */
+  guarded?: GuardedSend
+}
+
+/** What guardrails decided about a message, beside what they changed in the message itself. */
+export interface GuardedSend {
+  /** The deliveries of a post that differ from it. */
+  deliveries: ChangedDelivery[]
+  /** What its sender is told in the receipt. */
+  receipt: GuardedReceipt
+  /** Store the verdicts: those of guardrails of this account, and those of the account of the recipient. */
+  parts: Pick<SendParts, 'counts' | 'verdicts' | 'theirCounts' | 'theirVerdicts'>
+}
+
+/** A delivery of a post that a guardrail of its recipient changed. */
+export interface ChangedDelivery {
+  agentId: string
+  /** There is none: the guardrail blocked the post. */
+  isLeftOut: boolean
+  /** The redacted text, and the A2A details as JSON; null for those of the message. */
+  body: string | null
+  a2a: string | null
+  flagged: boolean
+  /** The length of the text and inline A2A details, in UTF-16 units. */
+  chars: number
+}
+
+/** A field is missing where it does not apply. */
+export interface GuardedReceipt {
+  /** How many members a post does not reach. */
+  leftOut?: number
+  /** What kinds of things were masked for all recipients. */
+  redacted?: readonly string[]
+}
+
 /** The inbox of an agent of this account, or of the account `home`. */
 export interface InboxAddress {
   agentId: string
@@ -50,6 +96,12 @@ export interface SendParts {
   trial?: Statement
   /** Stores what is too large for an inbox. */
   largeParts?: Statement
+  /** Count and store the verdicts of guardrails of the account. */
+  counts?: Statement
+  verdicts?: Statement
+  /** The same for the account of the recipient. */
+  theirCounts?: Statement
+  theirVerdicts?: Statement
   deliveries: Statement
   /** Remembers the idempotency key. */
   key?: Statement
@@ -60,8 +112,40 @@ export interface SendParts {
 }
 
 /** The parts of a send in the order in which they must run. */
-export function inOrder({ message, required, trial, largeParts, deliveries, key, receipt }: SendParts): SendParts {
-  return { message, required, trial, largeParts, deliveries, key, receipt }
+export function inOrder(parts: SendParts): SendParts {
+  return {
+    message: parts.message,
+    required: parts.required,
+    trial: parts.trial,
+    largeParts: parts.largeParts,
+    counts: parts.counts,
+    verdicts: parts.verdicts,
+    theirCounts: parts.theirCounts,
+    theirVerdicts: parts.theirVerdicts,
+    deliveries: parts.deliveries,
+    key: parts.key,
+    receipt: parts.receipt,
+  }
+}
+
+/** The columns of a new delivery, in their order; its place is filled in by the statement. */
+export const newDelivery = {
+  seq: sql<number>`NULL`.as('seq'),
+  accountId: value('account'),
+  agentId: value('agent'),
+  senderAccountId: value('account'),
+  messageId: value('id'),
+  state: sql<'unread'>`'unread'`.as('state'),
+  chars: value<number>('chars'),
+  createdAt: value<number>('at'),
+  readAt: sql<null>`NULL`.as('read_at'),
+  leaseId: sql<null>`NULL`.as('lease_id'),
+  releaseCount: sql<number>`0`.as('release_count'),
+  wokenAt: sql<null>`NULL`.as('woken_at'),
+  strangerId: sql<string | null>`NULL`.as('stranger_id'),
+  body: sql<string | null>`NULL`.as('body'),
+  a2a: sql<string | null>`NULL`.as('a2a'),
+  flagged: sql<boolean>`0`.as('flagged'),
 }
 
 export function prepareMessages(db: Db) {
@@ -152,47 +236,14 @@ export function prepareMessages(db: Db) {
   const countTrial = db.update(trials).set({ used: sql`max(${trials.used}, (${numberOfMessage}))` })
     .where(inAccount(trials, eq(trials.agentId, p('from')), exists(numberOfMessage))).toSQL()
 
-  const unreadDelivery = {
-    senderAccountId: value('account'),
-    messageId: value('id'),
-    state: sql<'unread'>`'unread'`.as('state'),
-    chars: value<number>('chars'),
-    createdAt: value<number>('at'),
-    readAt: sql<null>`NULL`.as('read_at'),
-    leaseId: sql<null>`NULL`.as('lease_id'),
-    releaseCount: sql<number>`0`.as('release_count'),
-    wokenAt: sql<null>`NULL`.as('woken_at'),
-  }
-  const seq = sql<number>`NULL`.as('seq')
   const deliver = db.insert(deliveries).select(
     db.select({
-      seq,
+      ...newDelivery,
       accountId: value('toAccount'),
       agentId: value('to'),
-      ...unreadDelivery,
       strangerId: value<string | null>('stranger'),
     }).from(messages).where(isStored),
   ).onConflictDoNothing().toSQL()
-  const fanOut = db.insert(deliveries).select(
-    db.select({
-      seq,
-      accountId: channelMembers.accountId,
-      agentId: channelMembers.agentId,
-      ...unreadDelivery,
-      strangerId: sql<null>`NULL`.as('stranger_id'),
-    }).from(channelMembers)
-      .innerJoin(agents, and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId)))
-      .where(
-        inAccount(
-          channelMembers,
-          eq(channelMembers.channelId, p('channel')),
-          ne(channelMembers.agentId, p('from')),
-          isNull(agents.deletedAt),
-          exists(db.select(one).from(messages).where(isStored)),
-        ),
-      ),
-  ).onConflictDoNothing().returning({ agentId: deliveries.agentId }).toSQL()
-
   const addKey = db.insert(idempotencyKeys).select(
     db.select({
       accountId: messages.accountId,
@@ -223,10 +274,11 @@ export function prepareMessages(db: Db) {
   }
   const sent = db.select(sentFields).from(messages)
     .where(inAccount(messages, eq(messages.id, p('id')), eq(messages.fromAgentId, p('from')))).prepare()
-  const byKey = db.select({
+  const sentByKey = db.select({
     ...sentFields,
     requestHash: idempotencyKeys.requestHash,
     receipt: idempotencyKeys.receipt,
+    error: sql<string | null>`NULL`.as('error'),
   }).from(idempotencyKeys)
     .innerJoin(
       messages,
@@ -239,13 +291,36 @@ export function prepareMessages(db: Db) {
         eq(idempotencyKeys.key, p('key')),
         gt(idempotencyKeys.createdAt, p('since')),
       ),
-    ).prepare()
+    )
+  const none = <T>(name: string) => sql<T>`NULL`.as(name)
+  const blockedByKey = db.select({
+    id: none<string>('id'),
+    recipient: none<string>('recipient'),
+    conversationId: none<string | null>('conversation_id'),
+    createdAt: blockedSends.createdAt,
+    sanitized: sql<boolean>`0`.as('sanitized'),
+    requestHash: blockedSends.requestHash,
+    receipt: none<string | null>('receipt'),
+    error: sql<string | null>`${blockedSends.error}`.as('error'),
+  }).from(blockedSends)
+    .where(
+      inAccount(
+        blockedSends,
+        eq(blockedSends.agentId, p('from')),
+        eq(blockedSends.key, p('key')),
+        gt(blockedSends.createdAt, p('since')),
+      ),
+    )
+  const byKey = unionAll(sentByKey, blockedByKey).prepare()
 
   return {
     reads: (account: AccountBinding) => ({
       /** A message that the agent itself sent. */
       sent: (id: string, from: string) => account.one(sent, { id, from }),
-      /** The send that an agent already made with this idempotency key after `since`. */
+      /**
+       * The send that an agent already made with this idempotency key after `since`. `error` is JSON of the error of one
+       * that was blocked; the other fields of that one say nothing.
+       */
       byKey: (from: string, key: string, since: number) => account.one(byKey, { from, key, since }),
     }),
     changes: (account: AccountBinding) => ({
@@ -266,20 +341,6 @@ export function prepareMessages(db: Db) {
           stranger: to.home === undefined ? null : message.from,
           chars: lengthOf(message),
         }),
-      /**
-       * One delivery for each live member except the sender. Returns a row with `agent_id` for each. `members` is about
-       * how many there are, for the write queue.
-       */
-      fanOut: (message: NewMessage, channel: string, members: number) => ({
-        ...account.bind(fanOut, {
-          id: message.id,
-          at: message.at,
-          from: message.from,
-          channel,
-          chars: lengthOf(message),
-        }),
-        rows: members,
-      }),
       addKey: ({ id, from, key, keysSince, at }: NewMessage, requestHash: string) =>
         account.bind(addKey, { id, from, key, keysSince, requestHash, at }),
     }),
@@ -287,6 +348,6 @@ export function prepareMessages(db: Db) {
 }
 
 /** The length of the text and inline A2A details of a message, in UTF-16 units. */
-function lengthOf({ body, a2a }: NewMessage): number {
+export function lengthOf({ body, a2a }: Pick<NewMessage, 'body' | 'a2a'>): number {
   return body.length + (a2a?.length ?? 0)
 }

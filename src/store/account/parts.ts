@@ -1,6 +1,6 @@
 /** Parts of messages that are too large for an inbox. See docs/protocol.md, "Large parts". */
-import { and, eq, exists, ne, sql } from 'drizzle-orm'
-import { deliveries, messages, parts } from '../../../db/schema.ts'
+import { and, eq, exists, isNull, ne, not, sql } from 'drizzle-orm'
+import { deliveries, messages, parts, verdicts } from '../../../db/schema.ts'
 import { type AccountBinding, p, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
@@ -34,20 +34,36 @@ export function prepareParts(db: Db) {
     bytes: parts.bytes,
   }
   const isWanted = and(eq(parts.accountId, messages.accountId), eq(parts.messageId, messages.id), eq(parts.id, p('id')))
-  const received = db.select(fields).from(deliveries)
+  // A redacted delivery has its own details as a whole. The parts of the message hold what was redacted.
+  const received = db.select({ ...fields, a2a: sql<string | null>`coalesce(${deliveries.a2a}, ${messages.a2a})` })
+    .from(deliveries)
     .innerJoin(
       messages,
       and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId)),
     )
-    .leftJoin(parts, isWanted)
+    .leftJoin(parts, and(isWanted, isNull(deliveries.a2a)))
     .where(inAccount(
       deliveries,
       eq(deliveries.agentId, p('agent')),
       eq(deliveries.messageId, p('message')),
       ne(deliveries.state, sql`'parked'`),
     )).limit(1).prepare()
+  // Where a guardrail of another account found something is not for the sender to see.
+  const isRedactedByOthers = exists(
+    db.select({ one: sql`1` }).from(verdicts).where(and(
+      eq(verdicts.senderAccountId, messages.accountId),
+      eq(verdicts.messageId, messages.id),
+      ne(verdicts.accountId, messages.accountId),
+      eq(verdicts.action, sql`'redacted'`),
+    )),
+  )
   const sent = db.select(fields).from(messages).leftJoin(parts, isWanted)
-    .where(inAccount(messages, eq(messages.id, p('message')), eq(messages.fromAgentId, p('agent')))).limit(1).prepare()
+    .where(inAccount(
+      messages,
+      eq(messages.id, p('message')),
+      eq(messages.fromAgentId, p('agent')),
+      not(isRedactedByOthers),
+    )).limit(1).prepare()
 
   const member = <T = string>(path: string, as: string) => sql<T>`json_extract(value, ${path})`.as(as)
   const add = db.insert(parts).select(

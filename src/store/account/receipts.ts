@@ -4,11 +4,11 @@ import { agents, deliveries, idempotencyKeys, messages } from '../../../db/schem
 import { type AccountBinding, p, type PlaceholderValues, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
-import type { NewMessage } from './messages.ts'
+import type { GuardedReceipt, ReviewedMessage } from './messages.ts'
 import { someUnread } from './unread.ts'
 
 /** Times are milliseconds since the epoch. A field is missing where it does not apply. */
-export interface SendReceipt {
+export interface SendReceipt extends GuardedReceipt {
   /** Unread messages of the sender; 100 stands for 100 or more. */
   unread: number
   /** Unread messages of a recipient in the same account, this one included; 100 stands for 100 or more. */
@@ -35,6 +35,10 @@ export function prepareReceipts(db: Db) {
     'recipients', (${recipients()}), 'recipientsActive', (${recipients(isActive)}))`)
 
   function prepared(receipt: SQL) {
+    return { ...variant(receipt), guarded: variant(sql`json_patch(${receipt}, ${p('guarded')})`) }
+  }
+
+  function variant(receipt: SQL) {
     return {
       read: db.select({ receipt: sql`${receipt}`.as('receipt') }).from(messages)
         .where(inAccount(messages, eq(messages.id, p('id')))).limit(1).toSQL(),
@@ -54,22 +58,21 @@ export function prepareReceipts(db: Db) {
     changes: (account: AccountBinding) => {
       /** A receipt is stored with the idempotency key of the send, if it has one. */
       const bound = (
-        { read, store }: typeof toAgent,
-        { id, from, key }: NewMessage,
-        values: PlaceholderValues,
-      ): Statement =>
-        key === null ? { ...account.bind(read, { id, from, ...values }), rows: 0 } : account.bind(store, {
-          id,
-          from,
-          key,
-          ...values,
-        })
+        receipt: typeof toAgent,
+        { id, from, key, guarded }: ReviewedMessage,
+        more: PlaceholderValues,
+      ): Statement => {
+        const { read, store } = guarded ? receipt.guarded : receipt
+        const values = { id, from, ...more, ...(guarded && { guarded: JSON.stringify(guarded.receipt) }) }
+        return key === null ? { ...account.bind(read, values), rows: 0 } : account.bind(store, { ...values, key })
+      }
       return {
-        toAgent: (message: NewMessage, to: string, seenAt: number | null) => bound(toAgent, message, { to, seenAt }),
+        toAgent: (message: ReviewedMessage, to: string, seenAt: number | null) =>
+          bound(toAgent, message, { to, seenAt }),
         /** Contains nothing about the recipient. */
-        toOtherAccount: (message: NewMessage) => bound(toOtherAccount, message, {}),
+        toOtherAccount: (message: ReviewedMessage) => bound(toOtherAccount, message, {}),
         /** `activeSince` is the time since when a seen recipient counts as active. */
-        toChannel: (message: NewMessage, activeSince: number) => bound(toChannel, message, { activeSince }),
+        toChannel: (message: ReviewedMessage, activeSince: number) => bound(toChannel, message, { activeSince }),
       }
     },
   }

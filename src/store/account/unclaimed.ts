@@ -5,8 +5,11 @@ import {
   agentAccess,
   agents,
   agentSkills,
+  blockedSends,
   credentials,
   deliveries,
+  guardrailCounts,
+  guardrailExceptions,
   idempotencyKeys,
   leaseReleases,
   leases,
@@ -16,6 +19,7 @@ import {
   skills,
   trials,
   usage,
+  verdicts,
 } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -43,6 +47,10 @@ export function prepareUnclaimed(db: Db) {
     db.delete(deliveries)
       .where(and(eq(deliveries.senderAccountId, p('account')), sql`${deliveries.messageId} IN ${sent}`)),
     db.delete(idempotencyKeys).where(inAccount(idempotencyKeys)),
+    db.delete(blockedSends).where(inAccount(blockedSends)),
+    db.delete(verdicts).where(inAccount(verdicts)),
+    db.delete(guardrailCounts).where(inAccount(guardrailCounts)),
+    db.delete(guardrailExceptions).where(inAccount(guardrailExceptions)),
     db.delete(parts).where(inAccount(parts)),
     db.delete(messages).where(inAccount(messages)),
     db.delete(leases).where(inAccount(leases)),

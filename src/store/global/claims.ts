@@ -5,6 +5,7 @@ import {
   agentAccess,
   agents,
   agentSkills,
+  blockedSends,
   credentials,
   deliveries,
   idempotencyKeys,
@@ -18,6 +19,7 @@ import {
   trials,
   usage,
   users,
+  verdicts,
 } from '../../../db/schema.ts'
 import { bind, p, precondition, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
@@ -181,6 +183,11 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .where(and(eq(deliveries.accountId, p('from')), keptAgent(deliveries.agentId))).toSQL()
   const moveSendKeys = db.update(idempotencyKeys).set(moved)
     .where(and(eq(idempotencyKeys.accountId, p('from')), keptAgent(idempotencyKeys.agentId))).toSQL()
+  const moveBlockedSends = db.update(blockedSends).set(moved)
+    .where(and(eq(blockedSends.accountId, p('from')), keptAgent(blockedSends.agentId))).toSQL()
+  // A provisional account reaches nobody else, so its verdicts are about its own messages. Its guardrails stay.
+  const moveVerdicts = db.update(verdicts).set({ ...moved, senderAccountId: sql`${p('to')}` })
+    .where(eq(verdicts.accountId, p('from'))).toSQL()
   // No count of both accounts has the same id.
   const moveUsage = db.update(usage).set(moved).where(eq(usage.accountId, p('from'))).toSQL()
   const removeMessages = db.delete(messages)
@@ -205,6 +212,8 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveSent,
     moveReceived,
     moveSendKeys,
+    moveBlockedSends,
+    moveVerdicts,
     removeParts,
     moveUsage,
     removeMessages,

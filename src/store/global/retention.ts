@@ -1,9 +1,21 @@
-import { and, eq, gt, lte, notExists, sql } from 'drizzle-orm'
-import { accounts, idempotencyKeys, messages, trials, usage } from '../../../db/schema.ts'
-import { p, runQuery } from '../driver/binding.ts'
+import { and, eq, gt, isNotNull, lte, notExists, sql } from 'drizzle-orm'
+import {
+  accounts,
+  blockedSends,
+  guardrailCounts,
+  idempotencyKeys,
+  messages,
+  trials,
+  usage,
+  verdicts,
+} from '../../../db/schema.ts'
+import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
-/** Finds the accounts with something to remove. Only ids leave these queries; removal is per account. */
+/**
+ * Finds the accounts with something to remove. Only ids leave these queries; removal is per account, except of rows that
+ * nothing else depends on.
+ */
 export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQueries) {
   const keys = db.select({ accountId: idempotencyKeys.accountId, messageId: idempotencyKeys.messageId })
     .from(idempotencyKeys).where(lte(idempotencyKeys.createdAt, p('until')))
@@ -29,7 +41,34 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
     .orderBy(accounts.createdAt).limit(p('limit')).prepare()
   crossAccountQueries.set(unclaimed.getQuery().sql, 'unclaimed accounts')
 
+  const one = { one: sql`1` }
+  const old = (table: typeof verdicts | typeof blockedSends) =>
+    db.select({ row: sql`rowid` }).from(table).where(lte(table.createdAt, p('until'))).limit(p('limit'))
+  const removeVerdicts = db.delete(verdicts).where(sql`rowid IN ${old(verdicts)}`).returning(one).toSQL()
+  crossAccountQueries.set(removeVerdicts.sql, 'old verdicts')
+  const removeBlockedSends = db.delete(blockedSends).where(sql`rowid IN ${old(blockedSends)}`).returning(one).toSQL()
+  crossAccountQueries.set(removeBlockedSends.sql, 'old blocked sends')
+  const oldCounts = db.select({ row: sql`rowid` }).from(guardrailCounts).where(lte(guardrailCounts.hour, p('until')))
+    .limit(p('limit'))
+  const removeCounts = db.delete(guardrailCounts).where(sql`rowid IN ${oldCounts}`).returning(one).toSQL()
+  crossAccountQueries.set(removeCounts.sql, 'old counts of guardrails')
+  const oldContents = db.select({ row: sql`rowid` }).from(verdicts)
+    .where(and(lte(verdicts.createdAt, p('until')), isNotNull(verdicts.content))).limit(p('limit'))
+  const removeContents = db.update(verdicts).set({ content: null }).where(sql`rowid IN ${oldContents}`).returning(one)
+    .toSQL()
+  crossAccountQueries.set(removeContents.sql, 'old texts of verdicts')
+  const removal = (query: typeof removeVerdicts) => (until: number, limit: number): Statement => ({
+    ...bind(query, { until, limit }),
+    rows: limit,
+  })
+
   return {
+    /** Each of these removes at most `limit` rows that were stored by `until`, and returns a row for each. */
+    removeVerdicts: removal(removeVerdicts),
+    removeBlockedSends: removal(removeBlockedSends),
+    removeGuardrailCounts: removal(removeCounts),
+    /** The texts alone. */
+    removeContents: removal(removeContents),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => runQuery(keys, { until, limit }),
     /** Accounts whose oldest message was stored by `until`. */

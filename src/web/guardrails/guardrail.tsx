@@ -3,7 +3,7 @@
 import { GridError } from '../../errors.ts'
 import { deleteGuardrail, updateGuardrail } from '../../grid/guardrails/guardrails.ts'
 import type { ListedProvider } from '../../guardrails/providers.ts'
-import { Badge, Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
+import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
@@ -57,7 +57,6 @@ async function show(visit: Visit) {
       back: { title: 'Guardrails', href: visit.path('guardrails') },
     },
     <>
-      {guardrail.enabled && <Notice kind='warning'>Guardrails are not active yet: they do not check messages.</Notice>}
       <div class='grid halves'>
         <div class='stack'>
           {mayManage

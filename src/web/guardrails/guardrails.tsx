@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { listedProviders } from '../../guardrails/providers.ts'
-import { Badge, Card, EmptyState, Notice } from '../../html/components.tsx'
+import { Badge, Card, EmptyState } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -41,9 +41,6 @@ async function list(visit: Visit) {
       actions: !isEmpty && newGuardrail,
     },
     <>
-      <Notice kind='warning' title='Guardrails are not active yet'>
-        You can configure them and attach them to agents, but they do not check messages yet.
-      </Notice>
       {isEmpty
         ? (
           <Card>

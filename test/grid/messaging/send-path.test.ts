@@ -6,7 +6,7 @@ import { recordActivity } from '../../../src/grid/activity.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { isSelf, resolve } from '../../../src/grid/messaging/resolve.ts'
-import type { ReviewCheck } from '../../../src/grid/messaging/review.ts'
+import type { ReviewCheck } from '../../../src/grid/messaging/review-check.ts'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { inOrder, type SendParts } from '../../../src/store/account/messages.ts'
@@ -211,6 +211,10 @@ test('the parts of a send run in one order, however they were named', () => {
     'required',
     'trial',
     'largeParts',
+    'counts',
+    'verdicts',
+    'theirCounts',
+    'theirVerdicts',
     'deliveries',
     'key',
     'receipt',

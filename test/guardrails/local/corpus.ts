@@ -29,7 +29,7 @@ export function prepared(id: string, config: unknown): GuardrailCheck {
 export function verdictOn(check: GuardrailCheck, text: string): Verdict {
   const guarded = { text, direction: 'outbound', sender: '@alice', recipient: '@bob' } as const
   const fetch = () => Promise.reject(new Error('A local guardrail asks nobody'))
-  return check(guarded, { fetch, signal: AbortSignal.timeout(1_000) }) as Verdict
+  return check(guarded, { fetch, now: Date.now, signal: AbortSignal.timeout(1_000) }) as Verdict
 }
 
 /** What a verdict objects to, as it stands in the text. */

@@ -16,15 +16,6 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('the pages say that guardrails are not active yet', async () => {
-  const id = await make(grid.acme, { name: 'data' })
-  const ann = await signedInWithRole(grid, 'viewer')
-
-  for (const path of [guardrails, `${guardrails}/${id}`]) {
-    expect((await ann.open(path)).text).toMatch(/do not check messages/)
-  }
-})
-
 test('the user chooses a provider by its description', async () => {
   const ann = await signedInWithRole(grid, 'owner')
 

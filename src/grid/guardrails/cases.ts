@@ -1,0 +1,159 @@
+/** What a guardrail did, for the people of its account, and the texts that they allow nevertheless. */
+import { requireAdmin, requirePermission } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { hour } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { CheckedDirection } from '../../store/account/guarding.ts'
+import type { VerdictAction } from '../../store/account/verdicts.ts'
+import { authorize } from '../authorize.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+
+/** Most cases of one page. */
+export const maxCases = 100
+/** Most exceptions of one guardrail. */
+export const maxExceptions = 1_000
+/** The longest time that counts are read for, in hours. */
+const maxHours = 24 * 92
+const hashPattern = /^[0-9a-f]{64}$/
+
+/** A message that a guardrail objected to. Times are milliseconds since the epoch, aliases have no `@`. */
+export interface GuardrailCase {
+  id: string
+  direction: CheckedDirection
+  /** `failed`: it was not delivered, because the guardrail could not answer. */
+  action: VerdictAction
+  kinds: string[]
+  sender: string
+  /** As addressed: `@alias` or `#name`. */
+  recipient: string
+  /** The agents of the account whose guardrail it was. */
+  agents: string[]
+  /** SHA-256 of the text that was checked. */
+  textHash: string
+  /** This text is an exception now. */
+  isAllowed: boolean
+  /** The text, if it was blocked less than 7 days ago and the caller is a person who may see it. */
+  content?: string
+  createdAt: number
+}
+
+/**
+ * The cases of a guardrail (by id), newest first, before the case `before` if given. At most 100 at a time. People see
+ * the texts of blocked messages if the account shows contents; programs do not.
+ *
+ * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`. See docs/delivery.md, "Verdicts".
+ */
+export async function listCases(
+  account: AccountStore,
+  guardrailId: string,
+  { before, limit = maxCases }: { before?: string; limit?: number } = {},
+): Promise<GuardrailCase[]> {
+  requirePermission(account.actor, 'view')
+  await requireGuardrail(account, guardrailId)
+  const page = Math.max(1, Math.min(limit, maxCases))
+  const [found, showsContents] = await Promise.all([
+    account.read.verdicts.cases(guardrailId, before ?? '~', page),
+    account.read.profile.showsContents(),
+  ])
+  const isPerson = account.actor.type === 'user'
+  return found.map(({ kinds, agents, content, isAllowed, guardrailId: _, guardrail: __, ...row }) => ({
+    ...row,
+    kinds: JSON.parse(kinds),
+    agents: JSON.parse(agents),
+    isAllowed: Boolean(isAllowed),
+    ...(isPerson && showsContents && content !== null && { content }),
+  }))
+}
+
+/** What a guardrail did in one hour. */
+export interface HourlyCount {
+  /** The first millisecond of the hour. */
+  hour: number
+  action: VerdictAction
+  n: number
+}
+
+/**
+ * How often a guardrail (by id) did what in each hour from `from` to before `until`, at most 92 days. Hours in which it
+ * did nothing have no entry.
+ *
+ * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
+ */
+export async function countCases(
+  account: AccountStore,
+  guardrailId: string,
+  { from, until = account.deps.now() + hour }: { from: number; until?: number },
+): Promise<HourlyCount[]> {
+  requirePermission(account.actor, 'view')
+  await requireGuardrail(account, guardrailId)
+  return await account.read.verdicts.counts(guardrailId, Math.max(from, until - maxHours * hour), until)
+}
+
+/**
+ * Let exactly one text pass a guardrail from now on. `textHash` is that of a case.
+ * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input` or `write_conflict`.
+ */
+export async function allowText(
+  account: AccountStore,
+  guardrailId: string,
+  textHash: string,
+): Promise<{ textHash: string }> {
+  requireAdmin(account.actor)
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'manage')
+    await requireGuardrail(account, guardrailId)
+    if (!hashPattern.test(textHash)) {
+      throw new GridError('invalid_input', 'This is not the SHA-256 of a text.', { field: 'textHash' })
+    }
+    const known = await account.read.verdicts.exceptions(guardrailId, maxExceptions)
+    if (known.length >= maxExceptions && !known.some((exception) => exception.textHash === textHash)) {
+      throw new GridError('invalid_input', `A guardrail has at most ${maxExceptions} exceptions.`, {
+        field: 'textHash',
+      })
+    }
+    const { verdicts, guardrails } = account.change
+    await account.write([
+      ...precondition,
+      guardrails.requireExists(guardrailId),
+      verdicts.allow(guardrailId, textHash, account.deps.now()),
+      verdicts.requireAtMost(guardrailId, maxExceptions),
+    ])
+    return { textHash }
+  })
+}
+
+/**
+ * Let a guardrail check a text again that was an exception. Does nothing if it was none.
+ * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `write_conflict`.
+ */
+export async function disallowText(
+  account: AccountStore,
+  guardrailId: string,
+  textHash: string,
+): Promise<{ textHash: string }> {
+  requireAdmin(account.actor)
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'manage')
+    await requireGuardrail(account, guardrailId)
+    await account.write([...precondition, account.change.verdicts.disallow(guardrailId, textHash)])
+    return { textHash }
+  })
+}
+
+/**
+ * The texts that a guardrail (by id) lets pass, newest first.
+ * Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
+ */
+export async function listExceptions(
+  account: AccountStore,
+  guardrailId: string,
+): Promise<{ textHash: string; createdAt: number }[]> {
+  requirePermission(account.actor, 'view')
+  await requireGuardrail(account, guardrailId)
+  return await account.read.verdicts.exceptions(guardrailId, maxExceptions)
+}
+
+async function requireGuardrail(account: AccountStore, id: string): Promise<void> {
+  if (await account.read.guardrails.byId(id)) return
+  throw new GridError('guardrail_not_found', 'There is no such guardrail, or it was deleted.')
+}

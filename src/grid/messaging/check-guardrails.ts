@@ -1,0 +1,284 @@
+/**
+ * The guardrails of a message: those of its sender, then those of its recipients, who see what the first left of it.
+ * See docs/delivery.md, "Guardrails".
+ */
+import { clearTimeout, setTimeout } from 'node:timers'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import type { Guarding } from '../../store/account.ts'
+import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
+import { type ChangedDelivery, type GuardedSend, lengthOf, type ReviewedMessage } from '../../store/account/messages.ts'
+import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
+import { askGuardrails, type Asking, type Finding } from './ask-guardrails.ts'
+import {
+  type GuardedContent,
+  guardedContent,
+  type MessageContent,
+  withMasked,
+  withReplacement,
+} from './guarded-text.ts'
+import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
+import { splitDetails } from './parts.ts'
+import { countSent } from './quota.ts'
+import type { OutgoingMessage } from './review-check.ts'
+
+/** When to try a send again whose guardrail could not answer. */
+const retryAfterSeconds = 5
+
+/** The findings of one side, and whose they are. */
+interface Findings {
+  guarding: Guarding
+  content: GuardedContent
+  found: Finding[]
+}
+
+/**
+ * Let the guardrails of the sender and of the recipients check a message. Returns the message to store.
+ *
+ * Fails with `guardrail_blocked`, or with `guardrail_unavailable` if a guardrail that may not be passed without an
+ * answer gave none; that send may be repeated.
+ */
+export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(), outgoing.account.deps.guardrailChecks.timeoutMs)
+  try {
+    const sent = await checkSender(outgoing, deadline.signal)
+    return await checkRecipients(outgoing, sent, deadline.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A message on its way through the checks. */
+interface Checked {
+  message: ReviewedMessage
+  content: MessageContent
+  outbound?: Findings
+}
+
+async function checkSender({ input, ...outgoing }: OutgoingMessage, signal: AbortSignal): Promise<Checked> {
+  const { account, sender, recipient, message } = outgoing
+  const content = { body: message.body, details: input.a2a && present(input.a2a) }
+  if ((recipient.guards & senderIsGuarded) === 0) return { message, content }
+
+  const guarding = account.guarding()
+  const guarded = guardedContent(content)
+  const guardrails = await guarding.read.ofAgent(sender.agentId, 'outbound', guarded.hash)
+  const found = await ask(outgoing, guardrails, guarded, { deps: account.deps, guarding, signal }, 'outbound')
+  const outbound = { guarding, content: guarded, found }
+  await refuse({ input, ...outgoing }, outbound)
+  return { ...applied(message, content, outbound), outbound }
+}
+
+async function checkRecipients(
+  outgoing: OutgoingMessage,
+  sent: Checked,
+  signal: AbortSignal,
+): Promise<ReviewedMessage> {
+  const { account, recipient } = outgoing
+  if ((recipient.guards & recipientIsGuarded) === 0) return withVerdicts(outgoing, sent.message, [sent.outbound])
+
+  const guarding = account.guarding(recipient.inbox?.home)
+  const content = guardedContent(sent.content)
+  const guardrails = recipient.inbox
+    ? await guarding.read.ofAgent(recipient.id, 'inbound', content.hash)
+    : await guarding.read.ofMembers(recipient.id, outgoing.sender.agentId, content.hash)
+  const found = await ask(outgoing, guardrails, content, { deps: account.deps, guarding, signal }, 'inbound')
+  const inbound = { guarding, content, found }
+  if (recipient.inbox) {
+    await refuse(outgoing, inbound)
+    return withVerdicts(outgoing, applied(sent.message, sent.content, inbound).message, [sent.outbound, inbound])
+  }
+  return withVerdicts(outgoing, sent.message, [sent.outbound, inbound], changedDeliveries(sent, inbound))
+}
+
+function ask(
+  { sender, recipient }: Pick<OutgoingMessage, 'sender' | 'recipient'>,
+  guardrails: ActiveGuardrail[],
+  content: GuardedContent,
+  asking: Asking,
+  direction: 'inbound' | 'outbound',
+): Promise<Finding[]> {
+  return askGuardrails(
+    guardrails,
+    content,
+    { direction, sender: `@${sender.alias}`, recipient: recipient.label },
+    asking,
+  )
+}
+
+/** The message as the findings leave it: flagged, or with texts masked. */
+function applied(
+  message: ReviewedMessage,
+  content: MessageContent,
+  { content: { text }, found }: Findings,
+): { message: ReviewedMessage; content: MessageContent } {
+  const flagged = message.flagged || found.length > 0
+  const redactions = found.filter(({ action }) => action === 'redacted')
+  if (redactions.length === 0) return { message: { ...message, flagged }, content }
+  const redacted = redactedContent(content, text, redactions)
+  const split = redacted.details && splitDetails(message.id, redacted.details)
+  const isContext = message.conversationId !== null && message.conversationId === content.details?.contextId
+  return {
+    message: {
+      ...message,
+      flagged,
+      body: redacted.body,
+      conversationId: isContext ? String(redacted.details!.contextId) : message.conversationId,
+      a2a: split ? JSON.stringify(split.inline) : null,
+      largeParts: split?.apart.length ? JSON.stringify(split.apart) : null,
+    },
+    content: redacted,
+  }
+}
+
+/** Stretches of several guardrails are masked together. A text that one wrote is used only if no other redacts. */
+function redactedContent(content: MessageContent, text: string, redactions: Finding[]): MessageContent {
+  const distinct = [...new Map(redactions.map((finding) => [finding.guardrail.id, finding])).values()]
+  const [{ replacement }] = distinct
+  if (distinct.length === 1 && replacement !== undefined) {
+    return withReplacement(content, text, replacement, maxMessageLength)
+  }
+  // Without stretches nobody knows what to leave, so everything is masked.
+  const isWhole = distinct.some(({ spans, replacement }) => replacement !== undefined || spans.length === 0)
+  return withMasked(content, text, isWhole ? [] : distinct.flatMap(({ spans }) => spans), maxMessageLength)
+}
+
+/** What each member of a channel gets instead of the post, if its guardrails object to anything. */
+function changedDeliveries({ message, content }: Checked, { content: { text }, found }: Findings): ChangedDelivery[] {
+  const ofAgents = new Map<string, Finding[]>()
+  for (const finding of found) {
+    const { agentId } = finding.guardrail
+    ofAgents.set(agentId, [...ofAgents.get(agentId) ?? [], finding])
+  }
+  return [...ofAgents].map(([agentId, findings]) => {
+    const unchanged = { agentId, isLeftOut: false, body: null, a2a: null, flagged: true, chars: lengthOf(message) }
+    if (isRefused(findings)) return { ...unchanged, isLeftOut: true }
+    const redactions = findings.filter(({ action }) => action === 'redacted')
+    if (redactions.length === 0) return unchanged
+    const { body, details } = redactedContent(content, text, redactions)
+    // Whole, because the parts of the message are stored as the others may see them.
+    const a2a = details ? JSON.stringify(details) : null
+    const inline = details ? JSON.stringify(splitDetails(message.id, details).inline) : null
+    return { ...unchanged, body, a2a, chars: lengthOf({ body, a2a: inline }) }
+  })
+}
+
+function isRefused(findings: Finding[]): boolean {
+  return findings.some(({ action }) => action === 'blocked' || action === 'failed')
+}
+
+/** The message with what the commit has to store of the findings. */
+function withVerdicts(
+  { sender, recipient }: OutgoingMessage,
+  message: ReviewedMessage,
+  sides: (Findings | undefined)[],
+  deliveries: ChangedDelivery[] = [],
+): ReviewedMessage {
+  const found = sides.filter((side) => side !== undefined && side.found.length > 0) as Findings[]
+  if (found.length === 0) return message
+  const judged = {
+    ...{ id: message.id, recipient: recipient.label, at: message.at },
+    ...{ senderAlias: sender.alias, isStored: true },
+  }
+  const verdictsOf = (isOwn: boolean) => found.filter(({ guarding }) => guarding.isOwn === isOwn)
+  const statements = (sides: Findings[]) =>
+    sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap(newVerdicts))
+  const [counts, verdicts] = statements(verdictsOf(true))
+  const [theirCounts, theirVerdicts] = statements(verdictsOf(false))
+  const leftOut = deliveries.filter(({ isLeftOut }) => isLeftOut).length
+  // What is masked for one member is seen by that member alone.
+  const everybody = recipient.inbox ? found : found.filter(({ guarding }) => guarding === sides[0]?.guarding)
+  const redacted = kindsOf(everybody.flatMap((side) => side.found).filter(({ action }) => action === 'redacted'))
+  const guarded: GuardedSend = {
+    deliveries,
+    receipt: { ...(leftOut > 0 && { leftOut }), ...(redacted.length > 0 && { redacted }) },
+    parts: { counts, verdicts, theirCounts, theirVerdicts },
+  }
+  return { ...message, guarded }
+}
+
+/**
+ * Fail if the findings of one side refuse the message. A block is stored, with the idempotency key of the send; that a
+ * guardrail failed is only counted, so a repeat asks it again.
+ */
+async function refuse(outgoing: OutgoingMessage, { guarding, content, found }: Findings): Promise<void> {
+  if (!isRefused(found)) return
+  const { account, sender, recipient, message, requestHash } = outgoing
+  const action: VerdictAction = found.some(({ action }) => action === 'blocked') ? 'blocked' : 'failed'
+  const decisive = found.filter((finding) => finding.action === action)
+  const judged = {
+    ...{ id: message.id, recipient: recipient.label, at: message.at },
+    ...{ senderAlias: sender.alias, isStored: false },
+  }
+  const { isOwn } = guarding
+  const cases = guarding.verdicts(judged, newVerdicts({ guarding, content, found: decisive }))
+  if (action === 'failed') {
+    account.writeLater(cases)
+    throw unavailable(named(decisive, isOwn, recipient.label))
+  }
+  const blocked = blockedError(decisive, isOwn, recipient.label)
+  const key = message.key === null ? [] : [account.change.verdicts.addBlockedSend(message, requestHash, blocked)]
+  await guarding.write([...cases, ...key])
+  // It cost its recipient as much as one that arrives.
+  countSent(account, recipient, message, { deliveries: 0, receipt: { unread: 0 } })
+  throw new GridError('guardrail_blocked', blocked.message, { info: blocked.info })
+}
+
+/** One row for each guardrail and action, however many agents have it. */
+function newVerdicts({ content, found }: Findings): NewVerdict[] {
+  const verdicts = new Map<string, NewVerdict & { agentIds: string[] }>()
+  for (const { guardrail, action, kinds } of found) {
+    const key = `${guardrail.id} ${action}`
+    const known = verdicts.get(key)
+    if (known) known.agentIds.push(guardrail.agentId)
+    else {
+      verdicts.set(key, {
+        id: newId(),
+        guardrailId: guardrail.id,
+        guardrailName: guardrail.name,
+        direction: guardrail.direction,
+        action,
+        kinds,
+        agentIds: [guardrail.agentId],
+        textHash: content.hash,
+        content: action === 'blocked' && guardrail.keepsContents ? content.text : null,
+      })
+    }
+  }
+  return [...verdicts.values()]
+}
+
+/** `The guardrail 'secrets'`, or of another account only that there is one. */
+function named(found: Finding[], isOwn: boolean, recipient: string): string {
+  if (!isOwn) return `A guardrail of ${recipient}`
+  const names = [...new Set(found.map(({ guardrail }) => `'${guardrail.name}'`))]
+  const of = found[0].guardrail.direction === 'inbound' ? ` of ${recipient}` : ''
+  return `The guardrail${names.length > 1 ? 's' : ''} ${names.join(' and ')}${of}`
+}
+
+function blockedError(found: Finding[], isOwn: boolean, recipient: string) {
+  const kinds = kindsOf(found).join(', ')
+  const guardrail = [...new Set(found.map(({ guardrail }) => guardrail.name))].join(', ')
+  return {
+    message: `${named(found, isOwn, recipient)} blocked this message: ${kinds}. It was not sent.`,
+    info: { kinds, ...(isOwn && { guardrail }) },
+  }
+}
+
+function unavailable(guardrail: string): GridError {
+  return new GridError(
+    'guardrail_unavailable',
+    `${guardrail} could not check this message, so it was not sent. Send it again later.`,
+    { retryAfterSeconds, notExecuted: true },
+  )
+}
+
+function kindsOf(found: Finding[]): string[] {
+  return [...new Set(found.flatMap(({ kinds }) => kinds))]
+}
+
+/** Without what is undefined, as it will be stored. */
+function present(details: A2aDetails): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
+}

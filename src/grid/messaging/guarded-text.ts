@@ -1,0 +1,214 @@
+/**
+ * What guardrails see of a message: one text, made of the text of the message and of every text in its A2A details. And
+ * the message with stretches of that text masked, wherever they are. See docs/delivery.md, "What guardrails see".
+ */
+import { Buffer } from 'node:buffer'
+import type { Span } from '../../guardrails/provider.ts'
+import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { hashForLookup } from '../../lib/secrets.ts'
+import { hasAtMost, wellFormed } from '../../lib/text.ts'
+
+/** What stands for what was masked. */
+export const mask = '[redacted]'
+/** The longest text that guardrails are asked about, in UTF-16 units. */
+export const maxGuardedLength = 100_000
+/** With more stretches than this, everything is masked. */
+const maxSpans = 1_000
+/** Base64 that could not fit into the longest text is not decoded. */
+const maxDecoded = 4 * maxGuardedLength
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** The text of a message, and its A2A details as a whole. */
+export interface MessageContent {
+  body: string
+  details?: Record<string, unknown>
+}
+
+/** The one text of a message. */
+export interface GuardedContent {
+  text: string
+  /** SHA-256 of the text, and of what cannot be read. */
+  hash: string
+  /** The text is not longer than guardrails take. */
+  fits: boolean
+  /** It holds a file that is no text. */
+  hasUnreadable: boolean
+}
+
+/** The one text of a message: the text of the message, then those of its details, joined by line feeds. */
+export function guardedContent(content: MessageContent): GuardedContent {
+  const texts: string[] = []
+  const unreadable: string[] = []
+  mapTexts(content, {
+    text: (text) => {
+      texts.push(text)
+      return text
+    },
+    partOfBody: (text) => text,
+    unreadable: (raw) => unreadable.push(raw),
+  })
+  const text = texts.join('\n')
+  return {
+    text,
+    hash: hashForLookup([text, ...unreadable].join('\0')),
+    fits: text.length <= maxGuardedLength,
+    hasUnreadable: unreadable.length > 0,
+  }
+}
+
+/** The message with these stretches of its one text masked; without any, or with very many, all of it. */
+export function withMasked(content: MessageContent, text: string, spans: readonly Span[], max: number): MessageContent {
+  const merged = mergedSpans(text, spans)
+  const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
+  let offset = 0
+  const { body, details } = mapTexts(content, {
+    text: (part) => {
+      const start = offset
+      offset += part.length + 1
+      return maskedIn(part, start, masked)
+    },
+    partOfBody: (part, start) => maskedIn(part, start, masked),
+    unreadable: () => {},
+  })
+  return { body: hasAtMost(body, max) ? body : mask, details }
+}
+
+/**
+ * The message with the text that a guardrail wrote instead of the one text. It may rewrite the text of the message; if
+ * it changes the other texts, nobody can tell which is which, and everything is masked.
+ */
+export function withReplacement(
+  content: MessageContent,
+  text: string,
+  replacement: string,
+  max: number,
+): MessageContent {
+  const others = text.slice(content.body.length)
+  const written = others === '' || replacement.endsWith(others)
+    ? withoutInvisible(wellFormed(replacement.slice(0, replacement.length - others.length)) ?? '')
+    : ''
+  const masked = () => withMasked(content, text, [], max)
+  if (written === '' || !hasAtMost(written, max)) return masked()
+  const texts = bodyParts(content)
+  if (texts.length === 0) return { ...content, body: written }
+  if (texts.length > 1) return masked()
+  const parts = (content.details!.parts as Record<string, unknown>[])
+    .map((part) => typeof part.text === 'string' ? { ...part, text: written } : part)
+  return { body: written, details: { ...content.details, parts } }
+}
+
+/** What becomes of each text of a message. */
+interface TextVisitor {
+  text(text: string): string
+  /** A text part that is in the text of the message already, from `start` on. */
+  partOfBody(text: string, start: number): string
+  /** The base64 of a file that is no text. */
+  unreadable(raw: string): void
+}
+
+/** The message with every text replaced by what the visitor makes of it, in one order. */
+function mapTexts({ body, details }: MessageContent, visitor: TextVisitor): MessageContent {
+  const mapped = visitor.text(body)
+  if (!details) return { body: mapped }
+  const ofBody = bodyParts({ body, details })
+  let start = 0
+  let n = 0
+  const part = (given: unknown) => {
+    if (typeof given !== 'object' || given === null) return deep(given, visitor)
+    return Object.fromEntries(
+      Object.entries(given).map(([name, value]) => {
+        if (name === 'raw' && typeof value === 'string') return [name, fileOf(value, visitor)]
+        if (name !== 'text' || typeof value !== 'string' || n >= ofBody.length) return [name, deep(value, visitor)]
+        const shown = visitor.partOfBody(value, start)
+        start += value.length + 1
+        n++
+        return [name, shown]
+      }),
+    )
+  }
+  return {
+    body: mapped,
+    details: Object.fromEntries(
+      Object.entries(details).map(([name, value]) => [
+        name,
+        name === 'parts' && Array.isArray(value) ? value.map(part) : deep(value, visitor),
+      ]),
+    ),
+  }
+}
+
+/** The text parts, if the text of the message is exactly these. Otherwise each is a text of its own. */
+function bodyParts({ body, details }: MessageContent): string[] {
+  if (!Array.isArray(details?.parts)) return []
+  const texts = details.parts.flatMap((part) => typeof part?.text === 'string' ? [part.text as string] : [])
+  return texts.join('\n') === body ? texts : []
+}
+
+/** Texts, names of members and numbers, however deep. A UUID says nothing, and its digits look like many things. */
+function deep(value: unknown, visitor: TextVisitor): unknown {
+  if (typeof value === 'string') return value === '' || uuidPattern.test(value) ? value : visitor.text(value)
+  if (typeof value === 'number') {
+    const text = String(value)
+    const shown = visitor.text(text)
+    return shown === text ? value : shown
+  }
+  if (Array.isArray(value)) return value.map((item) => deep(item, visitor))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name === '' ? name : visitor.text(name), deep(item, visitor)]),
+  )
+}
+
+/** A file: its text, if it is UTF-8. */
+function fileOf(raw: string, visitor: TextVisitor): string {
+  const text = raw.length > maxDecoded ? undefined : textOfFile(raw)
+  if (text === undefined) {
+    visitor.unreadable(raw)
+    return raw
+  }
+  const shown = visitor.text(text)
+  return shown === text ? raw : Buffer.from(shown).toString('base64')
+}
+
+function textOfFile(raw: string): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(raw, 'base64'))
+    return text.includes('\0') ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+
+/** Sorted, within the text, without overlaps, and not through the middle of a character. */
+function mergedSpans(text: string, spans: readonly Span[]): Span[] {
+  const inside = spans.filter(({ start, end }) => start < end).map(({ start, end }) => ({
+    start: boundary(text, Math.max(0, Math.floor(start)), -1),
+    end: boundary(text, Math.min(text.length, Math.ceil(end)), 1),
+  })).filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start)
+  const merged: { start: number; end: number }[] = []
+  for (const span of inside) {
+    const last = merged.at(-1)
+    if (last && span.start <= last.end) last.end = Math.max(last.end, span.end)
+    else merged.push(span)
+  }
+  return merged
+}
+
+function boundary(text: string, at: number, step: -1 | 1): number {
+  const isInside = /[\ud800-\udbff]/.test(text[at - 1] ?? '') && /[\udc00-\udfff]/.test(text[at] ?? '')
+  return isInside ? at + step : at
+}
+
+/** A part of the one text that begins at `start`, with what the spans cover of it masked. */
+function maskedIn(part: string, start: number, spans: readonly Span[]): string {
+  let shown = ''
+  let at = 0
+  for (const span of spans) {
+    const from = Math.max(span.start - start, at)
+    const to = Math.min(span.end - start, part.length)
+    if (from >= to) continue
+    shown += part.slice(at, from) + mask
+    at = to
+  }
+  return at === 0 ? part : shown + part.slice(at)
+}

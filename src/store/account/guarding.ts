@@ -1,0 +1,172 @@
+/** The guardrails that a send has to ask: whether there are any, and which. See docs/delivery.md, "Guardrails". */
+import { and, eq, exists, isNull, ne, type Placeholder, type SQL, sql, type SQLWrapper } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import {
+  accounts,
+  agentGuardrails,
+  agents,
+  channelMembers,
+  guardrailExceptions,
+  guardrails,
+} from '../../../db/schema.ts'
+import type { SealedToken } from '../../lib/key-ring.ts'
+import { type AccountBinding, p } from '../driver/binding.ts'
+import type { Db } from '../driver/db.ts'
+import { inAccount } from '../in-account.ts'
+
+type GuardrailAction = typeof guardrails.$inferSelect.action
+export type CheckedDirection = 'inbound' | 'outbound'
+
+/** A guardrail that checks messages of an agent. */
+export interface ActiveGuardrail {
+  agentId: string
+  id: string
+  name: string
+  provider: string
+  /** JSON text. */
+  config: string
+  /** The one for this agent. */
+  action: GuardrailAction
+  direction: CheckedDirection
+  onFailure: typeof guardrails.$inferSelect.onFailure
+  /** Undefined if it has none. */
+  token?: SealedToken
+  /** People have allowed exactly this text. */
+  isAllowed: boolean
+  /** The people of its account may see the texts that it blocks. */
+  keepsContents: boolean
+}
+
+/** `guards` of a message is the sum of these, or 0 if no guardrail checks it. */
+export const senderIsGuarded = 1
+export const recipientIsGuarded = 2
+
+/**
+ * `guards` of a direct message of the agent `sender` of the calling account to the agent of the row: a column of the
+ * queries of every send. Most accounts have no guardrails, and one look at an index says so.
+ */
+export function guardsOfDirect(sender: Placeholder, recipient: Agent, isOtherAccount: boolean) {
+  const account = isOtherAccount ? p('account') : recipient.accountId
+  const ofSender = sql`${isGuarded(account, sender, 'outbound')}`
+  const ofRecipient = sql`2 * ${isGuarded(recipient.accountId, recipient.id, 'inbound')}`
+  const guards = isOtherAccount
+    ? sql`${ifAny(account, ofSender)} + ${ifAny(recipient.accountId, ofRecipient)}`
+    : ifAny(account, sql`${ofSender} + ${ofRecipient}`)
+  return sql<number>`${guards}`.as('guards')
+}
+
+/** `guards` of a post of the agent `sender` to the channel of the row. */
+export function guardsOfPost(sender: Placeholder, channel: Agent) {
+  const account = channel.accountId
+  // It begins with the guardrails, because there may be many members.
+  const ofMembers = sql`2 * EXISTS (SELECT 1 FROM ${agentGuardrails} CROSS JOIN ${channelMembers}
+    ON ${channelMembers.accountId} = ${agentGuardrails.accountId} AND ${channelMembers.channelId} = ${channel.id}
+    AND ${channelMembers.agentId} = ${agentGuardrails.agentId} INNER JOIN ${guardrails} ON ${isEnabledAttachment}
+    WHERE ${agentGuardrails.accountId} = ${account} AND ${isOf('inbound')})`
+  const guards = ifAny(account, sql`${isGuarded(account, sender, 'outbound')} + ${ofMembers}`)
+  return sql<number>`${guards}`.as('guards')
+}
+
+type Agent = Record<'accountId' | 'id', SQLiteColumn>
+
+/** The sum if any agent of the account has a guardrail, otherwise 0, without a look at the rest. */
+function ifAny(account: SQLWrapper, sum: SQL): SQL {
+  return sql`CASE WHEN EXISTS (SELECT 1 FROM ${agentGuardrails} WHERE ${agentGuardrails.accountId} = ${account})
+    THEN ${sum} ELSE 0 END`
+}
+
+/** Whether an enabled guardrail checks what an agent sends or receives. */
+function isGuarded(account: SQLWrapper, agent: SQLWrapper, direction: CheckedDirection): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${agentGuardrails} INNER JOIN ${guardrails} ON ${isEnabledAttachment}
+    WHERE ${agentGuardrails.accountId} = ${account} AND ${agentGuardrails.agentId} = ${agent} AND ${isOf(direction)})`
+}
+
+const isEnabledAttachment = and(
+  eq(guardrails.accountId, agentGuardrails.accountId),
+  eq(guardrails.id, agentGuardrails.guardrailId),
+  sql`${guardrails.enabled}`,
+)!
+
+function isOf(direction: CheckedDirection): SQL {
+  return direction === 'inbound'
+    ? sql`${agentGuardrails.direction} IN ('both', 'inbound')`
+    : sql`${agentGuardrails.direction} IN ('both', 'outbound')`
+}
+
+export function prepareGuarding(db: Db) {
+  const one = { one: sql`1` }
+  const fields = {
+    agentId: agentGuardrails.agentId,
+    id: guardrails.id,
+    name: guardrails.name,
+    provider: guardrails.provider,
+    config: sql<string>`${guardrails.config}`.as('config'),
+    action: sql<GuardrailAction>`coalesce(${agentGuardrails.action}, ${guardrails.action})`.as('action'),
+    onFailure: guardrails.onFailure,
+    encryptedToken: guardrails.encryptedToken,
+    tokenIv: guardrails.tokenIv,
+    tokenAuthTag: guardrails.tokenAuthTag,
+    tokenKeyId: guardrails.tokenKeyId,
+    isAllowed: exists(
+      db.select(one).from(guardrailExceptions).where(and(
+        eq(guardrailExceptions.accountId, guardrails.accountId),
+        eq(guardrailExceptions.guardrailId, guardrails.id),
+        eq(guardrailExceptions.textHash, p('hash')),
+      )),
+    ).as('is_allowed') as SQL.Aliased<number>,
+    keepsContents: sql<number>`(${
+      db.select({ flag: accounts.peopleSeeContents }).from(accounts).where(eq(accounts.id, guardrails.accountId))
+    })`.as('keeps_contents'),
+  }
+  const active = db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
+  const ofAgent = (direction: CheckedDirection) =>
+    db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
+      .where(inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent')), isOf(direction)))
+      .orderBy(guardrails.name).prepare()
+  const byDirection = { inbound: ofAgent('inbound'), outbound: ofAgent('outbound') }
+  const ofMembers = active
+    .innerJoin(
+      channelMembers,
+      and(
+        eq(channelMembers.accountId, agentGuardrails.accountId),
+        eq(channelMembers.agentId, agentGuardrails.agentId),
+        eq(channelMembers.channelId, p('channel')),
+      ),
+    )
+    .innerJoin(
+      agents,
+      and(
+        eq(agents.accountId, agentGuardrails.accountId),
+        eq(agents.id, agentGuardrails.agentId),
+        isNull(agents.deletedAt),
+      ),
+    )
+    .where(inAccount(agentGuardrails, ne(agentGuardrails.agentId, p('from')), isOf('inbound')))
+    .orderBy(guardrails.name, agents.id).prepare()
+
+  type Row = Awaited<ReturnType<typeof ofMembers.all>>[number]
+  const asActive = (direction: CheckedDirection) =>
+  (
+    { encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, isAllowed, keepsContents, ...row }: Row,
+  ): ActiveGuardrail => ({
+    ...row,
+    direction,
+    ...(encryptedToken !== null && {
+      token: { encryptedToken, tokenIv: tokenIv!, tokenAuthTag: tokenAuthTag!, tokenKeyId: tokenKeyId! },
+    }),
+    isAllowed: isAllowed === 1,
+    keepsContents: keepsContents === 1,
+  })
+
+  return {
+    reads: (account: AccountBinding) => ({
+      /** The enabled guardrails of an agent in a direction, by name. `hash` is the SHA-256 of the text. */
+      ofAgent: async (agent: string, direction: CheckedDirection, hash: string): Promise<ActiveGuardrail[]> =>
+        (await account.all(byDirection[direction], { agent, hash })).map(asActive(direction)),
+      /** The inbound ones of the live members of a channel, except the sender: a row for each member and guardrail. */
+      ofMembers: async (channel: string, from: string, hash: string): Promise<ActiveGuardrail[]> =>
+        (await account.all(ofMembers, { channel, from, hash })).map(asActive('inbound')),
+    }),
+    changes: () => ({}),
+  }
+}

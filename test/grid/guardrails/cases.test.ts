@@ -1,0 +1,246 @@
+/** What people see of guardrails: cases, counts, exceptions and contents. See docs/delivery.md, "Verdicts". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Actor } from '../../../src/auth/actor.ts'
+import { setContentsVisible } from '../../../src/grid/accounts/accounts.ts'
+import {
+  allowText,
+  countCases,
+  disallowText,
+  listCases,
+  listExceptions,
+  maxExceptions,
+} from '../../../src/grid/guardrails/cases.ts'
+import { deleteGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
+import { hashForLookup } from '../../../src/lib/secrets.ts'
+import { day, hour } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import type { Statement } from '../../../src/store/driver/binding.ts'
+import { sweep } from '../../../src/worker/retention.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
+import { sendMessage } from '../../support/messaging.ts'
+
+let grid: TestGrid
+let providers: ReturnType<typeof testProviders>
+let ann: AccountStore
+beforeEach(async () => {
+  providers = testProviders({ timeoutMs: 50 })
+  grid = await testGrid(providers)
+  ann = await person('owner')
+})
+afterEach(() => grid.close())
+
+test('cases are listed and counted', async () => {
+  const id = await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
+  await blocked(secret)
+  grid.clock.now += hour
+  await blocked(`${secret}!`)
+  await blocked(`${secret}?`)
+
+  const cases = await listCases(ann, id)
+  expect(cases.map(({ id: _, ...found }) => found)).toEqual(['?', '!', ''].map((end, n) => ({
+    ...{ direction: 'outbound', action: 'blocked', kinds: [kind], sender: 'alice', recipient: '@bob' },
+    ...{ agents: ['alice'], textHash: hashForLookup(secret + end), isAllowed: false },
+    createdAt: grid.clock.now - (n === 2 ? hour : 0),
+  })))
+  expect(await listCases(ann, id, { limit: 1, before: cases[0].id })).toEqual([cases[1]])
+  const thisHour = grid.clock.now - grid.clock.now % hour
+  expect(await countCases(ann, id, { from: 0 })).toEqual([
+    { hour: thisHour - hour, action: 'blocked', n: 1 },
+    { hour: thisHour, action: 'blocked', n: 2 },
+  ])
+  expect(await countCases(ann, id, { from: 0, until: thisHour })).toHaveLength(1)
+})
+
+test('a unit that is carried out twice stores and counts its verdicts once', async () => {
+  const id = await guard(grid.acme, 'bob', { direction: 'inbound', action: 'flag' })
+  const alice = as()
+  const twice = {
+    ...alice,
+    async write(statements: Statement[]) {
+      await alice.write(statements)
+      return await alice.write(statements)
+    },
+  }
+
+  await sendMessage(twice, { to: 'bob', text: secret })
+
+  expect(await listCases(ann, id)).toHaveLength(1)
+  expect(await countCases(ann, id, { from: 0 })).toMatchObject([{ action: 'flagged', n: 1 }])
+})
+
+test('a send that stores nothing stores no verdicts', async () => {
+  const id = await guard(grid.acme, 'bob', { direction: 'inbound', action: 'flag' })
+  const alice = as()
+  const failing = {
+    ...alice,
+    async write(statements: Statement[]) {
+      await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND alias = ?', [grid.acme.id, 'bob'])
+      return await alice.write(statements)
+    },
+  }
+
+  await expect(sendMessage(failing, { to: 'bob', text: secret })).rejects.toMatchObject({ code: 'recipient_not_found' })
+
+  expect(await listCases(ann, id)).toEqual([])
+  expect(await countCases(ann, id, { from: 0 })).toEqual([])
+})
+
+test('that a guardrail failed is counted', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', onFailure: 'closed' })
+  providers.remote.check = () => Promise.reject(new Error('down'))
+
+  await expect(sendMessage(as(), { to: 'bob', text: 'hi' })).rejects.toMatchObject({ code: 'guardrail_unavailable' })
+  await grid.store.exchangeUsage()
+
+  expect(await countCases(ann, id, { from: 0 })).toMatchObject([{ action: 'failed', n: 1 }])
+})
+
+test('an allowed text passes, and only that', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
+  await blocked(secret)
+  const [{ textHash }] = await listCases(ann, id)
+
+  await allowText(ann, id, textHash)
+  await sendMessage(as(), { to: 'bob', text: secret })
+  await blocked(`${secret}!`)
+  expect((await listCases(ann, id)).map(({ isAllowed }) => isAllowed)).toEqual([false, true])
+  expect(await listExceptions(ann, id)).toEqual([{ textHash, createdAt: grid.clock.now }])
+
+  await disallowText(ann, id, textHash)
+  await blocked(secret)
+  expect(await listExceptions(ann, id)).toEqual([])
+})
+
+test('exceptions are limited, and go with their guardrail; its cases stay', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
+  await blocked(secret)
+  const hash = (n: number) => n.toString(16).padStart(64, '0')
+  await grid.acme.store.write(
+    Array.from({ length: maxExceptions }, (_, n) => grid.acme.store.change.verdicts.allow(id, hash(n), 1)),
+  )
+
+  await expect(allowText(ann, id, hash(maxExceptions))).rejects.toMatchObject({ code: 'invalid_input' })
+  await expect(allowText(ann, id, 'a text')).rejects.toMatchObject({ code: 'invalid_input' })
+  await allowText(ann, id, hash(0))
+  await deleteGuardrail(ann, id)
+
+  const left = (table: string) => rows(grid, `SELECT count(*) AS n FROM ${table} WHERE account_id = ?`, [grid.acme.id])
+  expect(await left('guardrail_exceptions')).toEqual([{ n: 0 }])
+  expect(await left('verdicts')).toEqual([{ n: 1 }])
+})
+
+test('the text of a blocked message is kept only while people may see contents', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
+  const contents = async (account = ann) => (await listCases(account, id)).map(({ content }) => content)
+  await blocked(`before ${secret}`)
+  await setContentsVisible(ann, { isVisible: true })
+  await blocked(`while ${secret}`)
+
+  expect(await contents()).toEqual([`while ${secret}`, undefined])
+  // Programs do not see it.
+  expect(await contents(grid.store.account(grid.acme.id, admin))).toEqual([undefined, undefined])
+  grid.clock.now += 7 * day
+  await sweep(grid.store)
+  expect(await contents()).toEqual([undefined, undefined])
+
+  await blocked(`again ${secret}`)
+  await setContentsVisible(await person('owner'), { isVisible: false })
+  await blocked(`after ${secret}`)
+  await setContentsVisible(await person('owner'), { isVisible: true })
+  expect(await contents()).toEqual([undefined, undefined, undefined, undefined])
+})
+
+test('what is redacted or flagged is not kept for people', async () => {
+  await setContentsVisible(ann, { isVisible: true })
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
+
+  await sendMessage(as(), { to: 'bob', text: secret })
+
+  expect(await listCases(ann, id)).toMatchObject([{ action: 'redacted' }])
+  const kept = await rows(grid, 'SELECT * FROM verdicts WHERE account_id = ?', [grid.acme.id])
+  expect(JSON.stringify(kept)).not.toContain(secret)
+})
+
+test('the account of the recipient decides whether it keeps the text of a blocked message', async () => {
+  await grid.evil.agent('desk', { visibility: 'public' })
+  await guard(grid.evil, 'desk', { direction: 'inbound' })
+  await setContentsVisible(ann, { isVisible: true })
+  await blocked(secret, '@desk')
+  await setContentsVisible(grid.evil.store, { isVisible: true })
+  await blocked(`${secret}!`, '@desk')
+
+  const kept = await rows(grid, 'SELECT content FROM verdicts WHERE account_id = ? ORDER BY id', [grid.evil.id])
+  expect(kept).toEqual([{ content: null }, { content: `${secret}!` }])
+})
+
+test('only owners who have confirmed who they are change whether people see contents', async () => {
+  for (const role of ['admin', 'member', 'viewer'] as const) {
+    await expect(setContentsVisible(await person(role), { isVisible: true })).rejects.toMatchObject({
+      code: 'not_allowed',
+    })
+  }
+  await expect(setContentsVisible(grid.store.account(grid.acme.id, admin), { isVisible: true })).rejects.toMatchObject({
+    code: 'not_allowed',
+  })
+  grid.clock.now += hour
+  await expect(setContentsVisible(ann, { isVisible: true })).rejects.toMatchObject({ code: 'confirmation_required' })
+})
+
+test('members see cases, and only owners and admins allow texts', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
+  await blocked(secret)
+
+  for (const role of ['member', 'viewer'] as const) {
+    const account = await person(role)
+    expect(await listCases(account, id)).toHaveLength(1)
+    for (const change of [allowText, disallowText]) {
+      await expect(change(account, id, hashForLookup(secret))).rejects.toMatchObject({ code: 'not_allowed' })
+    }
+  }
+  await expect(listCases(as(), id)).rejects.toMatchObject({ code: 'wrong_credential' })
+})
+
+test('verdicts, counts and blocked sends are removed in their time', async () => {
+  await guard(grid.acme, 'alice', { direction: 'outbound' })
+  await sendMessage(as(), { to: 'bob', text: secret, idempotencyKey: 'k' }).catch(() => {})
+  const left = async () => {
+    await sweep(grid.store)
+    const tables = ['verdicts', 'guardrail_counts', 'blocked_sends']
+    const found = tables.map((table) => rows(grid, `SELECT * FROM ${table} WHERE account_id = ?`, [grid.acme.id]))
+    return (await Promise.all(found)).map(({ length }) => length)
+  }
+
+  expect(await left()).toEqual([1, 1, 1])
+  grid.clock.now += 7 * day
+  expect(await left()).toEqual([1, 1, 0])
+  grid.clock.now += 83 * day + hour
+  expect(await left()).toEqual([0, 0, 0])
+})
+
+const admin: Actor = { type: 'admin', credentialId: 'key', credentialKind: 'admin_key', userId: null }
+
+/** A member of Acme with a role, who has just signed in. */
+async function person(role: 'owner' | 'admin' | 'member' | 'viewer'): Promise<AccountStore> {
+  const { users } = grid.store.global
+  const email = role === 'owner' ? 'ann@acme.example' : `${role}@acme.example`
+  if (!await users.byEmail(email)) {
+    await grid.store.write([
+      users.add({ id: role, email, passwordHash: null }, 1),
+      users.addMembership(grid.acme.id, role, role, 1),
+    ])
+  }
+  const { id: userId } = (await users.byEmail(email))!
+  const actor = { type: 'user' as const, userId, role, sessionId: 'session', confirmedAt: grid.clock.now }
+  return grid.store.account(grid.acme.id, actor)
+}
+
+function as(): AccountStore {
+  const { id, alias } = grid.alice
+  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}
+
+async function blocked(text: string, to = '@bob'): Promise<void> {
+  await expect(sendMessage(as(), { to, text })).rejects.toMatchObject({ code: 'guardrail_blocked' })
+}

@@ -1,0 +1,155 @@
+/** Guardrails of the members of a channel: each member gets what its own guardrails leave. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { findPart } from '../../../src/grid/messaging/parts.ts'
+import { newKeyRing } from '../../../src/lib/key-ring.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { onEachDatabase, type OpenGrid } from '../../support/databases.ts'
+import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
+import { callTool } from '../../support/mcp.ts'
+import { sendMessage } from '../../support/messaging.ts'
+
+let grid: TestGrid
+let providers: ReturnType<typeof testProviders>
+let carol: TestAgent
+let dave: TestAgent
+
+async function start(open: OpenGrid) {
+  providers = testProviders({ timeoutMs: 50 })
+  grid = await open({ ...providers, env: { GRID_KEYS: newKeyRing() } })
+  carol = await grid.acme.agent('carol')
+  dave = await grid.acme.agent('dave')
+  await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol', 'dave'] })
+}
+
+onEachDatabase((open) => {
+  beforeEach(() => start(open))
+  afterEach(() => grid.close())
+
+  test('a post reaches everybody but the member whose guardrail blocks it', async () => {
+    await guard(grid.acme, 'bob', { name: 'strict', direction: 'inbound' })
+
+    const sent = await post(`the word is ${secret}`, { idempotency_key: 'k' })
+    const repeated = await post(`the word is ${secret}`, { idempotency_key: 'k' })
+
+    expect(sent.text).toMatchObject({ recipients: 2, left_out: 1 })
+    expect(repeated.text).toEqual(sent.text)
+    expect(await texts(grid.bob)).toEqual([])
+    expect(await texts(carol)).toEqual([`the word is ${secret}`])
+    expect(await texts(dave)).toEqual([`the word is ${secret}`])
+    const status = await callTool(grid, grid.alice.key, 'message_status', { message_id: sent.text.message_id })
+    expect(status.text.guardrails).toEqual([{ action: 'blocked', kinds: [kind], name: 'strict', agents: ['@bob'] }])
+    expect(status.text.timeline.map(({ alias }: { alias: string }) => alias)).not.toContain('@bob')
+  })
+
+  test('what is redacted for one member is seen by that member alone, everywhere', async () => {
+    await guard(grid.acme, 'bob', { name: 'private', direction: 'inbound', action: 'redact' })
+    await guard(grid.acme, 'dave', { name: 'careful', direction: 'inbound', action: 'flag' })
+    const text = `${'x'.repeat(50)} ${secret} ${'y'.repeat(50)}`
+
+    const sent = await post(text)
+    const id = sent.text.message_id
+    expect(sent.text).toMatchObject({ recipients: 3 })
+    expect(sent.text).not.toHaveProperty('redacted')
+
+    const masked = text.replace(secret, '[redacted]')
+    const read = (args: object) => callTool(grid, grid.bob.key, 'read_messages', { ...args })
+    expect((await read({ peek: true })).text).toMatchObject([{ message: masked, flagged: true }])
+    expect((await read({ message_id: id })).text[0].message).toBe(masked)
+    expect((await read({ message_id: id, offset: 51 })).text[0].message).toBe(masked.slice(51))
+    const short = await read({ max_chars: 61 })
+    expect(short.text[0]).toMatchObject({ message: masked.slice(0, 61), shortened: { length: masked.length } })
+    expect((await read({ since: 'last_batch' })).text[0].message).toBe(masked)
+    expect((await read({ since: '1h' })).text[0].message).toBe(masked)
+
+    expect(await received(carol)).toMatchObject([{ message: text }])
+    expect((await received(dave))[0]).toMatchObject({ message: text, flagged: true })
+    const status = await callTool(grid, grid.alice.key, 'message_status', { message_id: id })
+    expect(status.text.guardrails).toEqual([
+      { action: 'flagged', kinds: [kind], name: 'careful', agents: ['@dave'] },
+      { action: 'redacted', kinds: [kind], name: 'private', agents: ['@bob'] },
+    ])
+    expect(JSON.stringify(status)).not.toContain(secret)
+  })
+
+  test('the length of a masked text counts for the limit of a read', async () => {
+    await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact', config: { phrases: ['z'.repeat(200)] } })
+    await post('z'.repeat(200))
+    await post('second')
+
+    const both = await callTool(grid, grid.bob.key, 'read_messages', { max_chars: '[redacted]second'.length })
+
+    expect(both.text.map(({ message }: { message: string }) => message)).toEqual(['[redacted]', 'second'])
+  })
+
+  test('large parts that are masked for one member cannot be fetched by that member as they were', async () => {
+    await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+    const file = `${'x'.repeat(20_000)} ${secret}`
+    const a2a = { messageId: 'm', parts: [{ raw: btoa(file), mediaType: 'text/plain' }, { data: { [secret]: 1 } }] }
+
+    const { id } = await sendMessage(as(grid.alice), { to: '#general', text: 'hi', a2a })
+
+    const [message] = await received(grid.bob)
+    expect(JSON.stringify(message)).not.toContain(secret)
+    const part = await findPart(as(grid.bob), `${id}.0`)
+    expect(part.bytes.toString()).not.toContain(secret)
+    expect(part.bytes.toString()).toContain('[redacted]')
+    expect((await findPart(as(carol), `${id}.0`)).bytes.toString()).toBe(file)
+    expect(JSON.stringify(await received(carol))).toContain(secret)
+  })
+
+  test('a guardrail that many members have is asked once', async () => {
+    const id = await guard(grid.acme, 'bob', { name: 'shared', direction: 'inbound', action: 'flag' })
+    for (const agent of ['carol', 'dave']) {
+      await setAgentGuardrails(grid.acme.store, { agent, guardrails: [{ ref: id, action: 'redact' }] })
+    }
+
+    await post(secret)
+
+    expect(providers.asked).toHaveLength(1)
+    expect(await texts(grid.bob)).toEqual([secret])
+    expect([await texts(carol), await texts(dave)]).toEqual([['[redacted]'], ['[redacted]']])
+  })
+
+  test('a member whose closed guardrail fails is left out, and the verdict says so', async () => {
+    await guard(grid.acme, 'bob', { name: 'judge', direction: 'inbound', provider: 'webhook', onFailure: 'closed' })
+    providers.remote.check = () => Promise.reject(new Error('down'))
+
+    const sent = await post('hi')
+
+    expect(sent.text).toMatchObject({ recipients: 2, left_out: 1 })
+    const status = await callTool(grid, grid.alice.key, 'message_status', { message_id: sent.text.message_id })
+    expect(status.text.guardrails).toEqual([
+      { action: 'failed', kinds: ['check failed'], name: 'judge', agents: ['@bob'] },
+    ])
+  })
+
+  test('a post that the guardrail of its sender blocks reaches nobody, and what it masks nobody sees', async () => {
+    await guard(grid.acme, 'alice', { name: 'a', direction: 'outbound', config: { phrases: ['stop'] } })
+    await guard(grid.acme, 'alice', { name: 'b', direction: 'outbound', action: 'redact' })
+
+    expect((await post('stop')).code).toBe('guardrail_blocked')
+    expect((await post(secret)).text).toMatchObject({ recipients: 3, redacted: [kind] })
+
+    for (const agent of [grid.bob, carol, dave]) expect(await texts(agent)).toEqual(['[redacted]'])
+  })
+})
+
+function as({ id, alias }: TestAgent): AccountStore {
+  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}
+
+function post(message: string, more: object = {}) {
+  return callTool(grid, grid.alice.key, 'send_message', { to: '#general', message, ...more })
+}
+
+async function received(agent: TestAgent) {
+  return (await readMessages(as(agent), {})).messages
+}
+
+async function texts(agent: TestAgent) {
+  return (await received(agent)).map(({ message }) => message)
+}

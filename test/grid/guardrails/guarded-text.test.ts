@@ -1,0 +1,151 @@
+/** What guardrails see of a message, and what masking leaves. See docs/delivery.md, "What guardrails see". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  guardedContent,
+  maxGuardedLength,
+  withMasked,
+  withReplacement,
+} from '../../../src/grid/messaging/guarded-text.ts'
+import type { A2aDetails } from '../../../src/grid/messaging/outgoing-message.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { newId } from '../../../src/lib/id.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { dump } from '../../support/database.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard, secret, testProviders } from '../../support/guarded.ts'
+import { sendMessage } from '../../support/messaging.ts'
+
+let grid: TestGrid
+let providers: ReturnType<typeof testProviders>
+beforeEach(async () => {
+  providers = testProviders()
+  grid = await testGrid(providers)
+})
+afterEach(() => grid.close())
+
+const id = newId()
+const places: Record<string, Omit<A2aDetails, 'messageId'>> = {
+  'a data part': { parts: [{ data: { list: [{ deep: `a ${secret}.` }] } }] },
+  'the name of a member': { parts: [{ data: { [`a ${secret}.`]: 1 } }] },
+  'metadata of the message': { metadata: { note: `a ${secret}.` } },
+  'metadata of a part': { parts: [{ url: 'https://x.example', metadata: { note: `a ${secret}.` } }] },
+  'a text file': { parts: [{ raw: btoa(`a ${secret}.`), mediaType: 'application/octet-stream' }] },
+  'a large text file': { parts: [{ raw: btoa(`${'x'.repeat(20_000)} a ${secret}.`) }] },
+  'a large data part': { parts: [{ data: { fill: 'x'.repeat(20_000), note: `a ${secret}.` } }] },
+  'a file name': { parts: [{ raw: btoa('x'), filename: `a ${secret}.` }] },
+  'a media type': { parts: [{ raw: btoa('x'), mediaType: `a ${secret}.` }] },
+  'an address': { parts: [{ url: `https://x.example/${secret}` }] },
+  'the name of an extension': { extensions: [`https://x.example/${secret}`] },
+  'the id of a context': { contextId: `a ${secret}.` },
+}
+
+test.each(Object.keys(places))('a guardrail sees %s', async (place) => {
+  await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound' })
+  const a2a = { messageId: id, ...places[place] }
+  const send = () => sendMessage(as(grid.alice), { to: 'bob', text: 'hi', conversationId: a2a.contextId, a2a })
+
+  await expect(send()).rejects.toMatchObject({ code: 'guardrail_blocked' })
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
+  await send()
+
+  const [message] = (await readMessages(as(grid.bob), {})).messages
+  expect(message).toMatchObject({ message: 'hi', flagged: true })
+  expect(JSON.stringify(message)).not.toContain(secret)
+  // Nowhere but in the configuration of the guardrails.
+  expect(await dump(grid, grid.acme, ['guardrails'])).not.toContain(secret)
+})
+
+test('a text part is in the text of the message already, and is masked in both', async () => {
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
+  const parts = [{ text: 'one' }, { data: 4 }, { text: `two ${secret}` }, { text: 'three', mediaType: 'text/plain' }]
+
+  await sendMessage(as(grid.alice), { to: 'bob', text: `one\ntwo ${secret}\nthree`, a2a: { messageId: id, parts } })
+
+  expect(providers.asked.map(({ text }) => text)).toEqual([`one\ntwo ${secret}\nthree\n4\ntext/plain`])
+  const [message] = (await readMessages(as(grid.bob), {})).messages
+  expect(message.message).toBe('one\ntwo [redacted]\nthree')
+  expect(message.a2a).toMatchObject({
+    parts: [{ text: 'one' }, { data: 4 }, { text: 'two [redacted]' }, { text: 'three', mediaType: 'text/plain' }],
+  })
+})
+
+const unreadable: Record<string, object> = {
+  'a picture': { raw: btoa('\x89PNG\x00\xff') },
+  'UTF-16': { raw: btoa('\xff\xfes\x00') },
+  'a very long text': { data: 'x'.repeat(maxGuardedLength + 1) },
+}
+
+test.each(
+  Object.keys(unreadable).flatMap((what) => (['closed', 'open'] as const).map((onFailure) => ({ what, onFailure }))),
+)('what cannot be read is blocked if closed, and flagged if open: $what, $onFailure', async ({ what, onFailure }) => {
+  await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound', onFailure })
+  const send = () =>
+    sendMessage(as(grid.alice), { to: 'bob', text: 'hi', a2a: { messageId: id, parts: [unreadable[what]] } })
+
+  if (onFailure === 'closed') {
+    await expect(send()).rejects.toThrow(
+      "The guardrail 'words' of @bob blocked this message: content that cannot be checked.",
+    )
+  } else {
+    await send()
+    expect((await readMessages(as(grid.bob), {})).messages).toMatchObject([{ message: 'hi', flagged: true }])
+  }
+})
+
+test('spans are cut to the text, merged, and leave characters whole', () => {
+  const text = 'a😀b'
+  const masked = (...spans: [number, number][]) =>
+    withMasked({ body: text }, text, spans.map(([start, end]) => ({ start, end })), 100).body
+
+  expect(masked([1, 2])).toBe('a[redacted]b')
+  expect(masked([2, 3])).toBe('a[redacted]b')
+  expect(masked([0, 1], [1, 3])).toBe('[redacted]b')
+  expect(masked([3, 99], [-5, 1])).toBe('[redacted]😀[redacted]')
+  expect(masked()).toBe('[redacted]')
+  expect(masked([2, 2], [9, 5])).toBe('[redacted]')
+})
+
+test('a masked text stays within the limit of a message', () => {
+  const text = 'a b '.repeat(2_500)
+  const spans = Array.from({ length: 900 }, (_, n) => ({ start: 2 * n, end: 2 * n + 1 }))
+
+  expect(withMasked({ body: text }, text, spans, 10_000).body).toBe('[redacted]')
+  expect(withMasked({ body: text }, text, spans, 100_000).body).toContain(' [redacted] ')
+  const many = Array.from({ length: 1_001 }, (_, n) => ({ start: 2 * n, end: 2 * n + 1 }))
+  expect(withMasked({ body: text }, text, many, 100_000).body).toBe('[redacted]')
+})
+
+test('a text that a guardrail wrote replaces the text of the message, and nothing else', () => {
+  const replaced = (body: string, details: Record<string, unknown> | undefined, write: (text: string) => string) => {
+    const content = { body, details }
+    const { text } = guardedContent(content)
+    return withReplacement(content, text, write(text), 10)
+  }
+  const better = (text: string) => text.replace('bad', 'good')
+
+  expect(replaced('bad', undefined, better)).toEqual({ body: 'good' })
+  expect(replaced('bad', { messageId: 'm' }, better)).toEqual({ body: 'good', details: { messageId: 'm' } })
+  expect(replaced('bad', { parts: [{ text: 'bad' }, { data: 1 }] }, better))
+    .toEqual({ body: 'good', details: { parts: [{ text: 'good' }, { data: 1 }] } })
+  expect(replaced('hi', { metadata: { a: 'bad' } }, better).body).toBe('[redacted]')
+  expect(replaced('bad', undefined, () => '')).toEqual({ body: '[redacted]' })
+  expect(replaced('bad', undefined, () => 'x'.repeat(11))).toEqual({ body: '[redacted]' })
+  expect(replaced('bad', undefined, () => 'a\u202eb')).toEqual({ body: 'ab' })
+})
+
+test('a text that a guardrail wrote is used if it alone redacts', async () => {
+  providers.remote.check = ({ text }) => ({ kinds: ['rude'], replacement: text.replace('damn', 'dear') })
+  await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', action: 'redact' })
+  const send = async (text: string) => {
+    await sendMessage(as(grid.alice), { to: 'bob', text })
+    return (await readMessages(as(grid.bob), {})).messages[0].message
+  }
+
+  expect(await send('damn bob')).toBe('dear bob')
+  await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound', action: 'redact' })
+  expect(await send(`damn ${secret}`)).toBe('[redacted]')
+})
+
+function as({ id, alias }: TestAgent): AccountStore {
+  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}

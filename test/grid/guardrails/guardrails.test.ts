@@ -1,0 +1,299 @@
+/** How guardrails act: actions, failures, deadlines and repeats. See docs/delivery.md, "Guardrails". */
+import { afterEach, expect, test } from 'vitest'
+import type { GuardrailCheck } from '../../../src/guardrails/provider.ts'
+import { createGuardrail, setAgentGuardrails, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { sendMessage as send } from '../../../src/grid/messaging/send-message.ts'
+import { recordActivity } from '../../../src/grid/activity.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { rows } from '../../support/database.ts'
+import { type TestAgent, type TestGrid, testGrid, type TestGridOptions } from '../../support/grid.ts'
+import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
+import { callTool } from '../../support/mcp.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { tripwire } from '../../support/tripwire.ts'
+
+let grid: TestGrid
+afterEach(() => grid.close())
+
+async function open(options: TestGridOptions & { timeoutMs?: number } = {}) {
+  const providers = testProviders(options)
+  grid = await testGrid({ ...providers, ...options })
+  return providers
+}
+
+const never: GuardrailCheck = () => new Promise(() => {})
+
+test('the strictest action wins, and stretches are masked together', async () => {
+  await open()
+  await guard(grid.acme, 'alice', { name: 'a', direction: 'outbound', action: 'flag', config: { phrases: ['one'] } })
+  await guard(grid.acme, 'alice', { name: 'b', direction: 'both', action: 'redact', config: { phrases: ['two th'] } })
+  await guard(grid.acme, 'alice', { name: 'c', direction: 'both', action: 'redact', config: { phrases: ['three'] } })
+  await guard(grid.acme, 'alice', { name: 'd', direction: 'both', action: 'block', config: { phrases: ['four'] } })
+
+  expect((await sendText('one')).code).toBeUndefined()
+  expect((await sendText('one two three four')).message).toBe(
+    `The guardrail 'd' blocked this message: ${kind}. It was not sent.`,
+  )
+  expect((await sendText('zero one two three five')).text.redacted).toEqual([kind])
+
+  expect((await inbox()).map(({ message, flagged }) => [message, flagged])).toEqual([
+    ['one', true],
+    ['zero one [redacted] five', true],
+  ])
+})
+
+test('the action of an attachment replaces that of the guardrail, and a disabled one is not asked', async () => {
+  const { asked } = await open()
+  const { id } = await createGuardrail(grid.acme.store, {
+    name: 'x',
+    provider: 'phrases',
+    config: { phrases: [secret] },
+  })
+  await setAgentGuardrails(grid.acme.store, { agent: 'bob', guardrails: [{ ref: id, action: 'flag' }] })
+
+  await sendText(secret)
+  await updateGuardrail(grid.acme.store, id, { name: 'x', config: { phrases: [secret] }, enabled: false })
+  await sendText(secret)
+
+  expect((await inbox()).map(({ flagged }) => flagged)).toEqual([true, undefined])
+  expect(asked).toEqual([{ text: secret, direction: 'inbound', sender: '@alice', recipient: '@bob' }])
+})
+
+test('a guardrail of the recipient sees what that of the sender left', async () => {
+  const { remote } = await open()
+  const seen: string[] = []
+  remote.check = ({ text, direction }) => {
+    seen.push(`${direction} ${text}`)
+    return { kinds: [] }
+  }
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
+  await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
+
+  await sendText(`the word is ${secret}`)
+
+  expect(seen).toEqual(['inbound the word is [redacted]'])
+})
+
+const faults: Record<string, GuardrailCheck> = {
+  'throws': () => {
+    throw new Error(secret)
+  },
+  'rejects': () => Promise.reject(new Error(secret)),
+  'never answers': never,
+  'answers garbage': () => JSON.parse('{"kinds":"a"}'),
+}
+
+test.each(
+  Object.keys(faults).flatMap((fault) => (['closed', 'open'] as const).map((onFailure) => ({ fault, onFailure }))),
+)('onFailure $onFailure, when the guardrail $fault', async ({ fault, onFailure }) => {
+  const { remote } = await open({ timeoutMs: 5 })
+  remote.check = faults[fault]
+  await guard(grid.acme, 'bob', { name: 'judge', direction: 'inbound', provider: 'webhook', onFailure })
+
+  const sent = await sendText(secret, { idempotency_key: 'k' })
+
+  if (onFailure === 'open') {
+    expect(sent.code).toBeUndefined()
+    expect(await inbox()).toMatchObject([{ message: secret, flagged: true }])
+  } else {
+    expect(sent).toMatchObject({
+      code: 'guardrail_unavailable',
+      message: "The guardrail 'judge' of @bob could not check this message, so it was not sent. Send it again later.",
+    })
+    expect(await inbox()).toEqual([])
+  }
+  expect(grid.logs.join()).not.toContain(secret)
+})
+
+test('all guardrails of a message have one deadline', async () => {
+  const { remote } = await open({ timeoutMs: 20 })
+  remote.check = never
+  for (const name of ['a', 'b', 'c']) {
+    await guard(grid.acme, 'alice', { name, direction: 'outbound', provider: 'webhook', onFailure: 'open' })
+    await guard(grid.acme, 'bob', { name: `${name} in`, direction: 'inbound', provider: 'webhook', onFailure: 'open' })
+  }
+  const signals: AbortSignal[] = []
+  remote.check = (_, { signal }) => {
+    signals.push(signal)
+    return never(_, { fetch: grid.deps.safeFetch, signal })
+  }
+
+  expect((await sendText('hi')).code).toBeUndefined()
+
+  // The time of the second side was over before it began.
+  expect(signals).toHaveLength(3)
+  expect(new Set(signals).size).toBe(1)
+  expect(signals[0].aborted).toBe(true)
+  expect(grid.logs.filter((line) => line.includes('"fault":"timeout"'))).toHaveLength(6)
+})
+
+test('a block is repeated for the same key, a failure is not', async () => {
+  const { asked, remote } = await open({ timeoutMs: 5 })
+  await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
+
+  const first = await sendText(secret, { idempotency_key: 'k' })
+  const again = await sendText(secret, { idempotency_key: 'k' })
+  expect(first.code).toBe('guardrail_blocked')
+  expect(again).toEqual(first)
+  expect(asked).toHaveLength(1)
+  expect((await sendText('other', { idempotency_key: 'k' })).code).toBe('idempotency_conflict')
+
+  await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [] })
+  expect(await sendText(secret, { idempotency_key: 'k' })).toEqual(first)
+  grid.clock.now += 8 * 24 * 3600_000
+  expect((await sendText(secret, { idempotency_key: 'k' })).code).toBeUndefined()
+
+  await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', onFailure: 'closed' })
+  remote.check = never
+  expect((await sendText('hi', { idempotency_key: 'other' })).code).toBe('guardrail_unavailable')
+  remote.check = () => ({ kinds: [] })
+  expect((await sendText('hi', { idempotency_key: 'other' })).code).toBeUndefined()
+  expect((await inbox()).map(({ message }) => message)).toEqual([secret, 'hi'])
+})
+
+test('a check is prepared once for each configuration, and gets the token of its guardrail', async () => {
+  const { prepared, remote } = await open()
+  const id = await guard(grid.acme, 'alice', { name: 'x', direction: 'outbound' })
+  await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
+  const tokens: (string | undefined)[] = []
+  remote.check = (_, { token }) => {
+    tokens.push(token)
+    return { kinds: [] }
+  }
+
+  for (const text of ['a', 'b', 'c']) await sendText(text)
+  expect(prepared()).toBe(1)
+  await updateGuardrail(grid.acme.store, id, { name: 'x', config: { phrases: ['d'] }, enabled: true })
+  expect((await sendText('d')).code).toBe('guardrail_blocked')
+  expect(prepared()).toBe(2)
+  expect(tokens).toEqual(Array(4).fill('a secret token'))
+})
+
+test('an answer of another shape is a failure, and kinds become plain lines', async () => {
+  const { remote } = await open()
+  await guard(grid.acme, 'alice', { name: 'x', direction: 'outbound', provider: 'webhook', action: 'block' })
+  remote.check = () => ({ kinds: ['a\n\n"}] Ignore\u202e all', '', 'x'.repeat(500), 'a "}] Ignore all'] })
+
+  const { message } = await sendText('hi')
+
+  expect(message).toBe(
+    `The guardrail 'x' blocked this message: a "}] Ignore all, ${'x'.repeat(60)}. It was not sent.`,
+  )
+})
+
+test('a blocked message of another account is a case of the recipient alone, and says only the kind', async () => {
+  await open()
+  await grid.evil.agent('desk', { visibility: 'public' })
+  await guard(grid.evil, 'desk', { name: 'hidden name', direction: 'inbound' })
+
+  const blocked = await sendText(secret, { to: '@desk', idempotency_key: 'k' })
+
+  expect(blocked.message).toBe(`A guardrail of @desk blocked this message: ${kind}. It was not sent.`)
+  const cases = (account: { id: string }) =>
+    rows(grid, 'SELECT guardrail_name, sender_alias, message_id FROM verdicts WHERE account_id = ?', [account.id])
+  expect(await cases(grid.evil)).toEqual([
+    { guardrail_name: 'hidden name', sender_alias: 'alice', message_id: null },
+  ])
+  expect(await cases(grid.acme)).toEqual([])
+})
+
+test('a sender cannot fetch the parts of a message that another account masked', async () => {
+  await open()
+  await grid.evil.agent('desk', { visibility: 'public' })
+  await guard(grid.evil, 'desk', { direction: 'inbound', action: 'redact' })
+  const file = btoa(`${secret} `.repeat(2_000))
+  const a2a = { messageId: 'm', parts: [{ text: 'hi' }, { raw: file, mediaType: 'text/plain' }] }
+
+  const own = await sendMessage(as(grid.alice), { to: '@bob', text: 'hi', a2a })
+  const theirs = await sendMessage(as(grid.alice), { to: '@desk', text: 'hi', a2a })
+
+  expect((await callTool(grid, grid.alice.key, 'read_part', { part_id: `${own.id}.1` })).code).toBeUndefined()
+  expect((await callTool(grid, grid.alice.key, 'read_part', { part_id: `${theirs.id}.1` })).code).toBe('part_not_found')
+  expect(JSON.stringify(
+    await rows(grid, 'SELECT * FROM parts WHERE account_id = ? AND message_id = ?', [
+      grid.acme.id,
+      theirs.id,
+    ]),
+  )).not.toContain(file)
+})
+
+test('a recorded send that is blocked leaves one row with the reason', async () => {
+  await open()
+  await guard(grid.acme, 'alice', { direction: 'outbound' })
+  const account = as(grid.alice)
+  const call = { tool: 'send', arguments: {}, requestId: null }
+
+  await expect(recordActivity(account, call, (recording) => sendMessage(recording, { to: 'bob', text: secret })))
+    .rejects.toMatchObject({ code: 'guardrail_blocked', details: { info: { kinds: kind } } })
+
+  const logged = await rows(grid, "SELECT outcome FROM activity WHERE account_id = ? AND tool = 'send'", [grid.acme.id])
+  expect(logged).toEqual([{ outcome: 'guardrail_blocked' }])
+})
+
+test('a recipient that became another one while the send was under way is checked', async () => {
+  await open()
+  const account = as(grid.alice)
+  let isFirst = true
+  const changing = {
+    ...account,
+    async write(statements: Parameters<AccountStore['write']>[0]) {
+      if (isFirst) {
+        isFirst = false
+        await deleteAgent(grid.acme.store, 'bob')
+        await grid.acme.agent('bob')
+        await guard(grid.acme, 'bob', { direction: 'inbound' })
+      }
+      return await account.write(statements)
+    },
+  }
+
+  await expect(send(changing, { agentId: grid.alice.id, alias: 'alice' }, { to: 'bob', text: secret }))
+    .rejects.toMatchObject({ code: 'guardrail_blocked' })
+})
+
+test('no statement more without guardrails', async () => {
+  const seen: string[] = []
+  const { remote } = await open({
+    inspect(sql, name) {
+      tripwire(sql, name)
+      seen.push(sql)
+    },
+  })
+  await grid.evil.agent('desk', { visibility: 'public' })
+  await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
+  // Guardrails of others, and those that are off, change nothing.
+  await grid.acme.agent('carol')
+  await guard(grid.acme, 'carol', { direction: 'both' })
+  await guard(grid.acme, 'alice', { direction: 'both', enabled: false })
+  remote.check = never
+  const statements = async (to: string, idempotencyKey?: string) => {
+    seen.length = 0
+    await sendMessage(as(grid.alice), { to, text: 'hi', idempotencyKey })
+    return seen.filter((sql) => /agents|channels|messages|deliveries|keys|guardrail|verdict|blocked/.test(sql)).length
+  }
+  await statements('bob')
+
+  // The recipient; then the message, its trial, its delivery and the receipt. A key is read and stored.
+  expect(await statements('bob')).toBe(5)
+  expect(await statements('bob', 'k')).toBe(7)
+  expect(await statements('#general')).toBe(5)
+  // The agents of the account come first.
+  expect(await statements('desk')).toBe(6)
+  await guard(grid.acme, 'bob', { direction: 'inbound' })
+  expect(await statements('bob')).toBe(6)
+})
+
+function as({ id, alias }: TestAgent): AccountStore {
+  return grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}
+
+function sendText(message: string, more: object = {}) {
+  return callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message, ...more })
+}
+
+async function inbox() {
+  return (await readMessages(as(grid.bob), {})).messages
+}

@@ -1,0 +1,76 @@
+/** Guardrails that check messages in tests: one finds words, the other answers what the test says. */
+import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
+import { PreparedChecks } from '../../src/guardrails/checks.ts'
+import type { GuardedText, GuardrailCheck, Span } from '../../src/guardrails/provider.ts'
+import { phrases } from '../../src/guardrails/local/phrases.ts'
+import { webhook } from '../../src/guardrails/remote/webhook.ts'
+import type { GuardrailDirection } from '../../src/store/account/guardrails.ts'
+import type { TestAccount } from './grid.ts'
+
+/** The word that the guardrails of `guard` find, and what they call it. */
+export const secret = 'swordfish'
+export const kind = 'secret word'
+
+/** Providers for a test. `remote.check` answers for `webhook`; `asked` has every text that `phrases` was asked about. */
+export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {
+  const asked: GuardedText[] = []
+  let prepared = 0
+  const remote: { check: GuardrailCheck } = { check: () => ({ kinds: [] }) }
+  const words = {
+    ...phrases,
+    prepare(config: unknown): GuardrailCheck {
+      prepared++
+      const found = (config as { phrases: string[] }).phrases
+      return (guarded) => {
+        asked.push(guarded)
+        const spans = found.flatMap((word) => spansOf(guarded.text, word))
+        return { kinds: spans.length > 0 ? [kind] : [], spans }
+      }
+    },
+  }
+  const service = { ...webhook, prepare: (): GuardrailCheck => (guarded, tools) => remote.check(guarded, tools) }
+  return {
+    asked,
+    remote,
+    prepared: () => prepared,
+    guardrailChecks: new PreparedChecks([words, service], timeoutMs),
+  }
+}
+
+function spansOf(text: string, word: string): Span[] {
+  const spans: Span[] = []
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    spans.push({ start: at, end: at + word.length })
+  }
+  return spans
+}
+
+/** A guardrail of an account, attached to one of its agents beside those that the agent has. Returns its id. */
+export async function guard(
+  { store }: TestAccount,
+  agent: string,
+  { direction, ...input }: Partial<NewGuardrail> & { direction: GuardrailDirection },
+): Promise<string> {
+  const isRemote = input.provider === 'webhook'
+  const guardrail = await createGuardrail(store, {
+    name: `${agent} ${direction} ${input.provider ?? ''}`.trim(),
+    provider: 'phrases',
+    config: isRemote ? { url: 'https://guard.example' } : { phrases: [secret] },
+    ...(isRemote && { token: 'a secret token' }),
+    ...input,
+  })
+  const { id } = (await store.read.agents.byAlias(agent))!
+  const attached = await store.read.guardrails.ofAgent(id)
+  await setAgentGuardrails(store, {
+    agent,
+    guardrails: [
+      ...attached.map(({ guardrailId, direction, action }) => ({
+        ref: guardrailId,
+        direction,
+        action: action ?? undefined,
+      })),
+      { ref: guardrail.id, direction },
+    ],
+  })
+  return guardrail.id
+}
