@@ -1,5 +1,6 @@
 /** Asking guardrails about one text: all at the same time, until one deadline. Their answers are hostile input. */
 import type { GuardedText, Span, Verdict } from '../../guardrails/provider.ts'
+import { ProviderFailure } from '../../guardrails/provider-failure.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { Guarding } from '../../store/account.ts'
 import type { Deps } from '../../deps.ts'
@@ -24,7 +25,7 @@ type Answer = Omit<Finding, 'guardrail' | 'action'>
 
 /** What asking takes. `signal` is aborted at the deadline. */
 export interface Asking {
-  deps: Pick<Deps, 'log' | 'safeFetch' | 'guardrailChecks'>
+  deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
   guarding: Guarding
   signal: AbortSignal
 }
@@ -82,10 +83,10 @@ async function answerOf(
     const check = deps.guardrailChecks.of(guardrail)
     const token = guardrail.token && await guarding.openToken(guardrail.id, guardrail.token)
     signal.throwIfAborted()
-    const verdict = check(guarded, { fetch: deps.safeFetch, signal, ...(token !== undefined && { token }) })
+    const verdict = check(guarded, { fetch: deps.safeFetch, signal, now: deps.now, ...(token !== undefined && { token }) })
     return checked(verdict instanceof Promise ? await until(signal, verdict) : verdict)
   } catch (error) {
-    const fault = error instanceof Error ? error.name : typeof error
+    const fault = error instanceof ProviderFailure ? error.reason : error instanceof Error ? error.name : typeof error
     deps.log.warn('A guardrail could not check a message', {
       guardrail: guardrail.id,
       provider: guardrail.provider,

@@ -118,7 +118,7 @@ test('all guardrails of a message have one deadline', async () => {
   const signals: AbortSignal[] = []
   remote.check = (_, { signal }) => {
     signals.push(signal)
-    return never(_, { fetch: grid.deps.safeFetch, signal })
+    return never(_, { fetch: grid.deps.safeFetch, now: grid.deps.now, signal })
   }
 
   expect((await sendText('hi')).code).toBeUndefined()
