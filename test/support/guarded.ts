@@ -10,6 +10,8 @@ import type { TestAccount } from './grid.ts'
 /** The word that the guardrails of `guard` find, and what they call it. */
 export const secret = 'swordfish'
 export const kind = 'secret word'
+/** The token of the guardrails that a service answers. */
+export const signingSecret = `whsec_${Buffer.alloc(32, 'guard').toString('base64')}`
 
 /** Providers for a test. `remote.check` answers for `webhook`; `asked` has every text that `phrases` was asked about. */
 export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {
@@ -56,7 +58,7 @@ export async function guard(
     name: `${agent} ${direction} ${input.provider ?? ''}`.trim(),
     provider: 'phrases',
     config: isRemote ? { url: 'https://guard.example' } : { phrases: [secret] },
-    ...(isRemote && { token: 'a secret token' }),
+    ...(isRemote && { token: signingSecret }),
     ...input,
   })
   const { id } = (await store.read.agents.byAlias(agent))!

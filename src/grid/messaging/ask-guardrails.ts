@@ -83,7 +83,12 @@ async function answerOf(
     const check = deps.guardrailChecks.of(guardrail)
     const token = guardrail.token && await guarding.openToken(guardrail.id, guardrail.token)
     signal.throwIfAborted()
-    const verdict = check(guarded, { fetch: deps.safeFetch, signal, now: deps.now, ...(token !== undefined && { token }) })
+    const verdict = check(guarded, {
+      fetch: deps.safeFetch,
+      signal,
+      now: deps.now,
+      ...(token !== undefined && { token }),
+    })
     return checked(verdict instanceof Promise ? await until(signal, verdict) : verdict)
   } catch (error) {
     const fault = error instanceof ProviderFailure ? error.reason : error instanceof Error ? error.name : typeof error

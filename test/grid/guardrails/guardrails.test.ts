@@ -10,7 +10,7 @@ import { recordActivity } from '../../../src/grid/activity.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid, type TestGridOptions } from '../../support/grid.ts'
-import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
+import { guard, kind, secret, signingSecret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { tripwire } from '../../support/tripwire.ts'
@@ -169,7 +169,7 @@ test('a check is prepared once for each configuration, and gets the token of its
   await updateGuardrail(grid.acme.store, id, { name: 'x', config: { phrases: ['d'] }, enabled: true })
   expect((await sendText('d')).code).toBe('guardrail_blocked')
   expect(prepared()).toBe(2)
-  expect(tokens).toEqual(Array(4).fill('a secret token'))
+  expect(tokens).toEqual(Array(4).fill(signingSecret))
 })
 
 test('an answer of another shape is a failure, and kinds become plain lines', async () => {
