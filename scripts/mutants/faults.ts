@@ -99,7 +99,7 @@ const messaging: Record<string, Row[]> = {
   ],
   'src/store/account/guarding.ts': [
     ['  sql`${guardrails.enabled}`,\n', '', 'grid/guardrails/guardrails'],
-    ["eq(guardrailExceptions.textHash, p('hash')),\n", '', 'grid/guardrails/cases'],
+    [", eq(guardrailExceptions.textHash, p('hash'))", '', 'grid/guardrails/cases'],
   ],
   'src/store/account/verdicts.ts': [
     ['sql`NOT ${isStored}`', 'sql`true`', 'grid/guardrails/cases'],
@@ -110,11 +110,11 @@ const messaging: Record<string, Row[]> = {
       'checkRecipients(outgoing, { ...sent, content: { body: outgoing.message.body } }, ',
       'grid/guardrails/guardrails',
     ],
-    ["action === 'blocked' && guardrail.keepsContents", "action === 'blocked'", 'grid/guardrails/cases'],
+    ["action === 'blocked' && keepsContents", "action === 'blocked'", 'grid/guardrails/cases'],
   ],
   'src/store/account/parts.ts': [
     ["      eq(messages.fromAgentId, p('agent')),\n", '', 'grid/messaging/parts'],
-    ['      not(isRedactedByOthers),\n', '', 'grid/guardrails/guardrails'],
+    ['      not(isRedactedByOthers),\n', '', 'grid/guardrails/other-account'],
     ['and(isWanted, isNull(deliveries.a2a))', 'isWanted', 'grid/guardrails/channels'],
     ["      eq(deliveries.agentId, p('agent')),\n", '', 'grid/messaging/parts'],
   ],
