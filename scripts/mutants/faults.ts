@@ -30,7 +30,6 @@ const messaging: Record<string, Row[]> = {
     ['isNull(channels.deletedAt),\n', '', 'grid/messaging/access-at-commit'],
     ["          eq(channelMembers.agentId, p('from')),\n", '', 'grid/messaging/access-at-commit'],
     ['isNull(sender.deletedAt), ', '', 'grid/messaging/access-at-commit'],
-    ["          ne(channelMembers.agentId, p('from')),\n", '', 'grid/messaging/send-message'],
     ['trialIsOpen, ', '', 'store/writes'],
     ['keyIsUnused, condition', 'condition', 'grid/messaging/idempotency'],
     ['max(${trials.used}, (${numberOfMessage}))', '${trials.used} + 1', 'grid/messaging/send-path'],
@@ -93,8 +92,30 @@ const messaging: Record<string, Row[]> = {
     ],
     ['coalesce(${idempotencyKeys.receipt}, ${receipt})', '${receipt}', 'grid/messaging/send-path'],
   ],
+  'src/store/account/fan-out.ts': [
+    ["    ne(channelMembers.agentId, p('from')),\n", '', 'grid/messaging/send-message'],
+    ["sql`coalesce(${ofChange('$.isLeftOut')}, 0) = 0`", 'sql`true`', 'grid/guardrails/channels'],
+    ["ofChange<string | null>('$.a2a')", 'sql<null>`NULL`', 'grid/guardrails/channels'],
+  ],
+  'src/store/account/guarding.ts': [
+    ['  sql`${guardrails.enabled}`,\n', '', 'grid/guardrails/guardrails'],
+    [", eq(guardrailExceptions.textHash, p('hash'))", '', 'grid/guardrails/cases'],
+  ],
+  'src/store/account/verdicts.ts': [
+    ['sql`NOT ${isStored}`', 'sql`true`', 'grid/guardrails/cases'],
+  ],
+  'src/grid/messaging/check-guardrails.ts': [
+    [
+      'checkRecipients(outgoing, sent, ',
+      'checkRecipients(outgoing, { ...sent, content: { body: outgoing.message.body } }, ',
+      'grid/guardrails/guardrails',
+    ],
+    ["action === 'blocked' && keepsContents", "action === 'blocked'", 'grid/guardrails/cases'],
+  ],
   'src/store/account/parts.ts': [
-    [", eq(messages.fromAgentId, p('agent'))", '', 'grid/messaging/parts'],
+    ["      eq(messages.fromAgentId, p('agent')),\n", '', 'grid/messaging/parts'],
+    ['      not(isRedactedByOthers),\n', '', 'grid/guardrails/other-account'],
+    ['and(isWanted, isNull(deliveries.a2a))', 'isWanted', 'grid/guardrails/channels'],
     ["      eq(deliveries.agentId, p('agent')),\n", '', 'grid/messaging/parts'],
   ],
   'src/grid/messaging/read-again.ts': [

@@ -25,18 +25,20 @@ const unclaimedMs = 7 * day
 /** Removes one unit of expired rows. Resolves to how many it removed, 0 if none are left. */
 type Sweep = (store: Store, now: number) => Promise<number>
 
+/** How long messages are kept, and what is known of them. */
+const retentionMs = (store: Store) => store.deps.config.retentionDays * day
+
 /** By the name in the log, in an order that the foreign keys allow. */
 const sweeps: Record<string, Sweep> = {
   'idempotency keys': (store, now) => removeKeys(store, now - keyLifetimeMs),
-  messages: (store, now) => removeMessages(store, now - store.deps.config.retentionDays * day),
-  'verdicts': (store, now) =>
-    remove(store, [store.global.retention.removeVerdicts(now - store.deps.config.retentionDays * day, maxRows)]),
+  messages: (store, now) => removeMessages(store, now - retentionMs(store)),
+  'verdicts': (store, now) => remove(store, [store.global.retention.removeVerdicts(now - retentionMs(store), maxRows)]),
   'texts of blocked messages': (store, now) =>
     remove(store, [store.global.retention.removeContents(now - contentsKeptMs, maxRows)]),
   'blocked sends': (store, now) =>
     remove(store, [store.global.retention.removeBlockedSends(now - keyLifetimeMs, maxRows)]),
   'counts of guardrails': (store, now) =>
-    remove(store, [store.global.retention.removeGuardrailCounts(now - store.deps.config.retentionDays * day, maxRows)]),
+    remove(store, [store.global.retention.removeGuardrailCounts(now - retentionMs(store), maxRows)]),
   usage: (store, now) => removeUsage(store, now - usageKeptMs),
   sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
   'passkey challenges': (store, now) =>

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import { claimAccount, openClaim } from '../../src/grid/accounts/claim.ts'
 import { recordActivity } from '../../src/grid/activity.ts'
+import { allowText } from '../../src/grid/guardrails/cases.ts'
 import { leaseOf } from '../../src/grid/messaging/leases.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { day, hour } from '../../src/lib/time.ts'
@@ -11,6 +12,7 @@ import { dump, rows } from '../support/database.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import type { TestGrid } from '../support/grid.ts'
 import { callTool, mcp } from '../support/mcp.ts'
+import { guard, secret, testProviders } from '../support/guarded.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { person } from '../support/people.ts'
 import { accountTables } from '../support/tripwire.ts'
@@ -21,7 +23,7 @@ let grid: TestGrid
 
 onEachDatabase((open) => {
   beforeEach(async () => {
-    grid = await open({ env: { SIGNUP_PER_HOUR: '1000' } })
+    grid = await open({ ...testProviders(), env: { SIGNUP_PER_HOUR: '1000' } })
   })
   afterEach(() => grid.close())
 
@@ -34,7 +36,17 @@ onEachDatabase((open) => {
       text: 'hi',
       a2a: { messageId: 'm', parts: [{ text: 'beans '.repeat(2_000) }] },
     })
-    expect((await rowCounts(one.home)).parts).toBe(1)
+    // The operator may give an account guardrails on the command line.
+    const ofOne = { ...grid.acme, store: grid.store.account(one.home, { type: 'system', job: 'test' }) }
+    const guardrail = await guard(ofOne, 'zoe-one', { direction: 'outbound' })
+    await allowText(ofOne.store, guardrail, '0'.repeat(64))
+    await sendMessage(as(one), { to: 'zoe-two', text: secret, idempotencyKey: 'blocked' }).catch(() => {})
+    expect(await rowCounts(one.home)).toMatchObject({
+      parts: 1,
+      verdicts: 1,
+      blocked_sends: 1,
+      guardrail_exceptions: 1,
+    })
     await leaseAndRelease(two)
     await grid.store.exchangeUsage()
     const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]

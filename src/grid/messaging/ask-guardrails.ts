@@ -40,9 +40,7 @@ export async function askGuardrails(
   guarded: Omit<GuardedText, 'text'>,
   asking: Asking,
 ): Promise<Finding[]> {
-  const distinct = new Map(
-    guardrails.filter(({ isAllowed }) => !isAllowed).map((guardrail) => [guardrail.id, guardrail]),
-  )
+  const distinct = new Map(guardrails.map((guardrail) => [guardrail.id, guardrail]))
   const answers = new Map(
     await Promise.all(
       [...distinct.values()].map(async (guardrail) => {
@@ -51,9 +49,9 @@ export async function askGuardrails(
       }),
     ),
   )
-  const isReadable = content.fits && !content.hasUnreadable
+  const isReadable = content.fits && content.unreadable.length === 0
   return guardrails.flatMap((guardrail) => {
-    const found = answers.has(guardrail.id) ? findingOf(guardrail, answers.get(guardrail.id), isReadable) : undefined
+    const found = findingOf(guardrail, answers.get(guardrail.id), isReadable)
     return found ? [found] : []
   })
 }

@@ -13,6 +13,7 @@ import { askGuardrails, type Asking, type Finding } from './ask-guardrails.ts'
 import {
   type GuardedContent,
   guardedContent,
+  hashOf,
   type MessageContent,
   withMasked,
   withReplacement,
@@ -30,6 +31,10 @@ interface Findings {
   guarding: Guarding
   content: GuardedContent
   found: Finding[]
+  /** SHA-256 of the content, if anything was found. */
+  hash: string
+  /** The people of the account may see the texts that its guardrails block. */
+  keepsContents: boolean
 }
 
 /**
@@ -63,9 +68,8 @@ async function checkSender({ input, ...outgoing }: OutgoingMessage, signal: Abor
 
   const guarding = account.guarding()
   const guarded = guardedContent(content)
-  const guardrails = await guarding.read.ofAgent(sender.agentId, 'outbound', guarded.hash)
-  const found = await ask(outgoing, guardrails, guarded, { deps: account.deps, guarding, signal }, 'outbound')
-  const outbound = { guarding, content: guarded, found }
+  const guardrails = await guarding.read.ofAgent(sender.agentId, 'outbound')
+  const outbound = await ask(outgoing, guardrails, guarded, { deps: account.deps, guarding, signal }, 'outbound')
   await refuse({ input, ...outgoing }, outbound)
   return { ...applied(message, content, outbound), outbound }
 }
@@ -81,10 +85,9 @@ async function checkRecipients(
   const guarding = account.guarding(recipient.inbox?.home)
   const content = guardedContent(sent.content)
   const guardrails = recipient.inbox
-    ? await guarding.read.ofAgent(recipient.id, 'inbound', content.hash)
-    : await guarding.read.ofMembers(recipient.id, outgoing.sender.agentId, content.hash)
-  const found = await ask(outgoing, guardrails, content, { deps: account.deps, guarding, signal }, 'inbound')
-  const inbound = { guarding, content, found }
+    ? await guarding.read.ofAgent(recipient.id, 'inbound')
+    : await guarding.read.ofMembers(recipient.id, outgoing.sender.agentId)
+  const inbound = await ask(outgoing, guardrails, content, { deps: account.deps, guarding, signal }, 'inbound')
   if (recipient.inbox) {
     await refuse(outgoing, inbound)
     return withVerdicts(outgoing, applied(sent.message, sent.content, inbound).message, [sent.outbound, inbound])
@@ -92,19 +95,27 @@ async function checkRecipients(
   return withVerdicts(outgoing, sent.message, [sent.outbound, inbound], changedDeliveries(sent, inbound))
 }
 
-function ask(
+/** What guardrails of one side find. Those that people have told to let exactly this text pass find nothing. */
+async function ask(
   { sender, recipient }: Pick<OutgoingMessage, 'sender' | 'recipient'>,
   guardrails: ActiveGuardrail[],
   content: GuardedContent,
   asking: Asking,
   direction: 'inbound' | 'outbound',
-): Promise<Finding[]> {
-  return askGuardrails(
-    guardrails,
-    content,
-    { direction, sender: `@${sender.alias}`, recipient: recipient.label },
-    asking,
-  )
+): Promise<Findings> {
+  const { guarding } = asking
+  const addressed = { direction, sender: `@${sender.alias}`, recipient: recipient.label }
+  const found = await askGuardrails(guardrails, content, addressed, asking)
+  // Most messages are harmless, so what only others need is read here.
+  if (found.length === 0) return { guarding, content, found, hash: '', keepsContents: false }
+  const hash = hashOf(content)
+  const { keepsContents, allowedBy } = await guarding.read.aboutText(hash)
+  const objections = found.filter(({ guardrail }) => !allowedBy.has(guardrail.id)).sort(byName)
+  return { guarding, content, found: objections, hash, keepsContents }
+}
+
+function byName({ guardrail: a }: Finding, { guardrail: b }: Finding): number {
+  return a.name === b.name ? (a.agentId < b.agentId ? -1 : 1) : a.name < b.name ? -1 : 1
 }
 
 /** The message as the findings leave it: flagged, or with texts masked. */
@@ -202,7 +213,8 @@ function withVerdicts(
  * Fail if the findings of one side refuse the message. A block is stored, with the idempotency key of the send; that a
  * guardrail failed is only counted, so a repeat asks it again.
  */
-async function refuse(outgoing: OutgoingMessage, { guarding, content, found }: Findings): Promise<void> {
+async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> {
+  const { guarding, found } = side
   if (!isRefused(found)) return
   const { account, sender, recipient, message, requestHash } = outgoing
   const action: VerdictAction = found.some(({ action }) => action === 'blocked') ? 'blocked' : 'failed'
@@ -212,7 +224,7 @@ async function refuse(outgoing: OutgoingMessage, { guarding, content, found }: F
     ...{ senderAlias: sender.alias, isStored: false },
   }
   const { isOwn } = guarding
-  const cases = guarding.verdicts(judged, newVerdicts({ guarding, content, found: decisive }))
+  const cases = guarding.verdicts(judged, newVerdicts({ ...side, found: decisive }))
   if (action === 'failed') {
     account.writeLater(cases)
     throw unavailable(named(decisive, isOwn, recipient.label))
@@ -226,7 +238,7 @@ async function refuse(outgoing: OutgoingMessage, { guarding, content, found }: F
 }
 
 /** One row for each guardrail and action, however many agents have it. */
-function newVerdicts({ content, found }: Findings): NewVerdict[] {
+function newVerdicts({ content, found, hash, keepsContents }: Findings): NewVerdict[] {
   const verdicts = new Map<string, NewVerdict & { agentIds: string[] }>()
   for (const { guardrail, action, kinds } of found) {
     const key = `${guardrail.id} ${action}`
@@ -241,8 +253,8 @@ function newVerdicts({ content, found }: Findings): NewVerdict[] {
         action,
         kinds,
         agentIds: [guardrail.agentId],
-        textHash: content.hash,
-        content: action === 'blocked' && guardrail.keepsContents ? content.text : null,
+        textHash: hash,
+        content: action === 'blocked' && keepsContents ? content.text : null,
       })
     }
   }

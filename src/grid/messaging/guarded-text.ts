@@ -27,12 +27,15 @@ export interface MessageContent {
 /** The one text of a message. */
 export interface GuardedContent {
   text: string
-  /** SHA-256 of the text, and of what cannot be read. */
-  hash: string
+  /** The files that are no text, in base64. */
+  unreadable: string[]
   /** The text is not longer than guardrails take. */
   fits: boolean
-  /** It holds a file that is no text. */
-  hasUnreadable: boolean
+}
+
+/** SHA-256 of the text, and of what cannot be read. */
+export function hashOf({ text, unreadable }: GuardedContent): string {
+  return hashForLookup([text, ...unreadable].join('\0'))
 }
 
 /** The one text of a message: the text of the message, then those of its details, joined by line feeds. */
@@ -48,12 +51,7 @@ export function guardedContent(content: MessageContent): GuardedContent {
     unreadable: (raw) => unreadable.push(raw),
   })
   const text = texts.join('\n')
-  return {
-    text,
-    hash: hashForLookup([text, ...unreadable].join('\0')),
-    fits: text.length <= maxGuardedLength,
-    hasUnreadable: unreadable.length > 0,
-  }
+  return { text, unreadable, fits: text.length <= maxGuardedLength }
 }
 
 /** The message with these stretches of its one text masked; without any, or with very many, all of it. */

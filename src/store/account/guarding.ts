@@ -1,5 +1,5 @@
 /** The guardrails that a send has to ask: whether there are any, and which. See docs/delivery.md, "Guardrails". */
-import { and, eq, exists, isNull, ne, type Placeholder, type SQL, sql, type SQLWrapper } from 'drizzle-orm'
+import { and, eq, isNull, ne, type Placeholder, type SQL, sql, type SQLWrapper } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import {
   accounts,
@@ -31,10 +31,6 @@ export interface ActiveGuardrail {
   onFailure: typeof guardrails.$inferSelect.onFailure
   /** Undefined if it has none. */
   token?: SealedToken
-  /** People have allowed exactly this text. */
-  isAllowed: boolean
-  /** The people of its account may see the texts that it blocks. */
-  keepsContents: boolean
 }
 
 /** `guards` of a message is the sum of these, or 0 if no guardrail checks it. */
@@ -94,7 +90,6 @@ function isOf(direction: CheckedDirection): SQL {
 }
 
 export function prepareGuarding(db: Db) {
-  const one = { one: sql`1` }
   const fields = {
     agentId: agentGuardrails.agentId,
     id: guardrails.id,
@@ -107,22 +102,11 @@ export function prepareGuarding(db: Db) {
     tokenIv: guardrails.tokenIv,
     tokenAuthTag: guardrails.tokenAuthTag,
     tokenKeyId: guardrails.tokenKeyId,
-    isAllowed: exists(
-      db.select(one).from(guardrailExceptions).where(and(
-        eq(guardrailExceptions.accountId, guardrails.accountId),
-        eq(guardrailExceptions.guardrailId, guardrails.id),
-        eq(guardrailExceptions.textHash, p('hash')),
-      )),
-    ).as('is_allowed') as SQL.Aliased<number>,
-    keepsContents: sql<number>`(${
-      db.select({ flag: accounts.peopleSeeContents }).from(accounts).where(eq(accounts.id, guardrails.accountId))
-    })`.as('keeps_contents'),
   }
   const active = db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
   const ofAgent = (direction: CheckedDirection) =>
     db.select(fields).from(agentGuardrails).innerJoin(guardrails, isEnabledAttachment)
-      .where(inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent')), isOf(direction)))
-      .orderBy(guardrails.name).prepare()
+      .where(inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent')), isOf(direction))).prepare()
   const byDirection = { inbound: ofAgent('inbound'), outbound: ofAgent('outbound') }
   const ofMembers = active
     .innerJoin(
@@ -141,31 +125,48 @@ export function prepareGuarding(db: Db) {
         isNull(agents.deletedAt),
       ),
     )
-    .where(inAccount(agentGuardrails, ne(agentGuardrails.agentId, p('from')), isOf('inbound')))
-    .orderBy(guardrails.name, agents.id).prepare()
+    .where(inAccount(agentGuardrails, ne(agentGuardrails.agentId, p('from')), isOf('inbound'))).prepare()
+
+  const allowing = db.select({ json: sql`json_group_array(${guardrailExceptions.guardrailId})` }).from(
+    guardrailExceptions,
+  )
+    .where(inAccount(guardrailExceptions, eq(guardrailExceptions.textHash, p('hash'))))
+  const aboutText = db.select({
+    keepsContents: accounts.peopleSeeContents,
+    allowedBy: sql<string>`(${allowing})`.as('allowed_by'),
+  }).from(accounts).where(eq(accounts.id, p('account'))).prepare()
 
   type Row = Awaited<ReturnType<typeof ofMembers.all>>[number]
   const asActive = (direction: CheckedDirection) =>
   (
-    { encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, isAllowed, keepsContents, ...row }: Row,
+    { encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: Row,
   ): ActiveGuardrail => ({
     ...row,
     direction,
     ...(encryptedToken !== null && {
       token: { encryptedToken, tokenIv: tokenIv!, tokenAuthTag: tokenAuthTag!, tokenKeyId: tokenKeyId! },
     }),
-    isAllowed: isAllowed === 1,
-    keepsContents: keepsContents === 1,
   })
 
   return {
     reads: (account: AccountBinding) => ({
-      /** The enabled guardrails of an agent in a direction, by name. `hash` is the SHA-256 of the text. */
-      ofAgent: async (agent: string, direction: CheckedDirection, hash: string): Promise<ActiveGuardrail[]> =>
-        (await account.all(byDirection[direction], { agent, hash })).map(asActive(direction)),
+      /** The enabled guardrails of an agent in a direction. */
+      ofAgent: async (agent: string, direction: CheckedDirection): Promise<ActiveGuardrail[]> =>
+        (await account.all(byDirection[direction], { agent })).map(asActive(direction)),
       /** The inbound ones of the live members of a channel, except the sender: a row for each member and guardrail. */
-      ofMembers: async (channel: string, from: string, hash: string): Promise<ActiveGuardrail[]> =>
-        (await account.all(ofMembers, { channel, from, hash })).map(asActive('inbound')),
+      ofMembers: async (channel: string, from: string): Promise<ActiveGuardrail[]> =>
+        (await account.all(ofMembers, { channel, from })).map(asActive('inbound')),
+      /**
+       * Whether the people of the account may see the texts that are blocked, and the ids of the guardrails that let the
+       * text with this SHA-256 pass.
+       */
+      async aboutText(hash: string): Promise<{ keepsContents: boolean; allowedBy: Set<string> }> {
+        const found = await account.one(aboutText, { hash })
+        return {
+          keepsContents: found?.keepsContents ?? false,
+          allowedBy: new Set(JSON.parse(found?.allowedBy ?? '[]')),
+        }
+      },
     }),
     changes: () => ({}),
   }

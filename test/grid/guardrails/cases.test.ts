@@ -25,7 +25,7 @@ let grid: TestGrid
 let providers: ReturnType<typeof testProviders>
 let ann: AccountStore
 beforeEach(async () => {
-  providers = testProviders({ timeoutMs: 50 })
+  providers = testProviders()
   grid = await testGrid(providers)
   ann = await person('owner')
 })

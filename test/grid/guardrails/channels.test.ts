@@ -18,7 +18,7 @@ let carol: TestAgent
 let dave: TestAgent
 
 async function start(open: OpenGrid) {
-  providers = testProviders({ timeoutMs: 50 })
+  providers = testProviders()
   grid = await open({ ...providers, env: { GRID_KEYS: newKeyRing() } })
   carol = await grid.acme.agent('carol')
   dave = await grid.acme.agent('dave')

@@ -109,7 +109,7 @@ test.each(
 })
 
 test('all guardrails of a message have one deadline', async () => {
-  const { remote } = await open({ timeoutMs: 20 })
+  const { remote } = await open({ timeoutMs: 500 })
   remote.check = never
   for (const name of ['a', 'b', 'c']) {
     await guard(grid.acme, 'alice', { name, direction: 'outbound', provider: 'webhook', onFailure: 'open' })
@@ -131,7 +131,7 @@ test('all guardrails of a message have one deadline', async () => {
 })
 
 test('a block is repeated for the same key, a failure is not', async () => {
-  const { asked, remote } = await open({ timeoutMs: 5 })
+  const { asked, remote } = await open()
   await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
 
   const first = await sendText(secret, { idempotency_key: 'k' })
@@ -147,7 +147,7 @@ test('a block is repeated for the same key, a failure is not', async () => {
   expect((await sendText(secret, { idempotency_key: 'k' })).code).toBeUndefined()
 
   await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', onFailure: 'closed' })
-  remote.check = never
+  remote.check = () => Promise.reject(new Error('down'))
   expect((await sendText('hi', { idempotency_key: 'other' })).code).toBe('guardrail_unavailable')
   remote.check = () => ({ kinds: [] })
   expect((await sendText('hi', { idempotency_key: 'other' })).code).toBeUndefined()
@@ -182,42 +182,6 @@ test('an answer of another shape is a failure, and kinds become plain lines', as
   expect(message).toBe(
     `The guardrail 'x' blocked this message: a "}] Ignore all, ${'x'.repeat(60)}. It was not sent.`,
   )
-})
-
-test('a blocked message of another account is a case of the recipient alone, and says only the kind', async () => {
-  await open()
-  await grid.evil.agent('desk', { visibility: 'public' })
-  await guard(grid.evil, 'desk', { name: 'hidden name', direction: 'inbound' })
-
-  const blocked = await sendText(secret, { to: '@desk', idempotency_key: 'k' })
-
-  expect(blocked.message).toBe(`A guardrail of @desk blocked this message: ${kind}. It was not sent.`)
-  const cases = (account: { id: string }) =>
-    rows(grid, 'SELECT guardrail_name, sender_alias, message_id FROM verdicts WHERE account_id = ?', [account.id])
-  expect(await cases(grid.evil)).toEqual([
-    { guardrail_name: 'hidden name', sender_alias: 'alice', message_id: null },
-  ])
-  expect(await cases(grid.acme)).toEqual([])
-})
-
-test('a sender cannot fetch the parts of a message that another account masked', async () => {
-  await open()
-  await grid.evil.agent('desk', { visibility: 'public' })
-  await guard(grid.evil, 'desk', { direction: 'inbound', action: 'redact' })
-  const file = btoa(`${secret} `.repeat(2_000))
-  const a2a = { messageId: 'm', parts: [{ text: 'hi' }, { raw: file, mediaType: 'text/plain' }] }
-
-  const own = await sendMessage(as(grid.alice), { to: '@bob', text: 'hi', a2a })
-  const theirs = await sendMessage(as(grid.alice), { to: '@desk', text: 'hi', a2a })
-
-  expect((await callTool(grid, grid.alice.key, 'read_part', { part_id: `${own.id}.1` })).code).toBeUndefined()
-  expect((await callTool(grid, grid.alice.key, 'read_part', { part_id: `${theirs.id}.1` })).code).toBe('part_not_found')
-  expect(JSON.stringify(
-    await rows(grid, 'SELECT * FROM parts WHERE account_id = ? AND message_id = ?', [
-      grid.acme.id,
-      theirs.id,
-    ]),
-  )).not.toContain(file)
 })
 
 test('a recorded send that is blocked leaves one row with the reason', async () => {

@@ -4,12 +4,14 @@ import type { SignedInUser } from '../../../src/auth/actor.ts'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { mergeClaim, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import { findPart } from '../../../src/grid/messaging/parts.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
+import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { sendMessage } from '../../support/messaging.ts'
 import { person } from '../../support/people.ts'
 
@@ -23,7 +25,7 @@ let link: string
 
 onEachDatabase((open) => {
   beforeEach(async () => {
-    grid = await open()
+    grid = await open(testProviders())
     const signUp = async (alias: string) => {
       const response = await grid.post('/api/v1/agentic-signup', { owner_email: email, alias })
       return await response.json()
@@ -100,6 +102,23 @@ onEachDatabase((open) => {
 
     expect(again).toEqual(sent)
     expect((await readMessages(await enter(zoe), {})).messages).toHaveLength(1)
+  })
+
+  test('what guardrails did moves with the messages, and a blocked send stays blocked', async () => {
+    const { provisionalId } = await openClaim(grid.store, link)
+    const store = grid.store.account(provisionalId, { type: 'system', job: 'test' })
+    const words = { direction: 'outbound' as const, config: { phrases: ['stop'] } }
+    await guard({ ...grid.evil, store }, 'mate', { name: 'masks', direction: 'outbound', action: 'redact' })
+    await guard({ ...grid.evil, store }, 'mate', { name: 'blocks', ...words })
+    const { id } = await send(secret)
+    const blocked = await send('stop', 'k').catch((error) => error)
+    await merge()
+
+    expect((await messageStatus(await enter(mate), id)).guardrails).toEqual([
+      { action: 'redacted', kinds: [kind], name: 'masks', agents: ['mate'] },
+    ])
+    expect(blocked.code).toBe('guardrail_blocked')
+    await expect(send('stop', 'k')).rejects.toThrow(blocked.message)
   })
 })
 
