@@ -14,6 +14,7 @@ import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
+import { nextIteration } from '../lib/next-iteration.ts'
 import type { Statement } from './driver/binding.ts'
 import {
   errorCode,
@@ -222,7 +223,7 @@ export class WriteQueue {
       const group = [...this.#takeDeferred(), ...this.#take()]
       if (group.length > 0) await this.#commit(group)
       // A commit on a local file takes no turn of the event loop. Others are served between two large groups.
-      if (this.#waiting > 0 && this.#options.local) await new Promise((resolve) => setImmediate(resolve))
+      if (this.#waiting > 0 && this.#options.local) await new Promise<void>(nextIteration)
     }
     clearInterval(sweep)
     this.#running = false
