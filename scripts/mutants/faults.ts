@@ -130,7 +130,7 @@ const waiting: Record<string, Row[]> = {
   ],
   'src/grid/messaging/send-message.ts': [
     ['  account.waiting.notifier.notify(reached)\n', '', 'grid/messaging/waking'],
-    ["  if (checked === '') throw", '  if (false) throw', 'grid/messaging/send-message'],
+    ["  if (checked === '') throw", '  if (false) throw', 'mcp/invisible-text'],
   ],
   'src/grid/messaging/wait-for-messages.ts': [
     ['if (!isFirst) await check?.()', '', 'grid/messaging/waiting'],
