@@ -176,7 +176,7 @@ const scoping: Record<string, Row[]> = {
     ["(${inChannel}) <= ${p('max')}", "(${inChannel}) <= ${p('max')} + 1", 'web/channels/channels'],
   ],
   'src/store/account/directory.ts': [
-    ["isElsewhere = ne(agents.accountId, p('account'))", 'isElsewhere = sql`true`', 'store/account-isolation'],
+    ["isElsewhere = ne(agents.accountId, p('account'))", 'isElsewhere = sql`true`', 'mcp/search-agents'],
     [' && !(await account.one(aliasLive, { alias }))', '', 'isolation'],
   ],
   'src/store/account/retention.ts': [
