@@ -132,7 +132,7 @@ function SecondFactorCard({ visit }: { visit: Visit }) {
           <input type='hidden' name='required' value={requiresSecondFactor ? 'no' : 'yes'} />
           <div class='row'>
             <SubmitButton kind='plain'>
-              {requiresSecondFactor ? 'Do not require it' : 'Require it of owners and admins'}
+              {requiresSecondFactor ? 'Do not require it' : 'Require it'}
             </SubmitButton>
           </div>
         </Form>
