@@ -111,10 +111,10 @@ export async function createAgent(
  * alias stays reserved for the account, and messages that it sent stay readable.
  * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `write_conflict`.
  */
-export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string }> {
+export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
-    const { id } = await findAgent(account, ref)
+    const { id, alias } = await findAgent(account, ref)
     const at = account.deps.now()
     const { agents, channels, leases, keys } = account.change
     await account.write([
@@ -126,7 +126,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
     ])
     // Waiting readers authenticate again, and find that their key was revoked.
     account.waiting.notifier.notify([id])
-    return { id }
+    return { id, alias }
   })
 }
 
