@@ -113,7 +113,7 @@ const others: Record<string, InValue[]> = {
     n: [1, 2, 3],
     upTo: [1_000],
   },
-  ...{ createdAt: [later], expiresAt: [later], seenAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
+  ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{
     chars: [1],
     flagged: [0],

@@ -53,7 +53,7 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOfAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, lastSeenAt }: { id: string; lastSeenAt: number | null },
+  { id: agentId }: { id: string },
 ): Recipient {
   return {
     label,
@@ -61,7 +61,7 @@ function inboxOfAccount(
     parts: (message) => ({
       message: messages.addDirect(message, { agentId }),
       deliveries: messages.deliver(message, { agentId }),
-      receipt: receipts.toAgent(message, agentId, lastSeenAt),
+      receipt: receipts.toAgent(message, agentId),
     }),
     reached: () => [agentId],
   }

@@ -3,6 +3,7 @@ import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/sc
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
+import type { Lookups } from '../lookups.ts'
 import { contains, matchesSearchText } from './search.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
@@ -138,13 +139,14 @@ export type SearchedAgent = { [field in keyof FoundAgent]: FoundAgent[field] | n
   isHidden: number
 }
 
-export function prepareAgents(db: Db) {
+export function prepareAgents(db: Db, lookups: Lookups) {
   const live = isNull(agents.deletedAt)
   const byAlias = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.alias, p('alias')), live))
     .limit(1)
     .prepare()
-  const recipient = db.select({ id: agents.id, lastSeenAt: agents.lastSeenAt }).from(agents)
+  const recipient = db.select({ id: agents.id }).from(agents)
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
+  const recipients = lookups.of<{ id: string }>(recipient.getQuery())
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
   const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)
     .where(inAccount(agents, live, gt(agents.alias, p('after')), ne(agents.id, p('except'))))
@@ -223,7 +225,12 @@ export function prepareAgents(db: Db) {
       /** A live agent of the account. */
       byAlias: (alias: string): Promise<Agent | undefined> => account.one(byAlias, { alias }),
       /** A live agent as the recipient of a send. */
-      recipient: (alias: string) => account.one(recipient, { alias }),
+      recipient: (alias: string) =>
+        recipients.find(
+          `${account.accountId} ${alias}`,
+          () => account.one(recipient, { alias }),
+          () => [account.accountId],
+        ),
       byId: (id: string): Promise<Agent | undefined> => account.one(byId, { id }),
       /** Live agents with one of these ids or aliases. */
       byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
