@@ -484,7 +484,8 @@ export const deliveries = sqliteTable('deliveries', {
 
 /**
  * Leases in flight: messages that a reader has and that are not acked yet. A lease that is neither acked nor released
- * ends with the process that holds it, or when it expires. There are few rows at any time.
+ * ends with the process that holds it, or when it expires. A lease that was given up, because the answer of its claim
+ * was lost, has no messages. There are few rows at any time.
  */
 export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),

@@ -110,6 +110,7 @@ const others: Record<string, InValue[]> = {
     limit: [100],
     offset: [0],
     max: [100],
+    maxChars: [80_000],
     n: [1, 2, 3],
     upTo: [1_000],
   },
