@@ -9,6 +9,7 @@ import type { KeyedMutex } from '../lib/keyed-mutex.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import { chained, type NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
+import { prepareAgentSearch } from './account/agent-search.ts'
 import { prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareAgents } from './account/agents.ts'
 import { prepareChannels } from './account/channels.ts'
@@ -170,6 +171,7 @@ function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries, l
   return {
     activity: prepareActivity(db),
     agents: prepareAgents(db, lookups),
+    agentSearch: prepareAgentSearch(db),
     agentSettings: prepareAgentSettings(db),
     receipts: prepareReceipts(db),
     channels: prepareChannels(db),

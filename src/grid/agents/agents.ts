@@ -205,13 +205,14 @@ export async function listAgents(
 ): Promise<{ agents: ListedAgent[]; cursor?: string }> {
   const caller = callingAgent(account.actor)
   const search = (wellFormed(input.search ?? '') ?? '').trim()
-  const { agents, directory } = account.read
+  const { agents, agentSearch, directory } = account.read
+  const among = input.public ? undefined : await agentSearch.candidates(search)
   const source = {
     async read(cursor: string, limit: number) {
       const from = placeOf(cursor)
       const read = input.public
         ? directory.search(search, caller.alias, from, limit)
-        : agents.search(search, caller.agentId, from.after, limit)
+        : agents.search(search, caller.agentId, from.after, limit, among)
       return withCursors(await read, from)
     },
     keyOf: ({ cursor }: Searched) => cursor,

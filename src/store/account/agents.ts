@@ -148,16 +148,21 @@ export function prepareAgents(db: Db, lookups: Lookups) {
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
   const recipients = lookups.of<{ id: string }>(recipient.getQuery())
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
-  const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)
-    .where(inAccount(agents, live, gt(agents.alias, p('after')), ne(agents.id, p('except'))))
-    .orderBy(agents.alias).limit(p('limit')).as('candidates')
-  const bySearch = db.select({
-    searchedAlias: sql<string>`${candidates.alias}`.as('searched_alias'),
-    isHidden: sql<number>`0`.as('is_hidden'),
-    ...foundAgentFields(db),
-  }).from(candidates)
-    .leftJoin(agents, inAccount(agents, eq(agents.id, candidates.id), matchesSearch(hasMatchingSkill(db))))
-    .orderBy(candidates.alias).prepare()
+  const searchIn = (alias: SQL, among?: SQL) => {
+    const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)
+      .where(inAccount(agents, live, gt(alias, p('after')), ne(agents.id, p('except')), among))
+      .orderBy(alias).limit(p('limit')).as('candidates')
+    return db.select({
+      searchedAlias: sql<string>`${candidates.alias}`.as('searched_alias'),
+      isHidden: sql<number>`0`.as('is_hidden'),
+      ...foundAgentFields(db),
+    }).from(candidates)
+      .leftJoin(agents, inAccount(agents, eq(agents.id, candidates.id), matchesSearch(hasMatchingSkill(db))))
+      .orderBy(candidates.alias).prepare()
+  }
+  const bySearch = searchIn(sql`${agents.alias}`)
+  // `+` keeps the planner from reading all agents in their order: there are few among which to search.
+  const bySearchAmong = searchIn(sql`+${agents.alias}`, sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`)
   const byRefs = db.select(agentFields).from(agents).where(inAccount(
     agents,
     live,
@@ -238,9 +243,17 @@ export function prepareAgents(db: Db, lookups: Lookups) {
       /** Live agents by alias, after the alias `after`. */
       page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
       total: async () => (await account.one(total))!.n,
-      /** Look at `limit` live agents except one, by alias, after the alias `after`. */
-      search: (search: string, except: string, after: string, limit: number): Promise<SearchedAgent[]> =>
-        account.all(bySearch, { search, except, after, limit }),
+      /** Look at `limit` live agents except one, by alias, after the alias `after`; only at those `among`, if given. */
+      search: (
+        search: string,
+        except: string,
+        after: string,
+        limit: number,
+        among?: string[],
+      ): Promise<SearchedAgent[]> =>
+        among
+          ? account.all(bySearchAmong, { search, except, after, limit, ids: JSON.stringify(among) })
+          : account.all(bySearch, { search, except, after, limit }),
       trial: (agent: string) => account.one(trial, { agent }),
     }),
     changes: (account: AccountBinding) => ({
