@@ -299,9 +299,24 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     ]
   },
   {
-    "name": "0018_guardrail_verdicts",
+    "name": "0018_agent_search",
+    "hash": "7313380ec3707cfab76516500f5d0b4ce31a86c5b6c34b2c399b391e26b86f52",
+    "createdAt": 1795358446255,
+    "statements": [
+      "CREATE TABLE `agent_numbers` (\n\t`n` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `agent_numbers_agent` ON `agent_numbers` (`account_id`,`agent_id`);",
+      "CREATE VIRTUAL TABLE agent_search USING fts5(trigrams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');",
+      "CREATE TRIGGER agent_is_numbered AFTER INSERT ON agents\nBEGIN INSERT INTO agent_numbers (account_id, agent_id) VALUES (NEW.account_id, NEW.id); END;",
+      "CREATE TRIGGER agent_is_searchable AFTER INSERT ON agent_numbers\nBEGIN\n  INSERT INTO agent_search (rowid, trigrams)\n    SELECT NEW.n, group_concat(DISTINCT hex(NEW.account_id) || 'x' || hex(substr(lower(texts.text), place.key + 1, 3)))\n    FROM (\n      SELECT alias AS text FROM agents WHERE account_id = NEW.account_id AND id = NEW.agent_id\n      UNION ALL SELECT description FROM agents WHERE account_id = NEW.account_id AND id = NEW.agent_id\n    ) AS texts\n    JOIN json_each('[' || replace(hex(zeroblob(length(texts.text))), '00', '0,') || '0]') AS place\n    WHERE place.key <= length(texts.text) - 3;\nEND;",
+      "CREATE TRIGGER agent_is_not_searchable AFTER DELETE ON agent_numbers\nBEGIN DELETE FROM agent_search WHERE rowid = OLD.n; END;",
+      "CREATE TRIGGER agent_is_described AFTER UPDATE OF alias, description ON agents\nWHEN NEW.alias <> OLD.alias OR NEW.description <> OLD.description\nBEGIN\n  DELETE FROM agent_numbers WHERE account_id = NEW.account_id AND agent_id = NEW.id;\n  INSERT INTO agent_numbers (account_id, agent_id) VALUES (NEW.account_id, NEW.id);\nEND;",
+      "INSERT INTO agent_numbers (account_id, agent_id) SELECT account_id, id FROM agents ORDER BY account_id, id;"
+    ]
+  },
+  {
+    "name": "0019_guardrail_verdicts",
     "hash": "3919110c8a62099713f3ab67f4c5e7c4d37668690a2ecfbafc75db657195421e",
-    "createdAt": 1795356958238,
+    "createdAt": 1795358506255,
     "statements": [
       "CREATE TABLE `blocked_sends` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`key` text NOT NULL,\n\t`request_hash` text NOT NULL,\n\t`error` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `key`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `blocked_sends_created` ON `blocked_sends` (`created_at`);",

@@ -251,6 +251,20 @@ export const agents = sqliteTable('agents', {
   index('agents_public').on(t.alias).where(sql`visibility = 'public' AND deleted_at IS NULL`),
 ])
 
+/**
+ * The number of each agent in `agent_search`, an FTS5 table that drizzle does not know: which trigrams its alias and
+ * description have, each with the account before it. Triggers on `agents` write both. See docs/security.md, "Search
+ * index".
+ */
+export const agentNumbers = sqliteTable('agent_numbers', {
+  n: integer('n').primaryKey({ autoIncrement: true }),
+  accountId: text('account_id').notNull(),
+  agentId: text('agent_id').notNull(),
+}, (t) => [
+  uniqueIndex('agent_numbers_agent').on(t.accountId, t.agentId),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+])
+
 /** The agents of other accounts that may (`allow_list`) or may not (`block_list`) write to a public agent. */
 export const agentAccess = sqliteTable('agent_access', {
   accountId: text('account_id').notNull(),
@@ -570,7 +584,8 @@ export const deliveries = sqliteTable('deliveries', {
 
 /**
  * Leases in flight: messages that a reader has and that are not acked yet. A lease that is neither acked nor released
- * ends with the process that holds it, or when it expires. There are few rows at any time.
+ * ends with the process that holds it, or when it expires. A lease that was given up, because the answer of its claim
+ * was lost, has no messages. There are few rows at any time.
  */
 export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),

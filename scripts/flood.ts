@@ -6,10 +6,13 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { cleanUp, type Runtime } from './bench/server.ts'
 import { type FloodReport, measureFlood } from './flood/measure.ts'
+import type { Traffic } from './flood/requests.ts'
 
 const { values } = parseArgs({
   options: {
     runtime: { type: 'string', default: 'node' },
+    /** `mixed`, or `posts`: one agent posts to a channel of all agents. */
+    traffic: { type: 'string', default: 'mixed' },
     seconds: { type: 'string', default: '60' },
     quiet: { type: 'string', default: '10' },
     honest: { type: 'string', default: '20' },
@@ -66,6 +69,7 @@ try {
     console.log(`\n${runtime}`)
     const report = await measureFlood({
       runtime,
+      traffic: values.traffic as Traffic,
       seconds: Number(values.seconds),
       quietSeconds: Number(values.quiet),
       honest: Number(values.honest),

@@ -126,7 +126,8 @@ export function createApp(store: Store): Hono<AppEnv> {
     const routes = app.routes.filter((route) => route.path === path && route.method !== 'ALL')
     const allowed = [...new Set(routes.map((route) => route.method))]
     if (allowed.length === 0) {
-      const error = new GridError('not_found', `There is nothing at ${method} ${path}.`)
+      const where = method === 'GET' ? path : `${method} ${path}`
+      const error = new GridError('not_found', `There is nothing at ${where}.`)
       // A browser followed a link or mistyped an address: programs do not ask for HTML.
       if (!c.req.header('accept')?.includes('text/html')) return restError(error)
       return await htmlError(error, await errorFrame(people, c.req.raw, error))

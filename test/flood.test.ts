@@ -8,6 +8,7 @@ afterAll(cleanUp)
 
 const short: FloodOptions = {
   runtime: 'node',
+  traffic: 'mixed',
   seconds: 4,
   quietSeconds: 3,
   honest: 10,

@@ -111,6 +111,11 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     only: ['store/queue.ts', 'store/driver/local-file.ts'],
     why: 'writes go through the queue',
   },
+  {
+    word: /\bclient\.execute\(/,
+    only: ['store/store.ts', 'store/migrate.ts', 'store/driver/'],
+    why: 'a change that does not pass the queue would not drop what was looked up before',
+  },
   { word: /\bclient\.migrate\(/, only: ['store/migrate.ts'], why: 'only a migration switches foreign keys off' },
   { word: /\bDate\.now\(|\bnew Date\(\)/, only: ['log.ts', 'cli/'], why: 'deps.now is the only clock' },
   {

@@ -10,6 +10,7 @@ import { leaseOf } from '../src/grid/messaging/leases.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
 import { newId } from '../src/lib/id.ts'
 import { day } from '../src/lib/time.ts'
+import { trigramQuery } from '../src/store/account/agent-search.ts'
 import { bind } from '../src/store/driver/binding.ts'
 import { rows, updateTrial } from './support/database.ts'
 import { isolatedAccounts, unusedLike } from './support/isolated-accounts.ts'
@@ -103,6 +104,7 @@ const texts: Record<string, string[]> = {
   key: [foreign['idempotency key']],
   email: ['ann@acme.example', 'guest@acme.example'],
   search: ['acme', 'alice'],
+  trigrams: [trigramQuery(owner.id, 'acme')!, trigramQuery(owner.id, 'alice')!],
   tool: ['admin_set_agent_guardrails', 'admin_delete_agent'],
   conversationId: ['acme'],
   ids: list(ids),
@@ -125,10 +127,11 @@ const others: Record<string, InValue[]> = {
     limit: [100],
     offset: [0],
     max: [100],
+    maxChars: [80_000],
     n: [1, 2, 3],
     upTo: [1_000],
   },
-  ...{ createdAt: [later], expiresAt: [later], seenAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
+  ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{
     chars: [1],
     flagged: [0],

@@ -71,6 +71,19 @@ test.each(['keep-alive', 'close'])(
   },
 )
 
+test('a next request says that the answer before it was taken, also if its own answer is not', async () => {
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write('GET /before HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+  await once(socket, 'data')
+  socket.write('GET /unread-next HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+  await waitFor('the request', () => sent.has('/unread-next'))
+  await (await fetch(`http://127.0.0.1:${server.port}/other`)).text()
+  socket.resetAndDestroy()
+
+  expect(await sent.get('/unread-next')).toBe(false)
+  expect(await sent.get('/before')).toBe(true)
+})
+
 test('an answer is sent once the client has it, without its next request', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /kept HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')

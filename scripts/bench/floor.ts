@@ -23,6 +23,7 @@ const caller: Credential = {
   id: 'credential',
   kind: 'agent_key',
   userId: null,
+  grantId: null,
   // In the future, so that its use is not recorded.
   lastUsedAt: Number.MAX_SAFE_INTEGER,
   agentId: 'agent',

@@ -6,11 +6,12 @@
 import process from 'node:process'
 import { Connection } from '../bench/connection.ts'
 import type { FloodAccount } from './accounts.ts'
-import { floodRequests, type Outcome, outcomeOf } from './requests.ts'
+import { floodRequests, type Outcome, outcomeOf, type Traffic } from './requests.ts'
 
 export interface FloodOrder {
   port: number
   account: FloodAccount
+  traffic: Traffic
   /** Requests that fall due per second. */
   perSecond: number
   connections: number
@@ -24,8 +25,8 @@ export interface Flooded {
   answers: Partial<Record<Outcome | 'lost', number>>
 }
 
-const { port, account, perSecond, connections, seconds }: FloodOrder = JSON.parse(process.argv[2])
-const requests = floodRequests(port, account)
+const { port, account, traffic, perSecond, connections, seconds }: FloodOrder = JSON.parse(process.argv[2])
+const requests = floodRequests(port, account, traffic)
 const startedAt = performance.now()
 const answers: Flooded['answers'] = {}
 const idle = Array.from({ length: connections }, () => new Connection(port))

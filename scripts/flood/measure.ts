@@ -18,9 +18,11 @@ import {
 import type { FloodAccounts } from './accounts.ts'
 import type { Flooded, FloodOrder } from './flooder.ts'
 import type { HonestCall, HonestOrder } from './honest.ts'
+import type { Traffic } from './requests.ts'
 
 export interface FloodOptions {
   runtime: Runtime
+  traffic: Traffic
   /** Of the flood. */
   seconds: number
   /** Before and after it. */
@@ -100,6 +102,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
       flood = await runFlood({
         port,
         account: accounts.flooding,
+        traffic: options.traffic,
         perSecond: options.times * capacity,
         connections: options.connections,
         seconds: options.seconds,
@@ -121,7 +124,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
 
 /** What one account with nothing beside it is served per second, if nothing limits its calls. */
 async function measureCapacity(
-  { runtime, connections }: FloodOptions,
+  { runtime, traffic, connections }: FloodOptions,
   env: Record<string, string>,
   { gauge }: FloodAccounts,
 ): Promise<number> {
@@ -132,7 +135,13 @@ async function measureCapacity(
     '/readyz',
   )
   try {
-    const order = { port: server.port, account: gauge, perSecond: 100_000, connections: Math.min(connections, 64) }
+    const order = {
+      port: server.port,
+      account: gauge,
+      traffic,
+      perSecond: 100_000,
+      connections: Math.min(connections, 64),
+    }
     await runFlood({ ...order, seconds: gaugeSeconds })
     const { answers } = await runFlood({ ...order, seconds: gaugeSeconds })
     return Math.round((answers.served ?? 0) / gaugeSeconds)

@@ -16,8 +16,15 @@ export function outcomeOf({ status, body }: RawResponse): Outcome {
   return status === 200 && !body.includes('"error":') && !body.includes('"isError":true') ? 'served' : 'error'
 }
 
-/** A round of requests of each agent: four sends, three reads and two A2A sends, and one post to the channel. */
-export function floodRequests(port: number, { agents, channel }: FloodAccount): Buffer[] {
+/** What an account floods with: every kind of call, or the posts of one agent to the channel of all its agents. */
+export type Traffic = 'mixed' | 'posts'
+
+/**
+ * The requests of a flood, to be sent over and over. Mixed: of each agent four sends, three reads, two A2A sends and one
+ * post to the channel.
+ */
+export function floodRequests(port: number, { agents, channel }: FloodAccount, traffic: Traffic): Buffer[] {
+  if (traffic === 'posts') return [sendMessageRequest(port, agents[0], `#${channel}`)]
   const rounds = agents.map((agent, n) => {
     const to = agents[(n + 1) % agents.length]
     const send = sendMessageRequest(port, agent, `@${to.alias}`)

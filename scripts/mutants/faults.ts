@@ -39,11 +39,6 @@ const messaging: Record<string, Row[]> = {
     ['body.length + (a2a?.length ?? 0)', 'body.length', 'grid/messaging/parts'],
   ],
   'src/store/account/inbox.ts': [
-    [
-      "orderBy(deliveries.seq).limit(p('limit')).as('oldest')",
-      "orderBy(deliveries.messageId).limit(p('limit')).as('oldest')",
-      'grid/messaging/order',
-    ],
     ["half(isRead, 'afterRead')", "half(isUnread, 'afterRead')", 'grid/messaging/read-again'],
     ["gte(deliveries.createdAt, p('from'))", "gt(deliveries.createdAt, p('from'))", 'grid/messaging/read-again'],
     ["ne(deliveries.state, sql`'parked'`)", "ne(deliveries.state, sql`'x'`)", 'grid/messaging/parking'],
@@ -60,7 +55,13 @@ const messaging: Record<string, Row[]> = {
     ['maxSenderSkills = 10', 'maxSenderSkills = 11', 'grid/messaging/send-message'],
   ],
   'src/store/account/leases.ts': [
-    ["sql`${deliveries.state} = 'unread'`, isOneOf", 'isOneOf', 'grid/messaging/send-message'],
+    [
+      "orderBy(deliveries.seq).limit(p('limit')).as('oldest')",
+      "orderBy(deliveries.messageId).limit(p('limit')).as('oldest')",
+      'grid/messaging/order',
+    ],
+    [', notExists(lease))', ')', 'store/writes'],
+    ['eq(summed.total, summed.chars)', 'sql`false`', 'grid/messaging/claim'],
     ["coalesce(${deliveries.wokenAt}, ${p('wokenAt')})", "${p('wokenAt')}", 'grid/messaging/message-status'],
     ['ofAgent, ofLease, isInFlight)).toSQL()', 'ofAgent, ofLease)).toSQL()', 'worker/leases'],
     ['${deliveries.releaseCount} + 1` })', '${deliveries.releaseCount} + 0` })', 'grid/messaging/waking'],
@@ -126,10 +127,10 @@ const messaging: Record<string, Row[]> = {
   ],
   'src/grid/messaging/read-messages.ts': [
     ['if (messages.length === 0 && remaining > 0) continue', '', 'grid/messaging/parking'],
-    ['.catch((error) => releaseUnknown(account, lease.id, error))', '', 'grid/messaging/unknown-outcome'],
+    ['.catch((error) => releaseUnknown(account, lease, error))', '', 'grid/messaging/unknown-outcome'],
   ],
   'src/grid/messaging/inbox-message.ts': [
-    ['(total > maxChars && n > 0)', 'total > maxChars', 'grid/messaging/parts'],
+    ['(total > maxChars && n > 0)', 'total > maxChars', 'grid/messaging/read-again'],
     ['message.releaseCount > 0', 'message.releaseCount > 1', 'grid/messaging/waking'],
   ],
   'src/grid/messaging/cursor.ts': [
@@ -151,7 +152,7 @@ const waiting: Record<string, Row[]> = {
   ],
   'src/grid/messaging/send-message.ts': [
     ['  account.waiting.notifier.notify(reached)\n', '', 'grid/messaging/waking'],
-    ["  if (checked === '') throw", '  if (false) throw', 'grid/messaging/send-message'],
+    ["  if (checked === '') throw", '  if (false) throw', 'mcp/invisible-text'],
   ],
   'src/grid/messaging/wait-for-messages.ts': [
     ['if (!isFirst) await check?.()', '', 'grid/messaging/waiting'],
@@ -197,7 +198,7 @@ const scoping: Record<string, Row[]> = {
     ["(${inChannel}) <= ${p('max')}", "(${inChannel}) <= ${p('max')} + 1", 'web/channels/channels'],
   ],
   'src/store/account/directory.ts': [
-    ["isElsewhere = ne(agents.accountId, p('account'))", 'isElsewhere = sql`true`', 'store/account-isolation'],
+    ["isElsewhere = ne(agents.accountId, p('account'))", 'isElsewhere = sql`true`', 'mcp/search-agents'],
     [' && !(await account.one(aliasLive, { alias }))', '', 'isolation'],
   ],
   'src/store/account/retention.ts': [

@@ -19,7 +19,8 @@ const lastUsedPrecisionMs = minute
 /**
  * Authenticates a request by its `Authorization` header. The token is looked up every time, so a revoked key is
  * refused on the next request, in every process. A long-running call authenticates again and passes the store that
- * it began with as `previous`: its agent may have been claimed into another account since.
+ * it began with as `previous`: its agent may have been claimed into another account since. See docs/security.md,
+ * "Bearer checks".
  *
  * Fails with `unauthenticated` if the token is missing, malformed, unknown or revoked, or its agent was deleted.
  * With `previous` it also fails with `unavailable` if the agent is in another account now; a new call works there.

@@ -127,10 +127,10 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
-    const hint = unknown === undefined
-      ? ''
-      : didYouMean(`--${unknown}`, Object.keys(options).map((name) => `--${name}`))
-    throw usageError(`${firstLine}${hint && `.${hint}`}\n${usageHint(command)}`)
+    const names = Object.keys(options).map((name) => `--${name}`)
+    const hint = unknown === undefined ? '' : didYouMean(`--${unknown}`, names)
+    const takes = `${command.name} takes ${names.toSorted().join(', ')}.`
+    throw usageError(`${firstLine}${hint && `.${hint}`}\n${takes}\n${usageHint(command)}`)
   }
 }
 

@@ -11,13 +11,13 @@ export const deleteAgentCommand = storeCommand({
     agent: { placeholder: 'AGENT', description: 'alias or ID of the agent', required: true },
   },
   async run(store, args) {
-    const { id } = await changeAccount(
+    const { id, alias } = await changeAccount(
       store,
       'delete-agent',
       { account: args.account, agent: args.agent },
       (account) => deleteAgent(account, args.agent),
     )
-    return { deleted: true, agent_id: id }
+    return { deleted: true, agent_id: id, alias: `@${alias}` }
   },
-  print: (agent) => `The agent ${agent.agent_id} is deleted.`,
+  print: (agent) => `${agent.alias} is deleted.`,
 })

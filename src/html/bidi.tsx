@@ -6,17 +6,27 @@ const directionControls = /[\u202a-\u202e\u2066-\u2069]/g
 /** Hebrew, Arabic and the other blocks that Unicode keeps for scripts written from right to left. */
 const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
 
+/** Texts that `isolated` has prepared, and values that a form sends back as they are. */
+const keptText = String.raw`<(?:title|option|textarea)\b[^>]*>[^<]*| (?:value|pattern)="[^"]*"`
+const keptOrControl = new RegExp(`(${keptText})|${directionControls.source}`, 'g')
+
 /**
- * Direction controls as visible marks: `[U+202E]`. New names and messages have none; the activity log shows what was
- * refused, and U+2069 would end the isolation around it.
+ * A document with its direction controls as visible marks: `[U+202E]`. New names and messages have none; names of older
+ * versions may, and the activity log shows what was refused.
  */
-export function visibleControls(text: string): string {
+export function withVisibleControls(html: string): string {
+  // Nearly every page has none.
+  if (html.search(directionControls) === -1) return html
+  return html.replace(keptOrControl, (found, kept?: string) => kept ?? visibleControls(found))
+}
+
+function visibleControls(text: string): string {
   return text.replace(directionControls, (control) => `[U+${control.charCodeAt(0).toString(16).toUpperCase()}]`)
 }
 
 /** A name that somebody chose, inside a sentence or beside other texts. Its direction does not reorder them. */
 export function Name({ text }: { text: string }) {
-  return <bdi>{visibleControls(text)}</bdi>
+  return <bdi>{text}</bdi>
 }
 
 /** The same where no element is possible, as in an option or a title: with Unicode isolates if the text needs them. */

@@ -169,7 +169,7 @@ function dateInWords(at: number): string {
   return `${Number(day)} ${month} ${year}`
 }
 
-/** The first letter of a user's name, in a circle. */
+/** The first letter or digit of a user's name, in a circle. */
 export function Avatar({ name }: { name: string }) {
-  return <span class='avatar' aria-hidden='true'>{[...name][0]?.toUpperCase()}</span>
+  return <span class='avatar' aria-hidden='true'>{name.match(/[\p{L}\p{N}]/u)?.[0].toUpperCase()}</span>
 }

@@ -41,7 +41,7 @@ export interface ErrorFrame {
  * never carries internal details.
  */
 export function errorPage(error: GridError, status: number, inside?: ErrorFrame): Promise<Response> {
-  const title = titles[error.kind]
+  const title = error.code === 'link_expired' ? 'This link no longer works' : titles[error.kind]
   const code = (
     <p class='soft small'>
       <code>{status} {error.code}</code>

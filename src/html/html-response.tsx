@@ -3,6 +3,7 @@
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { pageScript, styleSheet } from './assets.ts'
+import { withVisibleControls } from './bidi.tsx'
 
 /** Options of every page. `status` defaults to 200. */
 export interface HtmlResponseOptions {
@@ -36,7 +37,10 @@ export async function htmlResponse(
       </body>
     </html>
   )
-  return new Response(html`<!doctype html>${document}`.toString(), { status, headers: headers(formTarget) })
+  return new Response(withVisibleControls(html`<!doctype html>${document}`.toString()), {
+    status,
+    headers: headers(formTarget),
+  })
 }
 
 /**

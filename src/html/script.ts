@@ -21,6 +21,8 @@
  *   wrong is written into the element that `data-error` names.
  * - `data-local` on a `<time>`: shows it in the time zone of the reader.
  * - Forms are submitted once: the button is busy until the next page loads.
+ * - A page that shows a refused form takes the address of the page before it in the history of the browser, so that Reload
+ *   and Back open that page and do not ask whether to send the form again.
  */
 export const script = `'use strict'
 const on = (type, selector, run) => document.addEventListener(type, event => {
@@ -173,7 +175,14 @@ document.addEventListener('submit', event => {
   if (event.target.dataset.sent) return event.preventDefault()
   event.target.dataset.sent = 'yes'
   submitter?.setAttribute('aria-busy', 'true')
+  sessionStorage.setItem('posted', event.target.getAttribute('action'))
 })
+const posted = sessionStorage.getItem('posted')
+sessionStorage.removeItem('posted')
+const [arrival] = performance.getEntriesByType('navigation')
+if (posted === location.pathname && arrival.redirectCount === 0 && document.referrer) {
+  history.replaceState(null, '', document.referrer)
+}
 addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')

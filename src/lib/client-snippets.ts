@@ -16,48 +16,8 @@ export interface Snippet {
 
 /** The snippets of all clients. `baseUrl` is the URL of the grid; `key` is an agent key or a placeholder. */
 export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Snippet[] {
-  const url = `${baseUrl}/mcp/v1/grid`
-  const headers = { Authorization: `Bearer ${key}` }
   return [
-    {
-      id: 'claude-code',
-      title: 'Claude Code',
-      where: 'In a terminal',
-      text: `claude mcp add --transport http ${serverName} ${url} \\\n  --header "Authorization: Bearer ${key}"`,
-    },
-    {
-      id: 'codex',
-      title: 'Codex',
-      where: '~/.codex/config.toml',
-      text: `[mcp_servers.${serverName}]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${key}" }`,
-    },
-    {
-      id: 'cursor',
-      title: 'Cursor',
-      where: '.cursor/mcp.json, or ~/.cursor/mcp.json for every project',
-      text: json({ mcpServers: { [serverName]: { url, headers } } }),
-    },
-    {
-      id: 'vs-code',
-      title: 'VS Code',
-      where: '.vscode/mcp.json',
-      text: json({ servers: { [serverName]: { type: 'http', url, headers } } }),
-    },
-    {
-      id: 'opencode',
-      title: 'opencode',
-      where: 'opencode.json',
-      text: json({
-        $schema: 'https://opencode.ai/config.json',
-        mcp: { [serverName]: { type: 'remote', url, headers, oauth: false } },
-      }),
-    },
-    {
-      id: 'mcp',
-      title: 'Any other MCP client',
-      where: 'The format of most clients; some call the type streamable-http',
-      text: json(mcpConfig(baseUrl, key)),
-    },
+    ...mcpSnippets({ baseUrl, key, name: serverName }),
     {
       id: 'a2a',
       title: 'A2A',
@@ -67,15 +27,62 @@ export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Sn
   ]
 }
 
+/** The snippets of all MCP clients, with an agent key or an admin key. `name` is that of the server at the client. */
+export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: string; name: string }): Snippet[] {
+  const url = `${baseUrl}/mcp/v1/grid`
+  const headers = { Authorization: `Bearer ${key}` }
+  return [
+    {
+      id: 'claude-code',
+      title: 'Claude Code',
+      where: 'In a terminal',
+      text: `claude mcp add --transport http ${name} ${url} \\\n  --header "Authorization: Bearer ${key}"`,
+    },
+    {
+      id: 'codex',
+      title: 'Codex',
+      where: '~/.codex/config.toml',
+      text: `[mcp_servers.${name}]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${key}" }`,
+    },
+    {
+      id: 'cursor',
+      title: 'Cursor',
+      where: '.cursor/mcp.json, or ~/.cursor/mcp.json for every project',
+      text: json({ mcpServers: { [name]: { url, headers } } }),
+    },
+    {
+      id: 'vs-code',
+      title: 'VS Code',
+      where: '.vscode/mcp.json',
+      text: json({ servers: { [name]: { type: 'http', url, headers } } }),
+    },
+    {
+      id: 'opencode',
+      title: 'opencode',
+      where: 'opencode.json',
+      text: json({
+        $schema: 'https://opencode.ai/config.json',
+        mcp: { [name]: { type: 'remote', url, headers, oauth: false } },
+      }),
+    },
+    {
+      id: 'mcp',
+      title: 'Any other MCP client',
+      where: 'The format of most clients; some call the type streamable-http',
+      text: json(mcpConfig(baseUrl, key, name)),
+    },
+  ]
+}
+
 /** The configuration in the format of most clients. See docs/protocol.md, "Signup". */
 export interface McpConfig {
   mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }>
 }
 
-/** The configuration with an agent key for the grid at `baseUrl`. */
-export function mcpConfig(baseUrl: string, key: string): McpConfig {
+/** The configuration with a key for the grid at `baseUrl`. */
+export function mcpConfig(baseUrl: string, key: string, name = serverName): McpConfig {
   const headers = { Authorization: `Bearer ${key}` }
-  return { mcpServers: { [serverName]: { type: 'http', url: `${baseUrl}/mcp/v1/grid`, headers } } }
+  return { mcpServers: { [name]: { type: 'http', url: `${baseUrl}/mcp/v1/grid`, headers } } }
 }
 
 /** @see A2A 0.3, `message/send`; `metadata.to` names the recipient. */

@@ -1,3 +1,5 @@
+import { RecentMap } from './recent-map.ts'
+
 /** Remembers that it was raised until `raised` resolves. Raising it several times counts once. For one listener. */
 export class Signal {
   #isRaised = false
@@ -16,12 +18,18 @@ export class Signal {
   }
 }
 
+/** Of how many agents the notifier remembers, at least, that there is something to read. */
+const maxExpected = 10_000
+
 /**
  * Tells the callers of this process that wait for messages to read their inbox again, by agent. A needless
  * notification does no harm. Agent ids are unique across accounts, because we generate them.
+ *
+ * It also remembers about how many messages an agent has to read. That is a guess: other processes deliver and read too.
  */
 export class Notifier {
   readonly #signals = new Map<string, Set<Signal>>()
+  readonly #expected = new RecentMap<string, number>(maxExpected)
   readonly #onFirst: () => void
 
   /** `onFirst` is called when the first subscriber is added. */
@@ -45,11 +53,30 @@ export class Notifier {
     }
   }
 
+  /** Each of the agents has one more message, as far as is known. */
   notify(agentIds: Iterable<string>): void {
-    for (const id of agentIds) this.#signals.get(id)?.forEach((signal) => signal.raise())
+    for (const id of agentIds) {
+      this.#expected.set(id, this.expected(id) + 1)
+      this.#raise(id)
+    }
   }
 
   notifyAll(): void {
-    this.notify(this.#signals.keys())
+    for (const id of this.#signals.keys()) this.#raise(id)
+  }
+
+  /** About how many messages the agent has to read; 0 if nothing is known. */
+  expected(agentId: string): number {
+    return this.#expected.get(agentId) ?? 0
+  }
+
+  /** A read has found that the agent has `messages` more. */
+  expect(agentId: string, messages: number): void {
+    if (messages > 0) this.#expected.set(agentId, messages)
+    else this.#expected.delete(agentId)
+  }
+
+  #raise(agentId: string): void {
+    this.#signals.get(agentId)?.forEach((signal) => signal.raise())
   }
 }

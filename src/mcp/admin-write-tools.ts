@@ -93,7 +93,8 @@ const deleteAgentTool = tool({
   input: oneOf(agentRef, 'alias'),
   rename: byAgentId,
   async run(account: AccountStore, { id, alias }) {
-    return { text: { deleted: true, ...await deleteAgent(account, (id ?? alias)!) } }
+    const deleted = await deleteAgent(account, (id ?? alias)!)
+    return { text: { deleted: true, id: deleted.id } }
   },
 })
 

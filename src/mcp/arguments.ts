@@ -7,13 +7,14 @@ import { GridError } from '../errors.ts'
 import type { Arguments, CatalogTool } from './tool.ts'
 
 /**
- * Prepare arguments for the schema of their tool: a number or boolean may come as a string. Other mistakes are left to
- * the schema. Fails with `invalid_input` for an argument that the tool does not have.
+ * Prepare arguments for the schema of their tool: a number or boolean may come as a string, and null is not given. Other
+ * mistakes are left to the schema. Fails with `invalid_input` for an argument that the tool does not have.
  */
 export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
   const { tool, parameters, isStrict } = entry
-  const args = tool.rename ? tool.rename(given as Arguments) : given as Arguments
+  const named = withoutNull(given as Arguments)
+  const args = tool.rename ? tool.rename(named) : named
   let read = args
   for (const [name, value] of Object.entries(args)) {
     if (!Object.hasOwn(parameters, name)) {
@@ -26,6 +27,12 @@ export function readArguments<Caller>(entry: CatalogTool<Caller>, given: unknown
     if (meant !== value) read = { ...read, [name]: meant }
   }
   return read
+}
+
+/** Some clients send null for each argument that a call leaves out. */
+function withoutNull(args: Arguments): Arguments {
+  if (!Object.values(args).includes(null)) return args
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null))
 }
 
 /**

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { AgentIcon } from '../html/agent-icon.tsx'
-import { Name } from '../html/bidi.tsx'
+import { isolated, Name } from '../html/bidi.tsx'
 import { Badge, Notice } from '../html/components.tsx'
 import { buttonClass, ButtonLink, Form, Select, SubmitButton, TextInput } from '../html/form.tsx'
 import { Icon } from '../html/icons.tsx'
@@ -172,7 +172,7 @@ function Search({ view: { picker, searchFields } }: ViewProps) {
 function NewAgent({ view }: ViewProps) {
   const accounts = view.picker.newAgentAccounts.map(({ accountId, accountName }) => ({
     value: accountId,
-    title: accountName,
+    title: isolated(accountName),
   }))
   return (
     <details class='more'>

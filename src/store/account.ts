@@ -9,6 +9,7 @@ import type { KeyedMutex } from '../lib/keyed-mutex.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import { chained, type NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
+import { prepareAgentSearch } from './account/agent-search.ts'
 import { prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareAgents } from './account/agents.ts'
 import { prepareChannels } from './account/channels.ts'
@@ -35,6 +36,7 @@ import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
+import type { Lookups } from './lookups.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
@@ -64,6 +66,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
+  /** Look at the database again for what this account looked up. For a decision that turned out to be wrong. */
+  forgetLookups(): void
   /** Fails with `storage_full` while the disk has no space for anything new. */
   requireSpace(): void
   /** Whether `write` adds a row to the activity log: then a unit that changed nothing must fail. */
@@ -167,8 +171,9 @@ const maxCachedAccounts = 1_000
 export function prepareAccountTables(
   db: Db,
   crossAccountQueries: CrossAccountQueries,
+  lookups: Lookups,
 ): (accountId: string) => AccountTables {
-  const repositories = prepareRepositories(db, crossAccountQueries)
+  const repositories = prepareRepositories(db, crossAccountQueries, lookups)
   const bound = new Map<string, AccountTables>()
 
   return function tablesOf(accountId) {
@@ -185,14 +190,15 @@ export function prepareAccountTables(
   }
 }
 
-function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries) {
+function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
   return {
     activity: prepareActivity(db),
-    agents: prepareAgents(db),
+    agents: prepareAgents(db, lookups),
+    agentSearch: prepareAgentSearch(db),
     agentSettings: prepareAgentSettings(db),
     receipts: prepareReceipts(db),
     channels: prepareChannels(db),
-    directory: prepareDirectory(db, crossAccountQueries),
+    directory: prepareDirectory(db, crossAccountQueries, lookups),
     fanOut: prepareFanOut(db),
     grants: prepareGrants(db),
     guarding: prepareGuarding(db),
@@ -230,6 +236,7 @@ function bindAll<T>(repositories: Repositories, bind: (repository: Repository) =
 export interface StoreContext {
   readonly tablesOf: ReturnType<typeof prepareAccountTables>
   readonly queue: WriteQueue
+  readonly lookups: Lookups
   /** Held per account while a row is added to its activity log, because rows are chained. */
   readonly activityMutex: KeyedMutex
   readonly keyRing: KeyRing
@@ -295,7 +302,7 @@ async function appendActivity(
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
 export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
-  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, usage, unreadCounts } = context
+  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, usage, unreadCounts } = context
 
   return function openAccount(accountId, actor) {
     const { read, change } = tablesOf(accountId)
@@ -311,6 +318,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       read,
       change,
       write: (statements) => queue.write(accountId, statements),
+      forgetLookups: () => lookups.forget(accountId),
       requireSpace: () => queue.requireSpace(),
       writeLater: (statements) => queue.writeLater(statements),
       record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),

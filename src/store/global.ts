@@ -17,10 +17,11 @@ import { prepareSecondFactors } from './global/second-factors.ts'
 import { prepareSessions } from './global/sessions.ts'
 import { prepareSignups } from './global/signups.ts'
 import { prepareUsers } from './global/users.ts'
+import type { Lookups } from './lookups.ts'
 
 export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 
-export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQueries) {
+export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
   return {
     accounts: prepareAccounts(db),
     activityHeads: prepareActivityHeads(db, crossAccountQueries),
@@ -28,7 +29,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     attempts: prepareAttempts(db),
     claims: prepareClaims(db, crossAccountQueries),
     clock: prepareClock(db, crossAccountQueries),
-    credentials: prepareCredentials(db, crossAccountQueries),
+    credentials: prepareCredentials(db, crossAccountQueries, lookups),
     instances: prepareInstances(db, crossAccountQueries),
     invitations: prepareInvitations(db, crossAccountQueries),
     links: prepareLinks(db),

@@ -14,6 +14,7 @@ import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
 import { setImmediate } from 'node:timers'
 import { GridError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
+import { nextIteration } from '../lib/next-iteration.ts'
 import type { Statement } from './driver/binding.ts'
 import {
   errorCode,
@@ -25,6 +26,7 @@ import {
   isStorageFault,
 } from './driver/database-errors.ts'
 import type { DiskSpace } from './driver/disk-space.ts'
+import type { Lookups } from './lookups.ts'
 
 /**
  * Rows of each statement of a unit, in order. They have the column names of the database, and values are not decoded.
@@ -54,6 +56,8 @@ export interface QueueOptions {
   storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
   /** Called with every statement before it runs; may throw. */
   inspect?: (sql: string) => void
+  /** Told about each commit, before it begins and after it ended. */
+  lookups: Pick<Lookups, 'changing'>
   /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
   onStorageFault: (error: unknown) => void
   /** Called after a failed commit on a local file. Throws if the connection has lost its lock. */
@@ -222,7 +226,7 @@ export class WriteQueue {
       const group = [...this.#takeDeferred(), ...this.#take()]
       if (group.length > 0) await this.#commit(group)
       // A commit on a local file takes no turn of the event loop. Others are served between two large groups.
-      if (this.#waiting > 0 && this.#options.local) await new Promise((resolve) => setImmediate(resolve))
+      if (this.#waiting > 0 && this.#options.local) await new Promise<void>(nextIteration)
     }
     clearInterval(sweep)
     this.#running = false
@@ -298,7 +302,18 @@ export class WriteQueue {
     }
   }
 
-  async #batch(statements: InStatement[]): Promise<ResultSet[]> {
+  /** The one place where changes reach the database. */
+  async #batch(statements: Statement[]): Promise<ResultSet[]> {
+    const changed = this.#options.lookups.changing(statements)
+    try {
+      return await this.#send(statements)
+    } finally {
+      // Also after an error: the outcome may be unknown.
+      changed()
+    }
+  }
+
+  async #send(statements: InStatement[]): Promise<ResultSet[]> {
     const { client, local, log, storage } = this.#options
     try {
       const results = await client.batch(statements, 'write')

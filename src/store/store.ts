@@ -38,6 +38,7 @@ import {
 } from './driver/local-file.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
+import { Lookups } from './lookups.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
@@ -189,6 +190,7 @@ function buildStore(
   // drizzle only runs reads, so `execute` is the only method it needs.
   const db = drizzle({ client: (queryBatcher ?? client) as Client, logger: inspect && { logQuery: inspect } })
   const onStorageFault = options.onStorageFault ?? (() => process.exit(70))
+  const lookups = new Lookups(path !== undefined)
   const queue = new WriteQueue({
     client,
     log: deps.log,
@@ -196,16 +198,20 @@ function buildStore(
     local: path !== undefined,
     storage,
     inspect,
-    onStorageFault,
+    lookups,
+    onStorageFault(error) {
+      lookups.end()
+      onStorageFault(error)
+    },
     async checkConnection() {
       // The driver drops a connection that it cannot roll back. The next one would have no lock and no pragmas.
       if (path && !(await holdsLock(client))) throw new Error('The lock on the database file is gone')
     },
   })
-  const global = prepareGlobalTables(db, crossAccountQueries)
+  const global = prepareGlobalTables(db, crossAccountQueries, lookups)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
-  const tablesOf = prepareAccountTables(db, crossAccountQueries)
+  const tablesOf = prepareAccountTables(db, crossAccountQueries, lookups)
   const exchange: Repeated = new Repeated(
     async () => (await Promise.all([usage.exchange(), unreadCounts.recount()])).includes(true),
     second,
@@ -221,6 +227,7 @@ function buildStore(
   const context: StoreContext = {
     tablesOf,
     queue,
+    lookups,
     activityMutex: new KeyedMutex(maxRecording),
     keyRing,
     deps,
@@ -259,6 +266,7 @@ function buildStore(
       exchange.close()
       usage.close()
       await queue.end()
+      lookups.end()
       if (path) {
         // Before the lock is released: afterwards the file may belong to the next owner.
         removeOwner(path)

@@ -67,7 +67,7 @@ export function SearchBar({ path, label, search }: { path: string; label: string
           type='search'
           name='search'
           value={search}
-          placeholder={label}
+          placeholder='Search'
           aria-label={label}
           maxlength={maxSearchLength}
         />

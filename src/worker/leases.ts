@@ -12,7 +12,7 @@ const maxMissedHeartbeats = 4
 
 /**
  * The age at which a lease of this process counts as forgotten. A response takes as long as its client needs to read
- * it. And a database may make a lease after we released it, if the result of the lease was lost.
+ * it. And a database may make a lease long after we gave it up, if the result of the lease was lost.
  */
 const forgottenMs = 5 * minute
 

@@ -100,8 +100,12 @@ test('list-agents and list-channels list those of one account, and new-key and d
     }],
   })
   expect(command('list-channels').print(listed).split('\n')[1]).toMatch(/^#general +\S+ +1 +All of us$/)
-  expect(deleted).toEqual({ deleted: true, agent_id: id })
+  expect(deleted).toEqual({ deleted: true, agent_id: id, alias: '@alice' })
+  expect(command('delete-agent').print(deleted)).toBe('@alice is deleted.')
   expect((await mcp(grid, grid.alice.key, 'tools/list')).status).toBe(401)
+  await expect(run('list-agents', { account: 'Acme' })).rejects.toThrow(
+    'No account has the id Acme. list-accounts lists them.',
+  )
   for (const name of ['delete-agent', 'new-key']) {
     await expect(run(name, { ...inAcme, agent: 'eve' })).rejects.toMatchObject({ code: 'agent_not_found' })
   }

@@ -104,6 +104,12 @@ test.each([['create-agent', '--alais', '--alias'], ['create-account', '--email',
   },
 )
 
+test('an unknown option is answered with those that there are', () => {
+  expect(() => readArguments(findCommand('new-key'), ['--alias', 'x'], {})).toThrow(
+    'new-key takes --account, --agent, --help, --json.',
+  )
+})
+
 test('an unknown command is refused with a hint', () => {
   expect(() => findCommand('nope')).toThrow(/There is no command "nope"\. "agent-grid help" lists all commands\./)
 })

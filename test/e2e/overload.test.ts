@@ -1,6 +1,8 @@
 /** What the callers of a grid with too much to do are answered, and when (docs/security.md, "Overload"). */
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
+import { sendMessageRequest } from '../../scripts/bench/calls.ts'
+import { Connection } from '../../scripts/bench/connection.ts'
 import { cleanUp, runtimes, startScript, temporaryFolder } from '../../scripts/bench/server.ts'
 import { createAccounts, runFlood } from '../../scripts/flood/measure.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -40,7 +42,14 @@ test.each(runtimes)(
       a2a: () => call('/a2a/v1/grid', key, rpc),
       rest: () => call('/api/agents/wake-stream', key),
     }
-    const order = { port, account: flooding, perSecond: 50_000, connections: 400, seconds: floodSeconds }
+    const order = {
+      port,
+      account: flooding,
+      traffic: 'mixed' as const,
+      perSecond: 50_000,
+      connections: 400,
+      seconds: floodSeconds,
+    }
     let isFlooding = true
     const flood = runFlood(order).finally(() => isFlooding = false)
 
@@ -62,6 +71,42 @@ test.each(runtimes)(
     // The other account is refused only if the process itself stood still, as on a machine that does too much else.
     expect(others.filter((status) => status === 200).length).toBeGreaterThan(others.length / 2)
     await waitFor('the account that flooded to be served', async () => (await doors.mcp()).status === 200)
+    await server.stop()
+  },
+)
+
+test.each(runtimes)(
+  'posts to a channel of 500 leave room for new connections and for other accounts: %s',
+  async (runtime) => {
+    const env = { DATABASE_URL: `file:${join(temporaryFolder(), 'grid.db')}`, OAUTH_CIMD: 'off', LOG_LEVEL: 'error' }
+    const { flooding, honest: [other] } = await createAccounts(env, { honest: 1, agents: 500 })
+    const server = await startScript(runtime, ['src/main.ts', 'serve'], env, '/readyz')
+    const { port } = server
+    const [sender, reader] = other.agents
+    const request = sendMessageRequest(port, sender, `@${reader.alias}`)
+    const connection = new Connection(port)
+    const asked = { health: 0, sends: 0 }
+    let isFlooding = true
+    const keepAsking = async (what: keyof typeof asked, ask: () => Promise<{ status: number }>) => {
+      while (isFlooding) {
+        expect((await ask()).status).toBe(200)
+        asked[what]++
+      }
+    }
+
+    const order = { port, account: flooding, traffic: 'posts' as const, perSecond: 10_000, connections: 32, seconds: 5 }
+    const flood = runFlood(order).finally(() => isFlooding = false)
+    // Each on a connection of its own.
+    await Promise.all([
+      keepAsking('health', () => fetch(`http://localhost:${port}/healthz`, { headers: { Connection: 'close' } })),
+      keepAsking('sends', () => connection.send(request)),
+    ])
+
+    const posts = (await flood).answers.served!
+    expect(posts).toBeGreaterThan(100)
+    // Without turns between the groups of the write queue, 30 and more posts were stored between two answers.
+    expect(posts / asked.health).toBeLessThan(15)
+    expect(posts / asked.sends).toBeLessThan(8)
     await server.stop()
   },
 )

@@ -34,3 +34,17 @@ test('the notifier knows whether it has subscribers, and reports each first one'
 
   expect(firsts).toBe(2)
 })
+
+test('each notification is one more message to read, until a read tells how many remain', () => {
+  const notifier = new Notifier()
+  notifier.notify(['bob', 'eve'])
+  notifier.notify(['bob'])
+  const before = ['bob', 'eve', 'alice'].map((agent) => notifier.expected(agent))
+  notifier.expect('bob', 0)
+  notifier.expect('alice', 7)
+  notifier.subscribe('bob', new Signal())
+  notifier.notifyAll()
+
+  expect(before).toEqual([2, 1, 0])
+  expect(['bob', 'eve', 'alice'].map((agent) => notifier.expected(agent))).toEqual([0, 1, 7])
+})

@@ -106,6 +106,13 @@ test('admin tools take a new alias with @ and spaces, and publish so', async () 
   expect(patternOf('admin_create_agent', 'alias').test('Carol')).toBe(false)
 })
 
+test('null is an argument that is not given', async () => {
+  await asAlice('send_message', { to: 'bob', message: 'one', reply_to: null, idempotency_key: null })
+
+  expect((await asBob('read_messages', { since: null, limit: null, message_id: null })).text).toHaveLength(1)
+  expect(await asAlice('send_message', { to: null, message: 'two' })).toMatchObject({ message: 'to is missing.' })
+})
+
 test('set_skills takes names beside objects', async () => {
   await asAlice('set_skills', { skills: ['maths', { name: 'poems', description: 'Short ones' }] })
 
@@ -119,6 +126,7 @@ test.each([
   ['1h', ['new', 'newest']],
   ['1 hour', ['new', 'newest']],
   ['60 Minutes', ['new', 'newest']],
+  ['1 hour ago', ['new', 'newest']],
   ['3600 sec', ['new', 'newest']],
   ['2 days', ['old', 'new', 'newest']],
   ['2026-11-21T08:30:00Z', ['new', 'newest']],

@@ -27,15 +27,17 @@ test('a search looks at 1,000 agents a call, gives way to others meanwhile, and 
   expect(some.calls.flatMap(({ found }) => found)).toEqual(aliases.filter((alias) => alias.includes('d-34')))
 })
 
-test('an agent of the own account is found behind 2,500 others', async () => {
+test('an agent of the own account is found behind 2,500 others, in one call by three letters or more', async () => {
   const { aliases } = await addCrowd(grid.store, grid.acme.id, { agents: 2_500, skills: 20 })
   await grid.acme.agent('zoe', { skills: [{ name: 'needle' }] })
 
-  const { calls, longestBlock } = await searchAll(grid.alice, { search: 'NEEDLE' })
+  const { calls, longestBlock } = await searchAll(grid.alice, { search: 'ZO' })
+  const byIndex = await searchAll(grid.alice, { search: 'NEEDLE' })
 
   // The caller itself is not looked at.
   expect(calls.map(({ cursor }) => cursor)).toEqual([aliases[998].slice(1), aliases[1_998].slice(1), undefined])
   expect(calls.flatMap(({ found }) => found)).toEqual(['@zoe'])
+  expect(byIndex.calls).toMatchObject([{ found: ['@zoe'], cursor: undefined }])
   expect(longestBlock).toBeLessThan(totalMs(calls) / 2)
 })
 

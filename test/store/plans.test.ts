@@ -42,14 +42,11 @@ afterAll(() => {
 test.each([
   [
     'the messages that can be leased',
-    /^select json_group_array\(json_array\("seq"/,
-    'USING COVERING INDEX deliveries_unread',
+    /^update "deliveries" set "state" = .* OVER /,
+    'USING COVERING INDEX deliveries_unread (account_id=? AND agent_id=?)',
   ],
-  [
-    'the claim of a lease',
-    /^update "deliveries" set "state" = .* IN \(SELECT value/,
-    'USING COVERING INDEX deliveries_unread',
-  ],
+  ['the claim of a lease', /^update "deliveries" set "state" = .* OVER /, 'USING INTEGER PRIMARY KEY (rowid=?)'],
+  ['the lease of a repeated claim', /^update "deliveries" set "state" = .* OVER /, 'sqlite_autoindex_leases'],
   ['the messages that make a lease', /^insert into "leases"/, 'USING COVERING INDEX deliveries_lease'],
   ['the messages of a lease to release', /^update "deliveries" set .*"release_count" = /, 'deliveries_lease'],
   ['the logged releases of a lease', /^insert into "lease_releases"/, 'deliveries_lease'],
@@ -84,6 +81,21 @@ test.each([
   ['tokens of ended grants', /^delete from "oauth_tokens" .*inner join/, 'oauth_grants_revoked'],
   ['ended grants', /^delete from "oauth_grants"/, 'oauth_grants_uncollected'],
   ['heads of activity logs', /from "accounts" inner join "activity"/, 'SEARCH activity USING INDEX'],
+  [
+    'agents whose texts may match a search',
+    /^select json_group_array\("agent_id"\).*MATCH/,
+    'SEARCH agent_numbers USING INTEGER PRIMARY KEY (rowid=?)',
+  ],
+  [
+    'agents that have a skill',
+    /^select json_group_array\("agent_id"\).*MATCH/,
+    'USING COVERING INDEX agent_skills_skill',
+  ],
+  [
+    'agents among which a search looks',
+    /^select "candidates"\."alias" as "searched_alias", .*json_each/s,
+    'SEARCH agents USING INDEX sqlite_autoindex_agents',
+  ],
   [
     'the count of unread messages',
     /^select count\(\*\) from \(select 1 as "one" from "deliveries" .*'unread'/,
@@ -156,7 +168,7 @@ test('no statement of an agent scans a whole table', async () => {
     for (const line of await plan(sql)) {
       // Small: subqueries with a limit, constants, and the public agents by their own index.
       if (
-        /^SCAN (entry VIRTUAL|allowed VIRTUAL|few|json_each VIRTUAL|candidates|counted|oldest|new_deliveries|new_signals|newest|redelivered|(un)?read_half|CONSTANT ROW|\(subquery|agents USING INDEX agents_public)/
+        /^SCAN (entry VIRTUAL|agent_search VIRTUAL|by_(text|skill)|found|matches|allowed VIRTUAL|few|json_each VIRTUAL|candidates|counted|oldest|summed|new_deliveries|new_signals|newest|redelivered|(un)?read_half|CONSTANT ROW|\(subquery|agents USING INDEX agents_public)/
           .test(line)
       ) continue
       // Once an hour, each account in turn.
@@ -214,6 +226,7 @@ async function recordStatements(): Promise<string[]> {
   await sendMessage(bob, { to: 'alice', text: 'hi', replyToMessageId: id })
   await messageStatus(alice, id)
   await listAgents(alice, { search: 'b' })
+  await listAgents(alice, { search: 'bob' })
   await listAgents(alice, { public: true })
   await listChannels(alice)
   await setSkills(alice, { skills: [{ name: 'a' }] })

@@ -56,15 +56,21 @@ async function reset(url: string, rows: InStatement[]): Promise<void> {
   await client.migrate([
     ...triggers.map(({ name }) => `DROP TRIGGER "${name}"`),
     ...schema.filter(({ type }) => type === 'table').map(({ name }) => `DELETE FROM "${name}"`),
-    ...rows,
+    ...rows.filter((row) => !isNumber(row)),
     ...triggers.map(({ sql }) => String(sql)),
+    // Triggers write the search index.
+    'DELETE FROM agent_search',
+    ...rows.filter(isNumber),
   ])
   client.close()
 }
 
+const isNumber = (row: InStatement) => typeof row !== 'string' && row.sql.includes('"agent_numbers"')
+
 async function schemaOf(client: Client) {
   const { rows } = await client.execute(
-    "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND name <> '__drizzle_migrations'",
+    `SELECT type, name, sql FROM sqlite_master
+      WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'agent_search%' AND name <> '__drizzle_migrations'`,
   )
   return rows
 }

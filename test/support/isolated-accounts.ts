@@ -185,6 +185,7 @@ async function reset(grid: TestGrid, evil: TestAccount, { agents, guardrails, ch
     remove('guardrails', 'id', guardrails),
     remove('channels', 'id', channels),
     remove('credentials', 'agent_id', agents),
+    remove('agent_numbers', 'agent_id', agents),
     remove('agents', 'id', agents),
     { sql: 'UPDATE agents SET deleted_at = NULL WHERE account_id = ?', args: [evil.id] },
     { sql: 'UPDATE channels SET deleted_at = NULL WHERE account_id = ?', args: [evil.id] },

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 
 /**
  * What makes the open page hard to use at its present size: it scrolls sideways, or a part of it does; or a control is
- * smaller than 24 × 24 px. Code blocks, and parts that take the focus, may scroll; links in a sentence may be lower.
+ * smaller than 24 × 24 px, or a text field too narrow to read what was typed. Code blocks, and parts that take the focus, may scroll; links in a sentence may be lower.
  * The page must run scripts.
  * @see WCAG 2.2, 1.4.10 (reflow) and 2.5.8 (target size)
  */
@@ -34,6 +34,8 @@ const findFaults = `(async () => {
     const target = control.matches('[type=checkbox], [type=radio]') ? control.closest('label') ?? control : control
     const { width, height } = target.getBoundingClientRect()
     if (width < 24 || height < 24) found.push('is ' + width + ' by ' + height + ' px small: ' + nameOf(target))
+    const isText = control.matches('textarea, input:not([type=checkbox], [type=radio], [type=number])')
+    if (isText && width < 128) found.push('is ' + width + ' px narrow: ' + nameOf(control))
   }
   return found
 })()`

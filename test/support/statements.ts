@@ -4,6 +4,7 @@ import { is, Param, Placeholder, type Query, type SQL } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/libsql'
 import { prepareAccountTables } from '../../src/store/account.ts'
 import { prepareGlobalTables } from '../../src/store/global.ts'
+import { Lookups } from '../../src/store/lookups.ts'
 
 export interface PreparedStatements {
   /** The statements of one account, by their SQL, without its cross-account queries. */
@@ -12,6 +13,7 @@ export interface PreparedStatements {
   others: Map<string, Query>
   /** The names of cross-account queries, by their SQL. */
   crossAccountQueries: Map<string, string>
+  lookups: Lookups
 }
 
 export function preparedStatements(): PreparedStatements {
@@ -19,6 +21,7 @@ export function preparedStatements(): PreparedStatements {
   const db = drizzle({ client })
   const { dialect } = db as unknown as { dialect: { sqlToQuery(statement: SQL, ...more: unknown[]): Query } }
   const crossAccountQueries = new Map<string, string>()
+  const lookups = new Lookups(true)
   const built = (prepare: () => unknown) => {
     const found = new Map<string, Query>()
     const build = dialect.sqlToQuery
@@ -31,8 +34,8 @@ export function preparedStatements(): PreparedStatements {
     dialect.sqlToQuery = build
     return found
   }
-  const ofAccount = built(() => prepareAccountTables(db, crossAccountQueries))
-  const others = built(() => prepareGlobalTables(db, crossAccountQueries))
+  const ofAccount = built(() => prepareAccountTables(db, crossAccountQueries, lookups))
+  const others = built(() => prepareGlobalTables(db, crossAccountQueries, lookups))
   for (const sql of crossAccountQueries.keys()) {
     const query = ofAccount.get(sql)
     if (!query) continue
@@ -40,7 +43,7 @@ export function preparedStatements(): PreparedStatements {
     ofAccount.delete(sql)
   }
   client.close()
-  return { ofAccount, others, crossAccountQueries }
+  return { ofAccount, others, crossAccountQueries, lookups }
 }
 
 /** The names of the placeholders of a statement. */

@@ -77,6 +77,22 @@ describe('each payload in every field', () => {
   })
 })
 
+// Older versions stored direction controls. See docs/security.md, "Text of either direction".
+test('no stored text reorders what stands beside it', { timeout: 120_000 }, async () => {
+  await storeEverywhere('\u202ereversed\u2069')
+  const found: string[] = []
+  for (const page of pages) {
+    const seen = (await htmlOf(page))
+      .replace(/<textarea[^>]*>[^<]*<\/textarea>/g, '')
+      .replace(/ value="[^"]*"/g, '')
+      // Isolates of the page.
+      .replace(/\u2068[^\u2069]*\u2069/g, '')
+    for (const [around] of seen.matchAll(/.{0,80}[\u202a-\u202e\u2066-\u2069]/g)) found.push(`${page.name}: ${around}`)
+  }
+
+  expect(found).toEqual([])
+})
+
 describe.skipIf(!hasBrowser)('in Chromium', () => {
   const visit = useBrowser()
 

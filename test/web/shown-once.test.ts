@@ -133,6 +133,31 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     },
   )
 
+  test('after a form that was refused, Reload and Back open its page again', async () => {
+    const user = await person(live, { role: 'owner' })
+    const { page, faults, close } = await visit()
+    const form = `/accounts/${live.acme.id}/new-agent`
+    await page.goto(`${live.url}/sign-in?next=${encodeURIComponent(form)}`)
+    await page.fill('[name=email]', user.email)
+    await page.fill('[name=password]', password)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.fill('[name=alias]', 'bob')
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await page.getByText('The alias @bob is taken').waitFor()
+    expect(await page.inputValue('[name=alias]')).toBe('bob')
+    await page.fill('[name=alias]', 'after-bob')
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await page.locator('dialog#secret').waitFor()
+
+    await page.goBack()
+    await page.getByRole('heading', { name: 'New agent' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'New agent' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe(form)
+    expect(faults.filter((fault) => !fault.includes('409'))).toEqual([])
+    await close()
+  })
+
   test('Escape asks first, and the key stays until the user decides', async () => {
     const user = await person(live, { role: 'owner' })
     const { page, faults, close } = await visit()

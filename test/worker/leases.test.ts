@@ -79,8 +79,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     const end = grid.clock.now + minute
     const recovery = new LeaseRecovery(grid.store)
     const taken = { id: 'runner', agent: grid.bob.id, holder: 'a runner', at: grid.clock.now, expiresAt: end }
-    const [{ seq }] = await bob.read.inbox.oldestUnread(grid.bob.id, 1)
-    await writeParts(bob, bob.change.leases.take(taken, [seq], null))
+    await writeParts(bob, bob.change.leases.take(taken, { limit: 1, maxChars: 100, expected: 1 }, null))
 
     grid.clock.now = end - 1
     await recovery.releaseExpired()
@@ -110,9 +109,8 @@ describe('on a local file', () => {
     await send('hi')
     const bob = at(grid.store, grid.bob)
     const end = grid.clock.now + minute
-    const [{ seq }] = await bob.read.inbox.oldestUnread(grid.bob.id, 1)
     const taken = { id: 'runner', agent: grid.bob.id, holder: 'a runner', at: grid.clock.now, expiresAt: end }
-    await writeParts(bob, bob.change.leases.take(taken, [seq], null))
+    await writeParts(bob, bob.change.leases.take(taken, { limit: 1, maxChars: 100, expected: 1 }, null))
 
     const worker = await startWorker(grid.store)
 

@@ -150,10 +150,10 @@ export async function setContentsVisible(
   })
 }
 
-/** The store of an existing account. Fails with `account_not_found`. */
+/** The store of an existing account, for a command of the operator. Fails with `account_not_found`. */
 export async function openAccount(store: Store, id: string, actor: Actor): Promise<AccountStore> {
   const account = await store.global.accounts.byId(id)
-  if (!account) throw new GridError('account_not_found', `No account has the id ${id}.`)
+  if (!account) throw new GridError('account_not_found', `No account has the id ${id}. list-accounts lists them.`)
   return store.account(account.id, actor)
 }
 

@@ -111,10 +111,10 @@ export async function createAgent(
  * alias stays reserved for the account, and messages that it sent stay readable.
  * Fails with `wrong_credential`, `not_allowed`, `agent_not_found` or `write_conflict`.
  */
-export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string }> {
+export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
-    const { id } = await findAgent(account, ref)
+    const { id, alias } = await findAgent(account, ref)
     const at = account.deps.now()
     const { agents, channels, leases, keys } = account.change
     await account.write([
@@ -126,7 +126,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
     ])
     // Waiting readers authenticate again, and find that their key was revoked.
     account.waiting.notifier.notify([id])
-    return { id }
+    return { id, alias }
   })
 }
 
@@ -205,13 +205,14 @@ export async function listAgents(
 ): Promise<{ agents: ListedAgent[]; cursor?: string }> {
   const caller = callingAgent(account.actor)
   const search = (wellFormed(input.search ?? '') ?? '').trim()
-  const { agents, directory } = account.read
+  const { agents, agentSearch, directory } = account.read
+  const among = input.public ? undefined : await agentSearch.candidates(search)
   const source = {
     async read(cursor: string, limit: number) {
       const from = placeOf(cursor)
       const read = input.public
         ? directory.search(search, caller.alias, from, limit)
-        : agents.search(search, caller.agentId, from.after, limit)
+        : agents.search(search, caller.agentId, from.after, limit, among)
       return withCursors(await read, from)
     },
     keyOf: ({ cursor }: Searched) => cursor,

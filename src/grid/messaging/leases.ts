@@ -1,8 +1,13 @@
 /** Ending a lease: its messages arrived, or they did not. See docs/delivery.md, "Leases". */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, isStorageFull } from '../../errors.ts'
+import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
+import type { NewLease } from '../../store/account/leases.ts'
+
+/** How late a database may carry out a claim whose answer was lost. */
+const lateClaimMs = 5 * minute
 
 /** A message that cannot be shown, and why. */
 export interface DamagedMessage {
@@ -35,12 +40,12 @@ export function ackLease(account: AccountStore, leaseId: string): void {
 
 /**
  * Throw the error of a failed leasing. If the outcome is unknown, the database may have made the lease, so it is
- * released once the database answers again.
+ * released once the database answers again, and not made after that.
  */
-export function releaseUnknown(account: AccountStore, leaseId: string, error: unknown): never {
+export function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
   if (!(error instanceof GridError) || !error.details.notExecuted) {
-    const { agentId } = callingAgent(account.actor)
-    account.writeLater(account.change.leases.release(agentId, leaseId, account.deps.now()))
+    const at = account.deps.now()
+    account.writeLater(account.change.leases.giveUp({ ...lease, at, expiresAt: at + lateClaimMs }))
   }
   throw error
 }

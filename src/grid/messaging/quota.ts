@@ -21,16 +21,15 @@ const fullInboxRetrySeconds = minute / second
  */
 export async function checkQuotas({ usage, deps }: AccountStore, recipient: Recipient): Promise<void> {
   const { messagesPerDay, megabytesPerDay, strangerMessagesPerDay } = deps.config
-  const tomorrow = secondsToTomorrow(deps.now())
   const today = usage.today()
   const { messages, bytes } = today instanceof Promise ? await today : today
   if (isReached(messages, messagesPerDay)) {
     const what = `This account has sent ${count(messagesPerDay, 'message')} today, which is all that it may send a day.`
-    throw exceeded('messages_per_day', messagesPerDay, tomorrow, what)
+    throw exceeded('messages_per_day', messagesPerDay, secondsToTomorrow(deps.now()), what)
   }
   if (isReached(bytes, megabytesPerDay * megabyte)) {
     const what = `The messages of this account took ${megabytesPerDay} MB today, which is all that they may take a day.`
-    throw exceeded('megabytes_per_day', megabytesPerDay, tomorrow, what)
+    throw exceeded('megabytes_per_day', megabytesPerDay, secondsToTomorrow(deps.now()), what)
   }
   if (!recipient.inbox) return
 
@@ -40,7 +39,7 @@ export async function checkQuotas({ usage, deps }: AccountStore, recipient: Reci
     const sent = count(strangerMessagesPerDay, 'message')
     const what =
       `This account has sent ${sent} to ${recipient.label} today, which is all that an agent of another account takes a day.`
-    throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, tomorrow, what)
+    throw exceeded('stranger_messages_per_day', strangerMessagesPerDay, secondsToTomorrow(deps.now()), what)
   }
   const maxUnread = isStranger ? deps.config.strangerUnreadPerInbox : deps.config.unreadPerInbox
   if (isReached(usage.unread(agentId), maxUnread)) {

@@ -21,7 +21,7 @@ import { requireOffset } from './parts.ts'
 /** How far the clocks of two processes may differ, or one clock before and after a correction. */
 const maxClockSkewMs = 5 * minute
 const unitMs: Record<string, number> = { s: second, m: minute, h: hour, d: day }
-const durationPattern = /^(\d{1,6}) ?(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$/i
+const durationPattern = /^(\d{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)( ago)?$/i
 const isoPattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i
 
 export interface Page {

@@ -3,7 +3,7 @@ import { callingAgent } from '../../auth/actor.ts'
 import { newId } from '../../lib/id.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { cursorAt } from './cursor.ts'
-import { asGridMessage, budgetOf, fitting, type GridMessage, type PageSize, rendered } from './inbox-message.ts'
+import { asGridMessage, budgetOf, type GridMessage, type PageSize, rendered } from './inbox-message.ts'
 import { ackLease, type Lease, leaseOf, parkDamaged, releaseUnknown } from './leases.ts'
 
 export interface Batch {
@@ -29,18 +29,18 @@ export interface Batch {
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)
-  const { change, deps, instanceId, read: { inbox, leases } } = account
+  const { change, deps, instanceId, read: { inbox, leases }, waiting: { notifier } } = account
   const budget = budgetOf(input)
   for (;;) {
-    const oldest = await inbox.oldestUnread(agentId, budget.limit)
-    const wanted = fitting(oldest, budget)
-    if (wanted.length === 0) {
+    // Only an inbox that has probably something to lease is claimed without a look, because a claim waits for others.
+    const expected = notifier.expected(agentId) || await inbox.unread(agentId)
+    if (expected === 0) {
       return { messages: [], remaining: 0, cursor: cursorAt(account, agentId, await inbox.lastRead(agentId)) }
     }
 
     const lease = { id: newId(), agent: agentId, holder: instanceId, at: deps.now(), expiresAt: null }
-    const parts = change.leases.take(lease, wanted.map(({ seq }) => seq), wokenAt ?? null)
-    const rows = await writeParts(account, parts).catch((error) => releaseUnknown(account, lease.id, error))
+    const parts = change.leases.take(lease, { ...budget, expected }, wokenAt ?? null)
+    const rows = await writeParts(account, parts).catch((error) => releaseUnknown(account, lease, error))
     const leased = leases.messages(rows.messages)
     const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
       return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
@@ -48,7 +48,8 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
     if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
     if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
     const remaining = leased.remaining ?? await inbox.unread(agentId)
-    // Parked messages, and those that another reader took first, do not make the inbox empty.
+    notifier.expect(agentId, remaining)
+    // Messages that were all parked do not make the inbox empty, nor those that came after a claim of nothing.
     if (messages.length === 0 && remaining > 0) continue
     return {
       messages,

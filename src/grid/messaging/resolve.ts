@@ -57,7 +57,7 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
 function inboxOfAccount(
   { change: { messages, receipts } }: AccountStore,
   label: string,
-  { id: agentId, lastSeenAt, guards }: { id: string; lastSeenAt: number | null; guards: number },
+  { id: agentId, guards }: { id: string; guards: number },
 ): Recipient {
   return {
     label,
@@ -67,7 +67,7 @@ function inboxOfAccount(
     parts: (message) => ({
       message: messages.addDirect(message, { agentId }),
       deliveries: messages.deliver(message, { agentId }),
-      receipt: receipts.toAgent(message, agentId, lastSeenAt),
+      receipt: receipts.toAgent(message, agentId),
     }),
     reached: () => [agentId],
   }

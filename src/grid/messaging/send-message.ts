@@ -72,6 +72,8 @@ export async function sendMessage(
     // A condition of the commit did not hold. Reading again finds which one. If all of them hold now, we try again.
     const stored = await repeatOf()
     if (stored) return stored
+    // What was found in memory may be the cause.
+    account.forgetLookups()
     const before = recipient
     recipient = await resolve(account, sender, input.to)
     // The checks were for another recipient, or for other guardrails.

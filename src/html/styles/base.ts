@@ -7,6 +7,8 @@ body { margin: 0; min-height: 100dvh; background: var(--ground); color: var(--in
   overflow-wrap: anywhere }
 h1, h2, h3 { margin: 0; line-height: 1.25; text-wrap: balance; font-weight: 620 }
 h1 { font-size: var(--text-xl); letter-spacing: -.02em }
+/* A title or a lead in a script from right to left keeps its own order, and its place. */
+h1, .page-head p { unicode-bidi: plaintext; text-align: left }
 h2 { font-size: var(--text-l); letter-spacing: -.01em }
 h3 { font-size: var(--text-m) }
 p { margin: 0; max-width: 68ch; text-wrap: pretty }

@@ -7,7 +7,7 @@ export const content = `
 .card.flush > .inside { padding: var(--card) }
 .card.danger { border-color: color-mix(in srgb, var(--danger) 35%, var(--line)) }
 .card-head { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2) var(--s4) }
-.card-head > div:first-child { flex: 1 1 14rem }
+.card-head > div:first-child { flex: 1 1 8rem }
 .card-head p { max-width: 84ch; color: var(--soft); font-size: var(--text-s) }
 .card-head .button.quiet.small { margin-right: calc(var(--s2) * -1) }
 .stat { display: grid; gap: 0; padding: var(--s3) var(--card) var(--s4); background: var(--panel); border: 1px solid var(--line);
@@ -56,6 +56,7 @@ td time { white-space: nowrap }
 .dense :is(th, td) { padding-block: .3125rem; vertical-align: baseline } .dense :is(td, time) { font-size: var(--text-s) }
 /* A link of its own, not one within a sentence, is high enough for a finger. */
 .alone, tbody :is(th, td) > a, tbody :is(th, td) > div > a:first-child, .facts dd > a:only-child { display: inline-block; min-height: 1.5rem }
+@media (min-width: 48rem) { td select.input { padding-left: var(--s2); padding-right: 1.5rem; background-position-x: right .5rem; font-size: var(--text-s) } }
 td.numb, th.numb { text-align: right; white-space: nowrap }
 .cut { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
 .who { display: inline-flex; align-items: center; gap: .625rem; min-width: 0; vertical-align: middle }
@@ -64,8 +65,8 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .avatar { display: inline-grid; flex: none; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
   color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
 .face { border-radius: 27% }
-.bar { display: flex; gap: var(--s3); align-items: center; padding: var(--s3) var(--card); border-bottom: 1px solid var(--line) }
-.bar .affixed { flex: 1 1 auto; max-width: 20rem }
+.bar { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: center; padding: var(--s3) var(--card); border-bottom: 1px solid var(--line) }
+.bar .affixed { flex: 1 1 9rem; max-width: 20rem }
 
 .pages { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2); padding: var(--s2) var(--card);
   border-top: 1px solid var(--line); color: var(--soft); font-size: var(--text-s) }
@@ -87,7 +88,7 @@ tbody .fold > summary { min-height: 1.5rem; padding: 0; width: max-content; colo
 tbody .fold > summary:hover { background: none; color: var(--ink) }
 tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight: 400 }
 .whole { white-space: nowrap }
-.happened { font-weight: 400 } .happened :is(a, strong) { color: inherit; font-weight: 600 } .happened .badge { margin-left: var(--s2) }
+.happened { font-weight: 400 } .happened :is(a, strong) { color: inherit; font-weight: 600 } .happened .badge { margin-right: var(--s2) }
 .call { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s3) }
 .call > .happened { flex: 1 1 10rem; min-width: 0 } .call > .fold[open] { flex-basis: 100% }
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }

@@ -1,7 +1,7 @@
 /** Buttons and form controls. */
 export const controls = `
 .button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); min-height: var(--control);
-  padding: 0 var(--s3); border: 1px solid var(--edge); border-radius: var(--round); background: var(--panel); color: var(--ink);
+  padding: .25rem var(--s3); border: 1px solid var(--edge); border-radius: var(--round); background: var(--panel); color: var(--ink);
   font: 560 var(--text-m)/1.2 var(--sans); text-decoration: none; overflow-wrap: normal; white-space: nowrap; cursor: pointer; transition: background .12s }
 @media (max-width: 48rem) { .button { white-space: normal } }
 .button:hover { background: var(--hover) }
@@ -15,7 +15,7 @@ export const controls = `
 .button.plain.danger:hover { background: var(--danger-wash) }
 .button.quiet.danger { color: var(--danger) }
 .button.quiet.danger:hover { background: var(--danger-wash); color: var(--danger) }
-.button.small { min-height: 1.75rem; padding: 0 var(--s2); font-size: var(--text-s) }
+.button.small { min-height: 1.75rem; padding: .125rem var(--s2); font-size: var(--text-s) }
 .button.icon { width: var(--control); padding: 0 }
 .button.icon.small { width: 1.75rem }
 .button.whole { width: 100% }
@@ -68,6 +68,7 @@ select.input { appearance: none; padding-right: 2rem; background-repeat: no-repe
 .affixed:has(.mono) > .before { font: .875rem/1.4 var(--mono) }
 .affixed > .before:has(svg) + .input { padding-left: 2.125rem }
 fieldset.choices.line { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4) }
+fieldset.choices.line .choice { align-items: center } fieldset.choices.line .choice input { margin: 0 }
 fieldset { display: grid; align-content: start; gap: var(--s2); min-width: 0; margin: 0; padding: 0; border: 0 }
 legend { margin-bottom: var(--s2) }
 /* Fields that depend on a choice in the same form. */

@@ -3,6 +3,7 @@ import { agentAccess, agents, agentSkills, skills, trials } from '../../../db/sc
 import { type AccountBinding, p, precondition, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
+import type { Lookups } from '../lookups.ts'
 import { guardsOfDirect } from './guarding.ts'
 import { contains, matchesSearchText } from './search.ts'
 
@@ -139,28 +140,30 @@ export type SearchedAgent = { [field in keyof FoundAgent]: FoundAgent[field] | n
   isHidden: number
 }
 
-export function prepareAgents(db: Db) {
+export function prepareAgents(db: Db, lookups: Lookups) {
   const live = isNull(agents.deletedAt)
   const byAlias = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.alias, p('alias')), live))
     .limit(1)
     .prepare()
-  const recipient = db.select({
-    id: agents.id,
-    lastSeenAt: agents.lastSeenAt,
-    guards: guardsOfDirect(p('from'), agents, false),
-  }).from(agents)
+  const recipient = db.select({ id: agents.id, guards: guardsOfDirect(p('from'), agents, false) }).from(agents)
     .where(inAccount(agents, eq(agents.alias, p('alias')), live)).limit(1).prepare()
+  const recipients = lookups.of<{ id: string; guards: number }>(recipient.getQuery())
   const byId = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.id, p('id')), live)).prepare()
-  const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)
-    .where(inAccount(agents, live, gt(agents.alias, p('after')), ne(agents.id, p('except'))))
-    .orderBy(agents.alias).limit(p('limit')).as('candidates')
-  const bySearch = db.select({
-    searchedAlias: sql<string>`${candidates.alias}`.as('searched_alias'),
-    isHidden: sql<number>`0`.as('is_hidden'),
-    ...foundAgentFields(db),
-  }).from(candidates)
-    .leftJoin(agents, inAccount(agents, eq(agents.id, candidates.id), matchesSearch(hasMatchingSkill(db))))
-    .orderBy(candidates.alias).prepare()
+  const searchIn = (alias: SQL, among?: SQL) => {
+    const candidates = db.select({ id: agents.id, alias: agents.alias }).from(agents)
+      .where(inAccount(agents, live, gt(alias, p('after')), ne(agents.id, p('except')), among))
+      .orderBy(alias).limit(p('limit')).as('candidates')
+    return db.select({
+      searchedAlias: sql<string>`${candidates.alias}`.as('searched_alias'),
+      isHidden: sql<number>`0`.as('is_hidden'),
+      ...foundAgentFields(db),
+    }).from(candidates)
+      .leftJoin(agents, inAccount(agents, eq(agents.id, candidates.id), matchesSearch(hasMatchingSkill(db))))
+      .orderBy(candidates.alias).prepare()
+  }
+  const bySearch = searchIn(sql`${agents.alias}`)
+  // `+` keeps the planner from reading all agents in their order: there are few among which to search.
+  const bySearchAmong = searchIn(sql`+${agents.alias}`, sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`)
   const byRefs = db.select(agentFields).from(agents).where(inAccount(
     agents,
     live,
@@ -228,7 +231,12 @@ export function prepareAgents(db: Db) {
       /** A live agent of the account. */
       byAlias: (alias: string): Promise<Agent | undefined> => account.one(byAlias, { alias }),
       /** A live agent as the recipient of a send by the agent `from`, and whether guardrails check the message. */
-      recipient: (alias: string, from: string) => account.one(recipient, { alias, from }),
+      recipient: (alias: string, from: string) =>
+        recipients.find(
+          `${account.accountId} ${from} ${alias}`,
+          () => account.one(recipient, { alias, from }),
+          () => [account.accountId],
+        ),
       byId: (id: string): Promise<Agent | undefined> => account.one(byId, { id }),
       /** Live agents with one of these ids or aliases. */
       byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
@@ -236,9 +244,17 @@ export function prepareAgents(db: Db) {
       /** Live agents by alias, after the alias `after`. */
       page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
       total: async () => (await account.one(total))!.n,
-      /** Look at `limit` live agents except one, by alias, after the alias `after`. */
-      search: (search: string, except: string, after: string, limit: number): Promise<SearchedAgent[]> =>
-        account.all(bySearch, { search, except, after, limit }),
+      /** Look at `limit` live agents except one, by alias, after the alias `after`; only at those `among`, if given. */
+      search: (
+        search: string,
+        except: string,
+        after: string,
+        limit: number,
+        among?: string[],
+      ): Promise<SearchedAgent[]> =>
+        among
+          ? account.all(bySearchAmong, { search, except, after, limit, ids: JSON.stringify(among) })
+          : account.all(bySearch, { search, except, after, limit }),
       trial: (agent: string) => account.one(trial, { agent }),
     }),
     changes: (account: AccountBinding) => ({

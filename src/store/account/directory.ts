@@ -3,11 +3,12 @@ import { and, eq, exists, gt, isNull, ne, notExists, sql } from 'drizzle-orm'
 import { agentAccess, agents } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import type { Lookups } from '../lookups.ts'
 import { acceptsMessagesOf, acceptsOtherAccounts } from './access.ts'
 import { foundAgentFields, hasMatchingSkill, matchesSearch, type SearchedAgent } from './agents.ts'
 import { guardsOfDirect } from './guarding.ts'
 
-export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries) {
+export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
   const isElsewhere = ne(agents.accountId, p('account'))
   const reachable = and(isElsewhere, acceptsOtherAccounts(agents, p('caller')))
   const accepts = acceptsMessagesOf(agents, { alias: p('caller'), id: p('callerId') })
@@ -17,6 +18,11 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
     guards: guardsOfDirect(p('callerId'), agents, true),
   }).from(agents)
     .where(and(eq(agents.alias, p('alias')), isElsewhere, accepts)).prepare()
+  const recipients = lookups.of<{ id: string; home: string; guards: number }>({
+    ...recipient.getQuery(),
+    // A new message gives a right to answer and takes none away. The commit of a send checks all of it again.
+    ignores: ({ table, kind }) => table === 'deliveries' && kind === 'insert',
+  })
   // Agents that the caller cannot reach count, too: looking at many of them also takes long.
   const candidates = db.select({
     home: agents.accountId,
@@ -70,7 +76,11 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
        * guardrails check the message: those of the caller, or those of its account.
        */
       recipient: (alias: string, caller: { alias: string; agentId: string }) =>
-        account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
+        recipients.find(
+          `${account.accountId} ${caller.agentId} ${caller.alias} ${alias}`,
+          () => account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
+          ({ home }) => [account.accountId, home],
+        ),
       /**
        * Look at `limit` public agents by alias, after the alias `after` and `skip` more. Those of the account, and
        * those that do not accept the caller (an alias), are hidden.

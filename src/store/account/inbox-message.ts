@@ -77,5 +77,9 @@ export function selectInboxMessages<Extra extends Record<string, SQL.Aliased>>(
 /** Reads the raw rows of `selectInboxMessages`. */
 export function inboxMessageReader(db: Db): (row: Row) => InboxMessage {
   const names = Object.keys(fields(db))
-  return (row) => Object.fromEntries(names.map((name, i) => [name, row[i]])) as unknown as InboxMessage
+  return (row) => {
+    const message: Record<string, unknown> = {}
+    for (let i = 0; i < names.length; i++) message[names[i]] = row[i]
+    return message as unknown as InboxMessage
+  }
 }

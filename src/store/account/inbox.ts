@@ -18,11 +18,6 @@ export function prepareInbox(db: Db) {
   const isRead = sql`${deliveries.state} = 'read'`
 
   const unread = db.select({ unread: count() }).from(someUnread(db, 'agent')).limit(1).prepare()
-  const oldest = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
-    .where(inAccount(deliveries, ofAgent, isUnread)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
-  // One value, because the local driver takes longer for rows than the database for finding them.
-  const oldestUnread = db.select({ list: sql<string>`json_group_array(json_array(${oldest.seq}, ${oldest.chars}))` })
-    .from(oldest).limit(1).prepare()
   const newestUnread = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
     .where(inAccount(deliveries, ofAgent, isUnread)).prepare()
   const lastRead = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
@@ -91,11 +86,6 @@ export function prepareInbox(db: Db) {
       message: (agent: string, message: string) => account.one(byMessage, { agent, message }),
       /** How many messages of an agent are unread; 100 stands for 100 or more. */
       unread: async (agent: string) => (await account.one(unread, { agent }))!.unread,
-      /** The positions and lengths of the unread messages, oldest first. */
-      async oldestUnread(agent: string, limit: number): Promise<{ seq: number; chars: number }[]> {
-        const found = await account.one(oldestUnread, { agent, limit })
-        return (JSON.parse(found!.list) as [number, number][]).map(([seq, chars]) => ({ seq, chars }))
-      },
       /** The `seq` of the newest unread message; 0 without one. */
       newestUnread: async (agent: string) => (await account.one(newestUnread, { agent }))?.seq ?? 0,
       /** The `seq` of the newest message that was read; 0 before the first. */

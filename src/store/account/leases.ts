@@ -1,6 +1,6 @@
 /** Leases: messages that a reader has, until they are acked or released. See docs/delivery.md, "Leases". */
 import type { Row } from '@libsql/client'
-import { and, count, desc, eq, exists, gt, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm'
+import { and, count, desc, eq, exists, gt, isNotNull, isNull, lt, lte, notExists, or, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, leaseReleases, leases } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
@@ -18,6 +18,16 @@ export interface NewLease {
   at: number
   /** When the lease expires. Null: it ends only with its holder. */
   expiresAt: number | null
+}
+
+/** How much one lease may hold. */
+export interface LeaseSize {
+  /** Messages. */
+  limit: number
+  /** UTF-16 units of all messages together. A first message that is longer is leased alone. */
+  maxChars: number
+  /** About how many messages there are to lease, for the write queue. */
+  expected: number
 }
 
 /** The parts of leasing messages. `lease` and `messages` depend on the rows that `claim` has changed. */
@@ -41,6 +51,19 @@ export function prepareLeases(db: Db) {
   const isUnread = sql`${deliveries.state} = 'unread'`
   const ofLease = and(eq(deliveries.leaseId, p('lease')), isNotNull(deliveries.leaseId))!
 
+  const lease = db.select({ one: sql`1` }).from(leases).where(inAccount(leases, eq(leases.id, p('lease'))))
+
+  const oldest = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
+    .where(inAccount(deliveries, ofAgent, isUnread)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
+  const summed = db.select({
+    seq: oldest.seq,
+    chars: oldest.chars,
+    total: sql<number>`sum(${oldest.chars}) OVER (ORDER BY ${oldest.seq} ROWS UNBOUNDED PRECEDING)`.as('total'),
+  }).from(oldest).as('summed')
+  // The total of the first message is its own length.
+  const fitting = db.select({ seq: summed.seq }).from(summed)
+    .where(or(lte(summed.total, p('maxChars')), eq(summed.total, summed.chars)))
+  // A claim that is repeated finds its lease and takes nothing more.
   const claim = db.update(deliveries)
     .set({
       state: 'read',
@@ -48,7 +71,7 @@ export function prepareLeases(db: Db) {
       readAt: sql`${p('at')}`,
       wokenAt: sql`coalesce(${deliveries.wokenAt}, ${p('wokenAt')})`,
     })
-    .where(inAccount(deliveries, ofAgent, sql`${deliveries.state} = 'unread'`, isOneOf(deliveries.seq))).toSQL()
+    .where(inAccount(deliveries, ofAgent, sql`${deliveries.seq} IN ${fitting}`, notExists(lease))).toSQL()
   // A claim that took nothing makes no lease.
   const add = db.insert(leases).select(
     db.select({
@@ -66,9 +89,7 @@ export function prepareLeases(db: Db) {
     .limit(p('limit')).toSQL()
   const asInboxMessage = inboxMessageReader(db)
 
-  const isInFlight = exists(
-    db.select({ one: sql`1` }).from(leases).where(inAccount(leases, eq(leases.id, p('lease')))),
-  )
+  const isInFlight = exists(lease)
   const logRelease = db.insert(leaseReleases).select(
     db.select({
       accountId: deliveries.accountId,
@@ -84,6 +105,17 @@ export function prepareLeases(db: Db) {
   const release = db.update(deliveries)
     .set({ state: 'unread', leaseId: null, readAt: null, releaseCount: sql`${deliveries.releaseCount} + 1` })
     .where(inAccount(deliveries, ofAgent, ofLease, isInFlight)).toSQL()
+  // Only if the agent is still here, because it may have moved to another account.
+  const giveUp = db.insert(leases).select(
+    db.select({
+      accountId: agents.accountId,
+      agentId: agents.id,
+      id: value('lease'),
+      holder: value('holder'),
+      createdAt: value<number>('at'),
+      expiresAt: value<number | null>('expiresAt'),
+    }).from(agents).where(inAccount(agents, eq(agents.id, p('agent')))),
+  ).onConflictDoNothing().toSQL()
   const remove = db.delete(leases).where(inAccount(leases, eq(leases.id, p('lease')))).toSQL()
 
   const parkLeased = db.update(deliveries).set({ state: 'parked', leaseId: null, readAt: sql`${p('at')}` })
@@ -112,43 +144,54 @@ export function prepareLeases(db: Db) {
         ...(rows.length > 0 && { remaining: Number(rows[0].remaining) }),
       }),
     }),
-    changes: (account: AccountBinding) => ({
-      /**
-       * Lease the messages at the positions `seqs`, except any that are no longer unread. The part `messages` returns
-       * the leased ones, oldest first, with how many messages remain unread at this commit; 100 stands for 100 or more.
-       * `wokenAt` is when a wait for them ended, or null.
-       */
-      take: (lease: NewLease, seqs: number[], wokenAt: number | null): LeaseParts => {
-        const { id, agent, holder, at, expiresAt } = lease
-        return {
-          claim: {
-            ...account.bind(claim, { agent, lease: id, seqs: JSON.stringify(seqs), at, wokenAt }),
-            rows: seqs.length,
-          },
-          lease: account.bind(add, { agent, lease: id, holder, at, expiresAt }),
-          messages: { ...account.bind(leased, { agent, lease: id, limit: seqs.length }), rows: 0 },
-        }
-      },
-      /** The messages arrived: they are not redelivered. */
-      ack: (lease: string) => account.bind(remove, { lease }),
-      /**
-       * Make the messages of a lease unread again, or park them if their agent is deleted. Does nothing once the lease
-       * was acked or released.
-       */
-      release: (agent: string, lease: string, at: number): Statement[] => [
+    changes: (account: AccountBinding) => {
+      const released = (agent: string, lease: string, at: number): Statement[] => [
         { ...account.bind(logRelease, { agent, lease, at }), rows: 50 },
         { ...account.bind(release, { agent, lease }), rows: 50 },
         { ...account.bind(parkOfDeletedAgent, { agent, at }), rows: 50 },
         account.bind(remove, { lease }),
-      ],
-      /** Park leased messages that cannot be shown. */
-      parkLeased: (agent: string, lease: string, seqs: number[], at: number) =>
-        account.bind(parkLeased, { agent, lease, seqs: JSON.stringify(seqs), at }),
-      /** Park every unread message of an agent that is being deleted. */
-      parkUnread: (agent: string, at: number) => account.bind(parkUnread, { agent, at }),
-      /** Record that the agent was notified of its unread messages after the position `after`, up to `upTo`. */
-      woken: (agent: string, after: number, upTo: number, at: number) =>
-        account.bind(woken, { agent, after, upTo, at }),
-    }),
+      ]
+      return {
+        /**
+         * Lease the oldest unread messages that fit. The part `messages` returns them, oldest first, with how many
+         * messages remain unread at this commit; 100 stands for 100 or more. Without unread messages nothing is written.
+         * `wokenAt` is when a wait for them ended, or null.
+         */
+        take: (lease: NewLease, { limit, maxChars, expected }: LeaseSize, wokenAt: number | null): LeaseParts => {
+          const { id, agent, holder, at, expiresAt } = lease
+          return {
+            claim: {
+              ...account.bind(claim, { agent, lease: id, limit, maxChars, at, wokenAt }),
+              rows: Math.min(limit, expected),
+            },
+            lease: account.bind(add, { agent, lease: id, holder, at, expiresAt }),
+            messages: { ...account.bind(leased, { agent, lease: id, limit }), rows: 0 },
+          }
+        },
+        /** The messages arrived: they are not redelivered. */
+        ack: (lease: string) => account.bind(remove, { lease }),
+        /**
+         * Make the messages of a lease unread again, or park them if their agent is deleted. Does nothing once the lease
+         * was acked or released.
+         */
+        release: released,
+        /**
+         * Release a lease that may have been made or not. Until it expires, a claim that comes late finds it and takes
+         * nothing.
+         */
+        giveUp: ({ id, agent, holder, at, expiresAt }: NewLease): Statement[] => [
+          ...released(agent, id, at),
+          account.bind(giveUp, { agent, lease: id, holder, at, expiresAt }),
+        ],
+        /** Park leased messages that cannot be shown. */
+        parkLeased: (agent: string, lease: string, seqs: number[], at: number) =>
+          account.bind(parkLeased, { agent, lease, seqs: JSON.stringify(seqs), at }),
+        /** Park every unread message of an agent that is being deleted. */
+        parkUnread: (agent: string, at: number) => account.bind(parkUnread, { agent, at }),
+        /** Record that the agent was notified of its unread messages after the position `after`, up to `upTo`. */
+        woken: (agent: string, after: number, upTo: number, at: number) =>
+          account.bind(woken, { agent, after, upTo, at }),
+      }
+    },
   }
 }

@@ -28,9 +28,11 @@ export function prepareReceipts(db: Db) {
       .where(inAccount(deliveries, eq(deliveries.messageId, p('id')), eq(deliveries.senderAccountId, p('account'))))
   const isActive = gt(agents.lastSeenAt, p('activeSince'))
 
+  const seenAt = db.select({ at: agents.lastSeenAt }).from(agents).where(inAccount(agents, eq(agents.id, p('to'))))
+
   const toOtherAccount = prepared(sql`json_object('unread', (${unread}))`)
   const toAgent = prepared(sql`json_object('unread', (${unread}),
-    'recipientUnread', (${unreadOf('to')}), 'recipientSeenAt', ${p('seenAt')})`)
+    'recipientUnread', (${unreadOf('to')}), 'recipientSeenAt', (${seenAt}))`)
   const toChannel = prepared(sql`json_object('unread', (${unread}),
     'recipients', (${recipients()}), 'recipientsActive', (${recipients(isActive)}))`)
 
@@ -67,8 +69,7 @@ export function prepareReceipts(db: Db) {
         return key === null ? { ...account.bind(read, values), rows: 0 } : account.bind(store, { ...values, key })
       }
       return {
-        toAgent: (message: ReviewedMessage, to: string, seenAt: number | null) =>
-          bound(toAgent, message, { to, seenAt }),
+        toAgent: (message: ReviewedMessage, to: string) => bound(toAgent, message, { to }),
         /** Contains nothing about the recipient. */
         toOtherAccount: (message: ReviewedMessage) => bound(toOtherAccount, message, {}),
         /** `activeSince` is the time since when a seen recipient counts as active. */

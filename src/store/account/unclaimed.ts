@@ -4,6 +4,7 @@ import {
   accounts,
   agentAccess,
   agentGuardrails,
+  agentNumbers,
   agents,
   agentSkills,
   blockedSends,
@@ -71,6 +72,8 @@ export function prepareUnclaimed(db: Db) {
       signupId: null,
       deletedAt: sql`coalesce(${agents.deletedAt}, ${p('at')})`,
     }).where(inAccount(agents)),
+    // Behind the change of the alias, which is indexed.
+    db.delete(agentNumbers).where(inAccount(agentNumbers)),
     db.delete(signups).where(inAccount(signups)),
     db.update(accounts).set({ state: 'removed', name: '', joinEmail: null }).where(eq(accounts.id, p('account'))),
   ].map((statement) => statement.toSQL())

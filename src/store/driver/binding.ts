@@ -44,6 +44,8 @@ export interface Statement {
   sql: string
   args: InValue[]
   rows?: number
+  /** The account that it is bound to, if its SQL names it: it changes no row of another. */
+  account?: string
 }
 
 /** Values by placeholder name. `null` is a value; `undefined` and objects throw a `TypeError` when they are bound. */
@@ -52,19 +54,30 @@ export type PlaceholderValues = Record<string, InValue>
 /** A parameter of a statement: a constant, or a placeholder with the encoder of its column. */
 type Parameter = { constant: InValue } | { name: string; encode?: (value: InValue) => unknown }
 
-const parametersOf = new WeakMap<Query, Parameter[]>()
+/** The parameters of a statement, and whether one of them is its account. */
+interface Parameters {
+  list: Parameter[]
+  haveAccount: boolean
+}
+
+const parametersOf = new WeakMap<Query, Parameters>()
 
 /** Fill the placeholders of a statement. `account`, if given, wins over a value of that name. */
 export function bind(query: Query, values: PlaceholderValues, account?: string): Statement {
   let parameters = parametersOf.get(query)
-  if (!parameters) parametersOf.set(query, parameters = query.params.map(parameterOf))
-  const args = parameters.map((parameter) => {
+  if (!parameters) parametersOf.set(query, parameters = parametersIn(query))
+  const args = parameters.list.map((parameter) => {
     if ('constant' in parameter) return parameter.constant
     const value = parameter.name === 'account' && account !== undefined ? account : values[parameter.name]
     if (value === undefined) throw new TypeError(`The statement was given no value for ${parameter.name}`)
     return checkedValue(parameter.encode ? parameter.encode(value) as InValue : value)
   })
-  return { sql: query.sql, args }
+  return { sql: query.sql, args, account: parameters.haveAccount ? account : undefined }
+}
+
+function parametersIn({ params }: Query): Parameters {
+  const list = params.map(parameterOf)
+  return { list, haveAccount: list.some((parameter) => 'name' in parameter && parameter.name === 'account') }
 }
 
 function parameterOf(param: unknown): Parameter {

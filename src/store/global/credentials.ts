@@ -4,6 +4,7 @@ import type { Permission } from '../../auth/actor.ts'
 import { isOnTrial } from '../account/agents.ts'
 import { p, runQuery } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import type { Lookups } from '../lookups.ts'
 import { roleHas, whileGrantLives } from './oauth-access.ts'
 
 /** A live credential and the agent or user behind it. */
@@ -14,12 +15,13 @@ export type Credential = NonNullable<
 /** Condition: the user behind the key has the permission. A key without a user depends on no role. */
 const whileUserMay = (permission: Permission) => or(isNull(credentials.userId), roleHas(permission))
 
-export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQueries) {
+export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
   const byHash = db.select({
     accountId: credentials.accountId,
     id: credentials.id,
     kind: credentials.kind,
     userId: credentials.userId,
+    grantId: credentials.grantId,
     lastUsedAt: credentials.lastUsedAt,
     agentId: agents.id,
     alias: agents.alias,
@@ -46,13 +48,24 @@ export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQuer
         and(eq(credentials.kind, 'admin_key'), whileUserMay('manage')),
       ),
     )).limit(1).prepare()
-  crossAccountQueries.set(byHash.getQuery().sql, 'credential by hash')
+  const { sql } = byHash.getQuery()
+  crossAccountQueries.set(sql, 'credential by hash')
+  const lookup = lookups.of<Awaited<ReturnType<typeof byHash.all>>[number]>({
+    sql,
+    // A key with a grant is not kept, because the grant ends by itself.
+    ignores: ({ table, column }) => table === 'oauth_grants' || column === 'last_used_at',
+  })
 
   return {
     /**
      * The credential with this SHA-256, unless it is revoked, its agent was deleted, its user lost the role, or the grant
-     * that it was fetched with is not live at `at`.
+     * that it was fetched with is not live at `at`. `lastUsedAt` may be that of an earlier call.
      */
-    byHash: async (hash: string, at: number) => (await runQuery(byHash, { hash, at }))[0],
+    byHash: (hash: string, at: number) =>
+      lookup.find(
+        hash,
+        async () => (await runQuery(byHash, { hash, at })).at(0),
+        ({ accountId, grantId }) => grantId === null ? [accountId] : undefined,
+      ),
   }
 }

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Rows of the activity log as text: the sentence, its links, and the details of the call. */
 import type { Child } from 'hono/jsx'
-import { Name, visibleControls } from '../../html/bidi.tsx'
+import { Name } from '../../html/bidi.tsx'
 import { Badge, Disclosure, Facts } from '../../html/components.tsx'
 import type { AccountStore } from '../../store/account.ts'
 import type { ListedActivity } from '../../store/account/activity-list.ts'
@@ -62,7 +62,12 @@ export function ActivitySentence({ row, names }: { row: ListedActivity; names: N
   return (
     <span class='happened'>
       {renderSentence(sentence, argumentsOf(row.arguments), names)}
-      {row.outcome !== 'ok' && <Badge kind='bad'>{reasonOf(row.outcome)}</Badge>}
+      {row.outcome !== 'ok' && (
+        <>
+          {' '}
+          <Badge kind='bad'>{reasonOf(row.outcome)}</Badge>
+        </>
+      )}
     </span>
   )
 }
@@ -135,7 +140,7 @@ function renderPlaceholder(
   const values = argumentNames.flatMap((name) => name in args ? [args[name]] : [])
   if (isList) return Array.isArray(values[0]) ? renderList(kind!, values[0], names) ?? emptyText : undefined
   const refs = values.flatMap((value) => refOf(value) ?? [])
-  if (kind === undefined) return refs[0] && <strong>{visibleControls(refs[0])}</strong>
+  if (kind === undefined) return refs[0] && <strong>{refs[0]}</strong>
   const ref = refs.find((ref) => names.find(kind, ref)) ?? refs.find((ref) => !isId(ref))
   if (ref === undefined) return undefined
   return noun
@@ -169,7 +174,7 @@ const signs: Partial<Record<NamedEntity['kind'], string>> = { agent: '@', channe
 /** The current name of an entity, as a link if it has a page. */
 function EntityLink({ kind, reference, names }: { kind: NamedEntity['kind']; reference: string; names: NameLookup }) {
   const named = names.find(kind, reference)
-  const name = visibleControls(`${signs[kind] ?? ''}${named?.name ?? reference}`)
+  const name = `${signs[kind] ?? ''}${named?.name ?? reference}`
   const href = named && !named.isDeleted ? pageOf(named, names.path) : undefined
   if (href) return <a href={href}>{name}</a>
   return named?.isDeleted

@@ -1,9 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
+import { Name } from '../../html/bidi.tsx'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
-import { ConfirmDelete, CopyBlock, SecretDialog } from '../../html/secrets.tsx'
+import { ConfirmDelete, SecretDialog } from '../../html/secrets.tsx'
 import { Table } from '../../html/table.tsx'
+import { mcpSnippets, serverName } from '../../lib/client-snippets.ts'
+import { Snippets } from '../agents/connect.tsx'
 import { formErrors } from '../form-errors.ts'
 import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
@@ -25,12 +28,12 @@ export interface AdminKeys {
 
 /** The card of the admin keys. A new key is shown once, in a dialog. See docs/protocol.md, "Admin keys". */
 export function AdminAccess(
-  { visit, adminKeys, createdKey, url, now }: {
+  { visit, adminKeys, createdKey, baseUrl, now }: {
     visit: Visit
     adminKeys: AdminKeys
     createdKey: CreatedKey | undefined
-    /** The URL of the MCP endpoint. */
-    url: string
+    /** The URL of the grid. */
+    baseUrl: string
     now: number
   },
 ) {
@@ -49,11 +52,11 @@ export function AdminAccess(
     <>
       {createdKey && (
         <SecretDialog title={`Admin key “${createdKey.name}”`} label='Admin key' secret={createdKey.key}>
-          <Usage id='created' url={url} adminKey={createdKey.key} />
+          <Usage id='created' baseUrl={baseUrl} adminKey={createdKey.key} />
         </SecretDialog>
       )}
       <Card title='Admin Access' lead={lead} id='admin-access'>
-        <OAuthHint url={url} accountName={visit.membership.name} />
+        <OAuthHint url={`${baseUrl}/mcp/v1/grid`} accountName={visit.membership.name} />
         <GenerateForm visit={visit} />
         {adminKeys.keys.length === 0
           ? (
@@ -64,7 +67,7 @@ export function AdminAccess(
           : <KeyTable visit={visit} adminKeys={adminKeys} now={now} />}
       </Card>
       <Card title='Use an admin key' lead='Replace ADMIN_API_KEY with the key.'>
-        <Usage id='usage' url={url} adminKey='ADMIN_API_KEY' />
+        <Usage id='usage' baseUrl={baseUrl} adminKey='ADMIN_API_KEY' />
         <p class='small soft'>
           To rotate a key, generate a new one, switch the client to it, check that it works, and delete the old one. A
           key works as long as its creator is an owner or admin of this account.
@@ -80,7 +83,9 @@ function OAuthHint({ url, accountName }: { url: string; accountName: string }) {
     <Notice title='We recommend OAuth instead of a key'>
       Configure the MCP client with <code>{url}</code> and no key. It opens this grid in your browser, where you choose
       {' '}
-      <strong>@admin ({accountName})</strong>. Use keys for programs that run unattended.
+      <strong>
+        @admin (<Name text={accountName} />)
+      </strong>. Use keys for programs that run unattended.
     </Notice>
   )
 }
@@ -150,21 +155,12 @@ function KeyTable({ visit, adminKeys: { keys, members }, now }: { visit: Visit; 
   )
 }
 
-function Usage({ id, url, adminKey }: { id: string; url: string; adminKey: string }) {
-  const server = { type: 'http', url, headers: { Authorization: `Bearer ${adminKey}` } }
+function Usage({ id, baseUrl, adminKey }: { id: string; baseUrl: string; adminKey: string }) {
   return (
-    <div class='stack'>
-      <CopyBlock
-        id={`${id}-claude`}
-        label='Claude Code'
-        text={`claude mcp add --transport http agent-grid-admin ${url} --header "Authorization: Bearer ${adminKey}"`}
-        wraps
-      />
-      <CopyBlock
-        id={`${id}-json`}
-        label='Other MCP clients'
-        text={JSON.stringify({ mcpServers: { 'agent-grid-admin': server } }, null, 2)}
-      />
-    </div>
+    <Snippets
+      group={id}
+      snippets={mcpSnippets({ baseUrl, key: adminKey, name: `${serverName}-admin` })}
+      isOpen
+    />
   )
 }

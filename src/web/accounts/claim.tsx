@@ -13,12 +13,14 @@ import {
   openOfferedClaim,
 } from '../../grid/accounts/claim.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
+import { isolated } from '../../html/bidi.tsx'
 import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
 import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { pluralize } from '../listing.tsx'
 import type { PageDeps } from '../page-deps.ts'
+import { EmailNote, linkButton } from '../people/email-note.tsx'
 import { type Pages, type PublicVisit, signedIn } from '../visit.ts'
 
 /** The value of `into` for a new account; otherwise it is the id of an account that the user owns. */
@@ -28,18 +30,19 @@ const newAccount = 'new'
  * Claiming agents: the owner of their address keeps or discards each. The pages are opened by the claim link of a signup,
  * or by the offer that the owner sees after sign-in.
  */
-export function claimPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
+export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): void {
+  const { store, sessions } = deps
   const { now } = store.deps
 
   async function show(visit: PublicVisit): Promise<Response> {
     const claim = await openClaim(store, visit.param('token'))
-    if (!visit.visitor) return verifyAddressPage(visit, claim)
+    if (!visit.visitor) return verifyAddressPage(visit, claim, deps)
     try {
       checkClaimant(visit.visitor, claim)
     } catch (error) {
       if (!(error instanceof GridError)) throw error
       return visit.visitor.user.email === claim.ownerEmail
-        ? verifyAddressPage(visit, claim)
+        ? verifyAddressPage(visit, claim, deps)
         : wrongUserPage(visit, claim)
     }
     return await decisionPage(visit, claim, now(), `/claim/${encodeURIComponent(visit.param('token'))}`)
@@ -85,7 +88,11 @@ function decisionOf(form: URLSearchParams): ClaimDecision {
 }
 
 /** Shown before sign-in, and to the user of the address while it is not verified. */
-function verifyAddressPage({ visitor, csrf, param, inputError }: PublicVisit, { ownerEmail, agents }: OpenClaim) {
+function verifyAddressPage(
+  { visitor, csrf, param, inputError }: PublicVisit,
+  { ownerEmail, agents }: OpenClaim,
+  deps: PageDeps,
+) {
   const here = `/claim/${encodeURIComponent(param('token'))}`
   return barePage(
     { title: 'Claim your agents', status: visitor ? 403 : 200 },
@@ -97,8 +104,9 @@ function verifyAddressPage({ visitor, csrf, param, inputError }: PublicVisit, { 
         verify that this email address is yours.
       </p>
       {inputError && <Notice kind='bad'>{inputError.message}</Notice>}
+      <EmailNote deps={deps} />
       <Form action={`${here}/proof`} csrf={csrf}>
-        <SubmitButton isWhole>Email me a link</SubmitButton>
+        <SubmitButton isWhole>{linkButton(deps)}</SubmitButton>
       </Form>
       {!visitor && (
         <p class='small soft'>
@@ -119,7 +127,10 @@ function wrongUserPage({ visitor, csrf }: PublicVisit, { ownerEmail }: OpenClaim
         <strong>{visitor!.user.email}</strong>. Sign out and open the link again to verify that address.
       </p>
       <Form action='/sign-out' csrf={csrf}>
-        <SubmitButton kind='plain'>Sign out</SubmitButton>
+        <div class='row'>
+          <SubmitButton kind='plain'>Sign out</SubmitButton>
+          <ButtonLink href='/' kind='quiet'>Home</ButtonLink>
+        </div>
       </Form>
     </>,
   )
@@ -171,7 +182,7 @@ function decisionPage(
                     <AgentIcon alias={alias} />
                     <div>
                       @{alias}
-                      {description && <div class='soft small'>{description}</div>}
+                      {description && <div class='soft small' dir='auto'>{description}</div>}
                     </div>
                   </div>
                 ),
@@ -210,7 +221,7 @@ function decisionPage(
             label='Account for the agents'
             value={form.get('into') ?? owned[0].id}
             options={[
-              ...owned.map(({ id, name }) => ({ value: id, title: name })),
+              ...owned.map(({ id, name }) => ({ value: id, title: isolated(name) })),
               { value: newAccount, title: 'A new account' },
             ]}
           />
@@ -228,6 +239,7 @@ function decisionPage(
         </div>
         <div class='row'>
           <SubmitButton>Claim {agents.length === 1 ? 'this agent' : 'these agents'}</SubmitButton>
+          <ButtonLink href='/' kind='quiet'>Not now</ButtonLink>
         </div>
       </Form>
     </>,

@@ -32,7 +32,7 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
           visit={visit}
           adminKeys={adminKeys}
           createdKey={createdKey}
-          url={`${config.appUrl}/mcp/v1/grid`}
+          baseUrl={config.appUrl}
           now={now()}
         />
         {grants && <AccountPrograms visit={visit} grants={grants} now={now()} />}
@@ -124,15 +124,15 @@ function SecondFactorCard({ visit }: { visit: Visit }) {
       {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <p>
         {requiresSecondFactor
-          ? 'Owners and admins of this account need one.'
-          : 'Owners and admins of this account may do without.'}
+          ? 'Owners and admins of this account must have one.'
+          : 'Owners and admins of this account do not have to have one.'}
       </p>
       {visit.may('own') && (
         <Form action={action} csrf={csrf}>
           <input type='hidden' name='required' value={requiresSecondFactor ? 'no' : 'yes'} />
           <div class='row'>
             <SubmitButton kind='plain'>
-              {requiresSecondFactor ? 'Do not require it' : 'Require it of owners and admins'}
+              {requiresSecondFactor ? 'Do not require it' : 'Require it'}
             </SubmitButton>
           </div>
         </Form>

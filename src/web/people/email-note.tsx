@@ -8,3 +8,8 @@ export function EmailNote({ deps }: { deps: Pick<PageDeps, 'store'> }) {
   if (deps.store.deps.email.isConfigured) return null
   return <Notice>This grid does not send email. The operator can find the link in the server's log.</Notice>
 }
+
+/** The text of a button that makes an email link. */
+export function linkButton({ store }: Pick<PageDeps, 'store'>): string {
+  return store.deps.email.isConfigured ? 'Email me a link' : 'Request a link'
+}

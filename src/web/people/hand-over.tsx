@@ -3,6 +3,7 @@
 import { requireConfirmed, requirePermission } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { transferOwnership } from '../../grid/people/team.ts'
+import { isolated, Name } from '../../html/bidi.tsx'
 import { Card, Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -47,7 +48,11 @@ async function show(visit: Visit) {
     visit.frame('settings'),
     {
       title: 'Transfer ownership',
-      lead: `The member becomes an owner of ${membership.name}, and you become an admin.`,
+      lead: (
+        <>
+          The member becomes an owner of <Name text={membership.name} />, and you become an admin.
+        </>
+      ),
       back: { title: 'Team', href: team },
     },
     <Card>
@@ -67,7 +72,7 @@ async function show(visit: Visit) {
                 { value: '', title: 'Choose a member' },
                 ...others.map(({ userId, name, email }) => ({
                   value: userId,
-                  title: name ? `${name} (${email})` : email,
+                  title: name ? `${isolated(name)} (${email})` : email,
                 })),
               ]}
             />

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { acceptInvitation, openInvitation, registerInvitedUser } from '../../grid/people/invitations.ts'
+import { Name } from '../../html/bidi.tsx'
 import { Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
@@ -39,7 +40,7 @@ function invitationPage(visit: PublicVisit, invitation: Awaited<ReturnType<typeo
     <>
       <h1>{account.name}</h1>
       <p>
-        {invitedBy} invites <strong>{email}</strong> to this account as {role}.
+        <Name text={invitedBy} /> invites <strong>{email}</strong> to this account as {role}.
       </p>
       {visitor?.user.email === email && (
         <Form action={path} csrf={csrf}>

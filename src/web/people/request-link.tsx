@@ -8,12 +8,12 @@ import { formErrors } from '../form-errors.ts'
 import { noticeOf, withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { localPath, type Pages, type PublicVisit } from '../visit.ts'
+import { EmailNote, linkButton } from './email-note.tsx'
 import { EmailField } from './person-fields.tsx'
 
 interface PageTexts {
   title: string
   lead: string
-  button: string
 }
 
 /**
@@ -25,7 +25,7 @@ export function linkRequestPages(
   deps: PageDeps,
   { path, kind, texts }: { path: string; kind: 'sign_in' | 'reset'; texts: PageTexts },
 ): void {
-  const show = (visit: PublicVisit) => linkRequestPage(visit, path, texts)
+  const show = (visit: PublicVisit) => linkRequestPage(visit, deps, path, texts)
   get(path, show)
   post(path, async ({ form, address }) => {
     const next = localPath(form.get('next'))
@@ -36,7 +36,7 @@ export function linkRequestPages(
   }, show)
 }
 
-function linkRequestPage(visit: PublicVisit, path: string, { title, lead, button }: PageTexts) {
+function linkRequestPage(visit: PublicVisit, deps: PageDeps, path: string, { title, lead }: PageTexts) {
   const { csrf, form, query } = visit
   const errors = formErrors(visit, path, ['email'])
   const notice = noticeOf(query)
@@ -62,11 +62,12 @@ function linkRequestPage(visit: PublicVisit, path: string, { title, lead, button
         : (
           <>
             <p>{lead}</p>
+            <EmailNote deps={deps} />
             {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
             <Form action={path} csrf={csrf}>
               <input type='hidden' name='next' value={next} />
               <EmailField value={form.get('email') ?? ''} error={errors.email} isFocused />
-              <SubmitButton isWhole>{button}</SubmitButton>
+              <SubmitButton isWhole>{linkButton(deps)}</SubmitButton>
             </Form>
           </>
         )}

@@ -13,8 +13,7 @@ import { linkRequestPages } from './request-link.tsx'
 
 const texts = {
   title: 'Choose a new password',
-  lead: 'We will send you a link for choosing a new password, even if you have not had one so far.',
-  button: 'Email me a link',
+  lead: 'With a link you can choose a new password, even if you have not had one so far.',
 }
 
 /** Resetting the password with an email link. */

@@ -9,8 +9,7 @@ import { linkRequestPages } from './request-link.tsx'
 
 const texts = {
   title: 'Sign in by email',
-  lead: 'We will send you a link that signs you in without a password.',
-  button: 'Email me a link',
+  lead: 'A link signs you in without a password.',
 }
 
 /** Signing in by email link. Email scanners open links, so only the button redeems it. See docs/security.md, "Email links". */

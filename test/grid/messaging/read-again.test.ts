@@ -195,7 +195,7 @@ onEachDatabase((open) => {
     expect(rest.messages).toMatchObject([{ message: 'x', offset: 9_999, replayed: true }])
   })
 
-  test.each(['', 'yesterday', '1w', '-1h', '1.5h', 'LAST_BATCH', '1 hr', 'a.b.c', '1234567d'])(
+  test.each(['', 'yesterday', '1w', '-1h', '1.5h', 'LAST_BATCH', '1 hrz', 'a.b.c', '1234567d'])(
     'since %j is refused',
     async (since) => {
       await expect(again({ since })).rejects.toMatchObject({ code: 'invalid_input', details: { field: 'since' } })

@@ -74,10 +74,10 @@ test('shows names for ids, with a link while the entity exists', async () => {
 
 test('describes failed calls with the reason', async () => {
   expect(await sentence('admin_create_agent', { alias: 'alice' }, 'alias_taken')).toBe(
-    'Could not create @alicealias taken',
+    'Could not create @alice alias taken',
   )
   expect(await sentence('leave_account', {}, 'last_owner')).toBe(
-    'Could not leave the accountthe account needs another owner',
+    'Could not leave the account the account needs another owner',
   )
 })
 

@@ -148,7 +148,7 @@ describe('an account that requires a second factor', () => {
       (['owner', 'admin', 'member'] as const).map((role) => person(grid, { role })),
     )
     const { one: owner } = await addTotp(grid, ann)
-    expect((await require(owner)).text).toContain('Owners and admins of this account need one.')
+    expect((await require(owner)).text).toContain('Owners and admins of this account must have one.')
     const two = await signedIn(grid, admin)
 
     for (const path of ['', '/agents', '/settings/profile', '/settings/team']) {
@@ -179,7 +179,7 @@ describe('an account that requires a second factor', () => {
     expect((await owner.open(`${home()}/activity`)).text).toContain(
       'Changed whether owners and admins need a second factor',
     )
-    expect((await require(owner, 'no')).text).toContain('Owners and admins of this account may do without.')
+    expect((await require(owner, 'no')).text).toContain('Owners and admins of this account do not have to have one.')
   })
 })
 

@@ -1,6 +1,6 @@
 /** Passkeys, in Chromium with a virtual authenticator. See docs/security.md, "Passkeys". */
 import type { CDPSession } from 'playwright-core'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
@@ -115,6 +115,26 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(/done=passkey-removed/), page.click('#passkeys form button')])
     await visitor.context.clearCookies()
     await page.goto(`${url}/sign-in`)
+    await page.click('text=Sign in with a passkey')
+    await page.waitForSelector('text=The passkey was not accepted. Try again.')
+  })
+
+  test('a passkey that is removed while its answer is checked signs nobody in', async () => {
+    const ann = await person(grid, { role: 'owner' })
+    const { page } = visitor
+    await authenticator()
+    await signInAs(ann)
+    await register('Laptop')
+    await visitor.context.clearCookies()
+    await page.goto(`${url}/sign-in`)
+    const { write } = grid.store
+    vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
+      if (statements.some(({ sql }) => sql.startsWith('update "passkeys"'))) {
+        await write([{ sql: 'DELETE FROM passkeys', args: [], rows: 0 }])
+      }
+      return await write(statements)
+    })
+
     await page.click('text=Sign in with a passkey')
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
   })

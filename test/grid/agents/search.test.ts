@@ -1,0 +1,175 @@
+/** Searches of `list_agents` find the same with the index as without it. See docs/security.md, "Search index". */
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { callingAgent, type SignedInUser } from '../../../src/auth/actor.ts'
+import { createAuthenticator } from '../../../src/auth/bearer.ts'
+import { mergeClaim } from '../../../src/grid/accounts/claim.ts'
+import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
+import { deleteAgent, listAgents } from '../../../src/grid/agents/agents.ts'
+import { setSkills } from '../../../src/grid/agents/skills.ts'
+import { trigramQuery } from '../../../src/store/account/agent-search.ts'
+import { rows } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestGrid } from '../../support/grid.ts'
+import { person } from '../../support/people.ts'
+
+/** Pieces of texts and of searches, so that many searches find something. */
+const pieces = [
+  'Plan',
+  'NING',
+  'billing',
+  ' ',
+  '-',
+  '"',
+  "'",
+  '*',
+  '%',
+  '_',
+  'OR',
+  'Ä',
+  'ä',
+  'ß',
+  'SS',
+  'é',
+  'e\u0301',
+  'İ',
+  'i',
+  '日本',
+  '語',
+  '🙂',
+  '👩‍🚀',
+  'x',
+  'aaaa',
+]
+const text = (max: number) => fc.array(fc.constantFrom(...pieces), { maxLength: max }).map((parts) => parts.join(''))
+const name = fc.stringMatching(/^[a-z]{3,6}$/)
+
+let grid: TestGrid
+
+onEachDatabase((open) => {
+  beforeEach(async () => {
+    grid = await open()
+  })
+  afterEach(() => grid.close())
+
+  test('whatever the texts, a search finds the same agents in the same order with and without the index', async () => {
+    let n = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ alias: name, description: text(8), skill: fc.option(text(4)) }), {
+          minLength: 1,
+          maxLength: 4,
+        }),
+        fc.array(text(4), { minLength: 4, maxLength: 12 }),
+        async (agents, searches) => {
+          for (const { alias, description, skill } of agents) {
+            const skills = skill && skill.trim() !== '' ? [{ name: `s ${skill}` }] : []
+            await grid.acme.agent(`${alias}-${n++}`, { description, skills })
+          }
+          for (const search of searches) await expectSame(search)
+        },
+      ),
+      { numRuns: 12 },
+    )
+  })
+
+  test('changes of an agent are found at once: new texts, skills, a deletion', async () => {
+    const { id, alias } = await grid.acme.agent('carol', { description: 'translates poems' })
+    const carol = grid.store.account(grid.acme.id, { ...actor(), agentId: id, alias })
+    const steps: [what: () => Promise<unknown>, found: string[], search: string][] = [
+      [() => Promise.resolve(), ['@carol'], 'LATES poem'],
+      [() => updateAgent(grid.acme.store, { agent: 'carol', description: 'writes novels' }), [], 'poem'],
+      [() => Promise.resolve(), ['@carol'], 'novel'],
+      [() => Promise.resolve(), ['@carol'], 'aro'],
+      [() => setSkills(carol, { skills: [{ name: 'Needlework' }] }), ['@carol'], 'needle'],
+      [() => setSkills(carol, { skills: [] }), [], 'needle'],
+      [() => deleteAgent(grid.acme.store, 'carol'), [], 'novel'],
+    ]
+    for (const [change, found, search] of steps) {
+      await change()
+      expect(await expectSame(search)).toEqual(found)
+    }
+  })
+
+  test('an agent that a claim moves is found in its new account and no longer in the old one', async () => {
+    const email = 'zoe@new.example'
+    const response = await grid.post('/api/v1/agentic-signup', {
+      owner_email: email,
+      alias: 'zoe',
+      description: 'a needle',
+    })
+    const { api_key, trial } = await response.json()
+    const before = await createAuthenticator(grid.store)(`Bearer ${api_key}`)
+    const zoe = callingAgent(before.actor)
+    const { id, actor: owner } = await person(grid, { email, role: 'owner', account: grid.acme, hasPassword: false })
+    const claimant: SignedInUser = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
+    const into = { id: grid.acme.id, account: grid.store.account(grid.acme.id, owner('owner')) }
+    const decision = { keep: [zoe.agentId], discard: [] }
+    await mergeClaim(grid.store, trial.claim_url.split('/').at(-1), claimant, into, decision, null)
+
+    expect(await expectSame('needle')).toEqual(['@zoe'])
+    expect((await listAgents({ ...before, actor: actor() }, { search: 'needle' })).agents).toEqual([])
+  })
+
+  test('the index tells an account nothing of another, and grows by one row for each agent', async () => {
+    await grid.evil.agent('mallory', { description: 'a needle in another account' })
+    const { read } = grid.acme.store
+    expect(await read.agentSearch.candidates('needle')).toEqual([])
+    expect(await grid.evil.store.read.agentSearch.candidates('needle')).toHaveLength(1)
+    // The trigrams themselves have the account, so the index is not even asked about others.
+    const found = (account: string) =>
+      rows(grid, 'SELECT rowid FROM agent_search WHERE agent_search MATCH ?', [trigramQuery(account, 'needle')!])
+    expect([(await found(grid.acme.id)).length, (await found(grid.evil.id)).length]).toEqual([0, 1])
+
+    for (let i = 0; i < 20; i++) await updateAgent(grid.evil.store, { agent: 'mallory', description: `needle ${i}` })
+    const count = async (table: string) =>
+      (await rows(grid, `SELECT count(*) AS n FROM ${table} WHERE account_id = ?`, [grid.evil.id]))[0].n
+    expect(await count('agent_numbers')).toBe(await count('agents'))
+    expect(await found(grid.evil.id)).toHaveLength(1)
+  })
+
+  test('where many agents match, or the text has two letters, they are read in their order', async () => {
+    const many = Array.from({ length: 501 }, (_, n) => ({ id: `id-${n}`, alias: `crowd-${1_000 + n}` }))
+    await grid.store.write([{
+      sql: `INSERT INTO agents (account_id, id, alias, type, visibility, access_policy, created_at)
+        SELECT ?, value->>'id', value->>'alias', 'mcp', 'private', 'auto_approve', 0 FROM json_each(?)`,
+      args: [grid.acme.id, JSON.stringify(many)],
+    }])
+    const { agentSearch } = grid.acme.store.read
+
+    expect(await agentSearch.candidates('crowd')).toBeUndefined()
+    expect(await agentSearch.candidates('cr')).toBeUndefined()
+    expect(await agentSearch.candidates('crowd-15')).toHaveLength(1)
+    expect(await expectSame('crowd')).toHaveLength(501)
+    expect(await expectSame('D-149')).toHaveLength(10)
+    expect(await expectSame('ob')).toEqual(['@bob'])
+  })
+})
+
+/** Search with and without the index. Returns what was found. */
+async function expectSame(search: string): Promise<string[]> {
+  const account = grid.store.account(grid.acme.id, actor())
+  const { agentSearch } = account.read
+  const without = {
+    ...account,
+    read: { ...account.read, agentSearch: { ...agentSearch, candidates: () => Promise.resolve(undefined) } },
+  }
+  const [fast, plain] = [await all(account, search), await all(without, search)]
+  expect(fast, `search for ${JSON.stringify(search)}`).toEqual(plain)
+  return fast.map(({ alias }) => alias)
+}
+
+async function all(account: Parameters<typeof listAgents>[0], search: string) {
+  const found = []
+  let cursor: string | undefined
+  do {
+    const page = await listAgents(account, { search, cursor })
+    found.push(...page.agents)
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  return found
+}
+
+function actor() {
+  return { type: 'agent', agentId: grid.alice.id, alias: 'alice', credentialId: 'test' } as const
+}
