@@ -5,7 +5,7 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
-import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
+import { guard, kind, secret, signingSecret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
@@ -58,13 +58,13 @@ test('its guardrails are asked with the token of its account, after those of the
     return { kinds: [] }
   }
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
-  await guard(grid.evil, 'desk', { direction: 'inbound', provider: 'webhook', token: 'the token of Evil' })
+  await guard(grid.evil, 'desk', { direction: 'inbound', provider: 'webhook' })
 
   await sendText(`the word is ${secret}`)
 
   expect(asked).toEqual([{
     ...{ text: 'the word is [redacted]', direction: 'inbound', sender: '@alice', recipient: '@desk' },
-    token: 'the token of Evil',
+    token: signingSecret,
   }])
 })
 
