@@ -1,6 +1,7 @@
 /** The tools and resources of one caller, which depend on its token. Both paths of the endpoint use them. */
 import type { AgentActor } from '../auth/actor.ts'
 import { recordActivity, recordRefusal } from '../grid/activity.ts'
+import { inListSlot } from '../grid/list-slots.ts'
 import { unreadText } from '../grid/messaging/inbox-message.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
@@ -14,7 +15,6 @@ import { adminReadTools } from './admin-read-tools.ts'
 import { adminWriteTools } from './admin-write-tools.ts'
 import { agentTools } from './agent-tools.ts'
 import { readArguments } from './arguments.ts'
-import { inListSlot } from './list-slots.ts'
 import { type ListedResource, listedResources, readResource } from './resources.ts'
 import { type SignupCaller, signupTool } from './signup-tool.ts'
 import {

@@ -7,6 +7,7 @@ import { listAgents } from '../../src/grid/agents/agents.ts'
 import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { showGuardrail } from '../../src/grid/guardrails/list-guardrails.ts'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
@@ -115,6 +116,7 @@ export const probes: Probe[] = [
     call: (account, id) => updateGuardrail(account, id, { name: 'mine', config: {}, enabled: false }),
   },
   { name: 'deleteGuardrail', as: 'admin', takes: 'guardrail', call: deleteGuardrail },
+  { name: 'showGuardrail', as: 'admin', takes: 'guardrail', call: showGuardrail },
   {
     name: 'tryGuardrail',
     as: 'admin',
@@ -163,6 +165,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   requireSkillLimit: 'the same',
   recordRefusal: 'writes a row of the account of the caller (test/mcp/wrong-parameters.test.ts)',
   createGuardrail: 'takes a name in the account',
+  listGuardrails: 'admin_list_guardrails in the matrix of tools',
   createSkill: 'the same',
   findAgent: 'the lookup that the probed verbs use',
   deleteAgent: 'admin_delete_agent in the matrix of tools',
