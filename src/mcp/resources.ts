@@ -4,6 +4,7 @@ import { agentPage } from '../grid/agent-page.ts'
 import { inListSlot } from '../grid/list-slots.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
 import type { Log } from '../lib/log.ts'
+import { jsonLine } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'
 import { asGridError } from '../wire.ts'
 import { listAgentsTool, listChannelsTool } from './agent-tools.ts'
@@ -44,7 +45,7 @@ export function readResource(
   const read = uri === inboxUri
     ? source(account)
     : inListSlot(account, connection, agentPage.bytes, () => source(account))
-  return read.then((value) => JSON.stringify(value), (error) => {
+  return read.then(jsonLine, (error) => {
     throw asGridError(error, log, requestId)
   })
 }
