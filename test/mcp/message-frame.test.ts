@@ -13,13 +13,12 @@ import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { withoutInvisible } from '../../src/lib/invisible-text.ts'
 import { isPlainName } from '../../src/lib/plain-name.ts'
-import { isoTime } from '../../src/lib/time.ts'
 import { postA2a, send03, send10 } from '../support/a2a.ts'
-import { rows } from '../support/database.ts'
 import { fakeFrames, hostileBody, hostileParts } from '../support/frame-texts.ts'
 import type { TestAgent } from '../support/grid.ts'
 import { callTool, gridPath } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { type ShownMessage as Shown, storedMessages } from '../support/stored-messages.ts'
 
 // FRAME_BODIES=10000 sends more; a test run sends fewer.
 const bodies = Number(process.env.FRAME_BODIES ?? 400)
@@ -39,7 +38,6 @@ interface TextPart {
   type: string
   text: string
 }
-type Shown = Record<string, unknown> & { message_id: string; message: string }
 
 interface AnyClient {
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
@@ -97,37 +95,6 @@ async function readMessages(args: Record<string, unknown>): Promise<Shown[]> {
     /^(Message [0-9a-f-]{36} goes on\. Its rest: read_messages with this message_id and offset \d+\.)? ?(Call read_messages again\.|There is more\. Call read_messages with this cursor as since\.)?$/,
   )
   return messages
-}
-
-/** Every message as it is stored, as its recipient must see it. */
-async function storedMessages(ids: string[]): Promise<Map<string, Shown>> {
-  const found = (await Promise.all(
-    [grid.acme, grid.evil].map(({ id }) =>
-      rows(
-        grid,
-        'SELECT * FROM messages WHERE account_id = ? AND id IN (SELECT value FROM json_each(?))',
-        [id, JSON.stringify(ids)],
-      )
-    ),
-  )).flat()
-  return new Map(found.map((row) => {
-    const isPost = String(row.recipient).startsWith('#')
-    const user = `@${row.from_alias}`
-    return [String(row.id), {
-      message_id: String(row.id),
-      channel: isPost ? '#general' : 'direct',
-      user,
-      type: 'agent',
-      ...(row.a2a !== null && { via: 'a2a' }),
-      ...(row.account_id === grid.evil.id && { external: true }),
-      message: String(row.body),
-      reply_to: isPost ? '#general' : user,
-      timestamp: isoTime(Number(row.created_at)),
-      ...(row.conversation_id !== null && { conversation_id: row.conversation_id }),
-      ...(row.sanitized === 1 && { sanitized: true }),
-      ...(row.a2a !== null && { a2a: JSON.parse(String(row.a2a)) }),
-    }]
-  }))
 }
 
 type Way = 'mcp' | 'channel' | 'a2a 0.3' | 'a2a 1.0'
@@ -212,7 +179,7 @@ describe('a message', () => {
           // A run that failed leaves messages behind.
           while ((await readMessages({})).length > 0);
           const ids = await Promise.all(batchOfSends.map(deliver))
-          const stored = await storedMessages(ids.filter((id) => id !== undefined))
+          const stored = await storedMessages(grid, ids.filter((id) => id !== undefined))
           for (const [n, { way, text }] of batchOfSends.entries()) {
             const kept = withoutInvisible(text.toWellFormed())
             const isRefused = text.includes('\0') || kept === ''
@@ -257,7 +224,7 @@ describe('a message', () => {
       if (message_id === undefined) expect(withoutInvisible(text.toWellFormed())).toBe('')
       else ids.push(message_id)
     }
-    const stored = await storedMessages(ids)
+    const stored = await storedMessages(grid, ids)
     const read: Shown[] = []
     for (let page = await readMessages({}); page.length > 0; page = await readMessages({})) read.push(...page)
 
@@ -286,6 +253,8 @@ describe('what agents say about themselves', () => {
         const { text: set } = await callTool(grid, grid.eve.key, 'set_skills', { skills })
         await callTool(grid, grid.eve.key, 'send_message', { to: '@reader', message: 'hi' })
 
+        await callTool(grid, grid.alice.key, 'set_skills', { skills })
+        const [ofAlice] = await read('list_skills', { agent: '@alice' })
         const [listed, ...more] = await read('list_agents', { public: true })
         const [message] = await readMessages({})
 
@@ -296,6 +265,9 @@ describe('what agents say about themselves', () => {
         expect([eve.alias, eve.description]).toEqual(['@eve', asStored(about)])
         expect(eve.skills.map((skill: { name: string }) => skill.name).sort()).toEqual([...set.assigned].sort())
         for (const skill of eve.skills) expect(Object.keys(skill)).toEqual(['name', 'description'])
+        const skillsOfAlice = JSON.parse(ofAlice.text) as { name: string }[]
+        expect(skillsOfAlice.map((skill) => skill.name).sort()).toEqual([...set.assigned].sort())
+        for (const skill of skillsOfAlice) expect(Object.keys(skill)).toEqual(['name', 'description'])
         expect(message).toMatchObject({ user: '@eve', external: true, message: 'hi' })
         expect(message.senderDescription ?? '').toBe(asStored(about))
         expect([...message.senderSkills as string[]].sort()).toEqual([...set.assigned].sort())
