@@ -24,6 +24,7 @@ import { revokeToken } from './oauth/revoke.ts'
 import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
 import type { AppEnv, Handler, RequestContext } from './request-context.ts'
+import { guardrailRoutes } from './rest/guardrails.ts'
 import { live, ready } from './rest/health.ts'
 import { partContent } from './rest/parts.ts'
 import { restSignup } from './rest/signup.ts'
@@ -51,6 +52,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const resources = protectedResources(origins, config.appUrl)
   const clients = createClients(store)
   const resourceOf = resourceReader(origins)
+  const guardrails = guardrailRoutes(authenticateCall, deps)
   const authorize = {
     store,
     sessions: people,
@@ -81,6 +83,11 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
+    ['GET', '/api/v1/guardrails', guardrails.list],
+    ['POST', '/api/v1/guardrails', guardrails.create],
+    ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],
+    ['PATCH', '/api/v1/guardrails/:guardrail', guardrails.update],
+    ['DELETE', '/api/v1/guardrails/:guardrail', guardrails.remove],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),

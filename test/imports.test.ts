@@ -55,7 +55,7 @@ const rules: Record<string, Rule> = {
     types: [...door.types!, 'store/store.ts'],
     packages: ['zod', '@modelcontextprotocol/server'],
   },
-  'rest/': { ...door, types: [...door.types!, 'store/store.ts'] },
+  'rest/': { ...door, types: [...door.types!, 'store/store.ts'], packages: ['zod'] },
   'a2a/': door,
   // It writes its own rows of clients, grants and tokens, whose types are in the store.
   'oauth/': {

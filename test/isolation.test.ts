@@ -7,7 +7,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { isolatedAccounts } from './support/isolated-accounts.ts'
 import { expectIsolated } from './support/isolation-matrix.ts'
 import { mcp } from './support/mcp.ts'
-import { a2aRows, adminRows, agentRows, casesOf, textPaths } from './support/tool-parameters.ts'
+import { a2aRows, adminRows, agentRows, casesOf, restRows, textPaths } from './support/tool-parameters.ts'
 
 describe('a parameter of a tool', async () => {
   const world = await isolatedAccounts()
@@ -18,6 +18,7 @@ describe('a parameter of a tool', async () => {
   const endpoints = [
     { rows: adminRows, call: (tool: string, args: Args) => world.callMcp(grid.evil.adminKey, tool, args) },
     { rows: agentRows, call: (tool: string, args: Args) => world.callMcp(grid.eve.key, tool, args) },
+    { rows: restRows, call: (route: string, args: Args) => world.callRest(grid.evil.adminKey, route, args) },
     { rows: a2aRows, call: (method: string, message: Args) => world.callA2a(method, message) },
   ]
   const named = endpoints.flatMap(({ rows, call }) =>
@@ -44,6 +45,13 @@ describe('a parameter of a tool', async () => {
       expect(Object.entries(rows).map(([tool, row]) => [tool, Object.keys(row.parameters)])).toEqual(listed)
     },
   )
+
+  test('of REST endpoints for admins has a row for every route', () => {
+    const routes = grid.app.routes.filter(({ path, method }) =>
+      path.startsWith('/api/v1/guardrails') && method !== 'ALL'
+    )
+    expect(Object.keys(restRows)).toEqual(routes.map(({ method, path }) => `${method} ${path}`))
+  })
 
   test.each(cases)('%s', async (_, testCase) => {
     await expectIsolated(world, testCase)

@@ -1,5 +1,5 @@
 /**
- * The roles matrix: every kind of credential calls every tool, in both MCP protocol eras, and A2A. `holdersOf` has the
+ * The roles matrix: every kind of credential calls every tool, in both MCP protocol eras, REST for admins, and A2A. `holdersOf` has the
  * credentials and the toolset that each opens; the tools are the rows of `support/tool-parameters.ts`.
  *
  * See docs/security.md, "Roles".
@@ -14,7 +14,8 @@ import { rows, updateTrial } from './support/database.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
 import { eras, mcp, sendWire, wireRequest } from './support/mcp.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
-import { adminRows, agentRows } from './support/tool-parameters.ts'
+import { callRest } from './support/rest.ts'
+import { adminRows, agentRows, restRows } from './support/tool-parameters.ts'
 
 /** The toolset that a credential opens. */
 type Opens = 'admin tools' | 'agent tools' | 'nothing'
@@ -65,13 +66,20 @@ describe('the matrix of credentials and tools', async () => {
   })
 
   test.each(holders.map((holder) => [holder.holder, holder] as const))(
-    '%s: the list of tools, and A2A',
+    '%s: the list of tools, REST and A2A',
     async (_, { opens, key, isOAuth }) => {
       for (const era of eras) {
         const { status, body } = await sendWire(grid, key, wireRequest(era, 'tools/list'))
         const listed = opens === 'nothing' ? undefined : Object.keys(toolsets[opens])
         expect(status).toBe(opens === 'nothing' ? 401 : 200)
         expect(body.result?.tools.map((tool: { name: string }) => tool.name)).toEqual(listed)
+        ran++
+      }
+      for (const [route, { args }] of Object.entries(restRows)) {
+        const { status, body } = await callRest(grid, key, route, args)
+        if (opens === 'nothing') expect([status, body.error.code]).toEqual([401, 'unauthenticated'])
+        else if (opens === 'agent tools') expect([status, body.error.code]).toEqual([403, 'wrong_credential'])
+        else expect([200, 201, 404, 409]).toContain(status)
         ran++
       }
       for (const body of [send03(), send10()]) {

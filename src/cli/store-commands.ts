@@ -1,4 +1,5 @@
 import type { StoreCommand } from './command.ts'
+import { changeGuardrailCommand } from './change-guardrail.ts'
 import { confirmClockCommand } from './confirm-clock.ts'
 import { createAccountCommand } from './create-account.ts'
 import { createAdminKeyCommand } from './create-admin-key.ts'
@@ -8,10 +9,12 @@ import { createGuardrailCommand } from './create-guardrail.ts'
 import { createLinkCommand } from './create-link.ts'
 import { deleteAdminKeyCommand } from './delete-admin-key.ts'
 import { deleteAgentCommand } from './delete-agent.ts'
+import { deleteGuardrailCommand } from './delete-guardrail.ts'
 import { listAccountsCommand } from './list-accounts.ts'
 import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { listAgentsCommand } from './list-agents.ts'
 import { listChannelsCommand } from './list-channels.ts'
+import { listGuardrailsCommand } from './list-guardrails.ts'
 import { migrate } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
@@ -30,6 +33,9 @@ export const storeCommands: readonly StoreCommand[] = [
   createChannelCommand,
   listChannelsCommand,
   createGuardrailCommand,
+  listGuardrailsCommand,
+  changeGuardrailCommand,
+  deleteGuardrailCommand,
   tryGuardrailCommand,
   createAdminKeyCommand,
   listAdminKeysCommand,

@@ -1,4 +1,4 @@
-/** Removes secrets from everything that is logged, stored or shown. */
+/** Removes secrets, and what controls a terminal or a reader, from everything that is logged, stored or shown. */
 
 /** The pattern of the grid's credentials, for secret scanners. */
 export const credentialPattern = /\bgrid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{49}\b/g
@@ -35,6 +35,14 @@ export function redactedJson(value: unknown): string {
 /** Escape the characters of a JSON text that control terminals, end lines, or change the direction. */
 export function escapeControls(json: string): string {
   return json.replace(controlCharacter, escapeControl)
+}
+
+/**
+ * JSON on one line, for a model that reads it as text: no line of a message can begin a line of the answer, and nothing
+ * in it changes the direction of what follows.
+ */
+export function jsonLine(value: unknown): string {
+  return escapeControls(JSON.stringify(value))
 }
 
 function hideSecrets(key: string, value: unknown): unknown {

@@ -1,13 +1,13 @@
 /** The admin tools that list. See docs/protocol.md, "Admin tools that list". */
 import { z } from 'zod'
 import type { Channel } from '../grid/channels/channels.ts'
+import { listBytes, listGuardrails } from '../grid/guardrails/list-guardrails.ts'
 import { listedProviders } from '../guardrails/providers.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
 import { type Page, type PageBudget, readPage } from '../lib/read-page.ts'
 import { isoTime } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Agent } from '../store/account/agents.ts'
-import type { Guardrail } from '../store/account/guardrails.ts'
 import { identifier, tool, type ToolOutput } from './tool.ts'
 
 /** How many agents or channels one call lists: the default, and the maximum. */
@@ -15,8 +15,6 @@ const pageLimit = 10_000
 /** The text of a list is at most this long, in bytes. */
 const pageBytes = 1_000_000
 const chunk = 500
-/** Their configurations can be long. */
-const guardrailChunk = 20
 
 const readOnly = { readOnlyHint: true, idempotentHint: true }
 const noInput = z.strictObject({})
@@ -55,11 +53,6 @@ export function asChannel(channel: Channel): Record<string, unknown> {
     externalChannelName,
     createdAt: isoTime(createdAt),
   }
-}
-
-/** A guardrail as admin tools return it. See docs/protocol.md, "Guardrail". */
-function asGuardrail({ createdAt, ...guardrail }: Guardrail & { agentCount: number }): Record<string, unknown> {
-  return { ...guardrail, name: withoutInvisible(guardrail.name), createdAt: isoTime(createdAt) }
 }
 
 const listAgents = tool({
@@ -101,17 +94,16 @@ const listSkills = tool({
   },
 })
 
-const listGuardrails = tool({
+const listGuardrailsTool = tool({
   name: 'admin_list_guardrails',
   title: 'List guardrails',
   description:
     `List the guardrails of the account, with provider, configuration and the number of agents each guards. Attach them with admin_set_agent_guardrails. ${pagingNote}`,
   annotations: readOnly,
   input: cursorInput,
-  listBytes: pageBytes,
-  async run({ read: { guardrails } }: AccountStore, { cursor }) {
-    const source = { read: guardrails.page, keyOf: nameOf, entryOf: asGuardrail }
-    return await listing('guardrails', readPage(source, cursor, budget(guardrailChunk)), guardrails.searchTotal(''))
+  listBytes,
+  async run(account: AccountStore, { cursor }) {
+    return { text: await listGuardrails(account, { cursor }) }
   },
 })
 
@@ -119,13 +111,13 @@ const listProviders = tool({
   name: 'admin_list_guardrail_providers',
   title: 'List guardrail providers',
   description:
-    'List the providers a guardrail can use, with the JSON schema of each configuration. Guardrails are created on the web or the command line, not with these tools.',
+    'List the providers a guardrail can use, with the JSON schema of each configuration. Guardrails are created on the web, the command line or over REST, not with these tools.',
   annotations: readOnly,
   input: noInput,
   run: (_account: AccountStore) => Promise.resolve({ text: { providers: listedProviders } }),
 })
 
-export const adminReadTools = [listAgents, listChannels, listSkills, listGuardrails, listProviders]
+export const adminReadTools = [listAgents, listChannels, listSkills, listGuardrailsTool, listProviders]
 
 interface Named {
   name: string

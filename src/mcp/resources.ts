@@ -1,12 +1,13 @@
 /** The resources of an agent: the first page of `list_agents` and of `list_channels`, and the number of unread messages. MCP 2026-07-28, "Resources". */
 import { callingAgent } from '../auth/actor.ts'
 import { agentPage } from '../grid/agent-page.ts'
+import { inListSlot } from '../grid/list-slots.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
 import type { Log } from '../lib/log.ts'
+import { jsonLine } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'
 import { asGridError } from '../wire.ts'
 import { listAgentsTool, listChannelsTool } from './agent-tools.ts'
-import { inListSlot } from './list-slots.ts'
 
 /** An entry of `resources/list`. */
 export interface ListedResource {
@@ -44,7 +45,7 @@ export function readResource(
   const read = uri === inboxUri
     ? source(account)
     : inListSlot(account, connection, agentPage.bytes, () => source(account))
-  return read.then((value) => JSON.stringify(value), (error) => {
+  return read.then(jsonLine, (error) => {
     throw asGridError(error, log, requestId)
   })
 }

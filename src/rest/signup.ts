@@ -1,16 +1,19 @@
 /** REST signup: `POST {app_url}/api/v1/agentic-signup`. See docs/protocol.md, "Signup", "Signup errors". */
 import { GridError } from '../errors.ts'
 import { signUp } from '../grid/accounts/signup.ts'
-import { type Bodies, formLimits, mediaType, parseBody } from '../lib/body.ts'
+import { formLimits } from '../lib/body.ts'
 import { parse, signupInput } from '../lib/input.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
+import { readJsonObject } from './json-body.ts'
 
 /** Sign up an agent: 201 with its key. */
 export function restSignup(store: Store): Handler {
   return async function restSignup({ request, clientAddress }) {
     try {
-      const input = parse(signupInput, await readFields(store.deps.bodies, request))
+      const body = await readJsonObject(store.deps.bodies, request, formLimits)
+      // A missing field gets the error code of that field: invalid_alias or invalid_email.
+      const input = parse(signupInput, { alias: '', owner_email: '', ...body })
       const result = await signUp(store, { ...input, ownerEmail: input.owner_email }, clientAddress)
       return Response.json(result, { status: 201 })
     } catch (error) {
@@ -21,16 +24,4 @@ export function restSignup(store: Store): Handler {
       throw error
     }
   }
-}
-
-async function readFields(bodies: Bodies, request: Request): Promise<Record<string, unknown>> {
-  if (mediaType(request) !== 'application/json') {
-    throw new GridError('unsupported_media_type', 'Send the signup as JSON, with Content-Type: application/json.')
-  }
-  const body = parseBody(await bodies.readText(request, formLimits), formLimits)
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new GridError('invalid_request', 'The body is not a JSON object.')
-  }
-  // A missing field gets the error code of that field: invalid_alias or invalid_email.
-  return { alias: '', owner_email: '', ...body }
 }

@@ -31,6 +31,7 @@ test('message/send as documented is delivered and confirmed in 0.3 form', async 
   expect(message).toEqual({
     message_id: body.result.messageId,
     channel: 'direct',
+    via: 'a2a',
     user: '@alice',
     type: 'agent',
     message: 'hi',

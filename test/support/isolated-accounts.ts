@@ -12,6 +12,7 @@ import { dump, rows } from './database.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from './grid.ts'
 import { gridPath, wireRequest } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
+import { callRest } from './rest.ts'
 import { fillers, type Form } from './tool-parameters.ts'
 
 /** For every form, a value that names something of an account. */
@@ -67,6 +68,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     /** Remove what the calls created in the caller's account. */
     reset: () => reset(grid, evil, kept),
     callMcp: (key: string, tool: string, args: unknown) => callMcp(grid, key, tool, args),
+    callRest: (key: string, route: string, args: Record<string, unknown>) => callRoute(grid, key, route, args),
     callA2a: (method: string, message: Record<string, unknown>) => callA2a(grid, method, message),
     dumpOwner: () => dump(grid, acme),
     /** Without the activity log, which also has rows of refused calls. */
@@ -155,6 +157,8 @@ async function createDeletedEntities(account: TestAccount, prefix: string): Prom
 interface KeptIds {
   agents: string
   guardrails: string
+  /** The same, as objects with what a call may change. */
+  namedGuardrails: string
   channels: string
 }
 
@@ -164,10 +168,17 @@ async function keptIdsOf(grid: TestGrid, evil: TestAccount): Promise<KeptIds> {
     const found = await rows(grid, `SELECT id FROM ${table} WHERE account_id = ?`, [evil.id])
     return JSON.stringify(found.map(({ id }) => id))
   }
-  return { agents: await ids('agents'), guardrails: await ids('guardrails'), channels: await ids('channels') }
+  const named = await rows(grid, 'SELECT id, name, action FROM guardrails WHERE account_id = ?', [evil.id])
+  return {
+    agents: await ids('agents'),
+    guardrails: await ids('guardrails'),
+    namedGuardrails: JSON.stringify(named),
+    channels: await ids('channels'),
+  }
 }
 
-async function reset(grid: TestGrid, evil: TestAccount, { agents, guardrails, channels }: KeptIds): Promise<void> {
+async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<void> {
+  const { agents, guardrails, namedGuardrails, channels } = kept
   const remove = (table: string, column?: string, kept?: string) =>
     column === undefined ? { sql: `DELETE FROM ${table} WHERE account_id = ?`, args: [evil.id] } : {
       sql: `DELETE FROM ${table} WHERE account_id = ? AND ${column} NOT IN (SELECT value FROM json_each(?))`,
@@ -183,6 +194,11 @@ async function reset(grid: TestGrid, evil: TestAccount, { agents, guardrails, ch
     remove('channel_members'),
     remove('skills'),
     remove('guardrails', 'id', guardrails),
+    {
+      sql: `UPDATE guardrails SET name = kept.value ->> 'name', action = kept.value ->> 'action'
+        FROM json_each(?) AS kept WHERE account_id = ? AND guardrails.id = kept.value ->> 'id'`,
+      args: [namedGuardrails, evil.id],
+    },
     remove('channels', 'id', channels),
     remove('credentials', 'agent_id', agents),
     remove('agent_numbers', 'agent_id', agents),
@@ -206,6 +222,12 @@ async function callMcp(grid: TestGrid, key: string, tool: string, args: unknown)
     if (error) return String(error.code)
     return result.isError ? JSON.parse(result.content[0].text).error.code : 'ok'
   })
+}
+
+async function callRoute(grid: TestGrid, key: string, route: string, args: Record<string, unknown>) {
+  const { status, headers, text, body } = await callRest(grid, key, route, args)
+  const shown = [...headers].filter(([name]) => name !== 'x-request-id')
+  return { outcome: body.error ? String(body.error.code) : 'ok', text: JSON.stringify([status, shown]) + text }
 }
 
 async function callA2a(grid: TestGrid, method: string, message: Record<string, unknown>): Promise<ToolResponse> {

@@ -4,7 +4,7 @@
  * The matrix checks that no account can read, change or learn about anything of another account. See
  * docs/security.md, "Isolation matrix". Its cases are generated from a few declarations:
  *
- * - `tool-parameters.ts` has the rows: one per tool of the MCP endpoints and per method of A2A. A row has the arguments
+ * - `tool-parameters.ts` has the rows: one per tool of the MCP endpoints, per REST route of admins and per method of A2A. A row has the arguments
  *   of a valid call and, for every text parameter of the tool, what the parameter names: the forms that it accepts (an
  *   agent id, a channel name, ...), and the outcomes for values of the own account, unknown values and the empty text.
  *   A parameter that names nothing, such as a description, is the row entry `'text'` and makes no cases.
@@ -24,6 +24,7 @@
  *
  * - a tool: add its row to `tool-parameters.ts`, in the order of `tools/list`. Both matrices compare their rows with the
  *   listed tools and fail until they match.
+ * - a REST route for admins: add its row to `restRows` there.
  * - a verb (an exported function of `src/grid` that takes an `AccountStore`): add a probe, or the reason why it needs
  *   none, to `isolation-probes.ts`.
  * - a form: extend `forms`, and create something that it names in `isolated-accounts.ts`.

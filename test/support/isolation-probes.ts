@@ -8,6 +8,7 @@ import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skil
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
 import { allowText, countCases, disallowText, listCases, listExceptions } from '../../src/grid/guardrails/cases.ts'
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
+import { showGuardrail } from '../../src/grid/guardrails/list-guardrails.ts'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
@@ -131,6 +132,7 @@ export const probes: Probe[] = [
     takes: 'guardrail',
     call: (account, id) => disallowText(account, id, '0'.repeat(64)),
   },
+  { name: 'showGuardrail', as: 'admin', takes: 'guardrail', call: showGuardrail },
   {
     name: 'tryGuardrail',
     as: 'admin',
@@ -179,6 +181,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   requireSkillLimit: 'the same',
   recordRefusal: 'writes a row of the account of the caller (test/mcp/wrong-parameters.test.ts)',
   createGuardrail: 'takes a name in the account',
+  listGuardrails: 'admin_list_guardrails in the matrix of tools',
   createSkill: 'the same',
   findAgent: 'the lookup that the probed verbs use',
   deleteAgent: 'admin_delete_agent in the matrix of tools',

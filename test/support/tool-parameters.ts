@@ -190,6 +190,30 @@ export const a2aRows: Record<string, ToolRow> = {
   SendMessage: { args: { metadata: { to: '@mate' } }, parameters: a2aParameters },
 }
 
+const restGuardrail: NamingParameter = { ...guardrail, empty: 'not_found' }
+const newGuardrailName: NamingParameter = {
+  // An id would make the name ambiguous.
+  takes: ['guardrail name', 'guardrail id'],
+  own: 'guardrail_taken',
+  random: 'ok',
+  empty: 'invalid_input',
+}
+
+/** The REST endpoints of admins: a method and a path, whose parameter and fields of the query or the body are named alike. */
+export const restRows: Record<string, ToolRow> = {
+  'GET /api/v1/guardrails': { args: {}, parameters: { cursor: anyText } },
+  'POST /api/v1/guardrails': {
+    args: { name: 'fresh-guard', provider: 'pii' },
+    parameters: { name: newGuardrailName, provider: 'text', token: 'text' },
+  },
+  'GET /api/v1/guardrails/:guardrail': { args: { guardrail: 'own-0' }, parameters: { guardrail: restGuardrail } },
+  'PATCH /api/v1/guardrails/:guardrail': {
+    args: { guardrail: 'own-0', action: 'flag' },
+    parameters: { guardrail: restGuardrail, name: newGuardrailName, token: 'text' },
+  },
+  'DELETE /api/v1/guardrails/:guardrail': { args: { guardrail: 'own-0' }, parameters: { guardrail: restGuardrail } },
+}
+
 /** All cases of a parameter, including values in forms that it does not take. */
 export function casesOf({ takes }: NamingParameter): { state: State; form: Form }[] {
   const first = takes[0] ?? 'agent id'

@@ -5,7 +5,7 @@ import { GridError } from '../../errors.ts'
 import { aliasPattern, bareAlias, checkNewAlias, normaliseAlias } from '../../lib/alias.ts'
 import { parseAllowedTarget } from '../../lib/egress-policy.ts'
 import { newId } from '../../lib/id.ts'
-import { withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { type MintedKey, mintKey } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
@@ -258,7 +258,7 @@ function asListed(agent: FoundAgent): ListedAgent {
   const leftOut = agent.skillCount - skills.length
   return {
     alias: `@${agent.alias}`,
-    description: agent.description,
+    description: withoutInvisible(agent.description),
     type: agent.type,
     visibility: agent.visibility,
     skills,

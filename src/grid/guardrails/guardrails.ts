@@ -10,6 +10,7 @@ import type { AccountStore } from '../../store/account.ts'
 import { noToken } from '../../store/account/agents.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import type {
+  FoundGuardrail,
   Guardrail,
   GuardrailAction,
   GuardrailAttachment,
@@ -19,6 +20,7 @@ import type {
 import { findAgent } from '../agents/find-agent.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { tokenOfOtherServer } from '../token-of-other-server.ts'
+import { guardrailNotFound } from './list-guardrails.ts'
 
 /** Most guardrails of one agent. */
 export const maxAttached = 200
@@ -75,68 +77,72 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
   })
 }
 
-/** Changes to a guardrail. Its provider cannot be changed. */
+/** Changes to a guardrail. What is undefined stays as it is. Its provider cannot be changed. */
 export interface GuardrailUpdate {
-  name: string
-  config: unknown
-  enabled: boolean
-  /** Unchanged if omitted, like `onFailure`. */
+  name?: string
+  /** The whole new configuration. */
+  config?: unknown
+  enabled?: boolean
   action?: GuardrailAction
   onFailure?: OnFailure
-  /** A new token, or null to remove the stored one. Unchanged if omitted. */
+  /** A new token, or null to remove the stored one. */
   token?: string | null
 }
 
 /**
- * Change a guardrail (by id), for every agent it is attached to. A new server address requires a new token.
+ * Change a guardrail (by id or name), for every agent it is attached to. A new server address requires a new token.
  * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found`, `invalid_input`, `guardrail_taken` or
  * `write_conflict`.
  */
 export async function updateGuardrail(
   account: AccountStore,
-  id: string,
-  { token, enabled, ...input }: GuardrailUpdate,
+  ref: string,
+  { token, ...input }: GuardrailUpdate,
 ): Promise<Guardrail> {
   requireAdmin(account.actor)
-  const name = checkName(input.name)
-  const sealed = token ? await account.seal('guardrails', id, token) : noToken
+  const name = input.name === undefined ? undefined : checkName(input.name)
+  const { action, onFailure, enabled } = input
   return await retryOnConflict(async () => {
-    const { hasToken, ...guardrail } = await findGuardrail(account, id)
+    const { hasToken, ...guardrail } = await findGuardrail(account, ref)
+    const { id } = guardrail
     const provider = findProvider(guardrail.provider)
-    const config = checkConfig(provider, input.config)
-    checkToken(provider, token === undefined ? hasToken : token, enabled)
-    const isOtherServer = token === undefined && originsOf(config) !== originsOf(guardrail.config)
+    const config = input.config === undefined ? undefined : checkConfig(provider, input.config)
+    checkToken(provider, token === undefined ? hasToken : token, enabled ?? guardrail.enabled)
+    const isOtherServer = token === undefined && config !== undefined &&
+      originsOf(config) !== originsOf(guardrail.config)
     if (isOtherServer && hasToken) throw tokenOfOtherServer('token')
-    const named = await account.read.guardrails.byRef(name)
-    if (named && named.id !== id) throw guardrailTaken(name)
-    const changed: Guardrail = {
-      ...guardrail,
-      name,
-      config,
-      enabled,
-      action: input.action ?? guardrail.action,
-      onFailure: input.onFailure ?? guardrail.onFailure,
-    }
+    const named = name === undefined ? undefined : await account.read.guardrails.byRef(name)
+    if (named && named.id !== id) throw guardrailTaken(input.name!.trim())
+    const sealed = token ? await account.seal('guardrails', id, token) : noToken
+    const json = config === undefined ? {} : { config: JSON.stringify(config) }
     const { guardrails } = account.change
     await account.write([
       guardrails.requireExists(id),
       ...(isOtherServer ? [guardrails.requireNoToken(id)] : []),
-      guardrails.update({ ...changed, config: JSON.stringify(config) }),
+      guardrails.update(id, { name, ...json, action, onFailure, enabled }),
       ...(token === undefined ? [] : [guardrails.setToken(id, sealed)]),
-      ...(provider.needsToken && enabled ? [guardrails.requireToken(id)] : []),
+      ...(provider.needsToken ? [guardrails.requireTokenIfOn(id)] : []),
     ])
-    return changed
+    return {
+      ...guardrail,
+      name: name ?? guardrail.name,
+      config: config ?? guardrail.config,
+      action: action ?? guardrail.action,
+      onFailure: onFailure ?? guardrail.onFailure,
+      enabled: enabled ?? guardrail.enabled,
+    }
   })
 }
 
 /**
- * Delete a guardrail (by id) with its token and its exceptions, and detach it from every agent. Its cases and counts stay.
+ * Delete a guardrail (by id or name) with its token and its exceptions, and detach it from every agent. Its cases and
+ * counts stay.
  * Fails with `wrong_credential`, `not_allowed`, `guardrail_not_found` or `write_conflict`.
  */
-export async function deleteGuardrail(account: AccountStore, id: string): Promise<{ id: string }> {
+export async function deleteGuardrail(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
-    await findGuardrail(account, id)
+    const { id } = await findGuardrail(account, ref)
     const { guardrails } = account.change
     const { disallowAll } = account.change.verdicts
     await account.write([
@@ -149,9 +155,9 @@ export async function deleteGuardrail(account: AccountStore, id: string): Promis
   })
 }
 
-async function findGuardrail(account: AccountStore, id: string): Promise<Guardrail & { hasToken: boolean }> {
-  const guardrail = await account.read.guardrails.byId(id)
-  if (!guardrail) throw new GridError('guardrail_not_found', 'There is no such guardrail, or it was deleted.')
+async function findGuardrail(account: AccountStore, ref: string): Promise<FoundGuardrail> {
+  const guardrail = await account.read.guardrails.byRef(ref.trim())
+  if (!guardrail) throw guardrailNotFound()
   return guardrail
 }
 

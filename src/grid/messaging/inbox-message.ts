@@ -18,6 +18,10 @@ export interface GridMessage {
   /** The sender's alias with `@`. */
   user: string
   type: 'agent' | 'human' | 'system'
+  /** It was sent over A2A. Absent for every other way. */
+  via?: 'a2a'
+  /** The sender belongs to another account. Which one is not told. */
+  external?: true
   message: string
   /** Where `message` begins in the whole text, if not at its start. In UTF-16 units. */
   offset?: number
@@ -130,6 +134,8 @@ export function asGridMessage(
     channel: isPost ? message.recipient : 'direct',
     user,
     type: message.type,
+    ...(message.a2a !== null && { via: 'a2a' as const }),
+    ...(message.isExternal !== 0 && { external: true as const }),
     message: offset === 0 && end === length ? body : body.slice(offset, end),
     ...(offset > 0 && { offset }),
     ...(end < length && { shortened: { length, next_offset: end } }),

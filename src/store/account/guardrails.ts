@@ -1,4 +1,4 @@
-import { and, count, desc, eq, exists, gt, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, exists, gt, isNotNull, isNull, not, or, type SQL, sql } from 'drizzle-orm'
 import { agentGuardrails, agents, guardrails } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -21,6 +21,14 @@ export interface Guardrail {
   enabled: boolean
   /** Milliseconds since the epoch. */
   createdAt: number
+}
+
+/** A guardrail, and whether a token is stored. */
+export type FoundGuardrail = Guardrail & { hasToken: boolean }
+
+/** Changes to a guardrail, as they are stored. */
+export type GuardrailChanges = Partial<Pick<Guardrail, 'name' | 'action' | 'onFailure' | 'enabled'>> & {
+  config?: string
 }
 
 /** A guardrail attached to an agent. `action`, if set, overrides the one of the guardrail. */
@@ -55,7 +63,8 @@ export function prepareGuardrails(db: Db) {
       ),
     )
     .where(inAccount(guardrails)).groupBy(guardrails.id).orderBy(guardrails.name).prepare()
-  const byRef = db.select(fields).from(guardrails)
+  const hasToken = sql<number>`${guardrails.encryptedToken} IS NOT NULL`
+  const byRef = db.select({ ...fields, hasToken }).from(guardrails)
     .where(inAccount(guardrails, or(eq(guardrails.id, p('ref')), eq(guardrails.name, p('ref')))))
     // The name of one guardrail may be the id of another; the id wins.
     .orderBy(desc(eq(guardrails.id, p('ref')))).limit(1).prepare()
@@ -66,7 +75,6 @@ export function prepareGuardrails(db: Db) {
   }).from(agentGuardrails).where(inAccount(agentGuardrails, eq(agentGuardrails.agentId, p('agent')))).prepare()
 
   const isGuardrail = inAccount(guardrails, eq(guardrails.id, p('id')))
-  const hasToken = sql<number>`${guardrails.encryptedToken} IS NOT NULL`
   const byId = db.select({ ...fields, hasToken }).from(guardrails).where(isGuardrail).prepare()
   const attachedAgent = and(
     eq(agents.accountId, agentGuardrails.accountId),
@@ -106,11 +114,11 @@ export function prepareGuardrails(db: Db) {
     .prepare()
 
   const update = db.update(guardrails).set({
-    name: sql`${p('name')}`,
-    config: sql`${p('config')}`,
-    action: sql`${p('action')}`,
-    onFailure: sql`${p('onFailure')}`,
-    enabled: sql`${p('enabled')}`,
+    name: sql`coalesce(${p('name')}, ${guardrails.name})`,
+    config: sql`coalesce(${p('config')}, ${guardrails.config})`,
+    action: sql`coalesce(${p('action')}, ${guardrails.action})`,
+    onFailure: sql`coalesce(${p('onFailure')}, ${guardrails.onFailure})`,
+    enabled: sql`coalesce(${p('enabled')}, ${guardrails.enabled})`,
   }).where(isGuardrail).toSQL()
   const setToken = db.update(guardrails).set({
     encryptedToken: sql`${p('encryptedToken')}`,
@@ -131,7 +139,7 @@ export function prepareGuardrails(db: Db) {
       ),
     )
   const requireExists = requireMatching()
-  const requireToken = requireMatching(isNotNull(guardrails.encryptedToken))
+  const requireTokenIfOn = requireMatching(or(isNotNull(guardrails.encryptedToken), not(guardrails.enabled))!)
   const requireNoToken = requireMatching(isNull(guardrails.encryptedToken))
 
   const add = db.insert(guardrails).values(withAccount({
@@ -167,12 +175,8 @@ export function prepareGuardrails(db: Db) {
       /** The same by name, after the name `after`. */
       page: (after: string, limit: number) => account.all(page, { after, limit }),
       /** By id or by name. */
-      byRef: (ref: string): Promise<Guardrail | undefined> => account.one(byRef, { ref }),
-      /** `hasToken` says whether a token is stored. */
-      async byId(id: string): Promise<(Guardrail & { hasToken: boolean }) | undefined> {
-        const guardrail = await account.one(byId, { id })
-        return guardrail && { ...guardrail, hasToken: Boolean(guardrail.hasToken) }
-      },
+      byRef: async (ref: string): Promise<FoundGuardrail | undefined> => asFound(await account.one(byRef, { ref })),
+      byId: async (id: string): Promise<FoundGuardrail | undefined> => asFound(await account.one(byId, { id })),
       /** Its token as stored, for `AccountStore.open`; null in each column if it has none. */
       sealedToken: (id: string): Promise<TokenColumns | undefined> => account.one(sealedToken, { id }),
       /** With `search` in name or provider id, by name; with the number of live agents that each is attached to. */
@@ -188,9 +192,19 @@ export function prepareGuardrails(db: Db) {
       /** `config` is JSON text. A constraint error if the account has a guardrail of that name. */
       add: (guardrail: Omit<Guardrail, 'config'> & TokenColumns & { config: string }) =>
         account.bind(add, { ...guardrail, enabled: Number(guardrail.enabled) }),
-      /** `config` is JSON text; the provider and the token stay. A constraint error if the name is taken. */
-      update: (guardrail: Omit<Guardrail, 'config'> & { config: string }) =>
-        account.bind(update, { ...guardrail, enabled: Number(guardrail.enabled) }),
+      /**
+       * What is undefined stays, and so do the provider and the token. `config` is JSON text. A constraint error if the
+       * name is taken.
+       */
+      update: (id: string, { name, config, action, onFailure, enabled }: GuardrailChanges) =>
+        account.bind(update, {
+          id,
+          name: name ?? null,
+          config: config ?? null,
+          action: action ?? null,
+          onFailure: onFailure ?? null,
+          enabled: enabled === undefined ? null : Number(enabled),
+        }),
       /** Replace the token, or remove it. */
       setToken: (id: string, token: TokenColumns) => account.bind(setToken, { id, ...token }),
       /** Detach it from every agent. */
@@ -199,8 +213,8 @@ export function prepareGuardrails(db: Db) {
       remove: (id: string) => account.bind(remove, { id }),
       /** Fails the unit unless the account has the guardrail when it runs. */
       requireExists: (id: string) => account.bind(requireExists, { id }),
-      /** Fails the unit unless the guardrail has a token when it runs. */
-      requireToken: (id: string) => account.bind(requireToken, { id }),
+      /** Fails the unit unless the guardrail has a token or is off when it runs. */
+      requireTokenIfOn: (id: string) => account.bind(requireTokenIfOn, { id }),
       /** Fails the unit if the guardrail has a token when it runs. */
       requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
       /** Detach all guardrails from an agent. */
@@ -209,4 +223,8 @@ export function prepareGuardrails(db: Db) {
       attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),
     }),
   }
+}
+
+function asFound(row: (Guardrail & { hasToken: number }) | undefined): FoundGuardrail | undefined {
+  return row && { ...row, hasToken: row.hasToken !== 0 }
 }

@@ -33,6 +33,8 @@ export interface InboxMessage {
   senderDescription: string
   senderSkills: string
   senderState: 'provisional' | 'claimed' | 'merged' | 'removed'
+  /** 0 or 1: the sender belongs to another account than the recipient. */
+  isExternal: number
 }
 
 /** Nothing is decoded: one damaged row must not hide the others, and a unit of the write queue returns raw rows. */
@@ -55,6 +57,7 @@ const fields = (db: Db) => ({
   senderDescription: agents.description,
   senderSkills: skillNamesAsJson(db, maxSenderSkills),
   senderState: accounts.state,
+  isExternal: sql<number>`${deliveries.senderAccountId} <> ${deliveries.accountId}`,
 })
 
 /** Messages of an agent, oldest first. The `extra` fields come after the fields of `InboxMessage`. */

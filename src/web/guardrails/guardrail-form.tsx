@@ -74,7 +74,7 @@ export function providerOf(id: string): ListedProvider {
 }
 
 /** Reads the posted settings. A missing choice is undefined, and the verb applies its default. */
-export function settingsOf(provider: ListedProvider, form: URLSearchParams): GuardrailUpdate {
+export function settingsOf(provider: ListedProvider, form: URLSearchParams): GuardrailUpdate & { name: string } {
   const token = form.get('token') ?? ''
   return {
     name: form.get('name') ?? '',

@@ -6,7 +6,7 @@ import { accessTokenFor } from '../../support/oauth-token.ts'
 import { routesOf } from '../../support/routes.ts'
 import type { LiveGrid } from '../../support/server.ts'
 import { pages, type SeededSite, seedSite } from '../../support/site.ts'
-import { adminRows, agentRows } from '../../support/tool-parameters.ts'
+import { adminRows, agentRows, restRows } from '../../support/tool-parameters.ts'
 
 /** A request before it is written to a socket. */
 export interface FuzzRequest {
@@ -33,7 +33,7 @@ export async function corpusOf(grid: LiveGrid): Promise<{ request: FuzzRequest; 
   return [
     ...mcpRequests(keys).map((request) => ({ request, weight: 4 })),
     ...a2aRequests(grid.alice.key).map((request) => ({ request, weight: 40 })),
-    ...restRequests(keys.agent).map((request) => ({ request, weight: 12 })),
+    ...restRequests(keys).map((request) => ({ request, weight: 12 })),
     ...oauthRequests(site, oauth.token).map((request) => ({ request, weight: 12 })),
     ...routesOf(grid).map(({ method, path }) => ({ request: plain('routes', method, path, []), weight: 1 })),
     ...await pageRequests(grid, site),
@@ -138,7 +138,7 @@ function a2aRequests(key: string): FuzzRequest[] {
   }))
 }
 
-function restRequests(key: string): FuzzRequest[] {
+function restRequests({ agent: key, admin }: Record<'agent' | 'admin', string>): FuzzRequest[] {
   return [
     {
       door: 'rest signup',
@@ -147,6 +147,15 @@ function restRequests(key: string): FuzzRequest[] {
       headers: [['Content-Type', json]],
       body: { json: signupFields },
     },
+    ...Object.entries(restRows).map(([route, { args }]): FuzzRequest => {
+      const [method, pattern] = route.split(' ')
+      const headers: [string, string][] = [bearer(admin), ['Content-Type', json]]
+      const target = pattern.replace(':guardrail', String(args.guardrail ?? ''))
+      return {
+        ...plain('rest guardrails', method, target, headers),
+        ...((method === 'POST' || method === 'PATCH') && { body: { json: { name: 'fuzzed', ...args } } }),
+      }
+    }),
     plain('rest parts', 'GET', '/api/v1/parts/01a2-1?x=1', [bearer(key), ['Range', 'bytes=0-1'], ['If-Range', '"x"']]),
     plain('rest wake', 'GET', '/api/agents/wake-stream', [bearer(key), ['Last-Event-ID', '1']]),
     plain('cards', 'GET', '/.well-known/agent-card.json', [['If-None-Match', '"x"']]),

@@ -239,6 +239,7 @@ test('no statement more without guardrails', async () => {
     await sendMessage(as(grid.alice), { to, text: 'hi', idempotencyKey })
     return seen.filter((sql) => /agents|channels|messages|deliveries|keys|guardrail|verdict|blocked/.test(sql)).length
   }
+  await statements('bob')
 
   // The recipient; then the message, its trial, its delivery and the receipt. A key is read and stored.
   expect(await statements('bob')).toBe(5)

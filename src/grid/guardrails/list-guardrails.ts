@@ -1,0 +1,87 @@
+/** Guardrails as admin tools and the REST endpoint show them. See docs/protocol.md, "Guardrail". */
+import { requireAdmin } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { readPage } from '../../lib/read-page.ts'
+import { isoTime } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Guardrail, GuardrailAction, OnFailure } from '../../store/account/guardrails.ts'
+
+/** How many guardrails one page has: the default, and the maximum. */
+export const maxListed = 10_000
+/** The longest list, in bytes of JSON. */
+export const listBytes = 1_000_000
+/** How many are read at once. Their configurations can be long. */
+const chunk = 20
+
+/** A guardrail without any word about its token. */
+export interface ShownGuardrail {
+  id: string
+  name: string
+  provider: string
+  config: unknown
+  action: GuardrailAction
+  onFailure: OnFailure
+  enabled: boolean
+  /** How many live agents it is attached to. */
+  agentCount: number
+  createdAt: string
+}
+
+/**
+ * A page of the guardrails of the account, by name. Fails with `wrong_credential` or `not_allowed`.
+ *
+ * See docs/protocol.md, "Pages".
+ */
+export async function listGuardrails(
+  account: AccountStore,
+  { limit = maxListed, cursor }: { limit?: number; cursor?: string },
+): Promise<{ guardrails: ShownGuardrail[]; total: number; next_cursor?: string }> {
+  requireAdmin(account.actor)
+  const { guardrails } = account.read
+  const source = {
+    read: guardrails.page,
+    // Pages go on from the name as it is stored.
+    keyOf: ({ name }: Guardrail) => name,
+    entryOf: (row: Guardrail & { agentCount: number }) => shown(row, row.agentCount),
+  }
+  const [{ entries, cursor: next }, total] = await Promise.all([
+    readPage(source, cursor, { entries: limit, bytes: listBytes, chunk }),
+    guardrails.searchTotal(''),
+  ])
+  return { guardrails: entries, total, ...(next !== undefined && { next_cursor: next }) }
+}
+
+/**
+ * One guardrail of the account, by id or name. Fails with `wrong_credential`, `not_allowed` or `guardrail_not_found`.
+ */
+export async function showGuardrail(account: AccountStore, ref: string): Promise<ShownGuardrail> {
+  requireAdmin(account.actor)
+  const { guardrails } = account.read
+  const guardrail = await guardrails.byRef(ref.trim())
+  if (!guardrail) throw guardrailNotFound()
+  return shown(guardrail, await guardrails.agentsOfTotal(guardrail.id))
+}
+
+/** A guardrail as it is shown. Names of older versions may have invisible characters. */
+export function shown(
+  { id, name, provider, config, action, onFailure, enabled, createdAt }: Guardrail,
+  agentCount: number,
+): ShownGuardrail {
+  return {
+    id,
+    name: withoutInvisible(name),
+    provider,
+    config,
+    action,
+    onFailure,
+    enabled,
+    agentCount,
+    createdAt: isoTime(createdAt),
+  }
+}
+
+/** The error of an id or name that the account does not have. */
+export function guardrailNotFound(): GridError {
+  return new GridError('guardrail_not_found', 'There is no such guardrail, or it was deleted.')
+}

@@ -1,0 +1,38 @@
+/** Calls of the REST endpoints of admins, as the matrices make them. */
+import type { TestGrid } from './grid.ts'
+
+/** A response, with its body as it is on the wire. */
+export interface RestResponse {
+  status: number
+  headers: Headers
+  text: string
+  // deno-lint-ignore no-explicit-any -- tests check it
+  body: any
+}
+
+/**
+ * Call a route such as `PATCH /api/v1/guardrails/:guardrail`. The argument of that name goes into the path, the others
+ * into the query or the body.
+ */
+export async function callRest(
+  grid: TestGrid,
+  key: string | undefined,
+  route: string,
+  args: Record<string, unknown> = {},
+): Promise<RestResponse> {
+  const [method, pattern] = route.split(' ')
+  const { guardrail, ...rest } = args
+  const path = pattern.replace(':guardrail', encodeURIComponent(String(guardrail)))
+  const hasBody = method === 'POST' || method === 'PATCH'
+  const query = hasBody ? '' : `${new URLSearchParams(rest as Record<string, string>)}`
+  const response = await grid.request(query === '' ? path : `${path}?${query}`, {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+      ...(hasBody && { 'Content-Type': 'application/json' }),
+    },
+    ...(hasBody && { body: JSON.stringify(rest) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+}

@@ -1,0 +1,37 @@
+/** What a reader must see of a message, from its row alone. */
+import { isoTime } from '../../src/lib/time.ts'
+import { rows } from './database.ts'
+import type { TestGrid } from './grid.ts'
+
+export type ShownMessage = Record<string, unknown> & { message_id: string; message: string }
+
+/** The messages with these ids as they are in the database, each as a first read must show it. */
+export async function storedMessages(grid: TestGrid, ids: string[]): Promise<Map<string, ShownMessage>> {
+  const found = (await Promise.all(
+    [grid.acme, grid.evil].map(({ id }) =>
+      rows(
+        grid,
+        'SELECT * FROM messages WHERE account_id = ? AND id IN (SELECT value FROM json_each(?))',
+        [id, JSON.stringify(ids)],
+      )
+    ),
+  )).flat()
+  return new Map(found.map((row) => {
+    const isPost = String(row.recipient).startsWith('#')
+    const user = `@${row.from_alias}`
+    return [String(row.id), {
+      message_id: String(row.id),
+      channel: isPost ? '#general' : 'direct',
+      user,
+      type: 'agent',
+      ...(row.a2a !== null && { via: 'a2a' }),
+      ...(row.account_id === grid.evil.id && { external: true }),
+      message: String(row.body),
+      reply_to: isPost ? '#general' : user,
+      timestamp: isoTime(Number(row.created_at)),
+      ...(row.conversation_id !== null && { conversation_id: row.conversation_id }),
+      ...(row.sanitized === 1 && { sanitized: true }),
+      ...(row.a2a !== null && { a2a: JSON.parse(String(row.a2a)) }),
+    }]
+  }))
+}
