@@ -6,6 +6,7 @@ import { claimAccount, mergeClaim, openClaim } from '../../src/grid/accounts/cla
 import { fetchAgentKey, reissueKey } from '../../src/grid/agents/agent-keys.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
+import { updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { revokeGrant } from '../../src/grid/oauth/grants.ts'
 import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../src/grid/people/team.ts'
 import { keyPrefixes } from '../../src/lib/secrets.ts'
@@ -14,6 +15,7 @@ import { sweep } from '../../src/worker/retention.ts'
 import { postA2a, send03 } from './a2a.ts'
 import { rows } from './database.ts'
 import type { TestGrid } from './grid.ts'
+import { guard } from './guarded.ts'
 import { callTool, mcp, toolResult } from './mcp.ts'
 import { accessTokenFor } from './oauth-token.ts'
 import { type Person, person } from './people.ts'
@@ -31,6 +33,8 @@ export interface LookupCase {
 type Prepare = (grid: TestGrid) => LookupCase | Promise<LookupCase>
 
 const notFound = () => 'recipient_not_found'
+const blocked = () => 'guardrail_blocked'
+const everything = { provider: 'length', config: { maxCharacters: 1 } }
 
 /** Every way in which the key of an agent can end, or begin to mean something else. */
 const keyChanges: Record<string, Prepare> = {
@@ -128,6 +132,33 @@ const recipientChanges: Record<string, Prepare> = {
   },
 }
 
+/** Every way in which a guardrail can begin or cease to check a message. It objects to everything. */
+const guardrailChanges: Record<string, Prepare> = {
+  'a guardrail is attached to the recipient': (grid) => ({
+    ...alice(grid),
+    change: () => guard(grid.acme, 'bob', { direction: 'inbound', ...everything }),
+    reaches: blocked,
+  }),
+  'a guardrail is attached to the sender': (grid) => ({
+    ...alice(grid),
+    change: () => guard(grid.acme, 'alice', { direction: 'outbound', ...everything }),
+    reaches: blocked,
+  }),
+  async 'the guardrail of the recipient is turned on'(grid) {
+    const id = await guard(grid.acme, 'bob', { direction: 'inbound', ...everything, enabled: false })
+    const change = () => updateGuardrail(grid.acme.store, id, { enabled: true })
+    return { ...alice(grid), change, reaches: blocked }
+  },
+  'a guardrail is attached to the recipient in another account': toDesk(
+    (grid) => guard(grid.evil, 'desk', { direction: 'inbound', ...everything }),
+    blocked,
+  ),
+  'a guardrail is attached to the sender of a message to another account': toDesk(
+    (grid) => guard(grid.acme, 'alice', { direction: 'outbound', ...everything }),
+    blocked,
+  ),
+}
+
 /** Every way in which an admin key can end. */
 const adminChanges: Record<string, Prepare> = {
   async 'an admin key is deleted'(grid) {
@@ -191,6 +222,7 @@ export const sendUses: Record<string, (grid: TestGrid, key: string, to: string) 
   'an A2A send': async (grid, key, to) => {
     const { status, body } = await postA2a(grid, key, send03({ metadata: { to } }))
     if (status === 401) return 'refused'
+    if (body.error?.code === -32052) return 'guardrail_blocked'
     if (body.error) return body.error.code === -32000 || body.error.code === -32602 ? 'recipient_not_found' : 'error'
     return await reached(grid, body.result.messageId)
   },
@@ -199,7 +231,7 @@ export const sendUses: Record<string, (grid: TestGrid, key: string, to: string) 
 /** Each change with the name of each use of what it changes. */
 export const cells: (readonly [change: string, use: string, prepare: Prepare])[] = [
   ...cellsOf(keyChanges, [...Object.keys(keyUses), ...Object.keys(sendUses)]),
-  ...cellsOf(recipientChanges, Object.keys(sendUses)),
+  ...cellsOf({ ...recipientChanges, ...guardrailChanges }, Object.keys(sendUses)),
   ...cellsOf(adminChanges, ['a bearer look-up', 'MCP']),
 ]
 
@@ -236,11 +268,11 @@ function withoutTimes(answer: unknown): string {
 
 const alice = ({ alice }: TestGrid) => ({ key: alice.key, to: 'bob' })
 
-/** A change that ends the way to a public agent of another account. */
-function toDesk(change: (grid: TestGrid) => Promise<unknown>): Prepare {
+/** A change that ends the way to a public agent of another account, or what a message to it meets then. */
+function toDesk(change: (grid: TestGrid) => Promise<unknown>, reaches = notFound): Prepare {
   return async (grid) => {
     await grid.evil.agent('desk', { visibility: 'public' })
-    return { ...alice(grid), to: 'desk', change: () => change(grid), reaches: notFound }
+    return { ...alice(grid), to: 'desk', change: () => change(grid), reaches }
   }
 }
 
