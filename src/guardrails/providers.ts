@@ -1,5 +1,5 @@
 /** The guardrail providers and their configuration. See docs/protocol.md, "Guardrail providers". */
-import { z } from 'zod'
+import * as z from 'zod'
 import { atMost } from '../lib/input.ts'
 
 /** A kind of guardrail that accounts can configure. */

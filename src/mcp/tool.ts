@@ -1,5 +1,5 @@
 /** Tools as plain objects: what clients see of a tool, and what a call of it does. MCP 2026-07-28, "Tools". */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Lease } from '../grid/messaging/leases.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
 import { atMost } from '../lib/input.ts'
