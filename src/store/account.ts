@@ -6,6 +6,7 @@ import { GridError } from '../errors.ts'
 import type { GroupLimit } from '../lib/concurrency-limit.ts'
 import type { KeyRing, SealedToken } from '../lib/key-ring.ts'
 import type { KeyedMutex } from '../lib/keyed-mutex.ts'
+import { lazy, lazyClass } from '../lib/lazy.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import { chained, type NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
@@ -127,7 +128,8 @@ export class AccountWaiting {
   }
 }
 
-type Repositories = ReturnType<typeof prepareRepositories>
+type RepositoryMakers = ReturnType<typeof repositoryMakers>
+type Repositories = { readonly [Name in keyof RepositoryMakers]: ReturnType<RepositoryMakers[Name]> }
 export type Reads = { readonly [Name in keyof Repositories]: ReturnType<Repositories[Name]['reads']> }
 export type Changes = { readonly [Name in keyof Repositories]: ReturnType<Repositories[Name]['changes']> }
 
@@ -140,12 +142,18 @@ interface AccountTables {
 /** How many accounts have their tables cached. Making them takes as long as a query, and some 6 KiB. */
 const maxCachedAccounts = 1_000
 
-/** Prepare every statement on account tables, once per store. The result binds them to an account. */
+/**
+ * Prepare the statements on account tables, once per store: those of a table when it is first used. The result binds them
+ * to an account.
+ */
 export function prepareAccountTables(
   db: Db,
   crossAccountQueries: CrossAccountQueries,
 ): (accountId: string) => AccountTables {
-  const repositories = prepareRepositories(db, crossAccountQueries)
+  const make = repositoryMakers(db, crossAccountQueries)
+  const repositories = lazy<Repositories>(make)
+  const names = Object.keys(make) as (keyof Repositories)[]
+  const [BoundReads, BoundChanges] = [lazyClass<Reads>(names), lazyClass<Changes>(names)]
   const bound = new Map<string, AccountTables>()
 
   return function tablesOf(accountId) {
@@ -154,50 +162,39 @@ export function prepareAccountTables(
     if (bound.size === maxCachedAccounts) bound.clear()
     const account = new AccountBinding(accountId)
     const tables = {
-      read: bindAll<Reads>(repositories, (repository) => repository.reads(account)),
-      change: bindAll<Changes>(repositories, (repository) => repository.changes(account)),
+      read: new BoundReads((name) => repositories[name].reads(account)),
+      change: new BoundChanges((name) => repositories[name].changes(account)),
     }
     bound.set(accountId, tables)
     return tables
   }
 }
 
-function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries) {
+function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries) {
   return {
-    activity: prepareActivity(db),
-    agents: prepareAgents(db),
-    agentSettings: prepareAgentSettings(db),
-    receipts: prepareReceipts(db),
-    channels: prepareChannels(db),
-    directory: prepareDirectory(db, crossAccountQueries),
-    grants: prepareGrants(db),
-    guardrails: prepareGuardrails(db),
-    leases: prepareLeases(db),
-    keys: prepareKeys(db),
-    inbox: prepareInbox(db),
-    messages: prepareMessages(db),
-    names: prepareNames(db),
-    overview: prepareOverview(db),
-    parts: prepareParts(db),
-    profile: prepareProfile(db),
-    messageStatus: prepareMessageStatus(db),
-    retention: prepareRetention(db),
-    skills: prepareSkills(db),
-    team: prepareTeam(db),
-    unclaimed: prepareUnclaimed(db),
-    usage: prepareUsage(db),
+    activity: () => prepareActivity(db),
+    agents: () => prepareAgents(db),
+    agentSettings: () => prepareAgentSettings(db),
+    receipts: () => prepareReceipts(db),
+    channels: () => prepareChannels(db),
+    directory: () => prepareDirectory(db, crossAccountQueries),
+    grants: () => prepareGrants(db),
+    guardrails: () => prepareGuardrails(db),
+    leases: () => prepareLeases(db),
+    keys: () => prepareKeys(db),
+    inbox: () => prepareInbox(db),
+    messages: () => prepareMessages(db),
+    names: () => prepareNames(db),
+    overview: () => prepareOverview(db),
+    parts: () => prepareParts(db),
+    profile: () => prepareProfile(db),
+    messageStatus: () => prepareMessageStatus(db),
+    retention: () => prepareRetention(db),
+    skills: () => prepareSkills(db),
+    team: () => prepareTeam(db),
+    unclaimed: () => prepareUnclaimed(db),
+    usage: () => prepareUsage(db),
   }
-}
-
-interface Repository {
-  // deno-lint-ignore no-explicit-any -- the shapes are checked by `Reads` and `Changes`
-  reads(account: AccountBinding): any
-  // deno-lint-ignore no-explicit-any
-  changes(account: AccountBinding): any
-}
-
-function bindAll<T>(repositories: Repositories, bind: (repository: Repository) => unknown): T {
-  return Object.fromEntries(Object.entries(repositories).map(([name, repository]) => [name, bind(repository)])) as T
 }
 
 /** What all accounts of an open store share. */
