@@ -2,11 +2,12 @@ FROM node:22-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
-COPY scripts/build.js ./scripts/
+COPY scripts/build.js scripts/launch.js ./scripts/
 COPY db ./db
 COPY src ./src
-# The build tool is not needed at run time.
-RUN npm run build && rm -r node_modules/esbuild node_modules/@esbuild node_modules/.bin/esbuild
+# The user of the image cannot write the code cache; the demo compiles what a server needs. The build tool is not needed
+# at run time.
+RUN npm run build && CODE_CACHE=write node dist/src/main.js demo && rm -r node_modules/esbuild node_modules/@esbuild node_modules/.bin/esbuild
 
 # No Alpine image: the native part of the database driver needs glibc.
 FROM node:22-slim

@@ -5,11 +5,12 @@ import { a2aGrid } from './a2a/endpoint.ts'
 import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
-import { edge, servedOrigins } from './edge.ts'
+import { createEdge, newRequestId, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
 import { clientAddress } from './lib/client-address.ts'
 import { publicCors } from './lib/cors.ts'
 import { ResponseHeaders } from './lib/response-headers.ts'
+import type { Connection } from './listen.ts'
 import { mcpGrid, mcpSignup } from './mcp/endpoint.ts'
 import { oauthApiKey } from './oauth/api-key.ts'
 import { authorizePage } from './oauth/authorize.ts'
@@ -38,6 +39,8 @@ import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
 /** A method, or `ALL`; the paths; and what answers them. */
 type Route = [method: string, paths: string | readonly string[], handler: Handler]
 
+const gridPath = '/mcp/v1/grid'
+
 /** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
@@ -62,9 +65,11 @@ export function createApp(store: Store): Hono<AppEnv> {
     resourceOf,
   }
 
+  const grid = mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)
+
   /** A page of any origin may call these, with a credential of its own. */
   const openToPages: Route[] = [
-    ['ALL', ['/mcp/v1/grid', '/api/v1/grid'], mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)],
+    ['ALL', [gridPath, '/api/v1/grid'], grid],
     ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
 
     ['GET', cardPaths, agentCard(deps)],
@@ -99,13 +104,21 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/readyz', ready(store)],
   ]
 
+  const edge = createEdge(deps, responseHeaders)
   const app = new Hono<AppEnv>({ strict: true })
-  app.use(edge(deps, responseHeaders))
+  app.use(async function passEdge(c, next) {
+    const requestId = newRequestId()
+    c.set('requestId', requestId)
+    await edge({ request: c.req.raw, connection: c.env, requestId, path: c.req.path }, async () => {
+      await next()
+      return c.res
+    })
+  })
   for (const [method, paths, handler] of openToPages) {
-    app.on([method, 'OPTIONS'], [paths].flat(), publicCors, unlessOverloaded(handler))
+    app.on([method, 'OPTIONS'], [paths].flat(), publicCors, withContext(unlessOverloaded(handler)))
   }
-  for (const [method, paths, handler] of health) app.on(method, [paths].flat(), (c) => handler(contextOf(c)))
-  for (const [method, paths, handler] of others) app.on(method, [paths].flat(), unlessOverloaded(handler))
+  for (const [method, paths, handler] of health) app.on(method, [paths].flat(), withContext(handler))
+  for (const [method, paths, handler] of others) app.on(method, [paths].flat(), withContext(unlessOverloaded(handler)))
   app.use(function shed(c, next) {
     overload.check(c.env.caller?.name)
     return next()
@@ -113,15 +126,19 @@ export function createApp(store: Store): Hono<AppEnv> {
   app.route('/', createWebApp({ store, sessions: people, address: addressOf }))
 
   /** See docs/security.md, "Overload". */
-  function unlessOverloaded(handler: Handler): (c: Context<AppEnv>) => Response | Promise<Response> {
-    return (c) => {
-      overload.check(c.env.caller?.name)
-      return handler(contextOf(c))
+  function unlessOverloaded(handler: Handler): Handler {
+    return (context) => {
+      overload.check(context.connection.caller?.name)
+      return handler(context)
     }
   }
 
+  function withContext(handler: Handler): (c: Context<AppEnv>) => Response | Promise<Response> {
+    return (c) => handler(contextOf(c))
+  }
+
   function contextOf(c: Context<AppEnv>): RequestContext {
-    return new HonoRequestContext(c, config.trustedProxies)
+    return new HandlerContext(c.req.raw, c.get('requestId'), c.env, config.trustedProxies, c)
   }
 
   function addressOf(c: Context<AppEnv>): string {
@@ -143,40 +160,76 @@ export function createApp(store: Store): Hono<AppEnv> {
     answer.headers.set('Allow', allowed.join(', '))
     return answer
   })
-  app.onError((error, c) => {
-    const requestId = c.get('requestId')
+  app.onError((error, c) => refusal(error, c.req.path, c.get('requestId')))
+
+  function refusal(error: unknown, path: string, requestId: string): Response {
     const known = asGridError(error, log, requestId)
-    const answer = isRpcPath(c.req.path)
+    const answer = isRpcPath(path)
       ? rpcFrameError(known, known.kind === 'unavailable' ? -32603 : -32600)
       : restError(known)
     return responseHeaders.finishError(answer, requestId)
-  })
+  }
+
+  const route = app.fetch
+  const gridUnlessOverloaded = unlessOverloaded(grid)
+  app.fetch = (request, env, ...more) =>
+    isGridCall(request) ? callGrid(request, env as Connection) : route(request, env, ...more)
+
+  /** Almost all requests are calls of the grid. They pass the same edge as all others, without a look at the routes. */
+  async function callGrid(request: Request, connection: Connection): Promise<Response> {
+    const requestId = newRequestId()
+    const refuse = (error: unknown) => refusal(error, gridPath, requestId)
+    const context = new HandlerContext(request, requestId, connection, config.trustedProxies)
+    const answer = async () => {
+      try {
+        return await gridUnlessOverloaded(context)
+      } catch (error) {
+        return refuse(error)
+      }
+    }
+    return await edge({ request, connection, requestId, path: gridPath }, answer).catch(refuse)
+  }
+
   return app
 }
 
+/** Whether a request is a POST to exactly the URL of the grid, and not of a page, which needs CORS headers. */
+function isGridCall({ method, url, headers }: Request): boolean {
+  return method === 'POST' && url.endsWith(gridPath) &&
+    url.indexOf('/', url.indexOf('://') + 3) === url.length - gridPath.length &&
+    !headers.has('origin')
+}
+
 /** A class, because an object with a getter of its own costs a hidden class for each request. */
-class HonoRequestContext implements RequestContext {
+class HandlerContext implements RequestContext {
   readonly request: Request
   readonly requestId: string
-  readonly connection: RequestContext['connection']
-  readonly #c: Context<AppEnv>
+  readonly connection: Connection
   readonly #trustedProxies: readonly string[]
+  readonly #c: Context<AppEnv> | undefined
 
-  constructor(c: Context<AppEnv>, trustedProxies: readonly string[]) {
-    this.request = c.req.raw
-    this.requestId = c.get('requestId')
-    this.connection = c.env
-    this.#c = c
+  /** `c`: of a request to a route with parameters. */
+  constructor(
+    request: Request,
+    requestId: string,
+    connection: Connection,
+    trustedProxies: readonly string[],
+    c?: Context<AppEnv>,
+  ) {
+    this.request = request
+    this.requestId = requestId
+    this.connection = connection
     this.#trustedProxies = trustedProxies
+    this.#c = c
   }
 
   param(name: string): string {
-    return this.#c.req.param(name) ?? ''
+    return this.#c?.req.param(name) ?? ''
   }
 
   get clientAddress(): string {
-    const { env, req } = this.#c
-    return clientAddress(env.remoteAddress, req.header('x-forwarded-for') ?? null, this.#trustedProxies)
+    const { connection: { remoteAddress }, request: { headers } } = this
+    return clientAddress(remoteAddress, headers.get('x-forwarded-for'), this.#trustedProxies)
   }
 }
 

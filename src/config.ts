@@ -1,5 +1,5 @@
 /** All settings: description, format, default value and validation. */
-import { z } from 'zod'
+import * as z from 'zod'
 import ipaddr from 'ipaddr.js'
 import { reservedAliases } from './lib/alias.ts'
 import { isKeyRing } from './lib/key-ring.ts'

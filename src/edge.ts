@@ -1,13 +1,9 @@
-/**
- * Middleware for every request: checks Host and Origin, sets the request id and the response headers, logs the
- * request.
- */
-import type { MiddlewareHandler } from 'hono'
+/** What every request passes: checks of Host and Origin, the response headers, the log. */
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
 import type { ResponseHeaders } from './lib/response-headers.ts'
-import type { AppEnv } from './request-context.ts'
+import type { Connection } from './listen.ts'
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
 
@@ -22,49 +18,66 @@ export function servedOrigins(config: Config): string[] {
   return [...new Set(origins)]
 }
 
+/** A request that arrives at the edge. */
+export interface ArrivingRequest {
+  readonly request: Request
+  readonly connection: Connection
+  readonly requestId: string
+  readonly path: string
+}
+
+/**
+ * Lets a request pass to `answer`, and finishes the response. Fails with `unknown_host`, with `forbidden_origin`, or as
+ * `answer` does.
+ */
+export type Edge = (arriving: ArrivingRequest, answer: () => Promise<Response>) => Promise<Response>
+
 /**
  * Refuses an unknown Host (421) and a foreign Origin (403). Gives every response an id and its headers.
  * See docs/security.md, "Request edge".
  */
-export function edge({ config, log, now, bodies }: Deps, responseHeaders: ResponseHeaders): MiddlewareHandler<AppEnv> {
+export function createEdge({ config, log, now, bodies }: Deps, responseHeaders: ResponseHeaders): Edge {
   const hosts = new Set(servedOrigins(config).flatMap(hostHeaders))
   const isAllowedOrigin = originFilter(config)
 
-  return async function edge(c, next) {
+  return async function edge({ request, connection, requestId, path }, answer) {
     const startedAt = now()
-    // A fifth of the cost of `newId`; request ids need no order.
-    const requestId = crypto.randomUUID()
-    c.set('requestId', requestId)
-
-    const host = c.req.header('host') ?? new URL(c.req.url).host
+    const host = request.headers.get('host') ?? new URL(request.url).host
     if (!hosts.has(host.toLowerCase())) {
       throw new GridError(
         'unknown_host',
         'This host is not served here. Set BASE_URL and APP_URL to the public addresses.',
       )
     }
-    const origin = c.req.header('origin')
-    if (origin !== undefined && !isAllowedOrigin(origin)) {
+    const origin = request.headers.get('origin')
+    if (origin !== null && !isAllowedOrigin(origin)) {
       throw new GridError(
         'forbidden_origin',
         'This origin may not call the grid. ALLOWED_ORIGINS lists the allowed origins.',
       )
     }
-    if (c.env.caller) bodies.begin(c.req.raw, c.env.caller)
+    if (connection.caller) bodies.begin(request, connection.caller)
+    let response: Response
     try {
-      await next()
+      response = await answer()
     } finally {
-      bodies.release(c.req.raw)
+      bodies.release(request)
     }
-    responseHeaders.finish(c.res, requestId)
+    responseHeaders.finish(response, requestId)
     log.debug('request', {
       requestId,
-      method: c.req.method,
-      path: c.req.path,
-      status: c.res.status,
+      method: request.method,
+      path,
+      status: response.status,
       ms: now() - startedAt,
     })
+    return response
   }
+}
+
+/** A new id for a request. A fifth of the cost of `newId`; request ids need no order. */
+export function newRequestId(): string {
+  return crypto.randomUUID()
 }
 
 /** The possible Host headers of an origin: the default port of the scheme may be omitted. @see RFC 9110 §7.2 */

@@ -44,11 +44,11 @@ const rules: Record<string, Rule> = {
   },
   'app.ts': {
     ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
-    types: ['store/store.ts', 'deps.ts', 'request-context.ts'],
+    types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
   },
   'request-context.ts': { ours: [], types: ['listen.ts', 'lib/caller-connection.ts'] },
-  'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'request-context.ts'], packages: ['hono'] },
+  'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'listen.ts'] },
   // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.
   'mcp/': {
     ...door,

@@ -328,10 +328,10 @@ const limits: Record<string, Row[]> = {
 const edge: Record<string, Row[]> = {
   'src/edge.ts': [
     ['hosts.has(host.toLowerCase())', 'hosts.has(host)', 'edge'],
-    ['origin !== undefined && !isAllowedOrigin(origin)', 'origin && !isAllowedOrigin(origin)', 'edge'],
+    ['origin !== null && !isAllowedOrigin(origin)', 'origin && !isAllowedOrigin(origin)', 'edge'],
     ["if (config.allowedOrigins.includes('*')) return", 'if (config.allowedOrigins) return', 'edge'],
     ['own.includes(origin) || config.allowedOrigins', 'config.allowedOrigins', 'edge'],
-    ['      bodies.release(c.req.raw)\n', '', 'overload'],
+    ['      bodies.release(request)\n', '', 'overload'],
   ],
   'src/store/queue.ts': [
     ['isStatementFault(error) && group.length > 1', 'false', 'store/queue-failures'],

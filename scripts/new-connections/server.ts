@@ -24,7 +24,7 @@ interface OtherRuntime {
 }
 
 const { Deno, Bun } = globalThis as { Deno?: OtherRuntime; Bun?: OtherRuntime }
-if (process.argv[2] !== 'bare') await listen(answer, { port, host })
+if (process.argv[2] !== 'bare') void listen(answer, { port, host })
 else if (Deno) Deno.serve({ port, hostname: host }, answer)
 else if (Bun) Bun.serve({ port, hostname: host, fetch: answer })
 else createAdaptorServer({ fetch: answer }).listen(port, host)

@@ -1,6 +1,6 @@
 /** Passkeys: what the browser is asked, and the verification of its answer. See docs/security.md, "Passkeys". @see WebAuthn Level 3 */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/body.ts'
 import { parse } from '../lib/input.ts'

@@ -1,5 +1,5 @@
 /** Fields that the configurations of several providers have. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { atMost } from '../lib/input.ts'
 
 /** A URL is shown to every admin, so it may contain no credentials. Those belong into the token. */

@@ -1,5 +1,5 @@
 /** What a guardrail provider is: how it is configured, what it is asked, and what it answers. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { SafeFetch } from '../lib/safe-fetch.ts'
 
 /** A text that a guardrail is asked about. */

@@ -1,5 +1,5 @@
 /** The guardrail providers. See docs/protocol.md, "Guardrail providers". */
-import { z } from 'zod'
+import * as z from 'zod'
 import { invisibleText } from './local/invisible-text.ts'
 import { language } from './local/language.ts'
 import { length } from './local/length.ts'

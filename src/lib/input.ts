@@ -1,5 +1,5 @@
 /** Validation of input, with errors that name the field and what it must be. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { hasAtMost } from './text.ts'
 

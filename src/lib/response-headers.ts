@@ -7,10 +7,13 @@ const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 
 const cacheControl = 'Cache-Control'
 const hsts = { 'Strict-Transport-Security': 'max-age=31536000' } as const
 
+/** Marks a response that has all headers. A `WeakSet` of them would cost the collector of garbage more than it saves. */
+const complete = Symbol('complete')
+type MarkedResponse = Response & { [complete]?: true }
+
 /** Adds the headers to responses: when they are finished or, at a lower cost, when they are created. */
 export class ResponseHeaders {
   readonly #headers: Readonly<Record<string, string>>
-  readonly #complete = new WeakSet<Response>()
 
   /** `isSecure`: every origin of the grid is HTTPS. */
   constructor(isSecure: boolean) {
@@ -22,7 +25,7 @@ export class ResponseHeaders {
    * object until they are read; converting them to `Headers` and back costs a tenth of a request.
    */
   json(body: unknown, requestId: string): Response {
-    const response = new Response(JSON.stringify(body), {
+    const response: MarkedResponse = new Response(JSON.stringify(body), {
       headers: {
         'Content-Type': 'application/json',
         ...this.#headers,
@@ -30,13 +33,13 @@ export class ResponseHeaders {
         [cacheControl]: 'no-store',
       },
     })
-    this.#complete.add(response)
+    response[complete] = true
     return response
   }
 
   /** Add the headers that a response does not have yet. */
-  finish(response: Response, requestId: string): Response {
-    return this.#complete.has(response) ? response : withHeaders(response, requestId, this.#headers)
+  finish(response: MarkedResponse, requestId: string): Response {
+    return response[complete] ? response : withHeaders(response, requestId, this.#headers)
   }
 
   /** The same for an error. Without HSTS, because the request may have been for another host. */

@@ -1,5 +1,5 @@
 /** The admin tools that list. See docs/protocol.md, "Admin tools that list". */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Channel } from '../grid/channels/channels.ts'
 import { listBytes, listGuardrails } from '../grid/guardrails/list-guardrails.ts'
 import { listedProviders } from '../guardrails/providers.ts'

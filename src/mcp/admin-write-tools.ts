@@ -1,5 +1,5 @@
 /** The admin tools that change something. See docs/protocol.md, "Admin tools that change". */
-import { z } from 'zod'
+import * as z from 'zod'
 import { createAgent, deleteAgent, maxAccessList, maxDescriptionLength } from '../grid/agents/agents.ts'
 import { maxSkills, setAgentSkills } from '../grid/agents/skills.ts'
 import { createChannel, deleteChannel, maxMembers, setChannelMembers } from '../grid/channels/channels.ts'

@@ -1,5 +1,5 @@
 /** The tools of an agent, which call the operations of `grid/`. See docs/protocol.md, "Agent tools". */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AgentActor } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
 import { agentPage } from '../grid/agent-page.ts'

@@ -1,6 +1,6 @@
 /** The SDK's server, with errors for wrong parameters and refusals in our own words. */
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { GridError } from '../errors.ts'
 import { parse } from '../lib/input.ts'
 import type { Log } from '../lib/log.ts'

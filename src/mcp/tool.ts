@@ -1,8 +1,10 @@
 /** Tools as plain objects: what clients see of a tool, and what a call of it does. MCP 2026-07-28, "Tools". */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Lease } from '../grid/messaging/leases.ts'
 import type { CallerConnection } from '../lib/caller-connection.ts'
 import { atMost } from '../lib/input.ts'
+import { lazy } from '../lib/lazy.ts'
+import { once } from '../lib/once.ts'
 import { wellFormed } from '../lib/text.ts'
 import type { Hints } from '../wire.ts'
 
@@ -134,14 +136,17 @@ export function tool<Caller, Input extends z.ZodType>(tool: Tool<Caller, Input>)
   return tool
 }
 
-/** Build a catalog with its `tools/list`. Do this once: converting the schemas costs a hundred times as much as a call. */
+/**
+ * A catalog with its `tools/list`. Do this once: converting the schemas, with the first call, costs a hundred times as
+ * much as a call.
+ */
 export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): ToolCatalog<Caller> {
-  const entries = tools.map(asCatalogTool)
-  return {
-    listed: entries.map(({ listed }) => listed),
-    byName: new Map(entries.map((entry) => [entry.tool.name, entry])),
-    hints,
-  }
+  const entries = once(() => tools.map(asCatalogTool))
+  return lazy<ToolCatalog<Caller>>({
+    listed: () => entries().map(({ listed }) => listed),
+    byName: () => new Map(entries().map((entry) => [entry.tool.name, entry])),
+    hints: () => hints,
+  })
 }
 
 function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {

@@ -1,5 +1,5 @@
 /** Clients whose id is the URL of their metadata document (OAuth Client ID Metadata Document, draft 00). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/body.ts'
 import type { SafeResponse } from '../lib/safe-fetch.ts'

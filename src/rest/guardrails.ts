@@ -1,5 +1,5 @@
 /** `/api/v1/guardrails`: the guardrails of an account, for its admins. See docs/protocol.md, "Guardrails over REST". */
-import { z } from 'zod'
+import * as z from 'zod'
 import { requireAdmin } from '../auth/actor.ts'
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'

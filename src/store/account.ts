@@ -6,6 +6,7 @@ import { GridError } from '../errors.ts'
 import type { GroupLimit } from '../lib/concurrency-limit.ts'
 import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-ring.ts'
 import type { KeyedMutex } from '../lib/keyed-mutex.ts'
+import { lazy, lazyClass } from '../lib/lazy.ts'
 import type { Notifier } from '../lib/notifier.ts'
 import { chained, type NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
@@ -154,7 +155,8 @@ export class AccountWaiting {
   }
 }
 
-type Repositories = ReturnType<typeof prepareRepositories>
+type RepositoryMakers = ReturnType<typeof repositoryMakers>
+type Repositories = { readonly [Name in keyof RepositoryMakers]: ReturnType<RepositoryMakers[Name]> }
 export type Reads = { readonly [Name in keyof Repositories]: ReturnType<Repositories[Name]['reads']> }
 export type Changes = { readonly [Name in keyof Repositories]: ReturnType<Repositories[Name]['changes']> }
 
@@ -167,13 +169,19 @@ interface AccountTables {
 /** How many accounts have their tables cached. Making them takes as long as a query, and some 6 KiB. */
 const maxCachedAccounts = 1_000
 
-/** Prepare every statement on account tables, once per store. The result binds them to an account. */
+/**
+ * Prepare the statements on account tables, once per store: those of a table when it is first used. The result binds them
+ * to an account.
+ */
 export function prepareAccountTables(
   db: Db,
   crossAccountQueries: CrossAccountQueries,
   lookups: Lookups,
 ): (accountId: string) => AccountTables {
-  const repositories = prepareRepositories(db, crossAccountQueries, lookups)
+  const make = repositoryMakers(db, crossAccountQueries, lookups)
+  const repositories = lazy<Repositories>(make)
+  const names = Object.keys(make) as (keyof Repositories)[]
+  const [BoundReads, BoundChanges] = [lazyClass<Reads>(names), lazyClass<Changes>(names)]
   const bound = new Map<string, AccountTables>()
 
   return function tablesOf(accountId) {
@@ -182,54 +190,43 @@ export function prepareAccountTables(
     if (bound.size === maxCachedAccounts) bound.clear()
     const account = new AccountBinding(accountId)
     const tables = {
-      read: bindAll<Reads>(repositories, (repository) => repository.reads(account)),
-      change: bindAll<Changes>(repositories, (repository) => repository.changes(account)),
+      read: new BoundReads((name) => repositories[name].reads(account)),
+      change: new BoundChanges((name) => repositories[name].changes(account)),
     }
     bound.set(accountId, tables)
     return tables
   }
 }
 
-function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
+function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
   return {
-    activity: prepareActivity(db),
-    agents: prepareAgents(db, lookups),
-    agentSearch: prepareAgentSearch(db),
-    agentSettings: prepareAgentSettings(db),
-    receipts: prepareReceipts(db),
-    channels: prepareChannels(db),
-    directory: prepareDirectory(db, crossAccountQueries, lookups),
-    fanOut: prepareFanOut(db),
-    grants: prepareGrants(db),
-    guarding: prepareGuarding(db),
-    guardrails: prepareGuardrails(db),
-    leases: prepareLeases(db),
-    keys: prepareKeys(db),
-    inbox: prepareInbox(db),
-    messages: prepareMessages(db),
-    names: prepareNames(db),
-    overview: prepareOverview(db),
-    parts: prepareParts(db),
-    profile: prepareProfile(db),
-    messageStatus: prepareMessageStatus(db),
-    retention: prepareRetention(db),
-    skills: prepareSkills(db),
-    team: prepareTeam(db),
-    unclaimed: prepareUnclaimed(db),
-    usage: prepareUsage(db),
-    verdicts: prepareVerdicts(db),
+    activity: () => prepareActivity(db),
+    agents: () => prepareAgents(db, lookups),
+    agentSearch: () => prepareAgentSearch(db),
+    agentSettings: () => prepareAgentSettings(db),
+    receipts: () => prepareReceipts(db),
+    channels: () => prepareChannels(db),
+    directory: () => prepareDirectory(db, crossAccountQueries, lookups),
+    fanOut: () => prepareFanOut(db),
+    grants: () => prepareGrants(db),
+    guarding: () => prepareGuarding(db),
+    guardrails: () => prepareGuardrails(db),
+    leases: () => prepareLeases(db),
+    keys: () => prepareKeys(db),
+    inbox: () => prepareInbox(db),
+    messages: () => prepareMessages(db),
+    names: () => prepareNames(db),
+    overview: () => prepareOverview(db),
+    parts: () => prepareParts(db),
+    profile: () => prepareProfile(db),
+    messageStatus: () => prepareMessageStatus(db),
+    retention: () => prepareRetention(db),
+    skills: () => prepareSkills(db),
+    team: () => prepareTeam(db),
+    unclaimed: () => prepareUnclaimed(db),
+    usage: () => prepareUsage(db),
+    verdicts: () => prepareVerdicts(db),
   }
-}
-
-interface Repository {
-  // deno-lint-ignore no-explicit-any -- the shapes are checked by `Reads` and `Changes`
-  reads(account: AccountBinding): any
-  // deno-lint-ignore no-explicit-any
-  changes(account: AccountBinding): any
-}
-
-function bindAll<T>(repositories: Repositories, bind: (repository: Repository) => unknown): T {
-  return Object.fromEntries(Object.entries(repositories).map(([name, repository]) => [name, bind(repository)])) as T
 }
 
 /** What all accounts of an open store share. */

@@ -1,4 +1,5 @@
 /** Tables that belong to no account, and the cross-account queries. */
+import { lazy } from '../lib/lazy.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareActivityHeads } from './global/activity-heads.ts'
@@ -21,24 +22,25 @@ import type { Lookups } from './lookups.ts'
 
 export type GlobalTables = ReturnType<typeof prepareGlobalTables>
 
+/** The statements of a table are built when it is first used: a small grid never needs most of them. */
 export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQueries, lookups: Lookups) {
-  return {
-    accounts: prepareAccounts(db),
-    activityHeads: prepareActivityHeads(db, crossAccountQueries),
-    newDeliveries: prepareNewDeliveries(db, crossAccountQueries),
-    attempts: prepareAttempts(db),
-    claims: prepareClaims(db, crossAccountQueries),
-    clock: prepareClock(db, crossAccountQueries),
-    credentials: prepareCredentials(db, crossAccountQueries, lookups),
-    instances: prepareInstances(db, crossAccountQueries),
-    invitations: prepareInvitations(db, crossAccountQueries),
-    links: prepareLinks(db),
-    oauth: prepareOAuth(db, crossAccountQueries),
-    retention: prepareRetention(db, crossAccountQueries),
-    sealedTokens: prepareSealedTokens(db, crossAccountQueries),
-    secondFactors: prepareSecondFactors(db, crossAccountQueries),
-    sessions: prepareSessions(db),
-    signups: prepareSignups(db, crossAccountQueries),
-    users: prepareUsers(db, crossAccountQueries),
-  }
+  return lazy({
+    accounts: () => prepareAccounts(db),
+    activityHeads: () => prepareActivityHeads(db, crossAccountQueries),
+    newDeliveries: () => prepareNewDeliveries(db, crossAccountQueries),
+    attempts: () => prepareAttempts(db),
+    claims: () => prepareClaims(db, crossAccountQueries),
+    clock: () => prepareClock(db, crossAccountQueries),
+    credentials: () => prepareCredentials(db, crossAccountQueries, lookups),
+    instances: () => prepareInstances(db, crossAccountQueries),
+    invitations: () => prepareInvitations(db, crossAccountQueries),
+    links: () => prepareLinks(db),
+    oauth: () => prepareOAuth(db, crossAccountQueries),
+    retention: () => prepareRetention(db, crossAccountQueries),
+    sealedTokens: () => prepareSealedTokens(db, crossAccountQueries),
+    secondFactors: () => prepareSecondFactors(db, crossAccountQueries),
+    sessions: () => prepareSessions(db),
+    signups: () => prepareSignups(db, crossAccountQueries),
+    users: () => prepareUsers(db, crossAccountQueries),
+  })
 }

@@ -59,9 +59,10 @@ export class Lookups {
 
   /** Drop what the statements change. Called before they are committed and, by the function that it returns, after. */
   changing(statements: readonly Statement[]): () => void {
-    const drops = this.#isExact ? statements.filter(({ sql }) => this.affectedBy(sql).length > 0) : []
+    // Asked again after the commit: a look-up may be made while it is under way.
     const drop = () => {
-      for (const { sql, account } of drops) for (const lookup of this.affectedBy(sql)) lookup.drop(account)
+      if (!this.#isExact) return
+      for (const { sql, account } of statements) for (const lookup of this.affectedBy(sql)) lookup.drop(account)
     }
     drop()
     return drop

@@ -48,6 +48,16 @@ test('a kept row cannot be changed by those who share it', async () => {
   expect(() => found.id = 'mine').toThrow(TypeError)
 })
 
+test('a look-up that is made while a commit is under way hears of its end', async () => {
+  const end = lookups.changing([rename('acme')])
+  lookup = lookups.of({ sql })
+  await ask('bob')
+  end()
+  await ask('bob')
+
+  expect(asked).toEqual(['bob', 'bob'])
+})
+
 test('where other processes can write, nothing is kept', async () => {
   lookups = new Lookups(false)
   lookup = lookups.of({ sql })

@@ -22,7 +22,7 @@ export function preparedStatements(): PreparedStatements {
   const { dialect } = db as unknown as { dialect: { sqlToQuery(statement: SQL, ...more: unknown[]): Query } }
   const crossAccountQueries = new Map<string, string>()
   const lookups = new Lookups(true)
-  const built = (prepare: () => unknown) => {
+  const built = (prepare: () => object) => {
     const found = new Map<string, Query>()
     const build = dialect.sqlToQuery
     dialect.sqlToQuery = function (...args) {
@@ -30,11 +30,11 @@ export function preparedStatements(): PreparedStatements {
       found.set(query.sql, query)
       return query
     }
-    prepare()
+    readAll(prepare())
     dialect.sqlToQuery = build
     return found
   }
-  const ofAccount = built(() => prepareAccountTables(db, crossAccountQueries, lookups))
+  const ofAccount = built(() => prepareAccountTables(db, crossAccountQueries, lookups)('an account').read)
   const others = built(() => prepareGlobalTables(db, crossAccountQueries, lookups))
   for (const sql of crossAccountQueries.keys()) {
     const query = ofAccount.get(sql)
@@ -44,6 +44,11 @@ export function preparedStatements(): PreparedStatements {
   }
   client.close()
   return { ofAccount, others, crossAccountQueries, lookups }
+}
+
+/** Tables are prepared when they are first read. */
+function readAll(tables: object): void {
+  for (const name in tables) void tables[name as keyof typeof tables]
 }
 
 /** The names of the placeholders of a statement. */

@@ -1,6 +1,6 @@
 /** Finds texts in languages that are not allowed. */
 import { francAll } from 'franc'
-import { z } from 'zod'
+import * as z from 'zod'
 import { provider, type Span, type Verdict } from '../provider.ts'
 import { joined } from './view.ts'
 

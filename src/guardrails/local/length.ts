@@ -1,5 +1,5 @@
 /** Finds long messages. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { hasAtMost } from '../../lib/text.ts'
 import { provider } from '../provider.ts'
 

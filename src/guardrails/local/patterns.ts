@@ -1,6 +1,6 @@
 /** Finds what matches regular expressions. */
 import { RE2JS, RE2JSException } from 're2js'
-import { z } from 'zod'
+import * as z from 'zod'
 import { text } from '../config-fields.ts'
 import { provider, RefusedConfig, type Span } from '../provider.ts'
 import { joined } from './view.ts'

@@ -1,5 +1,5 @@
 /** Finds listed words and phrases, and the usual wording of prompt injections. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { once } from '../../lib/once.ts'
 import { text } from '../config-fields.ts'
 import { provider, type Span, type Verdict } from '../provider.ts'

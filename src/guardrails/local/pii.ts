@@ -1,5 +1,5 @@
 /** Finds personal data and keys. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { provider, type Span } from '../provider.ts'
 import { embedded, unescaped } from './encodings.ts'
 import { address } from './pii/address.ts'

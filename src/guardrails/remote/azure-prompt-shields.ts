@@ -1,5 +1,5 @@
 /** Azure Prompt Shields. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { httpUrl } from '../config-fields.ts'
 import { provider, type ProviderTools } from '../provider.ts'
 import { ask, below, headerValue, unusableAnswer } from './ask.ts'

@@ -1,5 +1,5 @@
 /** What a model is told that judges a text, and how its judgement is read. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /**
  * The messages for the model. The text is fenced by a random word, which it cannot contain, so it cannot pretend to

@@ -1,5 +1,5 @@
 /** Lakera Guard. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { httpUrl, text } from '../config-fields.ts'
 import { provider, type Span } from '../provider.ts'
 import { ask, bearer, below } from './ask.ts'

@@ -1,5 +1,5 @@
 /** A model that judges. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { httpUrl, text } from '../config-fields.ts'
 import { type GuardedText, provider, type ProviderTools } from '../provider.ts'
 import { ProviderFailure } from '../provider-failure.ts'

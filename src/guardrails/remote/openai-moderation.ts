@@ -1,5 +1,5 @@
 /** OpenAI moderation, and services with the same interface. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { httpUrl, text, threshold } from '../config-fields.ts'
 import { provider } from '../provider.ts'
 import { ask, bearer, below, unusableAnswer } from './ask.ts'

@@ -1,5 +1,5 @@
 /** Presidio. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { httpUrl, threshold } from '../config-fields.ts'
 import { provider } from '../provider.ts'
 import { ask, below, unusableAnswer } from './ask.ts'

@@ -1,7 +1,7 @@
 /** Your own service. */
 import { Buffer } from 'node:buffer'
 import { createHmac } from 'node:crypto'
-import { z } from 'zod'
+import * as z from 'zod'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
 import { httpUrl } from '../config-fields.ts'

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 /** Forms generated from schemas: every kind of field, shown and read back. */
 import { expect, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { listedProviders, providers } from '../../../src/guardrails/providers.ts'
 import { type JsonSchema, labelOf, readSchemaValue, SchemaFields } from '../../../src/web/guardrails/schema-form.tsx'
 

@@ -1,0 +1,30 @@
+/** Objects whose properties are made when they are first read, and then kept. */
+
+/**
+ * A class of such objects with these properties; `make` makes the one of a name. The getters are in the class: objects
+ * with getters of their own would each cost a hidden class.
+ */
+export function lazyClass<T extends object>(names: readonly (keyof T)[]): new (make: (name: keyof T) => unknown) => T {
+  class Lazy {
+    readonly make: (name: keyof T) => unknown
+    readonly made: { [Name in keyof T]?: unknown } = {}
+
+    constructor(make: (name: keyof T) => unknown) {
+      this.make = make
+    }
+  }
+  for (const name of names) {
+    Object.defineProperty(Lazy.prototype, name, {
+      enumerable: true,
+      get(this: Lazy) {
+        return this.made[name] ??= this.make(name)
+      },
+    })
+  }
+  return Lazy as unknown as new (make: (name: keyof T) => unknown) => T
+}
+
+/** One such object, from the functions that make its properties. */
+export function lazy<T extends object>(make: { readonly [Name in keyof T]: () => T[Name] }): Readonly<T> {
+  return new (lazyClass<T>(Object.keys(make) as (keyof T)[]))((name) => make[name]())
+}

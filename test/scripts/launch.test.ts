@@ -1,0 +1,148 @@
+/** How a built program starts: with V8's code cache, and with stack traces that name the sources. */
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+let folder: string
+let dist: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'agent-grid-launch-'))
+  dist = join(folder, 'dist/src')
+  mkdirSync(join(folder, 'src'))
+  for (const path of ['package.json', 'scripts/build.js', 'scripts/launch.js']) cpSync(path, join(folder, path))
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+})
+afterEach(() => {
+  chmodSync(dist, 0o700)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** What V8 says of the cache: true if it was refused, undefined if there was none. */
+const reports = `import vm from 'node:vm'
+vm.Script = class extends vm.Script {
+  constructor(...args) {
+    super(...args)
+    console.log('rejected', this.cachedDataRejected)
+  }
+}
+`
+
+test('the second start takes the code cache of the first', () => {
+  build("console.log('hello')\n")
+  const first = start(['--import', reporter()], { CODE_CACHE: 'write' })
+  const second = start(['--import', reporter()])
+
+  expect([first.stdout, second.stdout]).toEqual(['rejected undefined\nhello\n', 'rejected false\nhello\n'])
+  expect(readdirSync(dist).filter((name) => name.includes('.cache'))).toEqual([cacheName()])
+})
+
+test.each([
+  ['of other flags', ['--no-opt'], () => {}],
+  ['that was cut off', [], () => writeFileSync(join(dist, cacheName()), 'cut off')],
+  [
+    'of another program',
+    [],
+    () =>
+      writeFileSync(
+        join(dist, cacheName()),
+        readFileSync(join(dist, cacheName())).map((byte, i) => i === 8 ? byte ^ 1 : byte),
+      ),
+  ],
+])('a cache %s is passed over in silence, and written again', (_, flags, spoil) => {
+  build("console.log('hello')\n")
+  start([], { CODE_CACHE: 'write' })
+  spoil()
+  const runs = [
+    start([...flags, '--import', reporter()], { CODE_CACHE: 'write' }),
+    start([...flags, '--import', reporter()]),
+  ]
+
+  expect(runs.map(({ stdout, stderr }) => stdout + stderr)).toEqual([
+    'rejected true\nhello\n',
+    'rejected false\nhello\n',
+  ])
+})
+
+test('a program of the same length does not get the cache of the one before', () => {
+  build("console.log('one')\n")
+  start([], { CODE_CACHE: 'write' })
+  build("console.log('two')\n")
+
+  expect(start([]).stdout).toBe('two\n')
+  expect(readdirSync(dist).filter((name) => /\.cjs/.test(name))).toHaveLength(2)
+})
+
+test('in a folder that nobody can write, the program runs without a word', () => {
+  build("console.log('hello')\n")
+  // The superuser can write everywhere, but not where a folder is.
+  mkdirSync(join(dist, cacheName()))
+  chmodSync(dist, 0o500)
+  const { status, stdout, stderr } = start([], { CODE_CACHE: 'write' })
+
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'hello\n', stderr: '' })
+  expect(readdirSync(dist).filter((name) => name.includes('.cache'))).toEqual([cacheName()])
+})
+
+test('stack traces name files and lines of the sources', () => {
+  writeFileSync(
+    join(folder, 'src/fail.ts'),
+    `import { z } from 'zod'\n\nexport interface Unused {\n  a: string\n}\n\n` +
+      `export function fail(what: string): never {\n  throw new TypeError(what + z.string().parse(''))\n}\n`,
+  )
+  build(
+    "import { fail } from './fail.ts'\n\ntry {\n  fail('caught')\n} catch (error) {\n" +
+      "  console.log((error as Error).stack)\n}\nvoid (async () => {\n  await 0\n  fail('uncaught')\n})()\n",
+  )
+  const { status, stdout, stderr } = start([])
+
+  const at = (where: string) => `    at ${where}`
+  const caught = ['TypeError: caught', at(`fail (${folder}/src/fail.ts:8:9)`), at(`${folder}/src/main.ts:4:3`)]
+  expect(stdout.split('\n').slice(0, 3)).toEqual(caught)
+  expect(stderr).toContain(
+    ['TypeError: uncaught', at(`fail (${folder}/src/fail.ts:8:9)`), at(`${folder}/src/main.ts:10:3`)].join('\n'),
+  )
+  expect(status).toBe(1)
+})
+
+test('without its source map, a program still prints stack traces', () => {
+  build("console.log(new Error('no map').stack)\n")
+  rmSync(join(dist, readdirSync(dist).find((name) => name.endsWith('.map'))!))
+
+  expect(start([]).stdout).toMatch(/^Error: no map\n {4}at .*main-[0-9a-f]{16}\.cjs:\d+:\d+/)
+})
+
+function build(text: string): void {
+  writeFileSync(join(folder, 'src/main.ts'), text)
+  const { status, stderr } = spawnSync(process.execPath, [join(folder, 'scripts/build.js'), 'src/main.ts'])
+  expect(status, stderr.toString()).toBe(0)
+}
+
+function reporter(): string {
+  writeFileSync(join(folder, 'report.mjs'), reports)
+  return join(folder, 'report.mjs')
+}
+
+function cacheName(): string {
+  const program = readdirSync(dist).find((name) => name.endsWith('.cjs'))
+  return `${program}.${process.version}-${process.arch}.cache`
+}
+
+function start(flags: string[], env: Record<string, string> = {}) {
+  return spawnSync(process.execPath, [...flags, join(dist, 'main.js')], {
+    env: { PATH: process.env.PATH, ...env },
+    encoding: 'utf8',
+  })
+}
