@@ -1,9 +1,10 @@
 /** `message/send` of A2A 0.3 and `SendMessage` of 1.0. See docs/protocol.md, "A2A `message/send`". */
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
-import type { A2aDetails } from '../grid/messaging/outgoing-message.ts'
+import type { A2aDetails, SentMessage } from '../grid/messaging/outgoing-message.ts'
 import { resolve } from '../grid/messaging/resolve.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
+import { turnsNote } from '../grid/messaging/turns.ts'
 import { canonicalJson } from '../lib/canonical-json.ts'
 import { newId } from '../lib/id.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
@@ -51,8 +52,18 @@ export async function messageSend({ account, codec, method, params, idempotencyK
     messageId: sent.id,
     text: `Message delivered to ${sent.recipient}${sent.sanitized ? ', without its invisible characters' : ''}`,
     contextId: config.a2aPlainReceipts ? undefined : sent.conversationId ?? undefined,
-    metadata: sent.sanitized && !config.a2aPlainReceipts ? { sanitized: true } : undefined,
+    metadata: config.a2aPlainReceipts ? undefined : receiptMetadata(sent),
   })
+}
+
+/** What the receipt says besides the delivery; undefined for nothing. */
+function receiptMetadata({ sanitized, hops, turns }: SentMessage): Record<string, unknown> | undefined {
+  if (!sanitized && hops === 0 && turns === undefined) return undefined
+  return {
+    ...(sanitized && { sanitized }),
+    ...(hops > 0 && { hops }),
+    ...(turns !== undefined && { turns, note: turnsNote(turns) }),
+  }
 }
 
 /** The error of a request whose recipient is valid, or undefined when the request is valid too. */

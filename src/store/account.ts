@@ -12,6 +12,7 @@ import { prepareActivity } from './account/activity.ts'
 import { prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareAgents } from './account/agents.ts'
 import { prepareChannels } from './account/channels.ts'
+import { prepareConversations } from './account/conversations.ts'
 import { prepareDirectory } from './account/directory.ts'
 import { prepareGrants } from './account/grants.ts'
 import { prepareGuardrails } from './account/guardrails.ts'
@@ -33,6 +34,7 @@ import { prepareUsage } from './account/usage.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
+import { AccountTurns, type ConversationTurns } from './turns.ts'
 import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { Waiting } from './waiting.ts'
@@ -57,6 +59,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   /** Waiting reads and event streams of this process, and their limits. */
   /** What the agents of the account have sent today. */
   readonly usage: AccountUsage
+  /** The turns of the conversations of its agents. */
+  readonly turns: AccountTurns
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
@@ -169,6 +173,7 @@ function prepareRepositories(db: Db, crossAccountQueries: CrossAccountQueries) {
     agentSettings: prepareAgentSettings(db),
     receipts: prepareReceipts(db),
     channels: prepareChannels(db),
+    conversations: prepareConversations(db),
     directory: prepareDirectory(db, crossAccountQueries),
     grants: prepareGrants(db),
     guardrails: prepareGuardrails(db),
@@ -213,6 +218,7 @@ export interface StoreContext {
   readonly waiting: Waiting
   readonly usage: UsageCounters
   readonly unreadCounts: UnreadCounts
+  readonly turns: ConversationTurns
 }
 
 /** A new row for the activity log of an account. */
@@ -269,7 +275,7 @@ async function appendActivity(
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
 export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
-  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, usage, unreadCounts } = context
+  const { tablesOf, queue, keyRing, deps, epoch, instanceId, waiting, usage, unreadCounts, turns } = context
 
   return function openAccount(accountId, actor) {
     const { read, change } = tablesOf(accountId)
@@ -281,6 +287,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       instanceId,
       waiting: new AccountWaiting(waiting, accountId),
       usage: new AccountUsage(usage, unreadCounts, accountId),
+      turns: new AccountTurns(turns, accountId),
       isRecording: false,
       read,
       change,

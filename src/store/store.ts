@@ -41,6 +41,7 @@ import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
+import { ConversationTurns } from './turns.ts'
 import { UnreadCounts } from './unread-counts.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
@@ -72,7 +73,10 @@ export interface Store {
   readonly schemaVersion: number
   /** The id of this process. Each start makes a new one. */
   readonly instanceId: string
-  /** Store what this process counted for the quotas, and read what others counted; runs every second by itself. */
+  /**
+   * Store what this process counted for the quotas and of conversations, and read what others counted; runs every second
+   * by itself.
+   */
   exchangeUsage(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
@@ -167,7 +171,7 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
     if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
-    return buildStore({ client, queryBatcher }, path, migrated, { epoch, keyRing, deps, storage }, owner, options)
+    return await buildStore({ client, queryBatcher }, path, migrated, { epoch, keyRing, deps, storage }, owner, options)
   } catch (error) {
     queryBatcher?.close()
     client.close()
@@ -176,14 +180,14 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   }
 }
 
-function buildStore(
+async function buildStore(
   { client, queryBatcher }: { client: Client; queryBatcher: QueryBatcher | undefined },
   path: string | undefined,
   migrated: string[],
   { epoch, keyRing, deps, storage }: Pick<StoreContext, 'epoch' | 'keyRing' | 'deps'> & { storage: DiskSpace },
   owner: FileOwner,
   options: StoreOptions,
-): Store {
+): Promise<Store> {
   const crossAccountQueries = new Map<string, string>()
   const inspect = options.inspect && ((sql: string) => options.inspect!(sql, crossAccountQueries.get(sql)))
   // drizzle only runs reads, so `execute` is the only method it needs.
@@ -207,12 +211,20 @@ function buildStore(
   const instanceId = newId()
   const tablesOf = prepareAccountTables(db, crossAccountQueries)
   const exchange: Repeated = new Repeated(
-    async () => (await Promise.all([usage.exchange(), unreadCounts.recount()])).includes(true),
+    async () => (await Promise.all([usage.exchange(), unreadCounts.recount(), turns.exchange()])).includes(true),
     second,
   )
   const unreadCounts = new UnreadCounts({ tablesOf, deps, exchange })
   const usage = new UsageCounters({
     tablesOf,
+    writeLater: (statements) => queue.writeLater(statements),
+    deps,
+    isAlone: path !== undefined,
+    exchange,
+  })
+  const turns = new ConversationTurns({
+    tablesOf,
+    global: global.conversations,
     writeLater: (statements) => queue.writeLater(statements),
     deps,
     isAlone: path !== undefined,
@@ -229,7 +241,9 @@ function buildStore(
     waiting,
     usage,
     unreadCounts,
+    turns,
   }
+  await turns.load()
 
   return {
     deps,
@@ -258,6 +272,7 @@ function buildStore(
       await waiting.close()
       exchange.close()
       usage.close()
+      turns.close()
       await queue.end()
       if (path) {
         // Before the lock is released: afterwards the file may belong to the next owner.

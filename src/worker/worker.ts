@@ -1,4 +1,5 @@
 /** The periodic tasks of a server process. */
+import { tellOfPauses } from '../grid/messaging/conversations.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
@@ -11,6 +12,7 @@ const heartbeatMs = 15 * second
 const firstSweepMs = minute
 const sweepMs = hour
 const storageMs = second
+const pausesMs = 5 * second
 
 export interface Worker {
   /** Start no more tasks, and wait for those that run. May be called several times. */
@@ -29,6 +31,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
+    every(pausesMs, pausesMs, () => tellOfPauses(store)),
     // Only a remote database has several processes.
     every(
       heartbeatMs,

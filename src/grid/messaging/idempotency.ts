@@ -34,12 +34,13 @@ export async function findRepeat(
       'This idempotency key was used for another message. Use a new key for new content.',
     )
   }
-  const { id, recipient, conversationId, createdAt, sanitized, receipt } = earlier
+  const { id, recipient, conversationId, createdAt, hops, sanitized, receipt } = earlier
   return {
     id,
     recipient,
     conversationId,
     createdAt,
+    hops,
     ...(sanitized && { sanitized }),
     ...await receiptOf(account, sender, receipt),
   }

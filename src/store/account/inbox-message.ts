@@ -29,6 +29,8 @@ export interface InboxMessage {
   flagged: number
   /** 0 or 1. */
   sanitized: number
+  /** How many answers led to it. */
+  hops: number
   createdAt: number
   senderDescription: string
   senderSkills: string
@@ -51,6 +53,7 @@ const fields = (db: Db) => ({
   a2a: sql<string | null>`${messages.a2a}`,
   flagged: sql<number>`${messages.flagged}`,
   sanitized: sql<number>`${messages.sanitized}`,
+  hops: messages.hops,
   createdAt: messages.createdAt,
   senderDescription: agents.description,
   senderSkills: skillNamesAsJson(db, maxSenderSkills),

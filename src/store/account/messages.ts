@@ -30,6 +30,10 @@ export interface NewMessage {
   keysSince: number
   /** The list of `StoredPart` that is stored apart from `a2a`. */
   largeParts: string | null
+  /** How many answers led to it. */
+  hops: number
+  /** The alias of the sender of the message that it replies to, or null. */
+  replyFrom: string | null
   at: number
 }
 
@@ -137,6 +141,7 @@ export function prepareMessages(db: Db) {
         createdAt: value<number>('at'),
         trialNumber: sql<number | null>`(${trialNumber})`.as('trial_number'),
         sanitized: value<boolean>('sanitized'),
+        hops: value<number>('hops'),
       }).from(sender)
         .where(
           inAccount(sender, eq(sender.id, p('from')), isNull(sender.deletedAt), trialIsOpen, keyIsUnused, condition),
@@ -220,8 +225,9 @@ export function prepareMessages(db: Db) {
     conversationId: messages.conversationId,
     createdAt: messages.createdAt,
     sanitized: messages.sanitized,
+    hops: messages.hops,
   }
-  const sent = db.select(sentFields).from(messages)
+  const sent = db.select({ ...sentFields, fromAlias: messages.fromAlias }).from(messages)
     .where(inAccount(messages, eq(messages.id, p('id')), eq(messages.fromAgentId, p('from')))).prepare()
   const byKey = db.select({
     ...sentFields,

@@ -5,6 +5,8 @@ import {
   agentAccess,
   agents,
   agentSkills,
+  conversationPauses,
+  conversationTurns,
   credentials,
   deliveries,
   idempotencyKeys,
@@ -13,6 +15,7 @@ import {
   memberships,
   messages,
   parts,
+  recentReads,
   signups,
   skills,
   trials,
@@ -183,6 +186,9 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .where(and(eq(idempotencyKeys.accountId, p('from')), keptAgent(idempotencyKeys.agentId))).toSQL()
   // No count of both accounts has the same id.
   const moveUsage = db.update(usage).set(moved).where(eq(usage.accountId, p('from'))).toSQL()
+  // A person has just looked at these agents, so their conversations begin again.
+  const removeConversations = [conversationTurns, conversationPauses, recentReads]
+    .map((table) => db.delete(table).where(eq(table.accountId, p('from'))).toSQL())
   const removeMessages = db.delete(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))).toSQL()
   // The row of the agent stays, without its alias: deleting it would make SQLite scan all deliveries for references.
@@ -207,6 +213,7 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveSendKeys,
     removeParts,
     moveUsage,
+    ...removeConversations,
     removeMessages,
     leaveBehind,
     revive,
