@@ -43,6 +43,7 @@ await world.callMcp(token, 'admin_set_agent_guardrails', { alias: 'acme-agent', 
 await world.callMcp(token, 'admin_delete_agent', { alias: 'nobody' })
 await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
 const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
+const [pause] = await owner.store.read.conversations.paused()
 const logged = (await owner.store.read.activity.head())!
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
 
@@ -50,7 +51,7 @@ await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now 
 const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
   ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
-  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
+  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id, pause.id],
 ]
 const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id]
 const messages = [foreign['message id'], reply.id]
@@ -113,6 +114,8 @@ const others: Record<string, InValue[]> = {
     n: [1, 2, 3],
     upTo: [1_000],
   },
+  ...{ turnedUntil: [later], readUntil: [later], resumedUntil: [later], turns: [1], hops: [0], automated: [1] },
+  ...{ counter: ['x'], rows: ['[]'], agents: ['[]'], reason: ['turns'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], seenAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{
     chars: [1],

@@ -12,9 +12,13 @@ import { listAccountsCommand } from './list-accounts.ts'
 import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { listAgentsCommand } from './list-agents.ts'
 import { listChannelsCommand } from './list-channels.ts'
+import { listPausedConversationsCommand } from './list-paused-conversations.ts'
 import { migrate } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
+import { resumeConversationCommand } from './resume-conversation.ts'
+import { setAutomatedCommand } from './set-automated.ts'
+import { setTurnLimitsCommand } from './set-turn-limits.ts'
 import { verifyActivityCommand } from './verify-activity.ts'
 
 /** The commands on the database. A running server accepts them from other processes. */
@@ -28,6 +32,10 @@ export const storeCommands: readonly StoreCommand[] = [
   createChannelCommand,
   listChannelsCommand,
   createGuardrailCommand,
+  setAutomatedCommand,
+  setTurnLimitsCommand,
+  listPausedConversationsCommand,
+  resumeConversationCommand,
   createAdminKeyCommand,
   listAdminKeysCommand,
   deleteAdminKeyCommand,

@@ -1,6 +1,8 @@
 /** Agents that answer each message they read, as they do when a conversation runs away. They call the MCP endpoint. */
 import { pausedConversations } from '../../src/grid/messaging/conversations.ts'
 import { sendMessage } from '../../src/grid/messaging/send-message.ts'
+import { newId } from '../../src/lib/id.ts'
+import type { AccountStore } from '../../src/store/account.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
 import { person } from './people.ts'
@@ -40,7 +42,7 @@ export interface EchoOptions {
   grids?: TestGrid[]
 }
 
-let lastRead = new WeakMap<TestGrid, Answer>()
+const lastRead = new WeakMap<TestGrid, Answer>()
 
 /**
  * Let agents pass a message on in a ring: each reads it and sends it to the next. The first one has it in its inbox.
@@ -72,4 +74,13 @@ export async function exchangeMessages(...grids: TestGrid[]): Promise<void> {
 /** The paused conversations of Acme. */
 export function pausesOf(grid: TestGrid) {
   return pausedConversations(grid.acme.store)
+}
+
+/** Pause a conversation of these agents, as a send does that is one too many. Resolves to its id. */
+export async function pausedConversation(account: AccountStore, agents: string[]): Promise<string> {
+  const id = newId()
+  const key = agents.map((alias) => `@${alias}`).sort().join(' ')
+  const row = { id, key, agents: JSON.stringify(agents), reason: 'turns' as const, turns: 200, hops: 0 }
+  await account.write([account.change.conversations.pause({ ...row, at: account.deps.now() })])
+  return id
 }

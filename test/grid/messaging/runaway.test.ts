@@ -106,7 +106,7 @@ test('a person who writes begins the count again, and a paused conversation goes
   await resumeConversation(grid.acme.store, pause.id)
   expect(await pausesOf(grid)).toEqual([])
   await expect(resumeConversation(grid.acme.store, pause.id)).rejects.toMatchObject({ code: 'conversation_not_found' })
-  const again = await echo(grid, [grid.alice, grid.bob], { again: true })
+  const again = await echo(grid, [grid.bob, grid.alice], { again: true })
   expect(again.turns).toBe(200)
 })
 
