@@ -26,12 +26,12 @@ export const listPausedConversationsCommand = storeCommand({
   },
   print: ({ conversations }) =>
     printList(
-      ['ID', 'Agents', 'Turns', 'Hops', 'Paused'],
+      ['ID', 'Agents', 'Reason', 'Count', 'Paused'],
       conversations.map((paused) => [
         paused.conversation_id,
         paused.agents.join(' '),
-        paused.turns,
-        paused.hops,
+        paused.reason,
+        paused.reason === 'hops' ? paused.hops : paused.turns,
         paused.paused_at,
       ]),
       { empty: 'No conversation of the account is paused.' },

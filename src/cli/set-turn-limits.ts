@@ -14,7 +14,8 @@ export const setTurnLimitsCommand = storeCommand({
   },
   async run(store, args) {
     // Anything but digits is not a number, which the limits refuse.
-    const number = (text: string | undefined) => text === undefined ? undefined : /^\d+$/.test(text) ? Number(text) : NaN
+    const number = (text: string | undefined) =>
+      text === undefined ? undefined : /^\d+$/.test(text) ? Number(text) : NaN
     const input = { warn: number(args.warn), perHour: number(args['per-hour']), hops: number(args.hops) }
     const limits = await changeAccount(
       store,

@@ -133,7 +133,9 @@ function messagesOutput(
   const [first] = messages
   const rest = first.shortened &&
     `Message ${first.message_id} goes on. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
-  const note = [turns === undefined ? undefined : turnsNote(turns), rest, readOn].filter((sentence) => sentence !== undefined).join(' ')
+  const note = [turns === undefined ? undefined : turnsNote(turns), rest, readOn].filter((sentence) =>
+    sentence !== undefined
+  ).join(' ')
   const more: MoreOutput = { cursor }
   if (hasMore) more.has_more = true
   if (unread) more.unread = unread

@@ -34,12 +34,21 @@ import { prepareUsage } from './account/usage.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
-import { AccountTurns, type ConversationTurns } from './turns.ts'
+import { turnsKeptMs } from './turn-counts.ts'
+import {
+  AccountTurns,
+  type ConversationTurns,
+  type CountedTurn,
+  defaultTurnLimits,
+  type Pause,
+  type TurnLimits,
+} from './turns.ts'
 import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { Waiting } from './waiting.ts'
 
-export type { Used }
+export { defaultTurnLimits, turnsKeptMs }
+export type { CountedTurn, Pause, TurnLimits, Used }
 
 /** How often `record` is tried when other processes take the next position of the activity chain. */
 const maxRecordAttempts = 20

@@ -1,5 +1,5 @@
 /**
- * Finds conversations that run away. A *turn* is a message that answers. Turns are counted in memory, exactly for this
+ * Finds conversations that run away. A *turn* is a message that answers. They are counted in memory, exactly for this
  * process; once a second what changed is stored, and on a remote database what other processes stored is read. So a
  * send and a read cost no statement, and several processes exceed a limit by what they send in about a second.
  *
@@ -146,7 +146,9 @@ export class ConversationTurns {
     let most = 0
     for (const conversation of this.#counts.ofAgent(reader)) {
       if (conversation.accountId !== accountId) continue
-      if (messages.some(({ fromAlias }) => conversation.agents.has(fromAlias))) most = Math.max(most, turnsOf(conversation))
+      if (messages.some(({ fromAlias }) => conversation.agents.has(fromAlias))) {
+        most = Math.max(most, turnsOf(conversation))
+      }
     }
     return warn > 0 && most >= warn ? most : undefined
   }
@@ -245,7 +247,7 @@ export class ConversationTurns {
       conversation.isPaused = true
       const row: NewPause = { id: newId(), key, agents: JSON.stringify(all), reason, turns, hops, at: now }
       const { tablesOf, writeLater } = this.#options
-      writeLater([tablesOf(accountId).change.conversations.pause(row)])
+      writeLater([tablesOf(accountId).change.conversations.addPause(row)])
     }
     return { agents: all, reason, limit: reason === 'hops' ? limits.hops : limits.perHour }
   }

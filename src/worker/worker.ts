@@ -1,10 +1,10 @@
 /** The periodic tasks of a server process. */
-import { tellOfPauses } from '../grid/messaging/conversations.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
 import { keepClock } from './clock.ts'
 import { LeaseRecovery } from './leases.ts'
+import { tellOfPauses } from './paused-conversations.ts'
 import { sweep } from './retention.ts'
 
 const heartbeatMs = 15 * second

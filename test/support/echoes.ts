@@ -81,6 +81,6 @@ export async function pausedConversation(account: AccountStore, agents: string[]
   const id = newId()
   const key = agents.map((alias) => `@${alias}`).sort().join(' ')
   const row = { id, key, agents: JSON.stringify(agents), reason: 'turns' as const, turns: 200, hops: 0 }
-  await account.write([account.change.conversations.pause({ ...row, at: account.deps.now() })])
+  await account.write([account.change.conversations.addPause({ ...row, at: account.deps.now() })])
   return id
 }

@@ -27,7 +27,15 @@ export interface Probe {
   call(account: AccountStore, value: string): Promise<unknown>
 }
 
-export type NamedKind = 'agent' | 'channel' | 'message' | 'credential' | 'grant' | 'skill' | 'guardrail' | 'conversation'
+export type NamedKind =
+  | 'agent'
+  | 'channel'
+  | 'message'
+  | 'credential'
+  | 'grant'
+  | 'skill'
+  | 'guardrail'
+  | 'conversation'
 
 export const probes: Probe[] = [
   { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
@@ -180,6 +188,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   leaveAccount: 'names nothing',
   pausedConversations: 'lists only conversations of the account (test/isolation-statements.test.ts)',
   longConversations: 'the same',
+  recordPause: 'is called by the process itself (test/grid/messaging/runaway.test.ts)',
   setTurnLimits: 'changes the account of the caller',
   countTurn: 'counts a message of the sender, inside sendMessage (test/grid/messaging/runaway-accounts.test.ts)',
   authorize: 'reads the role of the caller',

@@ -1,15 +1,11 @@
 /** Conversations that were paused, and what accounts set about them. See docs/delivery.md, "Conversations that run away". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
-import type { AccountStore } from '../../store/account.ts'
+import { type AccountStore, defaultTurnLimits, type TurnLimits, turnsKeptMs } from '../../store/account.ts'
 import type { PauseReason } from '../../store/account/conversations.ts'
-import type { Store } from '../../store/store.ts'
-import { turnsKeptMs } from '../../store/turn-counts.ts'
-import { defaultTurnLimits, type TurnLimits } from '../../store/turns.ts'
 import { activityRow } from '../activity.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import { authorize } from '../authorize.ts'
-import { sendConversationPausedEmail } from '../people/send-email.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
 /** The largest limit that an account can set. */
@@ -71,7 +67,11 @@ export async function resumeConversation(account: AccountStore, id: string): Pro
     const { change: { conversations }, read, turns } = account
     const found = await read.conversations.pausedById(id)
     if (!found) throw new GridError('conversation_not_found', 'No paused conversation of the account has this id.')
-    await account.write([...precondition, conversations.requirePaused(id), conversations.resume(id, account.deps.now())])
+    await account.write([
+      ...precondition,
+      conversations.requirePaused(id),
+      conversations.resume(id, account.deps.now()),
+    ])
     const { key, ...row } = found
     const agents: string[] = JSON.parse(row.agents)
     turns.resumed(key, agents, row.hops)
@@ -122,30 +122,22 @@ export async function setAutomated(
   return { alias, isAutomated: input.isAutomated }
 }
 
-/** Tell the owners of conversations that were paused: a row of the activity log, and an email. Each is told once. */
-export async function tellOfPauses(store: Store): Promise<void> {
-  for (const { accountId, id } of await store.global.conversations.untold()) {
-    await tellOf(store, store.account(accountId, { type: 'system', job: 'pause-conversation' }), accountId, id)
-      .catch((error) => {
-        // Another process was faster.
-        if (error instanceof GridError && error.code === 'write_conflict') return
-        store.deps.log.warn('The owners were not told that a conversation is paused', { error, account: accountId })
-      })
-  }
-}
-
-async function tellOf(store: Store, account: AccountStore, accountId: string, id: string): Promise<void> {
+/**
+ * Record in the activity log that a conversation was paused. Resolves to its agents, for the notice to the owners;
+ * undefined if it was resumed meanwhile. Fails with `write_conflict` if another process was faster.
+ */
+export async function recordPause(account: AccountStore, id: string): Promise<string[] | undefined> {
+  requireAdmin(account.actor)
   const { actor, change: { conversations }, deps, read } = account
   const paused = await read.conversations.pausedById(id)
   const told = [conversations.requireUntold(id), conversations.markTold(id, deps.now())]
-  // It was resumed meanwhile: nobody needs to know.
-  if (!paused) return void await account.write(told)
+  if (!paused) {
+    await account.write(told)
+    return undefined
+  }
   const { turns, hops, reason } = paused
   const agents: string[] = JSON.parse(paused.agents)
   const call = { tool: 'pause_conversation', arguments: { agents, reason, turns, hops }, requestId: null }
   await account.record(activityRow(actor, call, 'ok', deps.now()), told)
-  const name = (await store.global.accounts.byId(accountId))?.name ?? ''
-  for (const { email, role } of await read.team.members()) {
-    if (role === 'owner') sendConversationPausedEmail(store, email, name, agents)
-  }
+  return agents
 }

@@ -96,7 +96,9 @@ export function conversationPausedEmail(config: AppUrl, accountName: string, age
   const who = agents.slice(0, maxNamedAgents).map((alias) => `@${alias}`).join(', ')
   const more = agents.length > maxNamedAgents ? ` and ${agents.length - maxNamedAgents} more` : ''
   return emailContent(config, 'conversation_paused', undefined, [
-    `Agents of the account "${plainName(accountName)}" on ${hostOf(config)} kept answering each other, and their conversation is paused: ${who}${more}.`,
+    `Agents of the account "${plainName(accountName)}" on ${
+      hostOf(config)
+    } kept answering each other, and their conversation is paused: ${who}${more}.`,
     `Nothing else has stopped. To let them go on, sign in at ${config.appUrl} and choose Resume on the overview page.`,
   ])
 }

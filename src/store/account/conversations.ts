@@ -1,4 +1,4 @@
-/** Turns and pauses of conversations, as `turns.ts` counts them. See docs/delivery.md, "Conversations that run away". */
+/** The turns and pauses of conversations, as `turns.ts` counts them. See docs/delivery.md, "Conversations that run away". */
 import { and, desc, eq, exists, gt, isNotNull, isNull, lte, sql } from 'drizzle-orm'
 import { accounts, agents, conversationPauses, conversationTurns, recentReads } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
@@ -60,7 +60,8 @@ export function prepareConversations(db: Db) {
     .orderBy(desc(conversationPauses.pausedAt), conversationPauses.id).limit(maxShown).prepare()
   const ofId = and(eq(conversationPauses.id, p('id')), isPaused)
   const byId = db.select(pauseFields).from(conversationPauses).where(inAccount(conversationPauses, ofId)).prepare()
-  const limits = db.select({ limits: accounts.turnLimits }).from(accounts).where(eq(accounts.id, p('account'))).prepare()
+  const limits = db.select({ limits: accounts.turnLimits }).from(accounts).where(eq(accounts.id, p('account')))
+    .prepare()
   const automated = db.select({ automated: agents.automated }).from(agents)
     .where(inAccount(agents, eq(agents.id, p('id')))).prepare()
 
@@ -200,7 +201,7 @@ export function prepareConversations(db: Db) {
         rows: rows.length,
       }),
       /** Pause a conversation, unless it is paused. */
-      pause: (row: NewPause) => account.bind(pause, { ...row }),
+      addPause: (row: NewPause) => account.bind(pause, { ...row }),
       /** Fails the unit unless the conversation is paused when it runs. */
       requirePaused: (id: string) => account.bind(requirePaused, { id }),
       resume: (id: string, at: number) => account.bind(resume, { id, at }),

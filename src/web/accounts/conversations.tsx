@@ -12,8 +12,7 @@ import {
 } from '../../grid/messaging/conversations.ts'
 import { Card, Facts, Notice, Time } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
-import type { AccountStore } from '../../store/account.ts'
-import { defaultTurnLimits, type TurnLimits } from '../../store/turns.ts'
+import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import { formErrors } from '../form-errors.ts'
 import { withNotice } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
@@ -21,9 +20,21 @@ import type { Pages, Visit } from '../visit.ts'
 
 /** The fields of the form, which are also the names of the limits. */
 const fields: { name: keyof TurnLimits; label: string; hint: string }[] = [
-  { name: 'warn', label: 'Turns until agents are told', hint: 'Without input from a person or another agent.' },
-  { name: 'perHour', label: 'Turns an hour until a conversation is paused', hint: 'Without such input, too.' },
-  { name: 'hops', label: 'Answers in a chain until it is paused', hint: 'Also across accounts and other grids.' },
+  {
+    name: 'warn',
+    label: 'Number of turns until agents are told',
+    hint: 'Without input from a person or another agent.',
+  },
+  {
+    name: 'perHour',
+    label: 'Number of turns an hour until a conversation is paused',
+    hint: 'Without such input, too.',
+  },
+  {
+    name: 'hops',
+    label: 'Number of answers in a chain until it is paused',
+    hint: 'Also across accounts and other grids.',
+  },
 ]
 
 /** The forms: resuming a conversation, and the limits. `show` is the page of the account settings. */

@@ -28,18 +28,19 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
   if (!agent) throw new GridError('agent_not_found', 'The account has no such agent.')
   // Programs cannot sign in as agents of other types.
   const maySignIn = agent.type === 'mcp' && may('use')
-  const [settings, accessList, ofAgent, unread, liveKeys, trial, guards, attached, isAutomated, programs] = await Promise.all([
-    agentSettings.byId(agent.id),
-    agentSettings.accessList(agent.id),
-    skills.ofAgent(agent.id),
-    inbox.unread(agent.id),
-    keys.ofAgent(agent.id, account.deps.now()),
-    agents.trial(agent.id),
-    guardrails.list(),
-    guardrails.ofAgent(agent.id),
-    conversations.isAutomated(agent.id),
-    maySignIn ? listGrantsOfAgent(account, agent.id) : [],
-  ])
+  const [settings, accessList, ofAgent, unread, liveKeys, trial, guards, attached, isAutomated, programs] =
+    await Promise.all([
+      agentSettings.byId(agent.id),
+      agentSettings.accessList(agent.id),
+      skills.ofAgent(agent.id),
+      inbox.unread(agent.id),
+      keys.ofAgent(agent.id, account.deps.now()),
+      agents.trial(agent.id),
+      guardrails.list(),
+      guardrails.ofAgent(agent.id),
+      conversations.isAutomated(agent.id),
+      maySignIn ? listGrantsOfAgent(account, agent.id) : [],
+    ])
   const now = account.deps.now()
   const here = path('agents', agent.alias)
   const formOf = (name: AgentForm) => rejected === name ? { form: visit.form, inputError } : {}

@@ -1,7 +1,8 @@
 /** Conversations that run away (docs/delivery.md, "Conversations that run away"), through MCP and A2A from outside. */
 import { afterEach, expect, test } from 'vitest'
-import { resumeConversation, setAutomated, setTurnLimits, tellOfPauses } from '../../../src/grid/messaging/conversations.ts'
+import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/conversations.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
+import { tellOfPauses } from '../../../src/worker/paused-conversations.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -72,7 +73,10 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
     // The first message of bob closes no cycle yet.
     expect(turns).toBe(1 + 200)
     expect(told[0]).toBe(30)
-    expect(refused).toMatchObject({ code: 'conversation_paused', message: expect.stringContaining('@alice, @bob, @carol') })
+    expect(refused).toMatchObject({
+      code: 'conversation_paused',
+      message: expect.stringContaining('@alice, @bob, @carol'),
+    })
   },
 )
 
