@@ -37,27 +37,29 @@ export interface EchoOptions {
   most?: number
   /** The first agent sends without having read: its message was refused or is the next one. */
   again?: boolean
+  /** Whom they write to; default: the next one. */
+  to?: string
   onSent?(sent: Answer): void
   /** The process that each agent is connected to, by turns. */
   grids?: TestGrid[]
 }
 
-const lastRead = new WeakMap<TestGrid, Answer>()
+let lastRead: Answer
 
 /**
  * Let agents pass a message on in a ring: each reads it and sends it to the next. The first one has it in its inbox.
  * Resolves to how many messages were sent, and the error that ended it.
  */
 export async function echo(grid: TestGrid, ring: TestAgent[], options: EchoOptions) {
-  const { withReplyIds, most = 1_000, again, onSent, grids = [grid] } = options
+  const { withReplyIds, most = 1_000, again, onSent, to, grids = [grid] } = options
   for (let turns = 0; turns < most; turns++) {
     const at = turns % ring.length
     const by = grids[turns % grids.length]
     const { messages } = await read(by, ring[at])
-    const message = messages.at(-1) ?? (again && lastRead.get(grid))
+    const message = messages.at(-1) ?? (again && lastRead)
     if (!message) throw new Error(`${ring[at].alias} has nothing to answer`)
-    lastRead.set(grid, message)
-    const sent = await send(by, ring[at], `@${ring[(at + 1) % ring.length].alias}`, {
+    lastRead = message
+    const sent = await send(by, ring[at], to ?? `@${ring[(at + 1) % ring.length].alias}`, {
       ...(withReplyIds && { reply_to_message_id: message.message_id }),
     })
     if (sent.code !== undefined) return { turns, refused: sent }
