@@ -24,12 +24,13 @@ export function prepareConversations(db: Db, crossAccountQueries: CrossAccountQu
   const automated = db.select({ alias: agents.alias }).from(agents).where(sql`${agents.automated} = 1`).prepare()
   const limits = db.select({ accountId: accounts.id, limits: accounts.turnLimits }).from(accounts)
     .where(sql`${accounts.turnLimits} IS NOT NULL`).prepare()
-  const oldTurns = db.selectDistinct({ id: conversationTurns.accountId }).from(conversationTurns)
-    .where(lte(conversationTurns.turnedAt, p('until'))).limit(p('limit')).prepare()
-  const oldReads = db.selectDistinct({ id: recentReads.accountId }).from(recentReads)
-    .where(lte(recentReads.readAt, p('until'))).limit(p('limit')).prepare()
-  const oldPauses = db.selectDistinct({ id: conversationPauses.accountId }).from(conversationPauses)
-    .where(lte(conversationPauses.resumedAt, p('until'))).limit(p('limit')).prepare()
+  const oldTurns = db.select({ id: conversationTurns.accountId }).from(conversationTurns)
+    .where(lte(conversationTurns.turnedAt, p('until'))).orderBy(conversationTurns.turnedAt).limit(p('limit')).prepare()
+  const oldReads = db.select({ id: recentReads.accountId }).from(recentReads)
+    .where(lte(recentReads.readAt, p('until'))).orderBy(recentReads.readAt).limit(p('limit')).prepare()
+  const oldPauses = db.select({ id: conversationPauses.accountId }).from(conversationPauses)
+    .where(lte(conversationPauses.resumedAt, p('until'))).orderBy(conversationPauses.resumedAt).limit(p('limit'))
+    .prepare()
 
   crossAccountQueries.set(turns.getQuery().sql, 'changed turns of conversations')
   crossAccountQueries.set(reads.getQuery().sql, 'changed reads')
@@ -51,7 +52,7 @@ export function prepareConversations(db: Db, crossAccountQueries: CrossAccountQu
     automated: async () => (await runQuery(automated)).map(({ alias }) => alias),
     /** The accounts that changed their limits. */
     limits: () => runQuery(limits),
-    /** Accounts with something to remove. */
+    /** The accounts of the `limit` oldest rows of each table that are to be removed. */
     async withOld(turnedUntil: number, readUntil: number, resumedUntil: number, limit: number): Promise<Set<string>> {
       const found = await Promise.all([
         runQuery(oldTurns, { until: turnedUntil, limit }),

@@ -13,27 +13,31 @@ let grid: TestGrid
 
 afterEach(() => grid.close())
 
-test('a script that posts 10,000 messages one way takes no turn, however it is read and whatever it names', async () => {
-  grid = await testGrid()
-  const [bob, alice] = [as(grid.bob), as(grid.alice)]
-  const task = await sendMessage(bob, { to: '@alice', text: 'report', conversationId: 'job' })
-  await readMessages(alice, {})
+test(
+  'a script that posts 10,000 messages one way takes no turn, however it is read and whatever it names',
+  async () => {
+    grid = await testGrid()
+    const [bob, alice] = [as(grid.bob), as(grid.alice)]
+    const task = await sendMessage(bob, { to: '@alice', text: 'report', conversationId: 'job' })
+    await readMessages(alice, {})
 
-  for (let n = 0; n < 10_000; n++) {
-    const { turns } = await sendMessage(alice, {
-      to: '@bob',
-      text: `line ${n}`,
-      // One in three answers the task, one follows in the conversation, and one is bare.
-      ...[{ replyToMessageId: task.id }, { conversationId: 'job' }, {}][n % 3],
-    })
-    expect(turns).toBeUndefined()
-    if (n % 50 === 49) await readMessages(bob, {})
-  }
+    for (let n = 0; n < 10_000; n++) {
+      const { turns } = await sendMessage(alice, {
+        to: '@bob',
+        text: `line ${n}`,
+        // One in three answers the task, one follows in the conversation, and one is bare.
+        ...[{ replyToMessageId: task.id }, { conversationId: 'job' }, {}][n % 3],
+      })
+      expect(turns).toBeUndefined()
+      if (n % 50 === 49) await readMessages(bob, {})
+    }
 
-  // The answer to the task is one.
-  expect(await countedTurns()).toEqual([{ key: '@alice @bob', turns: 1 }, { key: 'id job', turns: 1 }])
-  expect(await pausesOf(grid)).toEqual([])
-}, 120_000)
+    // The answer to the task is one.
+    expect(await countedTurns()).toEqual([{ key: '@alice @bob', turns: 1 }, { key: 'id job', turns: 1 }])
+    expect(await pausesOf(grid)).toEqual([])
+  },
+  120_000,
+)
 
 test('a pipeline of many workers is not paused: its work comes from outside, and its results go to one', async () => {
   grid = await testGrid()
