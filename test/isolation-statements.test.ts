@@ -87,6 +87,7 @@ const texts: Record<string, string[]> = {
   grant: [grantId],
   lease: [lease!.id],
   key: [foreign['idempotency key']],
+  conversation: [pause.key],
   email: ['ann@acme.example', 'guest@acme.example'],
   search: ['acme', 'alice'],
   tool: ['admin_set_agent_guardrails', 'admin_delete_agent'],

@@ -67,12 +67,13 @@ export async function resumeConversation(account: AccountStore, id: string): Pro
     const { change: { conversations }, read, turns } = account
     const found = await read.conversations.pausedById(id)
     if (!found) throw new GridError('conversation_not_found', 'No paused conversation of the account has this id.')
+    const { key, ...row } = found
     await account.write([
       ...precondition,
       conversations.requirePaused(id),
       conversations.resume(id, account.deps.now()),
+      conversations.removeTurns(key),
     ])
-    const { key, ...row } = found
     const agents: string[] = JSON.parse(row.agents)
     turns.resumed(key, agents, row.hops)
     return { ...row, agents }

@@ -146,6 +146,8 @@ export function prepareConversations(db: Db) {
   )
   const resume = db.update(conversationPauses).set({ resumedAt: sql`${p('at')}`, changedAt: databaseTime })
     .where(inAccount(conversationPauses, ofId)).toSQL()
+  const removeTurns = db.delete(conversationTurns)
+    .where(inAccount(conversationTurns, eq(conversationTurns.key, p('conversation')))).toSQL()
   const ofUntold = and(eq(conversationPauses.id, p('id')), isNull(conversationPauses.toldAt))
   const requireUntold = precondition(
     db,
@@ -205,6 +207,8 @@ export function prepareConversations(db: Db) {
       /** Fails the unit unless the conversation is paused when it runs. */
       requirePaused: (id: string) => account.bind(requirePaused, { id }),
       resume: (id: string, at: number) => account.bind(resume, { id, at }),
+      /** Remove the counts of a conversation that begins again. */
+      removeTurns: (key: string) => account.bind(removeTurns, { conversation: key }),
       /** Fails the unit if the owners were told of the pause. */
       requireUntold: (id: string) => account.bind(requireUntold, { id }),
       markTold: (id: string, at: number) => account.bind(markTold, { id, at }),

@@ -44,8 +44,8 @@ test('an admin resumes a paused conversation on the overview, others see it', as
   const after = await ann.submit(path, {}, `${path}/conversations/${id}/resume`)
 
   expect(after.text).toContain('The conversation goes on.')
-  expect(after.text).toContain('Resumed the conversation of @alice, @bob')
-  expect(after.text).not.toContain('Paused conversations')
+  expect(after.text).toMatch(/Resumed the conversation of @alice ?, @bob/)
+  expect(after.text).not.toMatch(/Paused conversations|keep answering/)
   expect((await echo(grid, [grid.bob, grid.alice], { most: 10, again: true })).refused).toBeUndefined()
 })
 
