@@ -35,14 +35,8 @@ import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import { turnsKeptMs } from './turn-counts.ts'
-import {
-  AccountTurns,
-  type ConversationTurns,
-  type CountedTurn,
-  defaultTurnLimits,
-  type Pause,
-  type TurnLimits,
-} from './turns.ts'
+import { type CountedTurn, defaultTurnLimits, type Pause, type TurnLimits } from './turn-types.ts'
+import { AccountTurns, type ConversationTurns } from './turns.ts'
 import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { Waiting } from './waiting.ts'

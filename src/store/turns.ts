@@ -8,65 +8,34 @@
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { RecentMap } from '../lib/recent-map.ts'
-import type { NewPause, PauseReason } from './account/conversations.ts'
+import type { NewPause } from './account/conversations.ts'
 import { placeOf, type Read, RecentReads } from './recent-reads.ts'
 import { type Conversation, hopsBefore, TurnCounts, turnsInHour, turnsOf } from './turn-counts.ts'
 import { TurnExchange, type TurnExchangeOptions } from './turn-exchange.ts'
-
-/** The limits of the conversations of an account. 0: no limit. */
-export interface TurnLimits {
-  /** Agents are told after this many turns without input from outside. */
-  warn: number
-  /** After this many within an hour the conversation is paused. */
-  perHour: number
-  /** A chain of replies is paused after this many. */
-  hops: number
-}
-
-/** The limits of an account that changed none. */
-export const defaultTurnLimits: TurnLimits = { warn: 30, perHour: 200, hops: 64 }
-
-/** A message about to be committed, as its turns are counted. Agents are aliases without `@`. */
-export interface SentTurn {
-  from: string
-  /** `@alias` or `#name`. */
-  to: string
-  /** The account of a recipient in another account. */
-  home?: string
-  /** The message that it replies to, and who sent that. */
-  reply?: { id: string; from: string }
-  conversationId: string | null
-  hops: number
-}
-
-/** A message as it was read. */
-export interface ReadTurn {
-  fromAlias: string
-  type: 'agent' | 'human' | 'system'
-  /** `@alias` or `#name`. */
-  recipient: string
-  conversationId: string | null
-}
-
-/** A message that was counted. */
-export interface CountedTurn {
-  /** The turns of its conversation without input from outside; undefined below the number at which agents are told. */
-  turns?: number
-  /** Take it back: the message was not stored. */
-  cancel(): void
-}
-
-/** Why a message is refused. */
-export interface Pause {
-  agents: string[]
-  reason: PauseReason
-  limit: number
-}
+import {
+  type CountedTurn,
+  defaultTurnLimits,
+  type Pause,
+  type ReadTurn,
+  type SentTurn,
+  type TurnLimits,
+} from './turn-types.ts'
 
 interface TurnsOptions extends TurnExchangeOptions {
   deps: Pick<Deps, 'log' | 'now'>
   /** Runs `exchange` in a second. */
   exchange: { schedule(): void }
+}
+
+/** What a message answers. */
+interface Answered {
+  /** The agents of each conversation that it is a turn of, by its key. */
+  keys: Map<string, string[]>
+  read?: Read
+  /** What was read in its conversation id. */
+  place?: Read
+  /** The id of the message that it is the first reply to. */
+  reply?: string
 }
 
 /** How many messages that were replied to are remembered. */
@@ -103,13 +72,12 @@ export class ConversationTurns {
     const recipient = sent.to.slice(1)
     if (this.#automated.has(sent.from) || this.#automated.has(recipient)) return nothing
     const now = this.#options.deps.now()
-    const { keys, read, place, reply } = this.#answered(sent, recipient, now)
+    const answered = this.#answered(sent, recipient, now)
     const limits = this.limitsOf(accountId)
     const isTooLong = limits.hops > 0 && sent.hops > limits.hops
-    if (keys.size === 0) {
-      if (!isTooLong) return nothing
-      keys.set(keyOf([sent.from, recipient]), [sent.from, recipient])
-    }
+    if (!answered && !isTooLong) return nothing
+    const pair = [sent.from, recipient]
+    const { keys, read, place, reply }: Answered = answered ?? { keys: new Map([[keyOf(pair), pair]]) }
 
     for (const [key, agents] of keys) {
       const conversation = isTooLong ? this.#counts.of(accountId, key) : this.#counts.get(accountId, key)
@@ -200,24 +168,24 @@ export class ConversationTurns {
   }
 
   /** The conversations that a message is a turn of, by their keys, and what it answers. */
-  #answered({ from, to, reply, conversationId }: SentTurn, recipient: string, now: number) {
-    const keys = new Map<string, string[]>()
+  #answered({ from, to, home, reply, conversationId }: SentTurn, recipient: string, now: number): Answered | undefined {
     const isPost = to.startsWith('#')
     // A message is answered by the first reply to it that goes back to where it came from.
     const isReply = reply !== undefined && reply.from !== from && (isPost || reply.from === recipient) &&
       this.#replied.get(reply.id) === undefined
     const cycle = isPost ? undefined : this.#reads.cycle(from, recipient, now)
     const post = isPost ? this.#reads.unansweredIn(from, to, now) : undefined
-    const inConversation = conversationId === null ? undefined : this.#reads.unansweredIn(
-      from,
-      placeOf(conversationId),
-      now,
-    )
+    // A stranger could guess the id of a conversation, so it names one only within the account.
+    const conversation = conversationId === null || home !== undefined ? undefined : placeOf(conversationId)
+    const place = conversation === undefined ? undefined : this.#reads.unansweredIn(from, conversation, now)
+    if (!isReply && !cycle && !post && !place) return undefined
+
+    const keys = new Map<string, string[]>()
     if (isPost && (post || isReply)) keys.set(to, [from])
     else if (cycle && !(isReply && cycle.agents.length > 2)) keys.set(keyOf(cycle.agents), cycle.agents)
     else if (isReply) keys.set(keyOf([from, recipient]), [from, recipient])
-    if (conversationId !== null && (inConversation || isReply)) keys.set(placeOf(conversationId), [from])
-    return { keys, read: post ?? cycle?.read, place: inConversation, reply: isReply ? reply.id : undefined }
+    if (conversation !== undefined && (place || isReply)) keys.set(conversation, [from])
+    return { keys, read: post ?? cycle?.read, place, reply: isReply ? reply.id : undefined }
   }
 
   #count(accountId: string, keys: Map<string, string[]>, now: number): Conversation[] {

@@ -5,6 +5,8 @@ import type { NewMessage } from '../../store/account/messages.ts'
 import type { A2aDetails, Sender } from './outgoing-message.ts'
 import type { Recipient } from './resolve.ts'
 
+/** How many agents of a conversation an error names. */
+const maxNamed = 8
 /** The largest hop count that is taken from a message of another grid. */
 const maxHops = 1_000_000
 
@@ -52,13 +54,14 @@ export function turnsNote(turns: number): string {
 }
 
 function paused({ agents, reason, limit }: Pause, { label }: Recipient): GridError {
-  const others = agents.map((alias) => `@${alias}`).join(', ')
+  const named = agents.slice(0, maxNamed).map((alias) => `@${alias}`).join(', ')
+  const who = agents.length > maxNamed ? `${named} and ${agents.length - maxNamed} more` : named
   const what = reason === 'hops'
     ? `more than ${limit} answers led to this message`
     : `it had ${limit} turns within an hour without new input from a person or another agent`
   return new GridError(
     'conversation_paused',
-    `Nothing was sent to ${label}. The conversation of ${others} is paused, because ${what}. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the overview page.`,
+    `Nothing was sent to ${label}. The conversation of ${who} is paused, because ${what}. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the overview page.`,
     { info: { reason, limit: String(limit) } },
   )
 }

@@ -12,6 +12,7 @@ import {
 import { day } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { tellOfPauses } from '../../../src/worker/paused-conversations.ts'
+import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { echo, exchangeMessages, pausesOf, read, send } from '../../support/echoes.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -110,7 +111,7 @@ test('each account counts and pauses for its own agents, and sees nothing of the
   grid = await testGrid()
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   await setTurnLimits(grid.evil.store, { perHour: 50 })
-  await send(grid, grid.eve, '@desk')
+  await postA2a(grid, grid.eve.key, send10({ contextId: 'job', metadata: { to: '@desk' } }))
 
   const { turns, refused } = await echo(grid, [desk, grid.eve], { withReplyIds: true })
 
@@ -122,6 +123,9 @@ test('each account counts and pauses for its own agents, and sees nothing of the
   expect(await pausesOf(grid)).toEqual([])
   const [pause] = await pausedConversations(grid.evil.store)
   await expect(resumeConversation(grid.acme.store, pause.id)).rejects.toMatchObject({ code: 'conversation_not_found' })
+  // A stranger counts no turns of a conversation of the account by naming its id.
+  const keys = await rows(grid, 'SELECT key FROM conversation_turns WHERE account_id = ?', [grid.acme.id])
+  expect(keys).toEqual([{ key: '@desk @eve' }])
   // The other account goes by its own limits.
   expect(await send(grid, desk, '@eve')).toMatchObject({ recipient: '@eve' })
   await tellOfPauses(grid.store)
