@@ -1,4 +1,4 @@
-/** What `turns.ts` is given and returns, and the default limits. See docs/delivery.md, "Conversations that run away". */
+/** What `turns.ts` is given and returns. See docs/delivery.md, "Conversations that run away". */
 import type { PauseReason } from './account/conversations.ts'
 
 /** The limits of the conversations of an account. 0: no limit. */
@@ -10,9 +10,6 @@ export interface TurnLimits {
   /** A chain of replies is paused after this many. */
   hops: number
 }
-
-/** The limits of an account that changed none. */
-export const defaultTurnLimits: TurnLimits = { warn: 30, perHour: 200, hops: 64 }
 
 /** A message about to be committed, as its turns are counted. Agents are aliases without `@`. */
 export interface SentTurn {

@@ -12,14 +12,7 @@ import type { NewPause } from './account/conversations.ts'
 import { placeOf, type Read, RecentReads } from './recent-reads.ts'
 import { type Conversation, hopsBefore, TurnCounts, turnsInHour, turnsOf } from './turn-counts.ts'
 import { TurnExchange, type TurnExchangeOptions } from './turn-exchange.ts'
-import {
-  type CountedTurn,
-  defaultTurnLimits,
-  type Pause,
-  type ReadTurn,
-  type SentTurn,
-  type TurnLimits,
-} from './turn-types.ts'
+import type { CountedTurn, Pause, ReadTurn, SentTurn, TurnLimits } from './turn-types.ts'
 
 interface TurnsOptions extends TurnExchangeOptions {
   deps: Pick<Deps, 'log' | 'now'>
@@ -37,6 +30,9 @@ interface Answered {
   /** The id of the message that it is the first reply to. */
   reply?: string
 }
+
+/** The limits of an account that changed none. */
+export const defaultTurnLimits: TurnLimits = { warn: 30, perHour: 200, hops: 64 }
 
 /** How many messages that were replied to are remembered. */
 const maxReplied = 20_000
