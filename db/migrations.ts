@@ -333,5 +333,28 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "ALTER TABLE `deliveries` ADD `a2a` text;",
       "ALTER TABLE `deliveries` ADD `flagged` integer DEFAULT false NOT NULL;"
     ]
+  },
+  {
+    "name": "0020_runaway_conversations",
+    "hash": "bacad6e05f4ca010d3f689abefeb3247fa9946d289e77bda76b9871b9328c305",
+    "createdAt": 1795358566255,
+    "statements": [
+      "CREATE TABLE `conversation_pauses` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`key` text NOT NULL,\n\t`agents` text NOT NULL,\n\t`reason` text NOT NULL,\n\t`turns` integer NOT NULL,\n\t`hops` integer NOT NULL,\n\t`paused_at` integer NOT NULL,\n\t`told_at` integer,\n\t`resumed_at` integer,\n\t`changed_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `conversation_pauses_key` ON `conversation_pauses` (`account_id`,`key`);",
+      "CREATE INDEX `conversation_pauses_untold` ON `conversation_pauses` (`paused_at`) WHERE told_at IS NULL;",
+      "CREATE INDEX `conversation_pauses_resumed` ON `conversation_pauses` (`resumed_at`) WHERE resumed_at IS NOT NULL;",
+      "CREATE INDEX `conversation_pauses_changed` ON `conversation_pauses` (`changed_at`);",
+      "CREATE TABLE `conversation_turns` (\n\t`account_id` text NOT NULL,\n\t`key` text NOT NULL,\n\t`counter_id` text NOT NULL,\n\t`agents` text NOT NULL,\n\t`turns` integer NOT NULL,\n\t`reset_at` integer NOT NULL,\n\t`steps` text NOT NULL,\n\t`turned_at` integer NOT NULL,\n\t`changed_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `key`, `counter_id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `conversation_turns_turned` ON `conversation_turns` (`turned_at`);",
+      "CREATE INDEX `conversation_turns_changed` ON `conversation_turns` (`changed_at`);",
+      "CREATE TABLE `recent_reads` (\n\t`account_id` text NOT NULL,\n\t`reader` text NOT NULL,\n\t`source` text NOT NULL,\n\t`counter_id` text NOT NULL,\n\t`reads` integer NOT NULL,\n\t`answered` integer NOT NULL,\n\t`read_at` integer NOT NULL,\n\t`changed_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `reader`, `source`, `counter_id`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `recent_reads_read` ON `recent_reads` (`read_at`);",
+      "CREATE INDEX `recent_reads_changed` ON `recent_reads` (`changed_at`);",
+      "ALTER TABLE `accounts` ADD `turn_limits` text;",
+      "CREATE INDEX `accounts_turn_limits` ON `accounts` (`id`) WHERE turn_limits IS NOT NULL;",
+      "ALTER TABLE `agents` ADD `automated` integer DEFAULT false NOT NULL;",
+      "CREATE INDEX `agents_automated` ON `agents` (`alias`) WHERE automated = 1;",
+      "ALTER TABLE `messages` ADD `hops` integer DEFAULT 0 NOT NULL;"
+    ]
   }
 ]

@@ -55,8 +55,11 @@ export const accounts = sqliteTable('accounts', {
   requiresSecondFactor: flag('requires_second_factor').notNull().default(false),
   /** Whether the texts of blocked messages are kept for its people to see. */
   peopleSeeContents: flag('people_see_contents').notNull().default(false),
+  /** JSON of the limits of conversations that it changed; null for the defaults. */
+  turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
 }, (t) => [
   uniqueIndex('accounts_join_email').on(t.joinEmail),
+  index('accounts_turn_limits').on(t.id).where(sql`turn_limits IS NOT NULL`),
   index('accounts_unclaimed').on(t.createdAt).where(sql`state = 'provisional'`),
 ])
 
@@ -241,9 +244,12 @@ export const agents = sqliteTable('agents', {
   createdAt: integer('created_at').notNull(),
   deletedAt: integer('deleted_at'),
   lastSeenAt: integer('last_seen_at'),
+  /** A script: what it sends and reads is never a turn of a conversation. */
+  automated: flag('automated').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.signupId], foreignColumns: [signups.accountId, signups.id] }),
+  index('agents_automated').on(t.alias).where(sql`automated = 1`),
   // Only among live agents: the account may create an agent with the alias of a deleted one.
   uniqueIndex('agents_live_alias').on(t.alias).where(sql`deleted_at IS NULL`),
   index('agents_alias').on(t.alias),
@@ -510,6 +516,8 @@ export const messages = sqliteTable('messages', {
   trialNumber: integer('trial_number'),
   /** Invisible characters were removed from it before it was stored. */
   sanitized: flag('sanitized').notNull().default(false),
+  /** How many answers led to it: one more than the message that it replies to. */
+  hops: integer('hops').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.fromAgentId], foreignColumns: [agents.accountId, agents.id] }),
@@ -669,6 +677,80 @@ export const usage = sqliteTable('usage', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.day, t.subject, t.counterId] }),
   index('usage_day').on(t.day, t.accountId),
+])
+
+/**
+ * How many turns a conversation has had, as each process counted them: rows with the newest `reset_at` add up. See
+ * docs/delivery.md, "Conversations that run away".
+ */
+export const conversationTurns = sqliteTable('conversation_turns', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  /** The sorted aliases of a pair or cycle, the `#name` of a channel, or an id of a conversation. */
+  key: text('key').notNull(),
+  /** The process that counted. */
+  counterId: text('counter_id').notNull(),
+  /** JSON array: the aliases of those who took a turn. */
+  agents: text('agents').notNull(),
+  /** Since `resetAt`, which is the last input from outside. */
+  turns: integer('turns').notNull(),
+  resetAt: integer('reset_at').notNull(),
+  /** JSON array of `[first millisecond, turns]`, for steps of five minutes of the last hour. */
+  steps: text('steps').notNull(),
+  turnedAt: integer('turned_at').notNull(),
+  /** By the clock of the database, for the other processes. */
+  changedAt: integer('changed_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.key, t.counterId] }),
+  index('conversation_turns_turned').on(t.turnedAt),
+  index('conversation_turns_changed').on(t.changedAt),
+])
+
+/** Conversations that were stopped, and those that go on since. */
+export const conversationPauses = sqliteTable('conversation_pauses', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  id: text('id').notNull(),
+  /** That of `conversation_turns`. */
+  key: text('key').notNull(),
+  /** JSON array of aliases. */
+  agents: text('agents').notNull(),
+  reason: text('reason', { enum: ['turns', 'hops'] }).notNull(),
+  /** The turns of the hour, and the hops of the message that was refused. */
+  turns: integer('turns').notNull(),
+  hops: integer('hops').notNull(),
+  pausedAt: integer('paused_at').notNull(),
+  /** When the owners were told; null before. */
+  toldAt: integer('told_at'),
+  /** Null while it is paused. */
+  resumedAt: integer('resumed_at'),
+  /** By the clock of the database, for the other processes. */
+  changedAt: integer('changed_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  uniqueIndex('conversation_pauses_key').on(t.accountId, t.key),
+  index('conversation_pauses_untold').on(t.pausedAt).where(sql`told_at IS NULL`),
+  index('conversation_pauses_resumed').on(t.resumedAt).where(sql`resumed_at IS NOT NULL`),
+  index('conversation_pauses_changed').on(t.changedAt),
+])
+
+/** Who read whom lately, for the other processes of a remote database; empty on a local file. Rows add up. */
+export const recentReads = sqliteTable('recent_reads', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  /** The alias of the agent that read. */
+  reader: text('reader').notNull(),
+  /** An alias, the `#name` of a channel, or an id of a conversation. */
+  source: text('source').notNull(),
+  /** The process that counted. */
+  counterId: text('counter_id').notNull(),
+  reads: integer('reads').notNull(),
+  /** How many of them were answered. */
+  answered: integer('answered').notNull(),
+  readAt: integer('read_at').notNull(),
+  /** By the clock of the database. */
+  changedAt: integer('changed_at').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.reader, t.source, t.counterId] }),
+  index('recent_reads_read').on(t.readAt),
+  index('recent_reads_changed').on(t.changedAt),
 ])
 
 /**

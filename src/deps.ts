@@ -17,6 +17,7 @@ export type EmailKind =
   | 'password_changed'
   | 'address_changed'
   | 'second_factor_changed'
+  | 'conversation_paused'
 
 export interface OutgoingEmail {
   /** One plain, normalised address. */

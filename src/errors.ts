@@ -56,6 +56,7 @@ export const errorKinds = {
   account_not_found: 'not_found',
   agent_not_found: 'not_found',
   channel_not_found: 'not_found',
+  conversation_not_found: 'not_found',
   credential_not_found: 'not_found',
   guardrail_not_found: 'not_found',
   invitation_not_found: 'not_found',
@@ -85,6 +86,7 @@ export const errorKinds = {
   signup_rate_limited: 'limited',
 
   guardrail_blocked: 'refused',
+  conversation_paused: 'refused',
 
   guardrail_unavailable: 'unavailable',
   remote_unreachable: 'unavailable',

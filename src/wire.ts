@@ -185,6 +185,7 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   unsupported_operation: { code: -32004, reason: 'UNSUPPORTED_OPERATION' },
   no_text_content: { code: -32005, reason: 'CONTENT_TYPE_NOT_SUPPORTED' },
   version_not_supported: { code: -32009, reason: 'VERSION_NOT_SUPPORTED' },
+  conversation_paused: { code: -32056, reason: 'CONVERSATION_PAUSED', isGridReason: true },
   trial_expired: { code: -32051, reason: 'TRIAL_EXHAUSTED', isGridReason: true },
   storage_full: { code: -32053, reason: 'STORAGE_FULL', isGridReason: true },
   guardrail_unavailable: { code: -32055, reason: 'GUARDRAIL_UNAVAILABLE', isGridReason: true },

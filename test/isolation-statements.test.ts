@@ -58,6 +58,7 @@ await owner.store.write([
 ])
 await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
 const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
+const [pause] = await owner.store.read.conversations.paused()
 const logged = (await owner.store.read.activity.head())!
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
 
@@ -65,7 +66,7 @@ await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now 
 const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
   ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
-  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id],
+  ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id, pause.id],
 ]
 const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id]
 const messages = [foreign['message id'], reply.id]
@@ -102,6 +103,7 @@ const texts: Record<string, string[]> = {
   grant: [grantId],
   lease: [lease!.id],
   key: [foreign['idempotency key']],
+  conversation: [pause.key],
   email: ['ann@acme.example', 'guest@acme.example'],
   search: ['acme', 'alice'],
   trigrams: [trigramQuery(owner.id, 'acme')!, trigramQuery(owner.id, 'alice')!],
@@ -131,7 +133,9 @@ const others: Record<string, InValue[]> = {
     n: [1, 2, 3],
     upTo: [1_000],
   },
-  ...{ createdAt: [later], expiresAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
+  ...{ turnedUntil: [later], readUntil: [later], resumedUntil: [later], turns: [1], hops: [0], automated: [1] },
+  ...{ counter: ['x'], rows: ['[]'], agents: ['[]'], reason: ['turns'], limits: ['{}'] },
+  ...{ createdAt: [later], expiresAt: [later], seenAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },
   ...{
     chars: [1],
     flagged: [0],

@@ -16,6 +16,7 @@ import { readMessages } from '../src/grid/messaging/read-messages.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
+import { pausedConversation } from './support/echoes.ts'
 import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
 import { type NamedKind, probes, verbsWithoutProbe } from './support/isolation-probes.ts'
 import { sendMessage } from './support/messaging.ts'
@@ -49,6 +50,7 @@ describe('a verb', () => {
     const [key] = await grid.acme.store.read.keys.adminKeys()
     const [owner] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [grid.acme.id])
     const grant = await accessTokenFor(grid, String(owner.user_id), grid.acme.id)
+    const paused = await pausedConversation(grid.acme.store, ['alice', 'bob'])
     acme = {
       dump: await dump(grid, grid.acme),
       values: {
@@ -59,6 +61,7 @@ describe('a verb', () => {
         grant: { foreign: grant.grantId },
         skill: { foreign: skill.id },
         guardrail: { foreign: guardrail.id },
+        conversation: { foreign: paused },
       },
     }
   })
@@ -73,6 +76,7 @@ describe('a verb', () => {
       grant: ['foreign'],
       skill: ['foreign'],
       guardrail: ['foreign'],
+      conversation: ['foreign'],
     })[probe.takes].map((kind) => ({ ...probe, kind }))
   )
 

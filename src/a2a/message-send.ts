@@ -4,6 +4,7 @@ import { GridError } from '../errors.ts'
 import type { A2aDetails, SentMessage } from '../grid/messaging/outgoing-message.ts'
 import { resolve } from '../grid/messaging/resolve.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
+import { turnsNote } from '../grid/messaging/turns.ts'
 import { canonicalJson } from '../lib/canonical-json.ts'
 import { newId } from '../lib/id.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
@@ -51,7 +52,7 @@ export async function messageSend({ account, codec, method, params, idempotencyK
     messageId: sent.id,
     text: `Message delivered to ${sent.recipient}${changesOf(sent)}`,
     contextId: config.a2aPlainReceipts ? undefined : sent.conversationId ?? undefined,
-    metadata: config.a2aPlainReceipts ? undefined : metadataOf(sent),
+    metadata: config.a2aPlainReceipts ? undefined : receiptMetadata(sent),
   })
 }
 
@@ -61,8 +62,15 @@ function changesOf({ sanitized, redacted }: SentMessage): string {
   return redacted ? `${cleaned}, with masked texts (${redacted.join(', ')})` : cleaned
 }
 
-function metadataOf({ sanitized, redacted }: SentMessage): Record<string, unknown> | undefined {
-  return sanitized || redacted ? { ...(sanitized && { sanitized }), ...(redacted && { redacted }) } : undefined
+/** What the receipt says besides the delivery; undefined for nothing. */
+function receiptMetadata({ sanitized, redacted, hops, turns }: SentMessage): Record<string, unknown> | undefined {
+  if (!sanitized && !redacted && hops === 0 && turns === undefined) return undefined
+  return {
+    ...(sanitized && { sanitized }),
+    ...(redacted && { redacted }),
+    ...(hops > 0 && { hops }),
+    ...(turns !== undefined && { turns, note: turnsNote(turns) }),
+  }
 }
 
 /** The error of a request whose recipient is valid, or undefined when the request is valid too. */

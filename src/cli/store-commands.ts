@@ -15,10 +15,14 @@ import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { listAgentsCommand } from './list-agents.ts'
 import { listChannelsCommand } from './list-channels.ts'
 import { listGuardrailsCommand } from './list-guardrails.ts'
+import { listPausedConversationsCommand } from './list-paused-conversations.ts'
 import { migrate } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
+import { resumeConversationCommand } from './resume-conversation.ts'
 import { rotateKeysCommand } from './rotate-keys.ts'
+import { setAutomatedCommand } from './set-automated.ts'
+import { setTurnLimitsCommand } from './set-turn-limits.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
 import { verifyActivityCommand } from './verify-activity.ts'
 
@@ -37,6 +41,10 @@ export const storeCommands: readonly StoreCommand[] = [
   changeGuardrailCommand,
   deleteGuardrailCommand,
   tryGuardrailCommand,
+  setAutomatedCommand,
+  setTurnLimitsCommand,
+  listPausedConversationsCommand,
+  resumeConversationCommand,
   createAdminKeyCommand,
   listAdminKeysCommand,
   deleteAdminKeyCommand,

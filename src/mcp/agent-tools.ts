@@ -13,6 +13,7 @@ import { readPart } from '../grid/messaging/parts.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
+import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { isId } from '../lib/id.ts'
 import { atMost } from '../lib/input.ts'
@@ -67,6 +68,7 @@ const sendMessageTool = tool({
         recipient: sent.recipient,
         unread: sent.unread,
         ...(sent.sanitized && { sanitized: true }),
+        ...(sent.turns !== undefined && { turns: sent.turns, note: turnsNote(sent.turns) }),
         ...(sent.recipientUnread !== undefined && {
           recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
           recipient_unread: sent.recipientUnread,
@@ -119,10 +121,10 @@ const readMessagesTool = tool({
 })
 
 async function readUnread(account: AccountStore, input: PageSize, wait: WaitOptions): Promise<ToolOutput> {
-  const { messages, remaining, cursor, lease } = await waitForMessages(account, input, wait)
+  const { messages, remaining, cursor, turns, lease } = await waitForMessages(account, input, wait)
   const hasMore = remaining > 0
   const readOn = hasMore ? 'Call read_messages again.' : undefined
-  return { ...messagesOutput({ messages, hasMore, cursor }, readOn, remaining), lease }
+  return { ...messagesOutput({ messages, hasMore, cursor }, readOn, { unread: remaining, turns }), lease }
 }
 
 async function readEarlier(account: AccountStore, input: PageSize & { since?: string }): Promise<ToolOutput> {
@@ -131,16 +133,23 @@ async function readEarlier(account: AccountStore, input: PageSize & { since?: st
 }
 
 /** The output of a page of messages, and how to read on. Only the first message of a page can be shortened. */
-function messagesOutput({ messages, hasMore, cursor }: Page, readOn?: string, unread?: number): ToolOutput {
+function messagesOutput(
+  { messages, hasMore, cursor }: Page,
+  readOn?: string,
+  { unread, turns }: Pick<MoreOutput, 'unread' | 'turns'> = {},
+): ToolOutput {
   // Most calls find nothing, and a caller that has read before has a cursor.
   if (messages.length === 0) return { text: messages }
   const [first] = messages
   const rest = first.shortened &&
     `Message ${first.message_id} goes on. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
-  const note = [rest, readOn].filter((sentence) => sentence !== undefined).join(' ')
+  const note = [turns === undefined ? undefined : turnsNote(turns), rest, readOn].filter((sentence) =>
+    sentence !== undefined
+  ).join(' ')
   const more: MoreOutput = { cursor }
   if (hasMore) more.has_more = true
   if (unread) more.unread = unread
+  if (turns) more.turns = turns
   if (note !== '') more.note = note
   return { text: messages, more }
 }

@@ -46,6 +46,8 @@ export interface MoreOutput {
   cursor?: string
   /** How many messages are still unread; 100 stands for 100 or more. */
   unread?: number
+  /** The turns of the conversation without input from outside, from the number on at which agents are told. */
+  turns?: number
   /** What to do, in a sentence. */
   note?: string
 }

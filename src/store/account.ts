@@ -14,6 +14,7 @@ import { prepareAgentSearch } from './account/agent-search.ts'
 import { prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareAgents } from './account/agents.ts'
 import { prepareChannels } from './account/channels.ts'
+import { prepareConversations } from './account/conversations.ts'
 import { prepareDirectory } from './account/directory.ts'
 import { prepareFanOut } from './account/fan-out.ts'
 import { prepareGrants } from './account/grants.ts'
@@ -39,11 +40,15 @@ import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { Lookups } from './lookups.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
+import { turnsKeptMs } from './turn-counts.ts'
+import type { CountedTurn, Pause, TurnLimits } from './turn-types.ts'
+import { AccountTurns, type ConversationTurns, defaultTurnLimits } from './turns.ts'
 import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { Waiting } from './waiting.ts'
 
-export type { Used }
+export { defaultTurnLimits, turnsKeptMs }
+export type { CountedTurn, Pause, TurnLimits, Used }
 
 /** How often `record` is tried when other processes take the next position of the activity chain. */
 const maxRecordAttempts = 20
@@ -63,6 +68,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   /** Waiting reads and event streams of this process, and their limits. */
   /** What the agents of the account have sent today. */
   readonly usage: AccountUsage
+  /** The turns of the conversations of its agents. */
+  readonly turns: AccountTurns
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
@@ -206,6 +213,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     agentSettings: () => prepareAgentSettings(db),
     receipts: () => prepareReceipts(db),
     channels: () => prepareChannels(db),
+    conversations: () => prepareConversations(db),
     directory: () => prepareDirectory(db, crossAccountQueries, lookups),
     fanOut: () => prepareFanOut(db),
     grants: () => prepareGrants(db),
@@ -243,6 +251,7 @@ export interface StoreContext {
   readonly waiting: Waiting
   readonly usage: UsageCounters
   readonly unreadCounts: UnreadCounts
+  readonly turns: ConversationTurns
 }
 
 /** A new row for the activity log of an account. */
@@ -299,7 +308,7 @@ async function appendActivity(
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
 export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
-  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, usage, unreadCounts } = context
+  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, usage, unreadCounts, turns } = context
 
   return function openAccount(accountId, actor) {
     const { read, change } = tablesOf(accountId)
@@ -311,6 +320,7 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       instanceId,
       waiting: new AccountWaiting(waiting, accountId),
       usage: new AccountUsage(usage, unreadCounts, accountId),
+      turns: new AccountTurns(turns, accountId),
       isRecording: false,
       read,
       change,

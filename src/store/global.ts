@@ -6,6 +6,7 @@ import { prepareActivityHeads } from './global/activity-heads.ts'
 import { prepareAttempts } from './global/attempts.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareClock } from './global/clock.ts'
+import { prepareConversations } from './global/conversations.ts'
 import { prepareCredentials } from './global/credentials.ts'
 import { prepareInstances } from './global/instances.ts'
 import { prepareInvitations } from './global/invitations.ts'
@@ -31,6 +32,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     attempts: () => prepareAttempts(db),
     claims: () => prepareClaims(db, crossAccountQueries),
     clock: () => prepareClock(db, crossAccountQueries),
+    conversations: () => prepareConversations(db, crossAccountQueries),
     credentials: () => prepareCredentials(db, crossAccountQueries, lookups),
     instances: () => prepareInstances(db, crossAccountQueries),
     invitations: () => prepareInvitations(db, crossAccountQueries),

@@ -42,6 +42,7 @@ import { Lookups } from './lookups.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
+import { ConversationTurns } from './turns.ts'
 import { UnreadCounts } from './unread-counts.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
@@ -73,7 +74,10 @@ export interface Store {
   readonly schemaVersion: number
   /** The id of this process. Each start makes a new one. */
   readonly instanceId: string
-  /** Store what this process counted for the quotas, and read what others counted; runs every second by itself. */
+  /**
+   * Store what this process counted for the quotas and of conversations, and read what others counted; runs every second
+   * by itself.
+   */
   exchangeUsage(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
@@ -168,7 +172,7 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
     if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
-    return buildStore({ client, queryBatcher }, path, migrated, { epoch, keyRing, deps, storage }, owner, options)
+    return await buildStore({ client, queryBatcher }, path, migrated, { epoch, keyRing, deps, storage }, owner, options)
   } catch (error) {
     queryBatcher?.close()
     client.close()
@@ -177,14 +181,14 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   }
 }
 
-function buildStore(
+async function buildStore(
   { client, queryBatcher }: { client: Client; queryBatcher: QueryBatcher | undefined },
   path: string | undefined,
   migrated: string[],
   { epoch, keyRing, deps, storage }: Pick<StoreContext, 'epoch' | 'keyRing' | 'deps'> & { storage: DiskSpace },
   owner: FileOwner,
   options: StoreOptions,
-): Store {
+): Promise<Store> {
   const crossAccountQueries = new Map<string, string>()
   const inspect = options.inspect && ((sql: string) => options.inspect!(sql, crossAccountQueries.get(sql)))
   // drizzle only runs reads, so `execute` is the only method it needs.
@@ -213,12 +217,20 @@ function buildStore(
   const instanceId = newId()
   const tablesOf = prepareAccountTables(db, crossAccountQueries, lookups)
   const exchange: Repeated = new Repeated(
-    async () => (await Promise.all([usage.exchange(), unreadCounts.recount()])).includes(true),
+    async () => (await Promise.all([usage.exchange(), unreadCounts.recount(), turns.exchange()])).includes(true),
     second,
   )
   const unreadCounts = new UnreadCounts({ tablesOf, deps, exchange })
   const usage = new UsageCounters({
     tablesOf,
+    writeLater: (statements) => queue.writeLater(statements),
+    deps,
+    isAlone: path !== undefined,
+    exchange,
+  })
+  const turns = new ConversationTurns({
+    tablesOf,
+    global: global.conversations,
     writeLater: (statements) => queue.writeLater(statements),
     deps,
     isAlone: path !== undefined,
@@ -236,7 +248,9 @@ function buildStore(
     waiting,
     usage,
     unreadCounts,
+    turns,
   }
+  await turns.load()
 
   return {
     deps,
@@ -265,6 +279,7 @@ function buildStore(
       await waiting.close()
       exchange.close()
       usage.close()
+      turns.close()
       await queue.end()
       lookups.end()
       if (path) {

@@ -15,6 +15,7 @@ const notices = {
   claimed: 'The agents now belong to this account, and their trial has ended.',
   deleted: 'Deleted.',
   saved: 'Saved.',
+  resumed: 'The conversation goes on. Its turns are counted from now.',
 
   'link-sent':
     'If a user has this email address, a link is on its way, unless one was sent recently. It works once, for 15 minutes.',

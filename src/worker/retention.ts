@@ -4,7 +4,9 @@ import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
 import { attemptsKeptMs } from '../grid/people/throttle.ts'
 import { day } from '../lib/time.ts'
 import type { Statement } from '../store/driver/binding.ts'
+import { recentMs } from '../store/recent-reads.ts'
 import type { Store } from '../store/store.ts'
+import { turnsKeptMs } from '../store/turn-counts.ts'
 
 /** About how many rows one unit removes at most. */
 const maxRows = 500
@@ -19,6 +21,8 @@ const invitationsKeptMs = 30 * day
 const contentsKeptMs = 7 * day
 /** Only the usage of today is needed. The rest is for clocks that differ, and for whoever asks what happened. */
 const usageKeptMs = 7 * day
+/** How long a resumed conversation still counts its hops from its pause. */
+const resumedKeptMs = 30 * day
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
 const unclaimedMs = 7 * day
 
@@ -40,6 +44,7 @@ const sweeps: Record<string, Sweep> = {
   'counts of guardrails': (store, now) =>
     remove(store, [store.global.retention.removeGuardrailCounts(now - retentionMs(store), maxRows)]),
   usage: (store, now) => removeUsage(store, now - usageKeptMs),
+  'turns of conversations': removeTurns,
   sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),
   'passkey challenges': (store, now) =>
     remove(store, [store.global.secondFactors.removeExpiredChallenges(now, maxRows)]),
@@ -112,6 +117,16 @@ async function removeUsage(store: Store, until: number): Promise<number> {
     const account = accountStore(store, id)
     const [rows] = await account.write([account.change.retention.removeUsage(until, maxRows)])
     removed += rows.length
+  }
+  return removed
+}
+
+async function removeTurns(store: Store, now: number): Promise<number> {
+  const until = [now - turnsKeptMs, now - 2 * recentMs, now - resumedKeptMs] as const
+  let removed = 0
+  for (const id of await store.global.conversations.withOld(...until, maxAccounts)) {
+    const account = accountStore(store, id)
+    removed += (await account.write(account.change.conversations.removeOld(...until))).flat().length
   }
   return removed
 }

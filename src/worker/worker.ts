@@ -4,6 +4,7 @@ import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
 import { keepClock } from './clock.ts'
 import { LeaseRecovery } from './leases.ts'
+import { tellOfPauses } from './paused-conversations.ts'
 import { sweep } from './retention.ts'
 
 const heartbeatMs = 15 * second
@@ -11,6 +12,7 @@ const heartbeatMs = 15 * second
 const firstSweepMs = minute
 const sweepMs = hour
 const storageMs = second
+const pausesMs = 5 * second
 
 export interface Worker {
   /** Start no more tasks, and wait for those that run. May be called several times. */
@@ -29,6 +31,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
+    every(pausesMs, pausesMs, () => tellOfPauses(store)),
     // Only a remote database has several processes.
     every(
       heartbeatMs,

@@ -9,6 +9,7 @@ import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { newId } from '../../src/lib/id.ts'
 import { endpoint, send03, send10 } from './a2a.ts'
 import { dump, rows } from './database.ts'
+import { pausedConversation } from './echoes.ts'
 import { type TestAccount, type TestAgent, type TestGrid, testGrid } from './grid.ts'
 import { gridPath, wireRequest } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
@@ -116,6 +117,12 @@ async function createEntities(
     text: `a file of ${prefix}`,
     a2a: { messageId: prefix, parts: [{ raw: btoa(`a file of ${prefix} `.repeat(1_000)) }] },
   })
+  await pausedConversation(account.store, [sender.alias, mate])
+  const at = account.store.deps.now()
+  const read = { reader: sender.alias, source: mate, reads: 1, answered: 1, readAt: at }
+  const counted = { key: `@${mate}`, agents: '[]', turns: 1, resetAt: 0, steps: '[]', turnedAt: at }
+  const { conversations } = account.store.change
+  await account.store.write([conversations.storeReads(prefix, [read]), conversations.storeTurns(prefix, [counted])])
   const [credential] = await account.store.read.keys.adminKeys()
   const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
 
@@ -186,6 +193,9 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     }
   await grid.store.write([
     { sql: 'DELETE FROM deliveries WHERE account_id = ? AND stranger_id IS NULL', args: [evil.id] },
+    remove('conversation_pauses'),
+    remove('conversation_turns'),
+    remove('recent_reads'),
     remove('idempotency_keys'),
     remove('parts'),
     remove('messages'),

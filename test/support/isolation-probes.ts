@@ -10,6 +10,7 @@ import { allowText, countCases, disallowText, listCases, listExceptions } from '
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { showGuardrail } from '../../src/grid/guardrails/list-guardrails.ts'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
+import { resumeConversation, setAutomated } from '../../src/grid/messaging/conversations.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
 import { readMessage } from '../../src/grid/messaging/read-again.ts'
@@ -29,7 +30,15 @@ export interface Probe {
   call(account: AccountStore, value: string): Promise<unknown>
 }
 
-export type NamedKind = 'agent' | 'channel' | 'message' | 'credential' | 'grant' | 'skill' | 'guardrail'
+export type NamedKind =
+  | 'agent'
+  | 'channel'
+  | 'message'
+  | 'credential'
+  | 'grant'
+  | 'skill'
+  | 'guardrail'
+  | 'conversation'
 
 export const probes: Probe[] = [
   { name: 'sendMessage', as: 'agent', takes: 'agent', call: (account, to) => sendMessage(account, { to, text: 'hi' }) },
@@ -145,6 +154,13 @@ export const probes: Probe[] = [
     takes: 'agent',
     call: (account, agent) => updateAgent(account, { agent, description: 'ours now', visibility: 'public' }),
   },
+  { name: 'resumeConversation', as: 'admin', takes: 'conversation', call: resumeConversation },
+  {
+    name: 'setAutomated',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agent) => setAutomated(account, { agent, isAutomated: true }),
+  },
   { name: 'reissueKey', as: 'admin', takes: 'agent', call: reissueKey },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
   { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
@@ -196,6 +212,11 @@ export const verbsWithoutProbe: Record<string, string> = {
   removeMember: 'the same',
   transferOwnership: 'the same',
   leaveAccount: 'names nothing',
+  pausedConversations: 'lists only conversations of the account (test/isolation-statements.test.ts)',
+  longConversations: 'the same',
+  recordPause: 'is called by the process itself (test/grid/messaging/runaway.test.ts)',
+  setTurnLimits: 'changes the account of the caller',
+  countTurn: 'counts a message of the sender, inside sendMessage (test/grid/messaging/runaway-accounts.test.ts)',
   authorize: 'reads the role of the caller',
   renameAccount: 'takes a name in the account',
   requireSecondFactor: 'changes the account of the caller',

@@ -12,6 +12,7 @@ import { inviteMember } from '../../src/grid/people/invitations.ts'
 import { newId } from '../../src/lib/id.ts'
 import { hour } from '../../src/lib/time.ts'
 import { dump } from '../support/database.ts'
+import { pausedConversation } from '../support/echoes.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { accessTokenFor } from '../support/oauth-token.ts'
 import { csrfTokenOf, password, person, signedIn } from '../support/people.ts'
@@ -39,6 +40,11 @@ const actions: Record<string, Action> = {
   '/settings/security/totp': { may: roles },
 
   '/settings/account/name': { may: owners, fields: { name: 'Another' } },
+  '/settings/account/turns': { may: managers, fields: { warn: '40', perHour: '300', hops: '0' } },
+  '/conversations/:conversation/resume': {
+    may: managers,
+    given: async ({ acme }) => ({ params: { conversation: await pausedConversation(acme.store, ['alice', aName()]) } }),
+  },
   '/settings/account/second-factor': { may: owners, fields: { required: 'no' } },
   '/settings/account/keys': { may: managers, fields: { keyName: 'a key' } },
   '/settings/account/keys/:key/delete': {
@@ -75,6 +81,7 @@ const actions: Record<string, Action> = {
 
   '/new-agent': { may: managers, given: () => Promise.resolve({ fields: { alias: aName(), ...agentFields } }) },
   '/agents/:alias': { may: managers, fields: { description: 'another' }, given: anAgent },
+  '/agents/:alias/automated': { may: managers, fields: { automated: 'yes' }, given: anAgent },
   '/agents/:alias/skills': { may: managers, fields: { skills: 'counting' }, given: anAgent },
   '/agents/:alias/guardrails': { may: managers, given: anAgent },
   '/agents/:alias/key': { may: managers, given: anAgent },

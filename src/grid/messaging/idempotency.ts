@@ -42,12 +42,13 @@ export async function findRepeat(
     const { message, info } = JSON.parse(earlier.error) as BlockedError
     throw new GridError('guardrail_blocked', message, { info })
   }
-  const { id, recipient, conversationId, createdAt, sanitized, receipt } = earlier
+  const { id, recipient, conversationId, createdAt, hops, sanitized, receipt } = earlier
   return {
     id,
     recipient,
     conversationId,
     createdAt,
+    hops,
     ...(sanitized && { sanitized }),
     ...await receiptOf(account, sender, receipt),
   }

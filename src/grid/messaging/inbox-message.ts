@@ -32,6 +32,8 @@ export interface GridMessage {
   timestamp: string
   reply_to_message_id?: string
   conversation_id?: string
+  /** How many answers led to it. */
+  hops?: number
   senderDescription?: string
   senderSkills?: string[]
   /** The sender signed up by itself and is not claimed yet. */
@@ -143,6 +145,7 @@ export function asGridMessage(
     timestamp: new Date(message.createdAt).toISOString(),
     ...(message.replyToMessageId && { reply_to_message_id: message.replyToMessageId }),
     ...(message.conversationId && { conversation_id: withoutInvisible(message.conversationId) }),
+    ...(message.hops > 0 && { hops: message.hops }),
     ...(senderDescription && { senderDescription }),
     ...(skills.length > 0 && { senderSkills: skills }),
     ...(message.senderState === 'provisional' && { unverified: true as const }),

@@ -46,6 +46,10 @@ export interface SentMessage extends SendReceipt {
   conversationId: string | null
   /** Milliseconds since the epoch. */
   createdAt: number
+  /** How many answers led to it. */
+  hops: number
+  /** The turns of its conversation without input from outside, if the sender is to be told. */
+  turns?: number
   /** Invisible characters were removed from the message before it was stored. */
   sanitized?: true
 }

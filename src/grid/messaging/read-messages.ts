@@ -12,6 +12,8 @@ export interface Batch {
   remaining: number
   /** The position of the last message of the batch, for reading again later. Opaque. */
   cursor: string
+  /** The turns of the conversation with their senders without input from outside, if the agent is to be told. */
+  turns?: number
   /** The lease on the messages; undefined without messages. */
   lease?: Lease
 }
@@ -28,7 +30,7 @@ export interface Batch {
  * Fails with `wrong_credential`. See docs/protocol.md, "Grid message", and docs/delivery.md, "Leases".
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
-  const { agentId } = callingAgent(account.actor)
+  const { agentId, alias } = callingAgent(account.actor)
   const { change, deps, instanceId, read: { inbox, leases }, waiting: { notifier } } = account
   const budget = budgetOf(input)
   for (;;) {
@@ -45,6 +47,7 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
     const { messages, damaged } = rendered(leased.messages, (message, introducesSender) => {
       return asGridMessage(message, { maxChars: budget.maxChars, introducesSender })
     })
+    const turns = account.turns.read(alias, leased.messages)
     if (damaged.length > 0) await parkDamaged(account, lease.id, damaged)
     if (messages.length === 0 && damaged.length > 0) ackLease(account, lease.id)
     const remaining = leased.remaining ?? await inbox.unread(agentId)
@@ -55,6 +58,7 @@ export async function readMessages(account: AccountStore, input: PageSize, woken
       messages,
       remaining,
       cursor: cursorAt(account, agentId, leased.messages.at(-1)?.seq ?? await inbox.lastRead(agentId)),
+      ...(turns !== undefined && { turns }),
       ...(messages.length > 0 && { lease: leaseOf(account, lease.id) }),
     }
   }

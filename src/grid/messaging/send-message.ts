@@ -14,6 +14,7 @@ import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
 import { reviewChecks } from './review.ts'
 import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
+import { countTurn, hopsOf } from './turns.ts'
 
 /**
  * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
@@ -36,8 +37,8 @@ const maxAttempts = 3
  *
  * Fails with `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
  * `message_not_found` (the message that this one replies to), `idempotency_conflict`, `trial_expired`, `unavailable`,
- * `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable`, or as one of `checks` does.
- * They replace those of the grid.
+ * `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable`, `conversation_paused`, or as one of
+ * `checks` does. They replace those of the grid.
  *
  * See docs/protocol.md, "Grid message", and docs/delivery.md, "Sending".
  */
@@ -101,24 +102,27 @@ async function compose(
   sanitized: boolean,
 ): Promise<NewMessage> {
   const conversationId = checkConversation(input.conversationId)
-  const repliedTo = await conversationOf(account, sender, input.replyToMessageId)
+  const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
+  const type = messageTypes[account.actor.type]
   const at = account.deps.now()
   const id = newId()
   const details = input.a2a && splitDetails(id, { ...input.a2a })
   return {
     id,
     from: sender.agentId,
-    type: messageTypes[account.actor.type],
+    type,
     recipient,
     body: input.text,
     replyToMessageId: input.replyToMessageId ?? null,
-    conversationId: conversationId ?? repliedTo,
+    conversationId: conversationId ?? repliedTo?.conversationId ?? null,
     a2a: details ? JSON.stringify(details.inline) : null,
     flagged: false,
     sanitized,
     key: input.idempotencyKey ?? null,
     keysSince: at - keyLifetimeMs,
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
+    hops: type === 'agent' ? hopsOf(sender, repliedTo, input.a2a) : 0,
+    replyFrom: repliedTo?.fromAlias ?? null,
     at,
   }
 }
@@ -156,22 +160,22 @@ function checkConversation(id: string | undefined): string | undefined {
   return id
 }
 
-async function conversationOf(
+async function messageRepliedTo(
   account: AccountStore,
   sender: Sender,
   repliedTo: string | undefined,
-): Promise<string | null> {
-  if (repliedTo === undefined) return null
+): Promise<{ conversationId: string | null; fromAlias: string; hops: number } | undefined> {
+  if (repliedTo === undefined) return undefined
   const message = await account.read.inbox.received(sender.agentId, repliedTo) ??
     await account.read.messages.sent(repliedTo, sender.agentId)
   if (!message) {
     throw new GridError('message_not_found', 'reply_to_message_id names no message that you received or sent.')
   }
-  return message.conversationId
+  return message
 }
 
 /**
- * Store a message and wake its recipients. Undefined when a condition no longer held: then nothing is stored, and no
+ * Store a message, count its turn, and wake its recipients. Undefined when a condition no longer held: then nothing is stored, and no
  * row of the activity log if the send is recorded. `requestHash` is stored with the idempotency key of the message, if
  * it has one.
  */
@@ -183,6 +187,7 @@ async function commit(
   requestHash: string,
 ): Promise<SentMessage | undefined> {
   const { messages, parts } = account.change
+  const turn = countTurn(account, sender, recipient, message)
   const rows = await writeParts(
     account,
     inOrder({
@@ -194,18 +199,32 @@ async function commit(
       required: account.isRecording ? messages.requireStored(message) : undefined,
     }),
   ).catch((error) => {
+    turn.cancel()
     // A recorded send that stores nothing fails as a unit, and its row with it.
     if (!account.isRecording || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
   })
   if (!rows) return undefined
   const [row] = rows.receipt
-  if (!row) return undefined
+  if (!row) {
+    turn.cancel()
+    return undefined
+  }
   const reached = recipient.reached(rows)
   account.waiting.notifier.notify(reached)
   const receipt: SendReceipt = JSON.parse(String(row.receipt))
   countSent(account, recipient, message, { deliveries: reached.length, receipt })
-  const { id, conversationId, at, sanitized } = message
-  return { id, recipient: recipient.label, conversationId, createdAt: at, ...(sanitized && { sanitized }), ...receipt }
+  const { id, conversationId, hops, at, sanitized } = message
+  const { turns } = turn
+  return {
+    id,
+    recipient: recipient.label,
+    conversationId,
+    createdAt: at,
+    hops,
+    ...(sanitized && { sanitized }),
+    ...(turns !== undefined && { turns }),
+    ...receipt,
+  }
 }
 
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {

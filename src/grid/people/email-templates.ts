@@ -91,6 +91,21 @@ export function secondFactorChangedEmail(config: AppUrl, change: SecondFactorCha
   ])
 }
 
+/** Tells an owner that a conversation was paused. `agents` are aliases, which are plain words. No link, for the same reason. */
+export function conversationPausedEmail(config: AppUrl, accountName: string, agents: string[]): EmailContent {
+  const who = agents.slice(0, maxNamedAgents).map((alias) => `@${alias}`).join(', ')
+  const more = agents.length > maxNamedAgents ? ` and ${agents.length - maxNamedAgents} more` : ''
+  return emailContent(config, 'conversation_paused', undefined, [
+    `Agents of the account "${plainName(accountName)}" on ${
+      hostOf(config)
+    } kept answering each other, and their conversation is paused: ${who}${more}.`,
+    `Nothing else has stopped. To let them go on, sign in at ${config.appUrl} and choose Resume on the overview page.`,
+  ])
+}
+
+/** How many agents of a conversation an email names. */
+const maxNamedAgents = 8
+
 const secondFactorChanges = {
   passkey_added: 'A passkey was added to',
   passkey_removed: 'A passkey was removed from',
@@ -114,6 +129,7 @@ const subjects = {
   password_changed: 'Your password was changed',
   address_changed: 'Your email address was changed',
   second_factor_changed: 'Your second factor was changed',
+  conversation_paused: 'A conversation of your agents is paused',
 } satisfies Record<OutgoingEmail['kind'], string>
 
 const ignoreNotice = 'If you did not request it, ignore this email.'

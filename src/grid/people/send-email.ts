@@ -4,6 +4,7 @@ import type { Store } from '../../store/store.ts'
 import { createEmailLink, type EmailLinkKind } from './email-link-tokens.ts'
 import {
   addressChangedEmail,
+  conversationPausedEmail,
   type EmailContent,
   invitationEmail,
   passwordChangedEmail,
@@ -103,4 +104,9 @@ export function sendAddressChangedEmail(store: Store, to: string): void {
 /** Tell a user that the second factor was changed. */
 export function sendSecondFactorEmail(store: Store, to: string, change: SecondFactorChange): void {
   sendNotice(store, to, secondFactorChangedEmail(store.deps.config, change))
+}
+
+/** Tell an owner that a conversation of agents of the account was paused. */
+export function sendConversationPausedEmail(store: Store, to: string, accountName: string, agents: string[]): void {
+  sendNotice(store, to, conversationPausedEmail(store.deps.config, accountName, agents))
 }

@@ -205,6 +205,7 @@ export function prepareAgents(db: Db, lookups: Lookups) {
       createdAt: value<number>('createdAt'),
       deletedAt: sql<null>`NULL`.as('deleted_at'),
       lastSeenAt: sql<null>`NULL`.as('last_seen_at'),
+      automated: sql<boolean>`0`.as('automated'),
     }).from(sql`(SELECT 1)`).where(notExists(takenElsewhere)),
   ).returning({ id: agents.id }).toSQL()
   const addTrial = db.insert(trials)

@@ -29,6 +29,8 @@ export interface InboxMessage {
   flagged: number
   /** 0 or 1. */
   sanitized: number
+  /** How many answers led to it. */
+  hops: number
   createdAt: number
   senderDescription: string
   senderSkills: string
@@ -53,6 +55,7 @@ const fields = (db: Db) => ({
   a2a: sql<string | null>`coalesce(${deliveries.a2a}, ${messages.a2a})`,
   flagged: sql<number>`${messages.flagged} OR ${deliveries.flagged}`,
   sanitized: sql<number>`${messages.sanitized}`,
+  hops: messages.hops,
   createdAt: messages.createdAt,
   senderDescription: agents.description,
   senderSkills: skillNamesAsJson(db, maxSenderSkills),

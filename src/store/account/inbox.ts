@@ -71,7 +71,12 @@ export function prepareInbox(db: Db) {
   ).as('either')
   const lastLease = db.select({ id: sql<string | null>`max(${newest.leaseId})` }).from(newest).prepare()
 
-  const received = db.select({ id: messages.id, conversationId: messages.conversationId }).from(deliveries)
+  const received = db.select({
+    id: messages.id,
+    conversationId: messages.conversationId,
+    fromAlias: messages.fromAlias,
+    hops: messages.hops,
+  }).from(deliveries)
     .innerJoin(
       messages,
       and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId)),

@@ -39,6 +39,10 @@ export interface NewMessage {
   keysSince: number
   /** The list of `StoredPart` that is stored apart from `a2a`. */
   largeParts: string | null
+  /** How many answers led to it. */
+  hops: number
+  /** The alias of the sender of the message that it replies to, or null. */
+  replyFrom: string | null
   at: number
 }
 
@@ -221,6 +225,7 @@ export function prepareMessages(db: Db) {
         createdAt: value<number>('at'),
         trialNumber: sql<number | null>`(${trialNumber})`.as('trial_number'),
         sanitized: value<boolean>('sanitized'),
+        hops: value<number>('hops'),
       }).from(sender)
         .where(
           inAccount(sender, eq(sender.id, p('from')), isNull(sender.deletedAt), trialIsOpen, keyIsUnused, condition),
@@ -271,8 +276,9 @@ export function prepareMessages(db: Db) {
     conversationId: messages.conversationId,
     createdAt: messages.createdAt,
     sanitized: messages.sanitized,
+    hops: messages.hops,
   }
-  const sent = db.select(sentFields).from(messages)
+  const sent = db.select({ ...sentFields, fromAlias: messages.fromAlias }).from(messages)
     .where(inAccount(messages, eq(messages.id, p('id')), eq(messages.fromAgentId, p('from')))).prepare()
   const sentByKey = db.select({
     ...sentFields,
@@ -299,6 +305,7 @@ export function prepareMessages(db: Db) {
     conversationId: none<string | null>('conversation_id'),
     createdAt: blockedSends.createdAt,
     sanitized: sql<boolean>`0`.as('sanitized'),
+    hops: sql<number>`0`.as('hops'),
     requestHash: blockedSends.requestHash,
     receipt: none<string | null>('receipt'),
     error: sql<string | null>`${blockedSends.error}`.as('error'),

@@ -6,6 +6,8 @@ import {
   agents,
   agentSkills,
   blockedSends,
+  conversationPauses,
+  conversationTurns,
   credentials,
   deliveries,
   idempotencyKeys,
@@ -14,6 +16,7 @@ import {
   memberships,
   messages,
   parts,
+  recentReads,
   signups,
   skills,
   trials,
@@ -190,6 +193,9 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .where(eq(verdicts.accountId, p('from'))).toSQL()
   // No count of both accounts has the same id.
   const moveUsage = db.update(usage).set(moved).where(eq(usage.accountId, p('from'))).toSQL()
+  // A person has just looked at these agents, so their conversations begin again.
+  const removeConversations = [conversationTurns, conversationPauses, recentReads]
+    .map((table) => db.delete(table).where(eq(table.accountId, p('from'))).toSQL())
   const removeMessages = db.delete(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))).toSQL()
   // The row of the agent stays, without its alias: deleting it would make SQLite scan all deliveries for references.
@@ -216,6 +222,7 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveVerdicts,
     removeParts,
     moveUsage,
+    ...removeConversations,
     removeMessages,
     leaveBehind,
     revive,

@@ -40,6 +40,7 @@ export const placeholders: Record<string, SentencePlaceholder> = {
   as: { argumentNames: ['as'], kind: 'agent', fallback: 'an agent or @admin' },
   member: { argumentNames: ['userId', 'email'], kind: 'user', fallback: 'someone' },
   invited: { argumentNames: ['email', 'id'], kind: 'invitation', fallback: 'someone' },
+  participants: { argumentNames: ['agents'], kind: 'agent', isList: true, fallback: 'agents' },
   role: { argumentNames: ['role'] },
   name: { argumentNames: ['name'] },
 }
@@ -53,6 +54,9 @@ const createGuardrail: Phrase = ['Create', 'Created', '{guardrail}']
 const createAdminKey: Phrase = ['Create', 'Created', '{key}']
 const deleteAdminKey: Phrase = ['Delete', 'Deleted', '{key}']
 const resetSecondFactor: Phrase = ['Reset', 'Reset', 'the second factor of {member}']
+const resumeConversation: Phrase = ['Resume', 'Resumed', 'the conversation of {participants}']
+const setTurnLimits: Phrase = ['Change', 'Changed', 'the limits of conversations']
+const setAutomated: Phrase = ['Change', 'Changed', 'whether {agent} is automated']
 const createAccount: Phrase = ['Create', 'Created', 'the account[ {name}]']
 
 /** Phrases by the name in the log: an admin tool, an action of a page, or a command. */
@@ -83,6 +87,14 @@ const phrases: Record<string, Phrase> = {
   admin_delete_channel: ['Delete', 'Deleted', '{channel}'],
   admin_set_channel_members: ['Set', 'Set', 'the members of {channel}[ to {members}]'],
   change_channel_members: ['Change', 'Changed', 'the members of {channel}[, added {added}][, removed {removed}]'],
+
+  pause_conversation: ['Pause', 'Paused', 'the conversation of {participants}, who kept answering each other'],
+  resume_conversation: resumeConversation,
+  'resume-conversation': resumeConversation,
+  set_turn_limits: setTurnLimits,
+  'set-turn-limits': setTurnLimits,
+  set_automated: setAutomated,
+  'set-automated': setAutomated,
 
   create_skill: ['Create', 'Created', '{skill}'],
   update_skill: ['Change', 'Changed', '{skill}'],

@@ -16,6 +16,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
 import { AgentName } from './agent-name.tsx'
 import { ClaimOfferNotice } from './claim-offer.tsx'
+import { ConversationNotices, loadConversations } from './conversations.tsx'
 
 const recentActivityRows = 8
 const mostUnreadRows = 5
@@ -25,7 +26,8 @@ export function overviewPages({ get }: Pages<Visit>, { store }: PageDeps): void 
   get('', async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user)))
 }
 
-async function overview({ account, frame, path, may }: Visit, offer: ClaimOffer | undefined) {
+async function overview(visit: Visit, offer: ClaimOffer | undefined) {
+  const { account, frame, path, may } = visit
   const figures = await loadFigures(account)
   const newAgent = may('manage') && (
     <ButtonLink href={path('new-agent')} kind='main-action'>
@@ -54,6 +56,7 @@ async function overview({ account, frame, path, may }: Visit, offer: ClaimOffer 
     { title: 'Overview', lead: 'The last 24 hours of your agents.', actions: newAgent },
     <>
       <ClaimOfferNotice offer={offer} />
+      <ConversationNotices visit={visit} {...await loadConversations(account)} />
       <div class='grid stats'>
         <Stat label='Messages' value={sent.toLocaleString('en')} hint={soft('sent in the last 24 hours')} />
         <Stat

@@ -12,6 +12,7 @@ import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
+import { conversationActions, TurnLimitsCard } from './conversations.tsx'
 
 /** The account itself, and the admin keys and programs with access to it. See docs/protocol.md, "Admin keys" and "Grants". */
 export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
@@ -28,6 +29,7 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
       <>
         <NameCard visit={visit} />
         <SecondFactorCard visit={visit} />
+        <TurnLimitsCard visit={visit} />
         <AdminAccess
           visit={visit}
           adminKeys={adminKeys}
@@ -60,6 +62,8 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
     )
     return { redirectTo: withNotice(settingsPath(visit, 'account'), 'saved') }
   }, (visit) => show(visit))
+
+  conversationActions({ get, post }, show)
 
   post('/settings/account/keys', async (visit) => {
     const name = visit.form.get('keyName') ?? ''

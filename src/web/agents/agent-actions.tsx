@@ -6,6 +6,7 @@ import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
+import { setAutomated } from '../../grid/messaging/conversations.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../choice.ts'
 import { withNotice } from '../notices.ts'
@@ -24,6 +25,12 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     await visit.record('update_agent', input, (account) => updateAgent(account, input))
     return saved(visit)
   }, (visit) => showAgent(visit, 'settings'))
+
+  post('/agents/:alias/automated', async (visit) => {
+    const input = { agent: visit.param('alias'), isAutomated: visit.form.get('automated') === 'yes' }
+    await visit.record('set_automated', input, (account) => setAutomated(account, input))
+    return saved(visit)
+  }, (visit) => showAgent(visit))
 
   post('/agents/:alias/skills', async (visit) => {
     const skills = linesOf(visit.form.get('skills') ?? '').map((name) => ({ name }))

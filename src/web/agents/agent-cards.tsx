@@ -75,6 +75,26 @@ export function SettingsCard(
   )
 }
 
+/** Whether the agent is a script, whose messages are never turns. See docs/delivery.md, "Conversations that run away". */
+export function AutomatedCard({ action, csrf, mayChange, isAutomated }: CardProps & { isAutomated: boolean }) {
+  return (
+    <Card
+      title='Automated'
+      lead='Agents that answer each other without end are paused. A script can be exempt from this.'
+    >
+      <p>{isAutomated ? 'This agent is marked as automated, and exempt.' : 'This agent is not marked as automated.'}</p>
+      {mayChange && (
+        <Form action={action} csrf={csrf}>
+          <input type='hidden' name='automated' value={isAutomated ? 'no' : 'yes'} />
+          <div class='row'>
+            <SubmitButton kind='plain'>{isAutomated ? 'Not automated' : 'Mark as automated'}</SubmitButton>
+          </div>
+        </Form>
+      )}
+    </Card>
+  )
+}
+
 /** The skills of an agent. */
 export function SkillsCard(props: CardProps & { skills: { name: string; description: string }[] }) {
   const { skills, action, csrf, mayChange } = props

@@ -10,7 +10,7 @@ import { ConfirmDelete, CopyText } from '../../html/secrets.tsx'
 import { DeleteCard } from '../delete-card.tsx'
 import { AgentPrograms } from '../oauth/programs.tsx'
 import type { Visit } from '../visit.ts'
-import { GuardrailsCard, SettingsCard, SkillsCard } from './agent-cards.tsx'
+import { AutomatedCard, GuardrailsCard, SettingsCard, SkillsCard } from './agent-cards.tsx'
 import { typeName } from './agent-fields.tsx'
 import { ConnectCard } from './connect-card.tsx'
 
@@ -23,22 +23,24 @@ export type AgentForm = 'settings' | 'skills' | 'guardrails'
  */
 export async function showAgent(visit: Visit, rejected?: AgentForm) {
   const { account, frame, path, param, may, inputError, csrf } = visit
-  const { agents, agentSettings, guardrails, keys, inbox, skills } = account.read
+  const { agents, agentSettings, conversations, guardrails, keys, inbox, skills } = account.read
   const agent = await agents.byAlias(param('alias'))
   if (!agent) throw new GridError('agent_not_found', 'The account has no such agent.')
   // Programs cannot sign in as agents of other types.
   const maySignIn = agent.type === 'mcp' && may('use')
-  const [settings, accessList, ofAgent, unread, liveKeys, trial, guards, attached, programs] = await Promise.all([
-    agentSettings.byId(agent.id),
-    agentSettings.accessList(agent.id),
-    skills.ofAgent(agent.id),
-    inbox.unread(agent.id),
-    keys.ofAgent(agent.id, account.deps.now()),
-    agents.trial(agent.id),
-    guardrails.list(),
-    guardrails.ofAgent(agent.id),
-    maySignIn ? listGrantsOfAgent(account, agent.id) : [],
-  ])
+  const [settings, accessList, ofAgent, unread, liveKeys, trial, guards, attached, isAutomated, programs] =
+    await Promise.all([
+      agentSettings.byId(agent.id),
+      agentSettings.accessList(agent.id),
+      skills.ofAgent(agent.id),
+      inbox.unread(agent.id),
+      keys.ofAgent(agent.id, account.deps.now()),
+      agents.trial(agent.id),
+      guardrails.list(),
+      guardrails.ofAgent(agent.id),
+      conversations.isAutomated(agent.id),
+      maySignIn ? listGrantsOfAgent(account, agent.id) : [],
+    ])
   const now = account.deps.now()
   const here = path('agents', agent.alias)
   const formOf = (name: AgentForm) => rejected === name ? { form: visit.form, inputError } : {}
@@ -122,6 +124,7 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
         action={here}
         agent={{ ...agent, accessList, hasRemoteToken: settings.hasRemoteToken }}
       />
+      <AutomatedCard {...cards} action={`${here}/automated`} isAutomated={isAutomated} />
       <div class='grid halves'>
         <SkillsCard {...cards} {...formOf('skills')} action={`${here}/skills`} skills={ofAgent} />
         <GuardrailsCard

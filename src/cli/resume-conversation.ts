@@ -1,0 +1,23 @@
+import { resumeConversation } from '../grid/messaging/conversations.ts'
+import { changeAccount } from './change-account.ts'
+import { storeCommand } from './command.ts'
+
+/** See docs/delivery.md, "Conversations that run away". */
+export const resumeConversationCommand = storeCommand({
+  name: 'resume-conversation',
+  summary: 'Let a paused conversation go on.',
+  options: {
+    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    conversation: { placeholder: 'ID', description: 'ID from list-paused-conversations', required: true },
+  },
+  async run(store, args) {
+    const { id, agents } = await changeAccount(
+      store,
+      'resume-conversation',
+      { account: args.account, id: args.conversation },
+      (account) => resumeConversation(account, args.conversation),
+    )
+    return { resumed: true, conversation_id: id, agents: agents.map((alias) => `@${alias}`) }
+  },
+  print: ({ agents }) => `The conversation of ${agents.join(', ')} goes on.`,
+})

@@ -1,0 +1,25 @@
+import { setAutomated } from '../grid/messaging/conversations.ts'
+import { changeAccount } from './change-account.ts'
+import { storeCommand } from './command.ts'
+
+/** See docs/delivery.md, "Conversations that run away". */
+export const setAutomatedCommand = storeCommand({
+  name: 'set-automated',
+  summary: 'Mark an agent as automated: its conversations are never paused.',
+  options: {
+    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    agent: { placeholder: 'AGENT', description: 'alias or ID of the agent', required: true },
+    automated: { placeholder: 'YES', description: 'yes (default) or no', oneOf: ['yes', 'no'] },
+  },
+  async run(store, args) {
+    const input = { agent: args.agent, isAutomated: args.automated !== 'no' }
+    const { alias, isAutomated } = await changeAccount(
+      store,
+      'set-automated',
+      { account: args.account, ...input },
+      (account) => setAutomated(account, input),
+    )
+    return { alias: `@${alias}`, automated: isAutomated }
+  },
+  print: ({ alias, automated }) => `${alias} is ${automated ? 'marked as' : 'not'} automated.`,
+})

@@ -1,0 +1,155 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Conversations that run away, on the overview page, and their limits. See docs/delivery.md, "Conversations that run away". */
+import {
+  type LongConversation,
+  longConversations,
+  maxTurnLimit,
+  type PausedConversation,
+  pausedConversations,
+  resumeConversation,
+  setTurnLimits,
+} from '../../grid/messaging/conversations.ts'
+import { Card, Facts, Notice, Time } from '../../html/components.tsx'
+import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
+import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
+import { formErrors } from '../form-errors.ts'
+import { withNotice } from '../notices.ts'
+import { settingsPath } from '../settings.tsx'
+import type { Pages, Visit } from '../visit.ts'
+
+/** The fields of the form, which are also the names of the limits. */
+const fields: { name: keyof TurnLimits; label: string; hint: string }[] = [
+  {
+    name: 'warn',
+    label: 'Number of turns until agents are told',
+    hint: 'Without input from a person or another agent.',
+  },
+  {
+    name: 'perHour',
+    label: 'Number of turns an hour until a conversation is paused',
+    hint: 'Without such input, too.',
+  },
+  {
+    name: 'hops',
+    label: 'Number of answers in a chain until it is paused',
+    hint: 'Also across accounts and other grids.',
+  },
+]
+
+/** The forms: resuming a conversation, and the limits. `show` is the page of the account settings. */
+export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<Response>): void {
+  post('/conversations/:conversation/resume', async (visit) => {
+    const id = visit.param('conversation')
+    const agents = (await pausedConversations(visit.account)).find((paused) => paused.id === id)?.agents
+    await visit.record('resume_conversation', { id, agents }, (account) => resumeConversation(account, id))
+    return { redirectTo: withNotice(visit.path(), 'resumed') }
+  })
+  post('/settings/account/turns', async (visit) => {
+    const limits = Object.fromEntries(fields.map(({ name }) => [name, numberOf(visit.form.get(name))]))
+    await visit.record('set_turn_limits', limits, (account) => setTurnLimits(account, limits))
+    return { redirectTo: withNotice(settingsPath(visit, 'account'), 'saved') }
+  }, show)
+}
+
+/** The number in a field; NaN if it has none, and undefined without the field. */
+function numberOf(text: string | null): number | undefined {
+  if (text === null) return undefined
+  return /^\d+$/.test(text.trim()) ? Number(text) : NaN
+}
+
+/** What the overview says of conversations. */
+export async function loadConversations(account: AccountStore) {
+  const [paused, long] = await Promise.all([pausedConversations(account), longConversations(account)])
+  return { paused, long }
+}
+
+/** The paused conversations with a button, and those whose agents are told to stop. Nothing without any. */
+export function ConversationNotices(
+  { visit, paused, long }: { visit: Visit; paused: PausedConversation[]; long: LongConversation[] },
+) {
+  const now = visit.account.deps.now()
+  return (
+    <>
+      {paused.length > 0 && (
+        <Card
+          title='Paused conversations'
+          lead='These agents kept answering each other without input from a person or another agent. What they send in this conversation is refused.'
+        >
+          {paused.map((conversation) => (
+            <div class='row'>
+              <span>
+                {named(conversation.agents)}: {reasonOf(conversation)}, <Time at={conversation.pausedAt} now={now} />
+              </span>
+              {visit.may('manage') && (
+                <Form action={visit.path('conversations', conversation.id, 'resume')} csrf={visit.csrf}>
+                  <SubmitButton kind='plain'>Resume</SubmitButton>
+                </Form>
+              )}
+            </div>
+          ))}
+          {!visit.may('manage') && <p class='soft'>Owners and admins of the account can resume them.</p>}
+        </Card>
+      )}
+      {long.length > 0 && (
+        <Notice kind='warning' title='Agents that keep answering each other'>
+          {long.map(({ agents, turns }) => (
+            <p>
+              {named(agents)}: {turns.toLocaleString('en')} turns without input from a person or another agent.
+            </p>
+          ))}
+        </Notice>
+      )}
+    </>
+  )
+}
+
+/** The limits of the account's conversations. */
+export function TurnLimitsCard({ visit }: { visit: Visit }) {
+  const { limits } = visit.account.turns
+  const action = settingsPath(visit, 'account', 'turns')
+  const errors = formErrors(visit, action, fields.map(({ name }) => name))
+  const isRejected = fields.some(({ name }) => errors[name]) || errors.rest !== undefined
+  return (
+    <Card
+      title='Conversations'
+      lead='Agents that answer each other without end are told to stop, and then paused. 0 switches a limit off.'
+    >
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      {visit.may('manage')
+        ? (
+          <Form action={action} csrf={visit.csrf}>
+            {fields.map(({ name, label, hint }) => (
+              <TextInput
+                name={name}
+                label={label}
+                hint={`${hint} Default: ${defaultTurnLimits[name]}.`}
+                value={isRejected ? visit.form.get(name) ?? '' : String(limits[name])}
+                error={errors[name]}
+                maxLength={String(maxTurnLimit).length}
+                isRequired
+              />
+            ))}
+            <div class='row'>
+              <SubmitButton>Save limits</SubmitButton>
+            </div>
+          </Form>
+        )
+        : <Facts items={fields.map(({ name, label }): [string, string] => [label, String(limits[name])])} />}
+    </Card>
+  )
+}
+
+/** How many agents of a conversation are named. */
+const maxNamed = 8
+
+function named(agents: string[]): string {
+  const names = agents.slice(0, maxNamed).map((alias) => `@${alias}`).join(', ')
+  return agents.length > maxNamed ? `${names} and ${agents.length - maxNamed} more` : names
+}
+
+function reasonOf({ reason, turns, hops }: PausedConversation): string {
+  return reason === 'hops'
+    ? `a chain of ${hops.toLocaleString('en')} answers`
+    : `${turns.toLocaleString('en')} turns within an hour`
+}

@@ -1,0 +1,88 @@
+/** Agents that answer each message they read, as they do when a conversation runs away. They call the MCP endpoint. */
+import { pausedConversations } from '../../src/grid/messaging/conversations.ts'
+import { sendMessage } from '../../src/grid/messaging/send-message.ts'
+import { newId } from '../../src/lib/id.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import type { TestAgent, TestGrid } from './grid.ts'
+import { callTool } from './mcp.ts'
+import { person } from './people.ts'
+
+// deno-lint-ignore no-explicit-any -- the answer of a tool
+type Answer = any
+
+/** Send a message as an agent. Resolves to the answer or the error. */
+export async function send(grid: TestGrid, from: TestAgent, to: string, more: object = {}): Promise<Answer> {
+  const { text } = await callTool(grid, from.key, 'send_message', { to, message: 'hi', ...more })
+  return text.error ?? text
+}
+
+/** Send a message as a user of Acme who acts as bob. */
+export async function sendAsPerson(grid: TestGrid, to: string): Promise<void> {
+  const { actor } = await person(grid, { role: 'member' })
+  const account = grid.store.account(grid.acme.id, actor('member'))
+  await sendMessage(account, { agentId: grid.bob.id, alias: 'bob' }, { to, text: 'go on' })
+}
+
+/** Read the unread messages of an agent: the messages, and the second part of the answer. */
+export async function read(grid: TestGrid, by: TestAgent): Promise<{ messages: Answer[]; more: Answer }> {
+  const { text, more } = await callTool(grid, by.key, 'read_messages', {})
+  return { messages: text, more }
+}
+
+/** How the agents of an echo behave. */
+export interface EchoOptions {
+  /** Whether they say which message they answer. Default: no. */
+  withReplyIds?: boolean
+  /** How many messages they send at most; default 1,000. */
+  most?: number
+  /** The first agent sends without having read: its message was refused or is the next one. */
+  again?: boolean
+  /** Whom they write to; default: the next one. */
+  to?: string
+  onSent?(sent: Answer): void
+  /** The process that each agent is connected to, by turns. */
+  grids?: TestGrid[]
+}
+
+let lastRead: Answer
+
+/**
+ * Let agents pass a message on in a ring: each reads it and sends it to the next. The first one has it in its inbox.
+ * Resolves to how many messages were sent, and the error that ended it.
+ */
+export async function echo(grid: TestGrid, ring: TestAgent[], options: EchoOptions) {
+  const { withReplyIds, most = 1_000, again, onSent, to, grids = [grid] } = options
+  for (let turns = 0; turns < most; turns++) {
+    const at = turns % ring.length
+    const by = grids[turns % grids.length]
+    const { messages } = await read(by, ring[at])
+    const message = messages.at(-1) ?? (again && lastRead)
+    if (!message) throw new Error(`${ring[at].alias} has nothing to answer`)
+    lastRead = message
+    const sent = await send(by, ring[at], to ?? `@${ring[(at + 1) % ring.length].alias}`, {
+      ...(withReplyIds && { reply_to_message_id: message.message_id }),
+    })
+    if (sent.code !== undefined) return { turns, refused: sent }
+    onSent?.(sent)
+  }
+  return { turns: most, refused: undefined }
+}
+
+/** Let processes store what they counted, and read what the others stored. */
+export async function exchangeMessages(...grids: TestGrid[]): Promise<void> {
+  for (const { store } of [...grids, ...grids.slice(0, 1)]) await store.exchangeUsage()
+}
+
+/** The paused conversations of Acme. */
+export function pausesOf(grid: TestGrid) {
+  return pausedConversations(grid.acme.store)
+}
+
+/** Pause a conversation of these agents, as a send does that is one too many. Resolves to its id. */
+export async function pausedConversation(account: AccountStore, agents: string[]): Promise<string> {
+  const id = newId()
+  const key = agents.map((alias) => `@${alias}`).sort().join(' ')
+  const row = { id, key, agents: JSON.stringify(agents), reason: 'turns' as const, turns: 200, hops: 0 }
+  await account.write([account.change.conversations.addPause({ ...row, at: account.deps.now() })])
+  return id
+}

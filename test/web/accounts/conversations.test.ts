@@ -1,0 +1,103 @@
+/** Conversations that run away, on the pages and the command line. docs/delivery.md, "Conversations that run away". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { StoreCommand } from '../../../src/cli/command.ts'
+import { findCommand } from '../../../src/cli/help.ts'
+import { rows } from '../../support/database.ts'
+import { echo, pausesOf, send } from '../../support/echoes.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { signedInByEmail, signedInMember } from '../../support/people.ts'
+
+let grid: TestGrid
+let path: string
+beforeEach(async () => {
+  grid = await testGrid()
+  path = `/accounts/${grid.acme.id}`
+  await send(grid, grid.alice, '@bob')
+})
+afterEach(() => grid.close())
+
+test('the overview says which agents keep answering each other', async () => {
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  await echo(grid, [grid.bob, grid.alice], { most: 29 })
+  await grid.store.exchangeUsage()
+  expect((await ann.open(path)).text).not.toContain('keep answering')
+
+  await echo(grid, [grid.alice, grid.bob].reverse(), { most: 1, again: true })
+  await echo(grid, [grid.alice], { most: 1, again: true, to: '@bob' })
+  await grid.store.exchangeUsage()
+
+  expect((await ann.open(path)).text).toMatch(
+    /Agents that keep answering each other @alice, @bob: 3\d turns without input/,
+  )
+})
+
+test('an admin resumes a paused conversation on the overview, others see it', async () => {
+  await echo(grid, [grid.bob, grid.alice], {})
+  await grid.store.exchangeUsage()
+  const [{ id }] = await pausesOf(grid)
+  const viewer = await signedInMember(grid, grid.acme, 'viewer')
+  const seen = await viewer.open(path)
+  expect(seen.text).toContain('@alice, @bob: 200 turns within an hour')
+  expect(seen.html).not.toContain('/resume')
+
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  const after = await ann.submit(path, {}, `${path}/conversations/${id}/resume`)
+
+  expect(after.text).toContain('The conversation goes on.')
+  expect(after.text).toMatch(/Resumed the conversation of @alice ?, @bob/)
+  expect(after.text).not.toMatch(/Paused conversations|keep answering/)
+  expect((await echo(grid, [grid.bob, grid.alice], { most: 10, again: true })).refused).toBeUndefined()
+})
+
+test('admins set the limits of the account, and mark an agent as automated', async () => {
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  const settings = `${path}/settings/account`
+
+  const refused = await ann.submit(settings, { warn: 'ten', perHour: '20', hops: '0' }, `${settings}/turns`)
+  expect(refused.text).toContain('A limit is a whole number from 0 (no limit) to 1,000,000.')
+  await ann.submit(settings, { warn: '10', perHour: '20', hops: '0' }, `${settings}/turns`)
+  expect(grid.acme.store.turns.limits).toEqual({ warn: 10, perHour: 20, hops: 0 })
+  const { turns, refused: paused } = await echo(grid, [grid.bob, grid.alice], {})
+  expect([turns, paused.code]).toEqual([20, 'conversation_paused'])
+
+  const page = await ann.submit(`${path}/agents/bob`, {}, `${path}/agents/bob/automated`)
+  expect(page.text).toContain('This agent is marked as automated, and exempt.')
+  expect((await echo(grid, [grid.bob, grid.alice], { most: 60, again: true })).refused).toBeUndefined()
+  expect(await tools()).toEqual(['set_turn_limits invalid_input', 'set_turn_limits ok', 'set_automated ok'])
+})
+
+test('the command line lists and resumes paused conversations, sets limits and marks agents', async () => {
+  const account = grid.acme.id
+  expect(await run('set-turn-limits', { account, 'per-hour': '20' })).toEqual({ warn: 30, per_hour: 20, hops: 64 })
+  await expect(run('set-turn-limits', { account, warn: 'x' })).rejects.toMatchObject({ code: 'invalid_input' })
+  await echo(grid, [grid.bob, grid.alice], {})
+  await grid.store.exchangeUsage()
+
+  const listed = await run('list-paused-conversations', { account })
+  const [conversation] = listed.conversations as { conversation_id: string }[]
+  expect(listed.conversations).toMatchObject([{ agents: ['@alice', '@bob'], reason: 'turns', turns: 20 }])
+  expect(command('list-paused-conversations').print(listed)).toContain('@alice @bob')
+  const resume = () => run('resume-conversation', { account, conversation: conversation.conversation_id })
+  const resumed = await resume()
+  expect(command('resume-conversation').print(resumed)).toBe('The conversation of @alice, @bob goes on.')
+  await expect(resume()).rejects.toMatchObject({ code: 'conversation_not_found' })
+  expect(await run('set-automated', { account, agent: 'bob' })).toEqual({ alias: '@bob', automated: true })
+  expect(await run('set-automated', { account, agent: 'bob', automated: 'no' })).toMatchObject({ automated: false })
+  expect(await tools()).toEqual([
+    'set-turn-limits ok',
+    'set-turn-limits invalid_input',
+    'resume-conversation ok',
+    'resume-conversation conversation_not_found',
+    'set-automated ok',
+    'set-automated ok',
+  ])
+})
+
+const command = (name: string) => findCommand(name) as StoreCommand
+const run = (name: string, args: Record<string, string>) => command(name).run(grid.store, args)
+
+/** What the activity log of Acme has recorded. */
+async function tools(): Promise<string[]> {
+  const sql = 'SELECT tool, outcome FROM activity WHERE account_id = ? ORDER BY n'
+  return (await rows(grid, sql, [grid.acme.id])).map(({ tool, outcome }) => `${tool} ${outcome}`)
+}
