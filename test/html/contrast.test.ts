@@ -21,6 +21,7 @@ const textPairs = [
 ]
 const nonTextPairs = [
   ...['ground', 'panel', 'raised'].flatMap((ground) => [['edge', ground], ['focus', ground], ['accent', ground]]),
+  ...['danger', 'warning', 'info', 'soft'].map((colour) => [colour, 'panel']),
   ['focus', 'sunk'],
   ['focus', 'accent-wash'],
 ]
