@@ -2,12 +2,15 @@
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createSkill } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
+import { setContentsVisible } from '../../src/grid/accounts/accounts.ts'
+import { allowText, listCases } from '../../src/grid/guardrails/cases.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { requestEmailLink, requestVerification } from '../../src/grid/people/email-links.ts'
 import { inviteMember } from '../../src/grid/people/invitations.ts'
 import { createSetUpLink } from '../../src/grid/people/people.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { hour } from '../../src/lib/time.ts'
+import type { AccountStore } from '../../src/store/account.ts'
 import { type Browser, browser } from './browse.ts'
 import type { TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
@@ -60,6 +63,12 @@ const accountPages: SitePage[] = [
   inAccount('new-guardrail', '/guardrails/new'),
   inAccount('new-guardrail-phrases', '/guardrails/new/:provider', () => '/guardrails/new/phrases'),
   inAccount('guardrail', '/guardrails/:guardrail', (site) => `/guardrails/${site.guardrail}`),
+  inAccount('guardrail-cases', '/guardrails/:guardrail', (site) => `/guardrails/${site.busyGuardrail}`),
+  inAccount(
+    'guardrail-cases-of-a-day',
+    '/guardrails/:guardrail',
+    (site) => `/guardrails/${site.busyGuardrail}?span=day`,
+  ),
   inAccount('activity', '/activity'),
   inAccount('settings-profile', '/settings/profile'),
   inAccount('settings-security', '/settings/security'),
@@ -71,7 +80,7 @@ const accountPages: SitePage[] = [
   inAccount('settings-sessions', '/settings/sessions'),
 ]
 
-const asViewer = ['agent', 'channel', 'skill', 'guardrail', 'settings-account', 'settings-team']
+const asViewer = ['agent', 'channel', 'skill', 'guardrail', 'guardrail-cases', 'settings-account', 'settings-team']
 const asBeginner = [
   'settings-security',
   'overview',
@@ -125,6 +134,9 @@ export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
+  '/accounts/:account/guardrails/:guardrail/try': 'redirects to the guardrail',
+  '/accounts/:account/guardrails/:guardrail/allow': 'the same',
+  '/accounts/:account/guardrails/:guardrail/disallow': 'the same',
   '/accounts/:account/agents/:alias/key': 'shows a new key once (test/web/shown-once)',
   '/sign-in/form': 'takes a form that waits (test/web/kept-form)',
   '/second-factor/form': 'the same',
@@ -197,6 +209,7 @@ export async function seedSite(grid: TestGrid) {
   await setAgentGuardrails(acme.store, { agent: 'night-watch', guardrails: guardrails.slice(1) })
   await setAgentGuardrails(acme.store, { agent: 'review', guardrails })
 
+  const busyGuardrail = await seedCases(grid, store.account(acme.id, olga.actor('owner')))
   const authenticate = createAuthenticator(store)
   const [alice, bob] = await Promise.all([grid.alice, grid.bob].map(({ key }) => authenticate(`Bearer ${key}`)))
   for (let n = 0; n < 40; n++) {
@@ -274,10 +287,39 @@ export async function seedSite(grid: TestGrid) {
     channel: channel.id,
     skill: skill.id,
     guardrail: guardrail.id,
+    busyGuardrail,
     links,
     /** The session of each signed-in visitor. */
     browsers,
   }
+}
+
+/** Twelve days in which a guardrail blocked, redacted and flagged, and people allowed a text. Returns its id. */
+async function seedCases({ store, acme, clock, alice }: TestGrid, owner: AccountStore): Promise<string> {
+  const { id } = await createGuardrail(acme.store, {
+    name: 'Code names',
+    provider: 'phrases',
+    config: { phrases: ['blue heron', 'كلمة السر'] },
+  })
+  await setContentsVisible(owner, { isVisible: true })
+  const sender = store.account(acme.id, { type: 'agent', agentId: alice.id, alias: 'alice', credentialId: 'seed' })
+  const texts = [
+    'Blue Heron ships on Thursday.\nPlease tell nobody.',
+    'هذه كلمة السر الجديدة، لا تعطها لأحد',
+    'Does blue heron need a review?',
+  ]
+  for (let n = 0; n < 36; n++) {
+    const action = (['block', 'flag', 'block', 'redact'] as const)[n % 4]
+    await setAgentGuardrails(acme.store, { agent: 'alice', guardrails: [{ ref: id, direction: 'outbound', action }] })
+    for (let m = 0; m <= n * 5 % 7; m++) {
+      await sendMessage(sender, { to: 'translator', text: texts[(n + m) % 3] }).catch(() => {})
+    }
+    clock.now += 8 * hour
+  }
+  await setAgentGuardrails(acme.store, { agent: 'alice', guardrails: [{ ref: id, direction: 'outbound' }] })
+  const [{ textHash }] = await listCases(owner, id)
+  await allowText(owner, id, textHash)
+  return id
 }
 
 /** The first page of an empty grid. */

@@ -14,6 +14,7 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 import type { AccountStore } from '../../store/account.ts'
+import { withMasked, withReplacement } from '../messaging/guarded-text.ts'
 import { checkConfig, checkToken, findProvider } from './guardrails.ts'
 
 /** The longest text in characters: what a message with its parts may have. */
@@ -51,7 +52,7 @@ export async function tryGuardrail(
 ): Promise<GuardrailTrial> {
   requireAdmin(account.actor)
   const guarded: GuardedText = {
-    text: checkText(text),
+    text: triedText(text),
     direction: 'inbound',
     sender: '@sender',
     recipient: '@recipient',
@@ -114,8 +115,17 @@ function prepare({ deps }: AccountStore, provider: string, config: unknown): Gua
   }
 }
 
-/** The text as it would be stored. Fails with `invalid_input`. */
-function checkText(text: string): string {
+/** What a message with this text would be delivered as, if a guardrail that objects to it redacts. */
+export function redactedText(text: string, { spans = [], replacement }: Omit<Verdict, 'raw'>): string {
+  const content = { body: text }
+  const { body } = replacement === undefined
+    ? withMasked(content, text, spans, maxTextLength)
+    : withReplacement(content, text, replacement, maxTextLength)
+  return body
+}
+
+/** The text as it would be stored, which is what the guardrail sees. Fails with `invalid_input`. */
+export function triedText(text: string): string {
   const checked = withoutInvisible(wellFormed(text) ?? '')
   if (checked === '' || !hasAtMost(checked, maxTextLength)) {
     throw new GridError('invalid_input', `The text must have 1 to ${maxTextLength} characters, and no U+0000.`, {
