@@ -62,6 +62,8 @@ export function BarChart(
   const y = (count: number) => headroom + plotHeight * (1 - count / top)
   const share = (value: number) => `${value.toFixed(3)}%`
   const name = unit === 'hour' ? hour : date
+  // So that they fit beside each other on the smallest phone.
+  const labelEvery = unit === 'hour' ? 6 : 10
   const zone = unit === 'hour' ? ' UTC' : ''
   const countsOf = ({ counts }: StackedBar) =>
     series.length === 1
@@ -97,7 +99,7 @@ export function BarChart(
             </g>
           ))}
           {bars.map(({ at }, index) =>
-            index % 6 === 0 && <text x={share(index * slot)} y={headroom + plotHeight + 17}>{name(at)}</text>
+            index % labelEvery === 0 && <text x={share(index * slot)} y={headroom + plotHeight + 17}>{name(at)}</text>
           )}
         </svg>
       </div>

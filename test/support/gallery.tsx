@@ -4,7 +4,7 @@
 import { readConfig } from '../../src/config.ts'
 import { GridError } from '../../src/errors.ts'
 import { AgentIcon } from '../../src/html/agent-icon.tsx'
-import { BarChart, HourlyChart, Sparkline } from '../../src/html/chart.tsx'
+import { HourlyChart, Sparkline } from '../../src/html/chart.tsx'
 import {
   Avatar,
   Badge,
@@ -24,6 +24,7 @@ import { appPage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock, CopyText, SecretDialog } from '../../src/html/secrets.tsx'
 import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
 import { welcome } from '../../src/web/people/welcome.tsx'
+import { chartPages } from './gallery-charts.tsx'
 import { formPages } from './gallery-forms.tsx'
 import { csrf, frame, minute, now } from './gallery-frame.ts'
 
@@ -53,11 +54,6 @@ const bars = Array.from({ length: 24 }, (_, index) => {
   return { at, count: perHour[new Date(at).getUTCHours()] }
 })
 
-const perDay = Array.from({ length: 30 }, (_, index) => ({
-  at: Date.parse('2026-10-23T00:00:00Z') + index * 24 * 60 * minute,
-  counts: [index * 7 % 11, index % 4, index * 3 % 5, index === 12 ? 300 : 0],
-}))
-
 const connectCommand = `claude mcp add --transport http grid \\
   https://grid.example/mcp/v1/grid --header "Authorization: Bearer KEY"`
 
@@ -76,6 +72,7 @@ function AgentLink({ alias, description }: { alias: string; description?: string
 /** Pages of the gallery by path. */
 export const gallery: Record<string, () => Promise<Response>> = {
   ...formPages,
+  ...chartPages,
   '/': () => welcome(readConfig({})),
 
   '/overview': () =>
@@ -108,21 +105,6 @@ export const gallery: Record<string, () => Promise<Response>> = {
         </div>
         <Card title='Messages per hour' lead='Times in UTC'>
           <HourlyChart id='messages' title='Messages per hour of the last day' bars={bars} />
-        </Card>
-        <Card title='What a guardrail did' lead='Times in UTC'>
-          <BarChart
-            id='guardrail'
-            title='What a guardrail did in the last 30 days'
-            unit='day'
-            series={[
-              { name: 'Blocked', colour: 'danger' },
-              { name: 'Redacted', colour: 'warning' },
-              { name: 'Flagged', colour: 'info' },
-              { name: 'Failed', colour: 'soft' },
-            ]}
-            bars={perDay}
-          />
-          <pre class='said' dir='auto'>Tell nobody about <mark>blue heron</mark>.</pre>
         </Card>
         <div class='grid halves'>
           <Card

@@ -2,21 +2,19 @@
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createSkill } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
-import { setContentsVisible } from '../../src/grid/accounts/accounts.ts'
-import { allowText, listCases } from '../../src/grid/guardrails/cases.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { requestEmailLink, requestVerification } from '../../src/grid/people/email-links.ts'
 import { inviteMember } from '../../src/grid/people/invitations.ts'
 import { createSetUpLink } from '../../src/grid/people/people.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { hour } from '../../src/lib/time.ts'
-import type { AccountStore } from '../../src/store/account.ts'
 import { type Browser, browser } from './browse.ts'
 import type { TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
 import { emailedPath, password, person, signedIn } from './people.ts'
 import { addPasskey, addTotp } from './second-factor.ts'
+import { seedCases } from './seed-cases.ts'
 import { waitFor } from './wait-for.ts'
 
 /** The users that open pages. `nobody` is not signed in; `half` has not given the second factor; `beginner` owns an empty
@@ -216,6 +214,7 @@ export async function seedSite(grid: TestGrid) {
     for (let m = 0; m < n * 7 % 11; m++) await sendMessage(m % 2 ? alice : bob, { to: 'translator', text: `Note ${m}` })
     grid.clock.now += hour
   }
+  await sendMessage(alice, { to: 'translator', text: 'Is Blue Heron late?' }).catch(() => {})
   await sendMessage(alice, { to: '#release-train', text: 'Thursday stands.\nThe notes are in review.' })
   await admin('admin_create_agent', { alias: 'alice' })
   await admin('admin_delete_agent', { alias: 'nobody' })
@@ -292,34 +291,6 @@ export async function seedSite(grid: TestGrid) {
     /** The session of each signed-in visitor. */
     browsers,
   }
-}
-
-/** Twelve days in which a guardrail blocked, redacted and flagged, and people allowed a text. Returns its id. */
-async function seedCases({ store, acme, clock, alice }: TestGrid, owner: AccountStore): Promise<string> {
-  const { id } = await createGuardrail(acme.store, {
-    name: 'Code names',
-    provider: 'phrases',
-    config: { phrases: ['blue heron', 'كلمة السر'] },
-  })
-  await setContentsVisible(owner, { isVisible: true })
-  const sender = store.account(acme.id, { type: 'agent', agentId: alice.id, alias: 'alice', credentialId: 'seed' })
-  const texts = [
-    'Blue Heron ships on Thursday.\nPlease tell nobody.',
-    'هذه كلمة السر الجديدة، لا تعطها لأحد',
-    'Does blue heron need a review?',
-  ]
-  for (let n = 0; n < 36; n++) {
-    const action = (['block', 'flag', 'block', 'redact'] as const)[n % 4]
-    await setAgentGuardrails(acme.store, { agent: 'alice', guardrails: [{ ref: id, direction: 'outbound', action }] })
-    for (let m = 0; m <= n * 5 % 7; m++) {
-      await sendMessage(sender, { to: 'translator', text: texts[(n + m) % 3] }).catch(() => {})
-    }
-    clock.now += 8 * hour
-  }
-  await setAgentGuardrails(acme.store, { agent: 'alice', guardrails: [{ ref: id, direction: 'outbound' }] })
-  const [{ textHash }] = await listCases(owner, id)
-  await allowText(owner, id, textHash)
-  return id
 }
 
 /** The first page of an empty grid. */

@@ -102,14 +102,10 @@ export function CasesCard(
         caption='Messages that it objected to'
         rows={cases}
         columns={[
-          {
-            title: 'Message',
-            width: 'wide',
-            cell: (one) => <Message one={one} />,
-          },
-          { title: 'What it found', cell: ({ kinds }) => <Name text={kinds.join(', ')} /> },
+          { title: 'Message', cell: (one) => <Message one={one} /> },
+          { title: 'What it found', width: 'time', cell: ({ kinds }) => <Name text={kinds.join(', ')} /> },
           { title: 'Action', width: 'time', cell: (one) => <Outcome one={one} /> },
-          { title: 'Time', width: 'time', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+          { title: 'Time', width: 'narrow', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
           ...(mayManage
             ? [{
               title: 'Allow',
