@@ -1,5 +1,5 @@
 /** The checks of configured guardrails, ready to run. */
-import { RecentMap } from '../lib/recent-map.ts'
+import { SizedMap } from '../lib/sized-map.ts'
 import { second } from '../lib/time.ts'
 import type { GuardrailCheck, Provider } from './provider.ts'
 import { providers } from './providers.ts'
@@ -11,15 +11,16 @@ export interface ConfiguredGuardrail {
   config: string
 }
 
-/** How many prepared checks are kept. */
-const maxPrepared = 1_000
+/** What prepared checks may take of the memory together, and what is counted for each beside its own `bytes`. */
+const maxBytes = 64 * 1024 * 1024
+const bytesOfEach = 16 * 1024
 
-/** Prepares each configuration once: some compile patterns. */
+/** Prepares each configuration once, and keeps those that were used last: some compile patterns. */
 export class PreparedChecks {
   /** How long all guardrails of one message may take together. */
   readonly timeoutMs: number
   readonly #providers: readonly Provider[]
-  readonly #prepared = new RecentMap<string, { provider: string; config: string; check: GuardrailCheck }>(maxPrepared)
+  readonly #prepared = new SizedMap<string, { provider: string; config: string; check: GuardrailCheck }>(maxBytes)
 
   constructor(known: readonly Provider[] = providers, timeoutMs = 3 * second) {
     this.#providers = known
@@ -31,10 +32,24 @@ export class PreparedChecks {
     const known = this.#prepared.get(id)
     // A changed configuration is another text, so it is prepared again.
     if (known?.config === config && known.provider === providerId) return known.check
-    const provider = this.#providers.find((provider) => provider.id === providerId)
-    if (!provider) throw new Error(`There is no provider ${providerId}`)
+    const provider = this.#providerOf(providerId)
     const check = provider.prepare(provider.config.parse(JSON.parse(config)))
-    this.#prepared.set(id, { provider: providerId, config, check })
+    this.#prepared.set(
+      id,
+      { provider: providerId, config, check },
+      bytesOfEach + 2 * config.length + (check.bytes ?? 0),
+    )
     return check
+  }
+
+  /** The check of a configuration that was read, for one use. Throws a `RefusedConfig` for one that cannot work. */
+  prepare(provider: string, config: unknown): GuardrailCheck {
+    return this.#providerOf(provider).prepare(config)
+  }
+
+  #providerOf(id: string): Provider {
+    const provider = this.#providers.find((provider) => provider.id === id)
+    if (!provider) throw new Error(`There is no provider ${id}`)
+    return provider
   }
 }

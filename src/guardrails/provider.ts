@@ -45,7 +45,11 @@ export interface ProviderTools {
 }
 
 /** Checks one text. A provider that cannot answer throws; `onFailure` of the guardrail then decides. */
-export type GuardrailCheck = (guarded: GuardedText, tools: ProviderTools) => Verdict | Promise<Verdict>
+export interface GuardrailCheck {
+  (guarded: GuardedText, tools: ProviderTools): Verdict | Promise<Verdict>
+  /** About how much memory it takes, also after it has run; undefined if that is a few kilobytes. */
+  readonly bytes?: number
+}
 
 /** A kind of guardrail that accounts can configure. */
 export interface Provider<Config = unknown> {

@@ -20,7 +20,8 @@ export function withVisibleControls(html: string): string {
   return html.replace(keptOrControl, (found, kept?: string) => kept ?? visibleControls(found))
 }
 
-function visibleControls(text: string): string {
+/** A text with its direction controls as visible marks. */
+export function visibleControls(text: string): string {
   return text.replace(directionControls, (control) => `[U+${control.charCodeAt(0).toString(16).toUpperCase()}]`)
 }
 

@@ -8,51 +8,98 @@ export interface Bar {
   count: number
 }
 
+/** A bar of several counts on top of each other, in the order of the series. */
+export interface StackedBar {
+  /** Start of the hour or day, in milliseconds since the epoch. */
+  at: number
+  counts: number[]
+}
+
+/** What the counts of one colour are. */
+export interface Series {
+  name: string
+  colour: 'accent' | 'danger' | 'warning' | 'info' | 'soft'
+}
+
 const plotHeight = 150
 const headroom = 8
 const foot = 22
 const height = headroom + plotHeight + foot
 
-/**
- * A bar chart of messages per hour, oldest first. Horizontal positions are percentages, so the text keeps its size
- * on phones. Screen readers get a table.
- */
+/** A bar chart of messages per hour, oldest first. */
 export function HourlyChart({ id, title, bars }: { id: string; title: string; bars: Bar[] }) {
-  const total = bars.reduce((sum, { count }) => sum + count, 0)
-  const most = Math.max(0, ...bars.map(({ count }) => count))
+  return (
+    <BarChart
+      id={id}
+      title={title}
+      unit='hour'
+      series={[{ name: 'Messages', colour: 'accent' }]}
+      bars={bars.map(({ at, count }) => ({ at, counts: [count] }))}
+    />
+  )
+}
+
+/**
+ * A bar chart of counts per hour or day, oldest first, with a legend if it has several series. Horizontal positions are
+ * percentages, so the text keeps its size on phones. Time goes from left to right in every language. Screen readers get
+ * a table.
+ */
+export function BarChart(
+  { id, title, unit, series, bars }: {
+    id: string
+    title: string
+    unit: 'hour' | 'day'
+    series: Series[]
+    bars: StackedBar[]
+  },
+) {
+  const sumOf = ({ counts }: StackedBar) => counts.reduce((sum, count) => sum + count, 0)
+  const most = Math.max(0, ...bars.map(sumOf))
+  const total = bars.reduce((sum, bar) => sum + sumOf(bar), 0)
   const top = niceTop(most)
   const ticks = [0, top / 2, top]
   const slot = 100 / bars.length
   const y = (count: number) => headroom + plotHeight * (1 - count / top)
   const share = (value: number) => `${value.toFixed(3)}%`
+  const name = unit === 'hour' ? hour : date
+  // So that they fit beside each other on the smallest phone.
+  const labelEvery = unit === 'hour' ? 6 : 10
+  const zone = unit === 'hour' ? ' UTC' : ''
+  const countsOf = ({ counts }: StackedBar) =>
+    series.length === 1
+      ? String(counts[0])
+      : series.map((series, index) => `${counts[index]} ${series.name.toLowerCase()}`).join(', ')
   return (
     <figure class='chart'>
-      <div class='plot'>
+      {series.length > 1 && <Legend series={series} bars={bars} />}
+      <div class='plot' dir='ltr'>
         <svg class='ticks' width='44' height={height} aria-hidden='true'>
           {ticks.map((tick) => <text x='34' y={y(tick) + 4} text-anchor='end'>{tick.toLocaleString('en')}</text>)}
         </svg>
         <svg role='img' aria-labelledby={`${id}-title ${id}-desc`} width='100%' height={height}>
           <title id={`${id}-title`}>{title}</title>
-          <desc id={`${id}-desc`}>{`${total} in total, at most ${most} in one hour.`}</desc>
+          <desc id={`${id}-desc`}>{`${total} in total, at most ${most} in one ${unit}.`}</desc>
           {ticks.map((tick) => <line class='rule' x1='0' x2='100%' y1={y(tick)} y2={y(tick)} />)}
-          {bars.map(({ at, count }, index) => (
+          {bars.map((bar, index) => (
             <g>
-              <title>{`${hour(at)} UTC: ${count}`}</title>
+              <title>{`${name(bar.at)}${zone}: ${countsOf(bar)}`}</title>
               <rect class='hit' x={share(index * slot)} width={share(slot)} y={headroom} height={plotHeight} />
-              {count > 0 && (
-                <rect
-                  class='bar-of'
-                  x={share((index + .16) * slot)}
-                  width={share(slot * .68)}
-                  y={Math.min(y(count), y(0) - 2)}
-                  height={Math.max(2, y(0) - y(count))}
-                  rx='2'
-                />
+              {stack(bar.counts, plotHeight / top).map(({ from, to }, at) =>
+                to > from && (
+                  <rect
+                    class={`bar-of ${series[at].colour}`}
+                    x={share((index + .16) * slot)}
+                    width={share(slot * .68)}
+                    y={y(0) - to}
+                    height={to - from}
+                    rx='2'
+                  />
+                )
               )}
             </g>
           ))}
           {bars.map(({ at }, index) =>
-            index % 6 === 0 && <text x={share(index * slot)} y={headroom + plotHeight + 17}>{hour(at)}</text>
+            index % labelEvery === 0 && <text x={share(index * slot)} y={headroom + plotHeight + 17}>{name(at)}</text>
           )}
         </svg>
       </div>
@@ -61,15 +108,15 @@ export function HourlyChart({ id, title, bars }: { id: string; title: string; ba
           <caption>{title}</caption>
           <thead>
             <tr>
-              <th scope='col'>Hour (UTC)</th>
-              <th scope='col'>Messages</th>
+              <th scope='col'>{unit === 'hour' ? 'Hour (UTC)' : 'Day (UTC)'}</th>
+              {series.map(({ name }) => <th scope='col'>{name}</th>)}
             </tr>
           </thead>
           <tbody>
-            {bars.map(({ at, count }) => (
+            {bars.map(({ at, counts }) => (
               <tr>
-                <th scope='row'>{hour(at)}</th>
-                <td>{count}</td>
+                <th scope='row'>{name(at)}</th>
+                {counts.map((count) => <td>{count}</td>)}
               </tr>
             ))}
           </tbody>
@@ -77,6 +124,32 @@ export function HourlyChart({ id, title, bars }: { id: string; title: string; ba
       </div>
     </figure>
   )
+}
+
+function Legend({ series, bars }: { series: Series[]; bars: StackedBar[] }) {
+  return (
+    <ul class='legend'>
+      {series.map(({ name, colour }, index) => (
+        <li>
+          <svg width='10' height='10' aria-hidden='true'>
+            <rect class={`bar-of ${colour}`} width='10' height='10' rx='2' />
+          </svg>
+          {name} <strong>{bars.reduce((sum, { counts }) => sum + counts[index], 0).toLocaleString('en')}</strong>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Where each part of a bar begins and ends, in pixels above the axis. The least that is not 0 has 2 pixels. */
+function stack(counts: number[], pixels: number): { from: number; to: number }[] {
+  let top = 0
+  return counts.map((count) => {
+    const from = top
+    if (count > 0) top += Math.max(2, count * pixels)
+    // A gap of one pixel tells two parts apart without their colours.
+    return { from: from > 0 ? from + 1 : from, to: top }
+  })
 }
 
 /** A small line chart without axes, shown beside its figure. `label` describes it to screen readers. */
@@ -110,4 +183,9 @@ function niceTop(most: number): number {
 
 function hour(at: number): string {
   return `${new Date(at).toISOString().slice(11, 13)}:00`
+}
+
+function date(at: number): string {
+  const [, day, month] = new Date(at).toUTCString().split(' ')
+  return `${Number(day)} ${month}`
 }

@@ -12,6 +12,9 @@ const notices = {
   'guardrail-created': 'The guardrail has been created. Attach it to an agent on the agent’s page.',
   'guardrail-deleted': 'The guardrail and its token have been deleted.',
 
+  'text-allowed': 'The guardrail lets exactly this text pass from now on.',
+  'text-disallowed': 'The guardrail checks this text again.',
+
   claimed: 'The agents now belong to this account, and their trial has ended.',
   deleted: 'Deleted.',
   saved: 'Saved.',
@@ -40,6 +43,8 @@ const notices = {
 
   'account-made': 'The account has been created. You are its owner.',
   'account-renamed': 'The account has been renamed.',
+  'contents-shown': 'From now on, the people of this account see the texts that guardrails block.',
+  'contents-hidden': 'The texts that guardrails blocked have been removed, and no more are kept.',
   'key-deleted': 'The admin key has been deleted and no longer works.',
 
   'invited': 'The invitation is on its way. It can be accepted for 24 hours.',

@@ -14,6 +14,7 @@ const textPairs = [
   ...['ground', 'panel', 'raised', 'sunk'].flatMap((ground) => [['accent', ground], ['danger', ground]]),
   ...washes.flatMap((name) => [[name, `${name}-wash`], ['ink', `${name}-wash`], ['soft', `${name}-wash`]]),
   ['accent', 'info-wash'],
+  ['accent', 'warning-wash'],
   ['on-accent', 'accent'],
   ['on-accent', 'accent-strong'],
   ['on-danger', 'danger'],
@@ -21,6 +22,7 @@ const textPairs = [
 ]
 const nonTextPairs = [
   ...['ground', 'panel', 'raised'].flatMap((ground) => [['edge', ground], ['focus', ground], ['accent', ground]]),
+  ...['danger', 'warning', 'info', 'soft'].map((colour) => [colour, 'panel']),
   ['focus', 'sunk'],
   ['focus', 'accent-wash'],
 ]

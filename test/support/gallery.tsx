@@ -24,6 +24,7 @@ import { appPage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock, CopyText, SecretDialog } from '../../src/html/secrets.tsx'
 import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
 import { welcome } from '../../src/web/people/welcome.tsx'
+import { chartPages } from './gallery-charts.tsx'
 import { formPages } from './gallery-forms.tsx'
 import { csrf, frame, minute, now } from './gallery-frame.ts'
 
@@ -71,6 +72,7 @@ function AgentLink({ alias, description }: { alias: string; description?: string
 /** Pages of the gallery by path. */
 export const gallery: Record<string, () => Promise<Response>> = {
   ...formPages,
+  ...chartPages,
   '/': () => welcome(readConfig({})),
 
   '/overview': () =>

@@ -14,6 +14,7 @@ import { callTool } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
 import { emailedPath, password, person, signedIn } from './people.ts'
 import { addPasskey, addTotp } from './second-factor.ts'
+import { seedCases } from './seed-cases.ts'
 import { waitFor } from './wait-for.ts'
 
 /** The users that open pages. `nobody` is not signed in; `half` has not given the second factor; `beginner` owns an empty
@@ -60,6 +61,12 @@ const accountPages: SitePage[] = [
   inAccount('new-guardrail', '/guardrails/new'),
   inAccount('new-guardrail-phrases', '/guardrails/new/:provider', () => '/guardrails/new/phrases'),
   inAccount('guardrail', '/guardrails/:guardrail', (site) => `/guardrails/${site.guardrail}`),
+  inAccount('guardrail-cases', '/guardrails/:guardrail', (site) => `/guardrails/${site.busyGuardrail}`),
+  inAccount(
+    'guardrail-cases-of-a-day',
+    '/guardrails/:guardrail',
+    (site) => `/guardrails/${site.busyGuardrail}?span=day`,
+  ),
   inAccount('activity', '/activity'),
   inAccount('settings-profile', '/settings/profile'),
   inAccount('settings-security', '/settings/security'),
@@ -71,7 +78,7 @@ const accountPages: SitePage[] = [
   inAccount('settings-sessions', '/settings/sessions'),
 ]
 
-const asViewer = ['agent', 'channel', 'skill', 'guardrail', 'settings-account', 'settings-team']
+const asViewer = ['agent', 'channel', 'skill', 'guardrail', 'guardrail-cases', 'settings-account', 'settings-team']
 const asBeginner = [
   'settings-security',
   'overview',
@@ -125,6 +132,9 @@ export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
+  '/accounts/:account/guardrails/:guardrail/try': 'redirects to the guardrail',
+  '/accounts/:account/guardrails/:guardrail/allow': 'the same',
+  '/accounts/:account/guardrails/:guardrail/disallow': 'the same',
   '/accounts/:account/agents/:alias/key': 'shows a new key once (test/web/shown-once)',
   '/sign-in/form': 'takes a form that waits (test/web/kept-form)',
   '/second-factor/form': 'the same',
@@ -197,12 +207,14 @@ export async function seedSite(grid: TestGrid) {
   await setAgentGuardrails(acme.store, { agent: 'night-watch', guardrails: guardrails.slice(1) })
   await setAgentGuardrails(acme.store, { agent: 'review', guardrails })
 
+  const busyGuardrail = await seedCases(grid, store.account(acme.id, olga.actor('owner')))
   const authenticate = createAuthenticator(store)
   const [alice, bob] = await Promise.all([grid.alice, grid.bob].map(({ key }) => authenticate(`Bearer ${key}`)))
   for (let n = 0; n < 40; n++) {
     for (let m = 0; m < n * 7 % 11; m++) await sendMessage(m % 2 ? alice : bob, { to: 'translator', text: `Note ${m}` })
     grid.clock.now += hour
   }
+  await sendMessage(alice, { to: 'translator', text: 'Is Blue Heron late?' }).catch(() => {})
   await sendMessage(alice, { to: '#release-train', text: 'Thursday stands.\nThe notes are in review.' })
   await admin('admin_create_agent', { alias: 'alice' })
   await admin('admin_delete_agent', { alias: 'nobody' })
@@ -274,6 +286,7 @@ export async function seedSite(grid: TestGrid) {
     channel: channel.id,
     skill: skill.id,
     guardrail: guardrail.id,
+    busyGuardrail,
     links,
     /** The session of each signed-in visitor. */
     browsers,

@@ -18,6 +18,13 @@ const fields: Record<string, string[]> = {
   skills: ['name = ?1 || id', 'description = ?1'],
   channels: ['name = ?1 || id', 'description = ?1', 'external_channel_name = ?1'],
   guardrails: ['name = ?1 || id', `config = json_object('baseUrl', ?1, 'model', ?1, 'policy', ?1, 'phrases', ?1)`],
+  verdicts: [
+    'guardrail_name = ?1',
+    'kinds = json_array(?1)',
+    'sender_alias = ?1',
+    'recipient = ?1',
+    'content = iif(content IS NULL, NULL, ?1)',
+  ],
   messages: ['body = ?1', 'from_alias = ?1'],
   signups: ['address = ?1'],
   invitations: ['email = ?1 || id'],

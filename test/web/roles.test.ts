@@ -46,6 +46,7 @@ const actions: Record<string, Action> = {
     given: async ({ acme }) => ({ params: { conversation: await pausedConversation(acme.store, ['alice', aName()]) } }),
   },
   '/settings/account/second-factor': { may: owners, fields: { required: 'no' } },
+  '/settings/account/contents': { may: owners, fields: { visible: 'yes' } },
   '/settings/account/keys': { may: managers, fields: { keyName: 'a key' } },
   '/settings/account/keys/:key/delete': {
     may: managers,
@@ -114,6 +115,9 @@ const actions: Record<string, Action> = {
     given: async (grid) => ({ ...await aGuardrail(grid), fields: { ...lengthFields, name: aName() } }),
   },
   '/guardrails/:guardrail/delete': { may: managers, given: aGuardrail },
+  '/guardrails/:guardrail/try': { may: managers, fields: { text: 'a text' }, given: aGuardrail },
+  '/guardrails/:guardrail/allow': { may: managers, fields: { textHash: '0'.repeat(64) }, given: aGuardrail },
+  '/guardrails/:guardrail/disallow': { may: managers, fields: { textHash: '0'.repeat(64) }, given: aGuardrail },
 }
 
 /** Actions on the user's own sessions and grants, for any role. They have their own tests. */

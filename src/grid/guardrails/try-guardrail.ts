@@ -4,21 +4,19 @@ import { GridError } from '../../errors.ts'
 import {
   type GuardedText,
   type GuardrailCheck,
-  type Provider,
   type ProviderTools,
   RefusedConfig,
   type Verdict,
 } from '../../guardrails/provider.ts'
 import { failureForTenants, ProviderFailure } from '../../guardrails/provider-failure.ts'
+import { runCheck } from '../../guardrails/run-check.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
-import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
+import { withMasked, withReplacement } from '../messaging/guarded-text.ts'
 import { checkConfig, checkToken, findProvider } from './guardrails.ts'
 
-/** How long a provider may take. See docs/protocol.md, "Trying a guardrail". */
-const deadlineMs = 3 * second
 /** The longest text in characters: what a message with its parts may have. */
 const maxTextLength = 250_000
 
@@ -54,29 +52,29 @@ export async function tryGuardrail(
 ): Promise<GuardrailTrial> {
   requireAdmin(account.actor)
   const guarded: GuardedText = {
-    text: checkText(text),
+    text: triedText(text),
     direction: 'inbound',
     sender: '@sender',
     recipient: '@recipient',
   }
   const { provider, config, token } = 'guardrail' in tried ? await stored(account, tried.guardrail) : notStored(tried)
-  return await run(account, provider, prepare(provider, config), guarded, token)
+  return await run(account, provider.id, prepare(account, provider.id, config), guarded, token)
 }
 
 async function run(
   { actor, deps }: AccountStore,
-  provider: Provider,
+  provider: string,
   check: GuardrailCheck,
   guarded: GuardedText,
   token: string | undefined,
 ): Promise<GuardrailTrial> {
   const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), deadlineMs)
+  const timer = setTimeout(() => deadline.abort(), deps.guardrailChecks.timeoutMs)
   const tools: ProviderTools = { fetch: deps.safeFetch, token, signal: deadline.signal, now: deps.now }
   const startedAt = performance.now()
-  const result = () => ({ provider: provider.id, milliseconds: Math.round(performance.now() - startedAt) })
+  const result = () => ({ provider, milliseconds: Math.round(performance.now() - startedAt) })
   try {
-    const { raw, ...verdict } = await check(guarded, tools)
+    const { raw, ...verdict } = await runCheck(check, guarded, tools)
     return { ...result(), verdict, ...(raw === undefined ? {} : { raw }) }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
@@ -107,9 +105,9 @@ function notStored(tried: { provider: string; config?: unknown; token?: string }
   return { provider, config: checkConfig(provider, tried.config ?? {}), token }
 }
 
-function prepare(provider: Provider, config: unknown): GuardrailCheck {
+function prepare({ deps }: AccountStore, provider: string, config: unknown): GuardrailCheck {
   try {
-    return provider.prepare(config)
+    return deps.guardrailChecks.prepare(provider, config)
   } catch (error) {
     if (!(error instanceof RefusedConfig)) throw error
     const field = `config.${error.field}`
@@ -117,8 +115,17 @@ function prepare(provider: Provider, config: unknown): GuardrailCheck {
   }
 }
 
-/** The text as it would be stored. Fails with `invalid_input`. */
-function checkText(text: string): string {
+/** What a message with this text would be delivered as, if a guardrail that objects to it redacts. */
+export function redactedText(text: string, { spans = [], replacement }: Omit<Verdict, 'raw'>): string {
+  const content = { body: text }
+  const { body } = replacement === undefined
+    ? withMasked(content, text, spans, maxTextLength)
+    : withReplacement(content, text, replacement, maxTextLength)
+  return body
+}
+
+/** The text as it would be stored, which is what the guardrail sees. Fails with `invalid_input`. */
+export function triedText(text: string): string {
   const checked = withoutInvisible(wellFormed(text) ?? '')
   if (checked === '' || !hasAtMost(checked, maxTextLength)) {
     throw new GridError('invalid_input', `The text must have 1 to ${maxTextLength} characters, and no U+0000.`, {

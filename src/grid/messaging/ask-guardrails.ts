@@ -1,6 +1,7 @@
 /** Asking guardrails about one text: all at the same time, until one deadline. Their answers are hostile input. */
 import type { GuardedText, Span, Verdict } from '../../guardrails/provider.ts'
 import { ProviderFailure } from '../../guardrails/provider-failure.ts'
+import { runCheck } from '../../guardrails/run-check.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { Guarding } from '../../store/account.ts'
 import type { Deps } from '../../deps.ts'
@@ -80,14 +81,8 @@ async function answerOf(
   try {
     const check = deps.guardrailChecks.of(guardrail)
     const token = guardrail.token && await guarding.openToken(guardrail.id, guardrail.token)
-    signal.throwIfAborted()
-    const verdict = check(guarded, {
-      fetch: deps.safeFetch,
-      signal,
-      now: deps.now,
-      ...(token !== undefined && { token }),
-    })
-    return checked(verdict instanceof Promise ? await until(signal, verdict) : verdict)
+    const tools = { fetch: deps.safeFetch, signal, now: deps.now, ...(token !== undefined && { token }) }
+    return checked(await runCheck(check, guarded, tools))
   } catch (error) {
     const fault = error instanceof ProviderFailure ? error.reason : error instanceof Error ? error.name : typeof error
     deps.log.warn('A guardrail could not check a message', {
@@ -96,20 +91,6 @@ async function answerOf(
       fault: signal.aborted ? 'timeout' : fault,
     })
     return undefined
-  }
-}
-
-/** What a promise resolves to, unless the signal is aborted before. */
-async function until<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(new Error('The time is over'))
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }
 

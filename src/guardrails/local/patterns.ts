@@ -1,13 +1,18 @@
 /** Finds what matches regular expressions. */
-import { RE2JS, RE2JSException } from 're2js'
+import { RE2JS, RE2JSException, RE2Set } from 're2js'
 import * as z from 'zod'
 import { text } from '../config-fields.ts'
-import { provider, RefusedConfig, type Span } from '../provider.ts'
+import { type GuardedText, provider, RefusedConfig, type Span } from '../provider.ts'
 import { joined } from './view.ts'
 
 /** Most instructions of one compiled expression, and of all of a guardrail. They bound what a character costs. */
 const mostInstructions = 500
 const mostInstructionsTogether = 2_000
+/** What the automaton that searches for all of them may remember of texts. Beyond, it forgets and goes on. */
+const automatonBytes = 512 * 1024
+/** What an instruction takes, twice: in the expression and in the automaton. A class such as \pL has a large table. */
+const instructionBytes = 1024
+const classBytes = 16 * 1024
 
 export const patterns = provider({
   id: 'patterns',
@@ -23,14 +28,20 @@ export const patterns = provider({
     if (instructions > mostInstructionsTogether) {
       throw new RefusedConfig('patterns', 'The expressions are too large together. Make another guardrail for some.')
     }
-    return ({ text }) => {
-      const matching = compiled.filter((pattern) => pattern.test(text))
+    const search = new RE2Set(RE2Set.UNANCHORED, 0, automatonBytes)
+    for (const pattern of patterns) search.add(pattern)
+    search.compile()
+    const check = ({ text }: GuardedText) => {
+      const matching = search.match(text).map((index) => compiled[index])
       if (matching.length === 0) return { kinds: [] }
       const effort = new Effort()
       const spans = joined(matching.flatMap((pattern) => spansOf(pattern, text, effort)))
       // An expression such as \b matches a place. Without spans the whole text is masked.
       return { kinds: ['text that is not allowed'], ...(spans.length > 0 && { spans }) }
     }
+    const classes = patterns.reduce((sum, pattern) => sum + pattern.split(/\\p/i).length - 1, 0)
+    const bytes = automatonBytes + instructions * instructionBytes + Math.min(classes, instructions) * classBytes
+    return Object.assign(check, { bytes })
   },
 })
 

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { once } from '../../lib/once.ts'
 import { text } from '../config-fields.ts'
-import { provider, type Span, type Verdict } from '../provider.ts'
+import { type GuardedText, provider, type Span, type Verdict } from '../provider.ts'
 import { embedded, unescaped, withoutTags } from './encodings.ts'
 import { fold } from './fold.ts'
 import { injectionRules, secretRules, templateMarks } from './injection-phrases.ts'
@@ -27,7 +27,9 @@ export const phrases = provider({
       ...(phrases.length > 0 ? [listed('listed phrase', phrases)] : []),
       ...(preset === 'none' ? [] : presets[preset]()),
     ]
-    return ({ text }) => check(text, finders)
+    // Two automata, of at most 32 bytes for each letter.
+    const bytes = 64 * phrases.reduce((sum, { length }) => sum + length, 0)
+    return Object.assign(({ text }: GuardedText) => check(text, finders), { bytes })
   },
 })
 

@@ -107,13 +107,19 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .copy.wrap pre { white-space: pre-wrap; overflow-wrap: anywhere }
 .copy .button:focus-visible { outline-offset: -2px }
 .copy .done { color: var(--accent) }
+.said { margin: 0; padding: var(--s2) var(--s3); max-height: 16rem; overflow: auto; border: 1px solid var(--line); border-radius: var(--round);
+  background: var(--sunk); font: inherit; font-size: var(--text-s); font-weight: 400; white-space: pre-wrap; overflow-wrap: anywhere }
+.said mark { border-radius: var(--round-s); background: var(--danger-wash); color: var(--danger); text-decoration: underline; text-decoration-thickness: 2px }
 
 .chart { margin: 0; display: grid; gap: var(--s2) }
 .chart .plot { display: grid; grid-template-columns: auto minmax(0, 1fr) }
 .chart svg { display: block; overflow: visible }
 .chart text { fill: var(--soft); font: var(--text-xs)/1 var(--sans) }
 .chart .rule { stroke: var(--line) }
-.chart .bar-of { fill: var(--accent) }
+.bar-of { fill: var(--accent) } .bar-of.danger { fill: var(--danger) } .bar-of.warning { fill: var(--warning) }
+.bar-of.info { fill: var(--info) } .bar-of.soft { fill: var(--soft) }
+.legend { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); padding: 0; list-style: none; color: var(--soft); font-size: var(--text-s) }
+.chart .legend svg { display: inline-block; margin-inline-end: var(--s1); vertical-align: baseline } .legend strong { color: var(--ink) }
 .chart .hit { fill: transparent }
 .chart g:hover .hit { fill: color-mix(in srgb, var(--ink) 6%, transparent) }
 .spark { color: var(--accent) }

@@ -28,7 +28,7 @@ export const placeholders: Record<string, SentencePlaceholder> = {
   skill: { argumentNames: ['id', 'name'], kind: 'skill', noun: 'skill', fallback: 'a skill' },
   skills: { argumentNames: ['skills'], kind: 'skill', isList: true, emptyText: 'none' },
   guardrail: {
-    argumentNames: ['id', 'guardrail', 'name'],
+    argumentNames: ['id', 'name', 'guardrail'],
     kind: 'guardrail',
     noun: 'guardrail',
     fallback: 'a guardrail',
@@ -51,6 +51,7 @@ type Phrase = readonly [verb: string, past: string, object: string]
 const createAgent: Phrase = ['Create', 'Created', '{agent}']
 const createChannel: Phrase = ['Create', 'Created', '{channel}']
 const createGuardrail: Phrase = ['Create', 'Created', '{guardrail}']
+const tryGuardrail: Phrase = ['Try', 'Tried', '{guardrail}']
 const createAdminKey: Phrase = ['Create', 'Created', '{key}']
 const deleteAdminKey: Phrase = ['Delete', 'Deleted', '{key}']
 const resetSecondFactor: Phrase = ['Reset', 'Reset', 'the second factor of {member}']
@@ -104,8 +105,11 @@ const phrases: Record<string, Phrase> = {
   update_guardrail: ['Change', 'Changed', '{guardrail}'],
   'change-guardrail': ['Change', 'Changed', '{guardrail}'],
   delete_guardrail: ['Delete', 'Deleted', '{guardrail}'],
-  'try-guardrail': ['Try', 'Tried', '{guardrail}'],
   'delete-guardrail': ['Delete', 'Deleted', '{guardrail}'],
+  try_guardrail: tryGuardrail,
+  'try-guardrail': tryGuardrail,
+  allow_text: ['Allow', 'Allowed', 'a text that {guardrail} had objected to'],
+  disallow_text: ['Stop allowing', 'Stopped allowing', 'a text that {guardrail} had objected to'],
 
   create_account: createAccount,
   'create-account': createAccount,
@@ -113,6 +117,8 @@ const phrases: Record<string, Phrase> = {
   create_admin_key: createAdminKey,
   'create-admin-key': createAdminKey,
   require_second_factor: ['Change', 'Changed', 'whether owners and admins need a second factor'],
+  show_contents: ['Let', 'Let', 'people see the texts that guardrails block'],
+  hide_contents: ['Stop showing', 'Stopped showing', 'people the texts that guardrails block, and removed them'],
   reset_second_factor: resetSecondFactor,
   'reset-second-factor': resetSecondFactor,
   'create-link': ['Create', 'Created', 'a sign-in link for {member}'],

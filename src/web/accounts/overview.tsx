@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts'
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { megabyte } from '../../grid/messaging/quota.ts'
 import { HourlyChart } from '../../html/chart.tsx'
-import { Card, EmptyState, Stat, Time } from '../../html/components.tsx'
+import { Card, EmptyState, Notice, Stat, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -14,6 +14,7 @@ import type { ListedActivity } from '../../store/account/activity-list.ts'
 import type { PageDeps } from '../page-deps.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
+import { type CountOfGuardrail, objectionsInWords, sumsOf } from '../guardrails/objections.ts'
 import { AgentName } from './agent-name.tsx'
 import { ClaimOfferNotice } from './claim-offer.tsx'
 import { ConversationNotices, loadConversations } from './conversations.tsx'
@@ -66,6 +67,7 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined) {
         />
         <Stat label='Unread' value={figures.unread.toLocaleString('en')} hint={soft('in all inboxes')} />
       </div>
+      <Objections counts={figures.objections} path={path} />
       <Card title='Messages per hour' lead='Times in UTC'>
         <HourlyChart id='messages' title='Messages per hour in the last 24 hours' bars={figures.bars} />
       </Card>
@@ -79,6 +81,21 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined) {
         <UnreadAgents agents={figures.mostUnread} path={path} />
       </div>
     </>,
+  )
+}
+
+/** What guardrails objected to; nothing if they did not. */
+function Objections({ counts, path }: { counts: CountOfGuardrail[]; path: Path }) {
+  if (counts.length === 0) return null
+  const [{ guardrailId }] = counts
+  const isOne = counts.every((count) => count.guardrailId === guardrailId)
+  return (
+    <Notice kind='warning'>
+      In the last 24 hours, guardrails {objectionsInWords(sumsOf(counts))}.{' '}
+      <a href={isOne ? path('guardrails', guardrailId) : path('guardrails')}>
+        {isOne ? 'See the cases' : 'See which guardrails'}
+      </a>
+    </Notice>
   )
 }
 
@@ -163,17 +180,18 @@ function UnreadAgents({ agents, path }: { agents: { alias: string; unread: numbe
 }
 
 async function loadFigures(account: AccountStore) {
-  const { activity, overview } = account.read
+  const { activity, overview, verdicts } = account.read
   const now = account.deps.now()
   // The current hour and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
   const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [{ total, seen }, { unread, mostUnread }, bars, recent, used] = await Promise.all([
+  const [{ total, seen }, { unread, mostUnread }, bars, recent, used, objections] = await Promise.all([
     overview.agents(now - day),
     overview.unreadTotals(mostUnreadRows),
     overview.sentPerHour(hours),
     activity.list({ limit: recentActivityRows }),
     account.usage.todayOfAll(),
+    verdicts.countsByGuardrail(first),
   ])
-  return { agents: total, seen, unread, bars, mostUnread, recent, used }
+  return { agents: total, seen, unread, bars, mostUnread, recent, used, objections }
 }

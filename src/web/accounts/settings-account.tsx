@@ -1,6 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { createAdminKey, deleteAdminKey, renameAccount, requireSecondFactor } from '../../grid/accounts/accounts.ts'
+import {
+  createAdminKey,
+  deleteAdminKey,
+  renameAccount,
+  requireSecondFactor,
+  setContentsVisible,
+} from '../../grid/accounts/accounts.ts'
 import { listGrants, revokeGrant } from '../../grid/oauth/grants.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
@@ -13,12 +19,13 @@ import { settingsPage, settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
+import { ContentsCard } from './contents-card.tsx'
 
 /** The account itself, and the admin keys and programs with access to it. See docs/protocol.md, "Admin keys" and "Grants". */
 export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
   const { config, now } = store.deps
   const show = async (visit: Visit, createdKey?: CreatedKey) => {
-    const { keys, team } = visit.account.read
+    const { keys, profile, team } = visit.account.read
     const adminKeys = visit.may('manage')
       ? { keys: await keys.adminKeys(), members: await team.members() }
       : { keys: [], members: [] }
@@ -30,6 +37,7 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
         <NameCard visit={visit} />
         <SecondFactorCard visit={visit} />
         <TurnLimitsCard visit={visit} />
+        <ContentsCard visit={visit} isVisible={await profile.showsContents()} />
         <AdminAccess
           visit={visit}
           adminKeys={adminKeys}
@@ -64,6 +72,15 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
   }, (visit) => show(visit))
 
   conversationActions({ get, post }, show)
+  post('/settings/account/contents', async (visit) => {
+    const isVisible = visit.form.get('visible') === 'yes'
+    await visit.record(
+      isVisible ? 'show_contents' : 'hide_contents',
+      { isVisible },
+      (account) => setContentsVisible(account, { isVisible }),
+    )
+    return { redirectTo: withNotice(settingsPath(visit, 'account'), isVisible ? 'contents-shown' : 'contents-hidden') }
+  }, (visit) => show(visit))
 
   post('/settings/account/keys', async (visit) => {
     const name = visit.form.get('keyName') ?? ''

@@ -3,27 +3,34 @@
 import { GridError } from '../../errors.ts'
 import { deleteGuardrail, updateGuardrail } from '../../grid/guardrails/guardrails.ts'
 import type { ListedProvider } from '../../guardrails/providers.ts'
-import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
+import { Badge, Card, Facts, Time } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { AgentName } from '../accounts/agent-name.tsx'
 import { DeleteCard } from '../delete-card.tsx'
 import { listPosition, ManagersOnlyNote, PageLinks, pageSize, pluralize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
+import { casePages, CasesCard, ExceptionsCard, loadCases } from './guardrail-cases.tsx'
 import { actions, failures, GuardrailForm, providerOf, settingsOf } from './guardrail-form.tsx'
+import { HistoryCard, loadHistory } from './guardrail-history.tsx'
 import { type JsonSchema, labelOf } from './schema-form.tsx'
+import { type TriedText, TryCard, tryPages } from './try-card.tsx'
 
 type GuardrailDetails = NonNullable<Awaited<ReturnType<Visit['account']['read']['guardrails']['byId']>>>
 
 /** Registers the page of one guardrail and its actions. */
-export function oneGuardrailPages({ get, post }: Pages<Visit>): void {
-  get('/guardrails/:guardrail', show)
+export function oneGuardrailPages(pages: Pages<Visit>): void {
+  const { get, post } = pages
+  const showPage = (visit: Visit) => show(visit)
+  casePages(pages, showPage)
+  tryPages(pages, show)
+  get('/guardrails/:guardrail', showPage)
   post('/guardrails/:guardrail', async (visit) => {
     const { id, provider } = await guardrailOf(visit)
     const settings = settingsOf(providerOf(provider), visit.form)
     await visit.record('update_guardrail', { id, ...settings }, (account) => updateGuardrail(account, id, settings))
     return { redirectTo: `${visit.path('guardrails', id)}?done=saved` }
-  }, show)
+  }, showPage)
   post('/guardrails/:guardrail/delete', async (visit) => {
     const id = visit.param('guardrail')
     // The log keeps the name, which cannot be looked up after the deletion.
@@ -39,14 +46,16 @@ async function guardrailOf(visit: Visit): Promise<GuardrailDetails> {
   return guardrail
 }
 
-async function show(visit: Visit) {
+async function show(visit: Visit, tried?: TriedText) {
   const guardrail = await guardrailOf(visit)
   const provider = providerOf(guardrail.provider)
   const { account } = visit
   const at = { ...listPosition(visit.query), search: '', path: visit.path('guardrails', guardrail.id) }
-  const [agents, total] = await Promise.all([
+  const [agents, total, history, cases] = await Promise.all([
     account.read.guardrails.agentsOf(guardrail.id, pageSize, at.offset),
     account.read.guardrails.agentsOfTotal(guardrail.id),
+    loadHistory(visit, guardrail.id),
+    loadCases(visit, guardrail.id),
   ])
   const mayManage = visit.may('manage')
   return await appPage(
@@ -57,6 +66,8 @@ async function show(visit: Visit) {
       back: { title: 'Guardrails', href: visit.path('guardrails') },
     },
     <>
+      {(history.counts.length > 0 || cases.cases.length > 0) && <HistoryCard {...history} path={at.path} />}
+      <CasesCard visit={visit} guardrailId={guardrail.id} isAttached={total > 0} {...cases} />
       <div class='grid halves'>
         <div class='stack'>
           {mayManage
@@ -64,37 +75,34 @@ async function show(visit: Visit) {
             : <Settings visit={visit} guardrail={guardrail} provider={provider} now={account.deps.now()} />}
         </div>
         <div class='stack'>
-          {total === 0
-            ? (
-              <Card title='Agents'>
-                <EmptyState icon='agents' title='Not attached to any agent'>
-                  {mayManage
-                    ? 'Attach it on the page of an agent, to the messages it receives, sends, or both.'
-                    : 'Owners and admins of the account can attach it to agents.'}
-                </EmptyState>
-              </Card>
-            )
-            : (
-              <Card title='Agents' lead={`Attached to ${pluralize(total, 'agent')}`} isFlush>
-                <Table
-                  id='agents'
-                  caption={`Agents that ${guardrail.name} is attached to`}
-                  rows={agents}
-                  columns={[
-                    {
-                      title: 'Agent',
-                      cell: ({ alias }) => <AgentName alias={alias} href={visit.path('agents', alias)} />,
-                    },
-                    { title: 'Messages', cell: ({ direction }) => directions[direction] },
-                    {
-                      title: 'Action',
-                      cell: ({ action }) => action ?? <span class='soft'>{guardrail.action}</span>,
-                    },
-                  ]}
-                />
-                <PageLinks label='Pages of agents' at={at} total={total} />
-              </Card>
-            )}
+          {mayManage && <TryCard visit={visit} path={at.path} isRemote={provider.kind === 'remote'} tried={tried} />}
+          <ExceptionsCard visit={visit} guardrailId={guardrail.id} exceptions={cases.exceptions} />
+          {total === 0 && cases.cases.length > 0 && (
+            <Card title='Agents'>
+              <p class='soft'>It is not attached to any agent, so it checks no messages.</p>
+            </Card>
+          )}
+          {total > 0 && (
+            <Card title='Agents' lead={`Attached to ${pluralize(total, 'agent')}`} isFlush>
+              <Table
+                id='agents'
+                caption={`Agents that ${guardrail.name} is attached to`}
+                rows={agents}
+                columns={[
+                  {
+                    title: 'Agent',
+                    cell: ({ alias }) => <AgentName alias={alias} href={visit.path('agents', alias)} />,
+                  },
+                  { title: 'Messages', cell: ({ direction }) => directions[direction] },
+                  {
+                    title: 'Action',
+                    cell: ({ action }) => action ?? <span class='soft'>{guardrail.action}</span>,
+                  },
+                ]}
+              />
+              <PageLinks label='Pages of agents' at={at} total={total} />
+            </Card>
+          )}
           {mayManage && (
             <DeleteCard
               noun='guardrail'

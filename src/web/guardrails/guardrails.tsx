@@ -6,10 +6,12 @@ import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
+import { day } from '../../lib/time.ts'
 import { listPosition, ManagersOnlyNote, NoResults, PageLinks, pageSize, SearchBar } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { newGuardrailPages } from './guardrail-form.tsx'
 import { oneGuardrailPages } from './guardrail.tsx'
+import { type Sums, sumsOf, verdictActions } from './objections.ts'
 
 /** Registers the list of guardrails, the choice of a provider, the form for a new one, and the page of each. */
 export function guardrailPages(pages: Pages<Visit>): void {
@@ -22,10 +24,12 @@ export function guardrailPages(pages: Pages<Visit>): void {
 async function list(visit: Visit) {
   const { account, query } = visit
   const at = { ...listPosition(query), path: visit.path('guardrails') }
-  const [guardrails, total] = await Promise.all([
+  const [guardrails, total, counts] = await Promise.all([
     account.read.guardrails.search(at.search, pageSize, at.offset),
     account.read.guardrails.searchTotal(at.search),
+    account.read.verdicts.countsByGuardrail(account.deps.now() - 7 * day),
   ])
+  const sums = (id: string) => sumsOf(counts.filter(({ guardrailId }) => guardrailId === id))
   const newGuardrail = visit.may('manage') && (
     <ButtonLink href={visit.path('guardrails', 'new')} kind='main-action'>
       <Icon name='plus' />New guardrail
@@ -75,6 +79,7 @@ async function list(visit: Visit) {
                       <Badge kind={enabled ? 'info' : 'plain'} hasDot>{enabled ? 'on' : 'off'}</Badge>
                     ),
                   },
+                  { title: 'Last 7 days', cell: ({ id }) => <Counted sums={sums(id)} /> },
                   { title: 'Agents', align: 'number', cell: ({ agentCount }) => agentCount.toLocaleString('en') },
                 ]}
               />
@@ -84,6 +89,13 @@ async function list(visit: Visit) {
         )}
     </>,
   )
+}
+
+/** What a guardrail did, each with its number. */
+function Counted({ sums }: { sums: Sums }) {
+  const done = verdictActions.filter((action) => sums[action] > 0)
+  if (done.length === 0) return <span class='soft'>nothing</span>
+  return <>{done.map((action) => `${sums[action].toLocaleString('en')} ${action}`).join(', ')}</>
 }
 
 function choose(visit: Visit) {

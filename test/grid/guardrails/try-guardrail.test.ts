@@ -6,6 +6,7 @@ import type { SafeRequest } from '../../../src/lib/safe-fetch.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { signingSecret, testProviders } from '../../support/guarded.ts'
 import { answering, onlyRequest, type Service, startService } from '../../support/guardrail-services.ts'
 
 const flagged = { id: 'modr-1', results: [{ flagged: true, categories: { hate: true }, category_scores: { hate: 1 } }] }
@@ -103,6 +104,16 @@ describe('a service that fails', () => {
 
     expect(failure).toMatchObject({ reason: 'timeout' })
     expect(milliseconds).toBeGreaterThanOrEqual(2_900)
+  })
+
+  test('is ended also if the provider ignores that its time is over', async () => {
+    await grid.close()
+    const { guardrailChecks, remote } = testProviders({ timeoutMs: 20 })
+    remote.check = () => new Promise(() => {})
+    grid = await testGrid({ guardrailChecks })
+    const tried = { provider: 'webhook', config: { url: 'https://guard.example' }, token: signingSecret }
+
+    expect((await tryGuardrail(grid.acme.store, tried, text)).failure).toMatchObject({ reason: 'timeout' })
   })
 
   test('because its address is not allowed: the operator learns why, an admin only that it was not reached', async () => {

@@ -133,7 +133,7 @@ test('the form shows the stored settings, and a change applies to every agent', 
     onFailure: 'open',
     enabled: false,
   })
-  expect((await ann.open(guardrails)).text).toContain('phones Personal data block off 1')
+  expect((await ann.open(guardrails)).text).toContain('phones Personal data block off nothing 1')
 })
 
 test('a deleted guardrail is detached from its agents', async () => {

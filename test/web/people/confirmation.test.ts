@@ -25,6 +25,7 @@ describe('ten minutes after the last proof', () => {
     ['resetting the second factor of a member', 'team/members/:other/reset-second-factor', () => ({})],
     ['creating an admin key', 'account/keys', () => ({ keyName: 'deployment' })],
     ['requiring a second factor', 'account/second-factor', () => ({ required: 'yes' })],
+    ['letting people see contents', 'account/contents', () => ({ visible: 'yes' })],
     ['setting up an app', 'security/totp', () => ({})],
     ['new recovery codes', 'security/recovery-codes', () => ({})],
   ]

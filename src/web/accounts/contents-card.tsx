@@ -1,0 +1,45 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { Card, Notice } from '../../html/components.tsx'
+import { Form, SubmitButton } from '../../html/form.tsx'
+import { formErrors } from '../form-errors.ts'
+import { settingsPath } from '../settings.tsx'
+import type { Visit } from '../visit.ts'
+
+/** Whether people see the texts that guardrails block. See docs/security.md, "Guardrails". */
+export function ContentsCard({ visit, isVisible }: { visit: Visit; isVisible: boolean }) {
+  const action = settingsPath(visit, 'account', 'contents')
+  const errors = formErrors(visit, action, [])
+  return (
+    <Card id='contents' title='Contents of messages' lead='Whether people see the texts that guardrails block.'>
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      <p>
+        {isVisible
+          ? 'Everybody in this account, viewers too, sees the texts of blocked messages on the pages of guardrails. A text is kept for 7 days.'
+          : 'Nobody sees the texts of blocked messages, and they are not kept.'}
+      </p>
+      <p class='soft small'>
+        {isVisible
+          ? 'Turning it off removes the texts that are kept. '
+          : 'Turned on, the whole text of each message that a guardrail of this account blocks from then on is kept for 7 days, also of messages from other accounts, and shown to everybody in this account. '}
+        The originals of redacted messages are never kept. Programs see no texts.
+      </p>
+      {visit.may('own')
+        ? (
+          <Form action={action} csrf={visit.csrf}>
+            <input type='hidden' name='visible' value={isVisible ? 'no' : 'yes'} />
+            <div class='row'>
+              <SubmitButton kind='plain'>
+                {isVisible ? 'Stop showing blocked texts' : 'Let people see blocked texts'}
+              </SubmitButton>
+            </div>
+          </Form>
+        )
+        : (
+          <p class='soft small'>
+            Only owners of the account can change this. Your role is {visit.actor.role}.
+          </p>
+        )}
+    </Card>
+  )
+}

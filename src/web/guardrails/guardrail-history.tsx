@@ -1,0 +1,62 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** How often a guardrail objected, over time. See docs/delivery.md, "Verdicts". */
+import { countCases, type HourlyCount } from '../../grid/guardrails/cases.ts'
+import { BarChart } from '../../html/chart.tsx'
+import { Card } from '../../html/components.tsx'
+import { day, hour } from '../../lib/time.ts'
+import type { Visit } from '../visit.ts'
+import { sumsOf, verdictActions, verdictSeries } from './objections.ts'
+
+const spans = {
+  month: { title: '30 days', unit: 'day', ms: day, bars: 30 },
+  day: { title: '24 hours', unit: 'hour', ms: hour, bars: 24 },
+} as const
+type Span = keyof typeof spans
+
+/** The counts of a guardrail in the time that `?span=` selects: `day`, otherwise 30 days. Days begin at midnight UTC. */
+export async function loadHistory({ account, query }: Visit, id: string) {
+  const span: Span = query.get('span') === 'day' ? 'day' : 'month'
+  const { ms, bars } = spans[span]
+  const first = Math.floor(account.deps.now() / ms) * ms - (bars - 1) * ms
+  return { span, first, counts: await countCases(account, id, { from: first }) }
+}
+
+/** A chart of what the guardrail did, with a switch between its two spans of time. */
+export function HistoryCard(
+  { span, first, counts, path }: { span: Span; first: number; counts: HourlyCount[]; path: string },
+) {
+  const { title, unit, ms, bars } = spans[span]
+  const buckets = Array.from({ length: bars }, (_, index) => {
+    const at = first + index * ms
+    const sums = sumsOf(counts.filter(({ hour }) => hour >= at && hour < at + ms))
+    return { at, counts: verdictActions.map((action) => sums[action]) }
+  })
+  return (
+    <Card
+      title='What it did'
+      lead='Messages that it objected to or could not check. Times in UTC.'
+      actions={
+        <nav class='row' aria-label='Time of the chart'>
+          {Object.entries(spans).map(([name, { title }]) => (
+            <a
+              class={name === span ? 'button small' : 'button small quiet'}
+              href={name === 'month' ? path : `${path}?span=${name}`}
+              aria-current={name === span ? 'true' : undefined}
+            >
+              {title}
+            </a>
+          ))}
+        </nav>
+      }
+    >
+      <BarChart
+        id='history'
+        title={`What it did in the last ${title}`}
+        unit={unit}
+        series={verdictActions.map((action) => verdictSeries[action])}
+        bars={buckets}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,193 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Trying a guardrail on a text. See docs/protocol.md, "Trying a guardrail". */
+import { type GuardrailTrial, redactedText, triedText, tryGuardrail } from '../../grid/guardrails/try-guardrail.ts'
+import type { Span } from '../../guardrails/provider.ts'
+import { visibleControls } from '../../html/bidi.tsx'
+import { Badge, Card, Disclosure, Facts, Notice } from '../../html/components.tsx'
+import { Form, SubmitButton, TextArea } from '../../html/form.tsx'
+import { formErrors } from '../form-errors.ts'
+import type { Pages, Visit } from '../visit.ts'
+
+/** In characters: encoded as a form it is below what forms may have. */
+const maxTyped = 3_500
+/** Of a longer raw answer the beginning is shown. In UTF-16 units. */
+const maxRaw = 20_000
+/** The same of the text with its marks. */
+const maxText = 20_000
+const maxMarks = 500
+
+/** What came of a trial. */
+export interface TriedText {
+  /** As the guardrail saw it. */
+  text: string
+  trial: GuardrailTrial
+}
+
+/** Registers the trial. The typed text is in no log and no store; `page` shows it with the result. */
+export function tryPages({ get, post }: Pages<Visit>, page: (visit: Visit, tried?: TriedText) => Promise<Response>) {
+  get('/guardrails/:guardrail/try', (visit) => ({ redirectTo: visit.path('guardrails', visit.param('guardrail')) }))
+  post('/guardrails/:guardrail/try', async (visit) => {
+    const id = visit.param('guardrail')
+    const text = visit.form.get('text') ?? ''
+    // Recorded without the text.
+    const trial = await visit.record(
+      'try_guardrail',
+      { id },
+      (account) => tryGuardrail(account, { guardrail: id }, text),
+    )
+    return await page(visit, { text: triedText(text), trial })
+  }, (visit) => page(visit))
+}
+
+/** The form, and the result of the trial that was just made. */
+export function TryCard(
+  { visit, path, isRemote, tried }: { visit: Visit; path: string; isRemote: boolean; tried: TriedText | undefined },
+) {
+  const action = `${path}/try`
+  const errors = formErrors(visit, action, ['text'])
+  const isPosted = tried !== undefined || errors.text !== undefined || errors.rest !== undefined
+  return (
+    <Card
+      id='try'
+      title='Try it'
+      lead={`Runs this guardrail on a text, also while it is off. No message is sent. ${
+        isRemote ? 'The service receives the text; the grid does not store it.' : 'The text is not stored.'
+      }`}
+    >
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      <Form action={`${action}#try`} csrf={visit.csrf}>
+        <TextArea
+          name='text'
+          label='Text'
+          hint='Up to 3,500 characters. The command try-guardrail takes longer texts.'
+          rows={5}
+          maxLength={maxTyped}
+          value={isPosted ? visit.form.get('text') ?? '' : ''}
+          error={errors.text}
+          isRequired
+        />
+        <div class='row'>
+          <SubmitButton kind='plain'>Run</SubmitButton>
+        </div>
+      </Form>
+      {tried && <Result {...tried} />}
+    </Card>
+  )
+}
+
+function Result({ text, trial: { verdict, failure, milliseconds, raw } }: TriedText) {
+  const time = `${milliseconds.toLocaleString('en')} ms`
+  if (!verdict) {
+    return (
+      <>
+        <Notice kind='bad' title='It could not check the text'>{failure?.message}</Notice>
+        <Facts items={[['Time', time]]} />
+      </>
+    )
+  }
+  const objects = verdict.kinds.length > 0
+  const spans = marksOf(text, verdict.spans ?? [])
+  return (
+    <>
+      <Notice kind={objects ? 'warning' : 'good'} title={objects ? 'It objects to this text' : 'It does not object'} />
+      <Facts
+        items={[
+          ...(objects
+            ? [[
+              'What it found',
+              <span class='pairs'>
+                {verdict.kinds.slice(0, 20).map((kind) => {
+                  const name = visibleControls(String(kind).slice(0, 60).toWellFormed())
+                  return <Badge kind='warning' title={name}>{name}</Badge>
+                })}
+              </span>,
+            ] as [string, unknown]]
+            : []),
+          ['Time', time],
+        ] as [string, string][]}
+      />
+      {objects && (
+        <>
+          <div class='stack tight'>
+            <h3>Where</h3>
+            {spans.length > 0
+              ? (
+                <pre
+                  class='said'
+                  dir='auto'
+                  tabindex={0}
+                  aria-label='The text, with what it found'
+                ><Marked text={text} spans={spans} /></pre>
+              )
+              : <p class='soft'>It does not say where. To redact masks the whole text.</p>}
+          </div>
+          <div class='stack tight'>
+            <h3>Delivered if it redacts</h3>
+            <pre
+              class='said'
+              dir='auto'
+              tabindex={0}
+              aria-label='What is delivered if it redacts'
+            >{cut(redactedText(text, verdict), maxText)}</pre>
+          </div>
+        </>
+      )}
+      {raw !== undefined && (
+        <div class='folds'>
+          <Disclosure title='Answer of the service'>
+            <pre
+              class='said'
+              dir='ltr'
+              tabindex={0}
+              aria-label='Answer of the service'
+            >{cut(JSON.stringify(raw, undefined, 2) ?? '', maxRaw)}</pre>
+          </Disclosure>
+        </div>
+      )}
+    </>
+  )
+}
+
+/** The text with its marked stretches. */
+function Marked({ text, spans }: { text: string; spans: Span[] }) {
+  const shown = text.slice(0, maxText)
+  return (
+    <>
+      {spans.filter(({ start }) => start < shown.length).map(({ start, end }, index) => (
+        <>
+          {plain(shown.slice(spans[index - 1]?.end ?? 0, start))}
+          <mark>{plain(shown.slice(start, end))}</mark>
+        </>
+      ))}
+      {plain(shown.slice(spans.at(-1)?.end ?? 0))}
+      {text.length > shown.length && (
+        <em>{` (${(text.length - shown.length).toLocaleString('en')} more characters)`}</em>
+      )}
+    </>
+  )
+}
+
+/** The stretches within the text, in order and without overlaps. Answers of services are hostile input. */
+function marksOf(text: string, spans: readonly Span[]): Span[] {
+  const marks: { start: number; end: number }[] = []
+  const inText = spans.map(({ start, end }) => ({
+    start: Math.max(0, Number(start)),
+    end: Math.min(text.length, Number(end)),
+  }))
+  for (const { start, end } of inText.filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start)) {
+    const last = marks.at(-1)
+    if (last && start <= last.end) last.end = Math.max(last.end, end)
+    else if (marks.length < maxMarks) marks.push({ start, end })
+  }
+  return marks
+}
+
+function cut(text: string, max: number): string {
+  const more = text.length - max
+  return more > 0 ? `${plain(text.slice(0, max))}\n(${more.toLocaleString('en')} more characters)` : plain(text)
+}
+
+function plain(text: string): string {
+  return visibleControls(text.toWellFormed())
+}

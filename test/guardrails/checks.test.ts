@@ -1,0 +1,90 @@
+/** Running checks, and which are kept prepared. See docs/delivery.md, "Order of checks". */
+import { expect, test } from 'vitest'
+import { PreparedChecks } from '../../src/guardrails/checks.ts'
+import { type GuardrailCheck, provider, type ProviderTools } from '../../src/guardrails/provider.ts'
+import { ProviderFailure } from '../../src/guardrails/provider-failure.ts'
+import { runCheck } from '../../src/guardrails/run-check.ts'
+import { patterns } from '../../src/guardrails/local/patterns.ts'
+
+const guarded = { text: 'a text', direction: 'inbound', sender: '@a', recipient: '@b' } as const
+const megabyte = 1024 * 1024
+
+function tools(signal: AbortSignal): ProviderTools {
+  return { fetch: () => Promise.reject(new Error('no network')), signal, now: () => 0 }
+}
+
+test('a check that ignores its signal is left alone at the deadline, and what it does later is dropped', async () => {
+  const deadline = new AbortController()
+  let fail = (_: Error) => {}
+  const late: GuardrailCheck = () => new Promise((_, reject) => (fail = reject))
+
+  const running = runCheck(late, guarded, tools(deadline.signal))
+  deadline.abort()
+
+  await expect(running).rejects.toMatchObject({ name: 'ProviderFailure', reason: 'timeout' })
+  fail(new Error('nobody listens'))
+})
+
+test('a check is not begun after the deadline', async () => {
+  let calls = 0
+  const check = () => (calls++, { kinds: [] })
+
+  await expect(runCheck(check, guarded, tools(AbortSignal.abort()))).rejects.toBeInstanceOf(ProviderFailure)
+  expect(calls).toBe(0)
+})
+
+test('the answer of a check, or its own fault, comes through', async () => {
+  const { signal } = new AbortController()
+
+  expect(await runCheck(() => ({ kinds: ['a'] }), guarded, tools(signal))).toEqual({ kinds: ['a'] })
+  expect(await runCheck(() => Promise.resolve({ kinds: [] }), guarded, tools(signal))).toEqual({ kinds: [] })
+  await expect(runCheck(() => Promise.reject(new TypeError('x')), guarded, tools(signal))).rejects.toThrow(TypeError)
+})
+
+/** Checks of a provider that take `bytes` each. */
+function checksOf(bytes?: number) {
+  const prepared: string[] = []
+  const one = provider({
+    id: 'one',
+    name: 'One',
+    kind: 'local',
+    description: '',
+    config: {},
+    prepare: () => {
+      prepared.push('')
+      return Object.assign(() => ({ kinds: [] }), { bytes })
+    },
+  })
+  const checks = new PreparedChecks([one])
+  return { of: (id: string) => checks.of({ id, provider: 'one', config: '{}' }), prepared }
+}
+
+test('small checks are prepared once, also thousands of them', () => {
+  const { of, prepared } = checksOf()
+
+  for (let round = 0; round < 2; round++) for (let n = 0; n < 3_000; n++) of(`g${n}`)
+
+  expect(prepared).toHaveLength(3_000)
+})
+
+test('large checks are kept up to 64 MB together, so that no account makes the process grow', () => {
+  const { of, prepared } = checksOf(10 * megabyte)
+  for (let n = 0; n < 7; n++) of(`g${n}`)
+
+  for (let n = 6; n > 0; n--) of(`g${n}`)
+  expect(prepared).toHaveLength(7)
+  of('g0')
+  expect(prepared).toHaveLength(8)
+})
+
+test.each([
+  ['a plain word', ['word'], .5, .6],
+  ['five common expressions', ['a+b', '\\d{3}-\\d{4}', '(?i)secret', '[A-Z]{3}', '\\bx\\b'], .5, .7],
+  ['a class of Unicode in each place', Array(10).fill('\\pL\\PL'.repeat(60)), 15, 34],
+  ['as many places as are allowed', Array(4).fill('a{480}b'), 1, 4],
+])('expressions say how much they take: %s', (_, expressions, least, most) => {
+  const { bytes = 0 } = patterns.prepare({ patterns: expressions })
+
+  expect(bytes / megabyte).toBeGreaterThan(least)
+  expect(bytes / megabyte).toBeLessThan(most)
+})

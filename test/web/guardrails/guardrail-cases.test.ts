@@ -1,0 +1,199 @@
+/** What people see of a guardrail's work, and what they do about it. See docs/delivery.md, "Verdicts". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { setContentsVisible } from '../../../src/grid/accounts/accounts.ts'
+import { listExceptions } from '../../../src/grid/guardrails/cases.ts'
+import { hashForLookup } from '../../../src/lib/secrets.ts'
+import { day, hour } from '../../../src/lib/time.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
+import { callTool } from '../../support/mcp.ts'
+import { person, signedIn } from '../../support/people.ts'
+import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
+
+let grid: TestGrid
+let id: string
+let path: string
+let settings: string
+beforeEach(async () => {
+  const { guardrailChecks } = testProviders()
+  grid = await testGrid({ guardrailChecks })
+  id = await guard(grid.acme, 'alice', { name: 'names', direction: 'outbound' })
+  path = `/accounts/${grid.acme.id}/guardrails/${id}`
+  settings = `/accounts/${grid.acme.id}/settings/account`
+})
+afterEach(() => grid.close())
+
+const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
+/** The table for screen readers that goes with the chart. */
+const bars = (html: string) =>
+  [...html.matchAll(/<th scope="row">([\w: ]+)<\/th>((?:<td>\d+<\/td>)+)/g)].map(([, at, counts]) =>
+    `${at}: ${counts.replace(/<\/td><td>/g, ' ').replace(/<[^>]+>/g, '')}`
+  )
+const shows = () => setContentsVisible(grid.acme.store, { isVisible: true })
+
+test('a guardrail that has done nothing says what to do', async () => {
+  const { text, html } = await (await signedInWithRole(grid, 'owner')).open(path)
+
+  expect(text).toContain('No objections yet')
+  expect(html).not.toContain('class="chart"')
+  const unused = await guard(grid.acme, 'bob', { name: 'unused', direction: 'inbound' })
+  const bob = (await grid.acme.store.read.agents.byAlias('bob'))!
+  await grid.acme.store.write([grid.acme.store.change.guardrails.detachAll(bob.id)])
+  const page = await (await signedInWithRole(grid, 'owner')).open(path.replace(id, unused))
+  expect(page.text).toContain('Not attached to any agent')
+  expect(page.text).toContain('Attach it on the page of an agent')
+})
+
+test('the chart counts by the day, or by the hour, and leaves out what is older', async () => {
+  await send(`old ${secret}`)
+  grid.clock.now += 29 * day + 20 * hour
+  await send(`one ${secret}`)
+  await send(`two ${secret}`)
+  grid.clock.now += 5 * hour
+  await send(`three ${secret}`)
+  const ann = await signedInWithRole(grid, 'owner')
+
+  const month = bars((await ann.open(path)).html)
+  const hours = bars((await ann.open(`${path}?span=day`)).html)
+
+  const today = new Date(grid.clock.now).toUTCString().slice(5, 11).replace(/^0/, '')
+  expect(month).toHaveLength(30)
+  expect(month.at(-1)).toMatch(new RegExp(`^${today}: [1-3] 0 0 0$`))
+  expect(month.reduce((sum, bar) => sum + Number(bar.match(/: (\d+)/)![1]), 0)).toBe(3)
+  expect(hours).toHaveLength(24)
+  expect(hours.filter((bar) => !bar.endsWith(' 0 0 0 0')).map((bar) => bar.slice(7))).toEqual(['2 0 0 0', '1 0 0 0'])
+})
+
+test('cases say who, what and when; texts only where people may see contents', async () => {
+  await send(`before ${secret}`)
+  const owner = await signedInWithRole(grid, 'owner')
+  const viewer = await signedInWithRole(grid, 'viewer')
+
+  const hidden = await owner.open(path)
+  expect(hidden.text).toMatch(
+    new RegExp(`@alice to @bob .*${hashForLookup(`before ${secret}`).slice(0, 8)} ${kind} blocked`),
+  )
+  expect(hidden.text).not.toContain('before')
+  expect(hidden.html).toContain(`<a href="${settings}#contents">account settings</a>`)
+  expect((await viewer.open(path)).text).toContain('Only owners of the account can change this, in its settings.')
+
+  await shows()
+  await send(`after ${secret}`)
+  const shown = await viewer.open(path)
+  expect(shown.text).toContain(`after ${secret}`)
+  expect(shown.text).not.toContain('before')
+})
+
+test('older cases are on further pages', async () => {
+  for (let n = 0; n < 11; n++) await send(`${n} ${secret}`)
+  await shows()
+  await send(`newest ${secret}`)
+  const ann = await signedInWithRole(grid, 'owner')
+
+  const first = await ann.open(path)
+  const older = await ann.open(first.html.match(/href="([^"]*\?before=[^"]*)"/)![1])
+
+  expect(first.html.match(/@alice/g)!.length).toBeGreaterThanOrEqual(10)
+  expect(older.text.match(/@alice<|@alice to @bob/g)).toHaveLength(2)
+  expect(older.html).toContain('rel="prev"')
+  expect(older.html).not.toContain('rel="next"')
+  expect((await ann.open(`${path}?before='`)).text).toContain(`newest ${secret}`)
+})
+
+test('one click allows a text, and another takes it back', async () => {
+  await send(secret)
+  const admin = await signedInWithRole(grid, 'admin')
+
+  const allowed = await admin.submit(path, {}, `${path}/allow`)
+  expect(allowed.at).toBe(`${path}?done=text-allowed`)
+  expect(allowed.text).toContain('allowed now')
+  expect(allowed.text).toContain('Allowed texts')
+  expect((await send(secret)).code).toBeUndefined()
+
+  const undone = await admin.submit(path, {}, `${path}/disallow`)
+  expect(undone.text).not.toContain('allowed now')
+  expect((await send(secret)).code).toBe('guardrail_blocked')
+  const textHash = hashForLookup(secret)
+  expect((await activityOf(grid)).slice(-2)).toMatchObject([
+    { tool: 'allow_text', outcome: 'ok', input: { id, textHash } },
+    { tool: 'disallow_text', outcome: 'ok', input: { id, textHash } },
+  ])
+  const log = await admin.open(`/accounts/${grid.acme.id}/activity`)
+  expect(log.text).toContain('Allowed a text that guardrail names had objected to')
+})
+
+test('people who may not manage the account get no buttons', async () => {
+  await send(secret)
+  await postWithToken(await signedInWithRole(grid, 'owner'), `${path}/allow`, { textHash: hashForLookup('other') })
+
+  for (const role of ['member', 'viewer'] as const) {
+    const { html, text } = await (await signedInWithRole(grid, role)).open(path)
+    expect(text).toContain('Allowed texts')
+    expect(html).not.toMatch(/<form[^>]*guardrails/)
+  }
+})
+
+test('what is no hash of a text is refused on the page', async () => {
+  await send(secret)
+  const page = await postWithToken(await signedInWithRole(grid, 'owner'), `${path}/allow`, { textHash: 'x' })
+
+  expect(page.status).toBe(400)
+  expect(page.text).toContain('This is not the SHA-256 of a text.')
+  expect(await listExceptions(grid.acme.store, id)).toEqual([])
+})
+
+test('the list of guardrails and the overview have the numbers', async () => {
+  const open = async (path: string) => await (await signedInWithRole(grid, 'owner')).open(path)
+  const overview = `/accounts/${grid.acme.id}`
+  await send(`old ${secret}`)
+  grid.clock.now += 2 * day
+  expect((await open(overview)).text).not.toContain('guardrails blocked')
+  expect((await open(`${overview}/guardrails`)).text).toMatch(/names .* 1 blocked/)
+
+  await send(`new ${secret}`)
+  const one = await open(overview)
+  expect(one.text).toContain('In the last 24 hours, guardrails blocked 1 message.')
+  expect(one.html).toContain(`href="${path}"`)
+
+  await guard(grid.acme, 'bob', { name: 'flags', direction: 'outbound', action: 'flag' })
+  for (let n = 0; n < 2; n++) await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: secret })
+  const two = await open(overview)
+  expect(two.text).toContain('guardrails blocked 1 and flagged 2 messages.')
+  expect(two.html).toContain(`href="${overview}/guardrails">See which`)
+
+  grid.clock.now += 8 * day
+  expect((await open(`${overview}/guardrails`)).text).toMatch(/names .* nothing/)
+})
+
+test('owners let people see contents, after a confirmation, and the log says so', async () => {
+  const user = await person(grid, { role: 'owner' })
+  const owner = await signedIn(grid, user)
+  expect((await owner.open(settings)).text).toContain(
+    'Nobody sees the texts of blocked messages, and they are not kept.',
+  )
+
+  const on = await owner.submit(settings, {}, `${settings}/contents`)
+  expect(on.at).toBe(`${settings}?done=contents-shown`)
+  expect(on.text).toContain('A text is kept for 7 days.')
+  expect(await grid.acme.store.read.profile.showsContents()).toBe(true)
+
+  grid.clock.now += hour
+  const asked = await owner.submit(settings, {}, `${settings}/contents`)
+  expect(asked.at).toContain('/confirm')
+  expect(await grid.acme.store.read.profile.showsContents()).toBe(true)
+
+  const off = await (await signedIn(grid, user)).submit(settings, {}, `${settings}/contents`)
+  expect(off.at).toBe(`${settings}?done=contents-hidden`)
+  const log = await (await signedIn(grid, user)).open(`/accounts/${grid.acme.id}/activity`)
+  expect(log.text).toMatch(/Stopped showing people the texts .* Let people see the texts that guardrails block/)
+})
+
+test.each(['admin', 'member', 'viewer'] as const)(
+  'a %s reads who can change whether people see contents',
+  async (role) => {
+    const { html, text } = await (await signedInWithRole(grid, role)).open(settings)
+
+    expect(text).toContain(`Only owners of the account can change this. Your role is ${role}.`)
+    expect(html).not.toContain(`${settings}/contents`)
+  },
+)

@@ -1,0 +1,132 @@
+/** The box that runs a guardrail on a text. See docs/protocol.md, "Trying a guardrail". */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dump } from '../../support/database.ts'
+import { faultsOf, hasBrowser, useBrowser } from '../../support/browser.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
+import { activityOf, signedInWithRole } from '../../support/roles.ts'
+import { liveGrid } from '../../support/server.ts'
+import { make } from '../../support/guardrails.ts'
+import { signedInByEmail } from '../../support/people.ts'
+
+let grid: TestGrid
+let remote: ReturnType<typeof testProviders>['remote']
+beforeEach(async () => {
+  const providers = testProviders({ timeoutMs: 500 })
+  remote = providers.remote
+  grid = await testGrid({ guardrailChecks: providers.guardrailChecks })
+})
+afterEach(() => grid.close())
+
+const at = (id: string) => `/accounts/${grid.acme.id}/guardrails/${id}`
+
+/** Run a guardrail on a text, as the form does. */
+async function run(id: string, text: string) {
+  return await (await signedInWithRole(grid, 'admin')).submit(at(id), { text }, `${at(id)}/try#try`)
+}
+
+test('shows what it objects to, where, and what would be delivered; nothing is stored but that it was tried', async () => {
+  const id = await guard(grid.acme, 'alice', { name: 'names', direction: 'outbound' })
+  const admin = await signedInWithRole(grid, 'admin')
+  const before = await dump(grid, grid.acme, ['activity'])
+
+  const posted = { text: `Say ${secret}\r\nor <${secret}>.` }
+  const { status, text, html } = await admin.submit(at(id), posted, `${at(id)}/try#try`)
+
+  expect(status).toBe(200)
+  expect(text).toContain('It objects to this text')
+  expect(text).toContain(kind)
+  expect(html).toContain(`Say <mark>${secret}</mark>\nor &lt;<mark>${secret}</mark>&gt;.`)
+  expect(html).toContain('Say [redacted]\nor &lt;[redacted]&gt;.')
+  expect(text).toMatch(/Time \d+ ms/)
+  expect(html).toMatch(new RegExp(`<textarea[^>]*>Say ${secret}\nor`))
+  expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
+  expect((await activityOf(grid)).at(-1)).toMatchObject({ tool: 'try_guardrail', outcome: 'ok', input: { id } })
+  expect(JSON.stringify(await activityOf(grid))).not.toContain(secret)
+})
+
+test('says that it does not object', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
+
+  expect((await run(id, 'harmless')).text).toContain('It does not object')
+})
+
+test('shows the raw answer of a service, whatever it is', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
+  remote.check = () => ({
+    kinds: ['<b>bold</b>', 'x'.repeat(500)],
+    spans: [{ start: -5, end: 3 }, { start: 2, end: 1e9 }, { start: NaN, end: 4 }],
+    replacement: 'rewritten \u202e',
+    raw: { html: '<script>alert(1)</script>', long: 'y'.repeat(30_000) },
+  })
+
+  const { html, text } = await run(id, 'short text')
+
+  expect(html).toContain('&lt;b&gt;bold&lt;/b&gt;')
+  expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+  expect(html).not.toMatch(/<script>alert|x{100}|y{25000}/)
+  expect(html).toContain('<mark>short text</mark>')
+  expect(text).toContain('rewritten')
+  expect(html).toContain('<details')
+})
+
+test('an objection without a place says that redacting masks everything', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
+  remote.check = () => ({ kinds: ['insult'] })
+
+  const { text, html } = await run(id, 'something rude')
+
+  expect(text).toContain('It does not say where.')
+  expect(html).toMatch(/aria-label="What is delivered if it redacts">\[redacted\]</)
+})
+
+test('a provider that does not answer is a failure in words', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
+  remote.check = () => new Promise(() => {})
+
+  const { status, text, html } = await run(id, 'still here')
+
+  expect(status).toBe(200)
+  expect(text).toContain('It could not check the text')
+  expect(text).toContain('The service was not reached, or gave no usable answer in time.')
+  expect(html).toContain('still here</textarea>')
+})
+
+test('a text that cannot be tried is refused at its field, and kept', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
+
+  const { status, html, text } = await run(id, '\u2063\u2063')
+
+  expect(status).toBe(400)
+  expect(text).toContain('The text must have 1 to 250000 characters')
+  expect(html).toMatch(/name="text"[^>]*aria-invalid="true"/)
+  expect(html).toContain('\u2063\u2063</textarea>')
+})
+
+test('only people who may manage the account have the box', async () => {
+  const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
+
+  expect((await (await signedInWithRole(grid, 'viewer')).open(at(id))).text).not.toContain('Try it')
+  expect((await (await signedInWithRole(grid, 'admin')).open(`${at(id)}/try`)).at).toBe(at(id))
+})
+
+describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
+  const visit = useBrowser()
+
+  test('the result is accessible and fits the viewport', async () => {
+    const live = await liveGrid({ host: 'localhost' })
+    const id = await make(live.acme, { name: 'data', provider: 'pii', action: 'redact' })
+    const ann = await signedInByEmail(live, 'ann@acme.example')
+    const visitor = await visit()
+    for (const [name, value] of ann.cookies) await visitor.context.addCookies([{ name, value, url: live.url }])
+    const { page } = visitor
+    await page.goto(`${live.url}/accounts/${live.acme.id}/guardrails/${id}`)
+    await page.fill('#text', 'Write to ann@acme.example or call +49 30 901820.\nשלום, הכתובת שלי היא dan@acme.example')
+    await page.click('#try button')
+    await page.waitForSelector('mark')
+
+    expect(await faultsOf(visitor, 'guardrail-tried')).toEqual([])
+    await visitor.close()
+    await live.close()
+  })
+})
