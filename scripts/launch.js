@@ -29,7 +29,8 @@ const cacheFile = `${file}.${process.version}-${process.arch}.cache`
 mapStackTraces()
 const script = new vm.Script(
   // The build writes only ASCII. This decoding of it is the fastest.
-  `(function (require, programUrl) {\n${readFileSync(file, 'latin1')}\n})`,
+  // A program that exports types has an empty `module.exports`.
+  `(function (require, programUrl, module = {}) {\n${readFileSync(file, 'latin1')}\n})`,
   {
     filename: file,
     lineOffset: -1,

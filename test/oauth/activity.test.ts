@@ -74,8 +74,8 @@ describe('consent', () => {
     ])
     await setRole(grid, grid.ann, 'owner')
     expect(await sentences(grid)).toEqual([
-      'Could not authorize program Demo as @adminaccess denied',
-      'Could not authorize program Demo as @alice (deleted)access denied',
+      'Could not authorize program Demo as @admin access denied',
+      'Could not authorize program Demo as @alice (deleted) access denied',
     ])
   })
 

@@ -166,6 +166,7 @@ const open: Record<string, string> = {
   '/oauth/register': 'nothing: public',
   '/oauth/revoke': 'the client and its token',
   '/api/oauth/api-key': 'an access token of an agent',
+  '/api/v1/guardrails': 'an admin key or an access token of an admin (roles)',
 }
 
 describe('the table of roles and actions', async () => {

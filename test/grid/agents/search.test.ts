@@ -150,10 +150,8 @@ onEachDatabase((open) => {
 async function expectSame(search: string): Promise<string[]> {
   const account = grid.store.account(grid.acme.id, actor())
   const { agentSearch } = account.read
-  const without = {
-    ...account,
-    read: { ...account.read, agentSearch: { ...agentSearch, candidates: () => Promise.resolve(undefined) } },
-  }
+  const noIndex = { ...agentSearch, candidates: () => Promise.resolve(undefined) }
+  const without = { ...account, read: Object.create(account.read, { agentSearch: { value: noIndex } }) }
   const [fast, plain] = [await all(account, search), await all(without, search)]
   expect(fast, `search for ${JSON.stringify(search)}`).toEqual(plain)
   return fast.map(({ alias }) => alias)

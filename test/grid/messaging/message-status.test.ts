@@ -194,7 +194,7 @@ onEachDatabase((open) => {
 
     const sent = await send(grid.alice, { to: 'desk', text: 'hi' })
 
-    expect(Object.keys(sent).sort()).toEqual(['conversationId', 'createdAt', 'id', 'recipient', 'unread'])
+    expect(Object.keys(sent).sort()).toEqual(['conversationId', 'createdAt', 'hops', 'id', 'recipient', 'unread'])
   })
 
   test('a repeat under the same key gets the first receipt, whatever happened since', async () => {
