@@ -232,15 +232,36 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.destroySoon()
 }
 
+/** The requests of one connection. */
+class Pipeline {
+  /** How many have no answer yet. */
+  unanswered = 0
+  /** The answers behind another one. */
+  readonly #queued = new Set<ServerResponse>()
+
+  constructor(socket: Socket) {
+    // `node:http` reports the end of a connection only to the answer that is its turn. The others would keep what they
+    // hold for ever, such as the place of an event stream.
+    socket.once('close', () => {
+      for (const answer of this.#queued) if (!answer.socket) answer.emit('close')
+    })
+  }
+
+  /** An answer that waits for others. */
+  queue(answer: ServerResponse): void {
+    this.#queued.add(answer)
+    answer.once('close', () => this.#queued.delete(answer))
+  }
+}
+
 /** These are classes: an object with a getter of its own would cost a hidden class for each request. */
 class NodeRequest extends ScheduledRequest {
-  /** How many requests of a connection have no answer yet. */
-  static readonly #pipelines = new WeakMap<Socket, { unanswered: number }>()
+  static readonly #pipelines = new WeakMap<Socket, Pipeline>()
 
   readonly #bindings: HttpBindings
-  readonly #pipeline: { unanswered: number }
+  readonly #pipeline: Pipeline
 
-  private constructor(bindings: HttpBindings, pipeline: { unanswered: number }) {
+  private constructor(bindings: HttpBindings, pipeline: Pipeline) {
     super()
     this.#bindings = bindings
     this.#pipeline = pipeline
@@ -248,14 +269,15 @@ class NodeRequest extends ScheduledRequest {
 
   /** A request has arrived. Undefined, and its connection is closed, if too many on it have no answer yet. */
   static begin(bindings: HttpBindings): NodeRequest | undefined {
-    const { socket } = bindings.incoming
+    const { incoming: { socket }, outgoing } = bindings
     let pipeline = NodeRequest.#pipelines.get(socket)
-    if (!pipeline) NodeRequest.#pipelines.set(socket, pipeline = { unanswered: 0 })
+    if (!pipeline) NodeRequest.#pipelines.set(socket, pipeline = new Pipeline(socket))
     if (pipeline.unanswered >= maxPipelined) {
       socket.destroy()
       return undefined
     }
     pipeline.unanswered++
+    if (!outgoing.socket) pipeline.queue(outgoing as ServerResponse)
     return new NodeRequest(bindings, pipeline)
   }
 

@@ -13,11 +13,14 @@ let server: Listener
 const sent = new Map<string, Promise<boolean>>()
 /** The paths whose newest answer is sent, as far as a limit of time allows. */
 const ended = new Set<string>()
+/** Streams of `/held` that were given up. */
+let cancelled = 0
 beforeAll(async () => {
   server = await listen((request, connection) => {
     const { pathname } = new URL(request.url)
     sent.set(pathname, connection.answerTaken!())
     connection.answerSent!(pathname.startsWith('/stalled') ? 300 : 60_000).then(() => ended.add(pathname))
+    if (pathname === '/held') return new Response(new ReadableStream({ cancel: () => void cancelled++ }))
     return new Response(pathname === '/stream' ? new Blob([big]).stream() : pathname.endsWith('big') ? big : 'small')
   }, { port: 0, host: '127.0.0.1' })
 })
@@ -82,6 +85,15 @@ test('a next request says that the answer before it was taken, also if its own a
 
   expect(await sent.get('/unread-next')).toBe(false)
   expect(await sent.get('/before')).toBe(true)
+})
+
+test('streams that were asked for on one connection end with it', async () => {
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write('GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'.repeat(3))
+  await once(socket, 'data')
+  socket.destroy()
+
+  await waitFor('their end', () => cancelled === 3)
 })
 
 test('an answer is sent once the client has it, without its next request', async () => {

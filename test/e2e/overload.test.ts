@@ -105,8 +105,8 @@ test.each(runtimes)(
 
     const posts = (await flood).answers.served!
     expect(posts).toBeGreaterThan(20)
-    // Without turns between the groups of the write queue, 30 and more posts were stored between two answers.
-    expect(posts / asked.health).toBeLessThan(15)
+    // If the write queue commits one group right after the other, it is 12 to 30.
+    expect(posts / asked.health).toBeLessThan(10)
     expect(posts / asked.sends).toBeLessThan(8)
     await server.stop()
   },
