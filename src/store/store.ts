@@ -1,6 +1,7 @@
 /** The store: database connection, migrations, write queue, and access to account tables and global tables. */
 import type { Client } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
+import { availableParallelism } from 'node:os'
 import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
@@ -36,6 +37,7 @@ import {
   unusedBytes,
   writeOwner,
 } from './driver/local-file.ts'
+import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { migrate } from './migrate.ts'
@@ -90,6 +92,11 @@ export interface StoreOptions {
   inspect?: (sql: string, crossAccountQuery: string | undefined) => void
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
+  /**
+   * Run the statements of a local file on a thread of their own, unless the settings say otherwise. It is meant for a
+   * server: starting it takes longer than what a command asks of the database.
+   */
+  thread?: boolean
   /** Replaces `fetch` for requests to a remote database (fault tests). */
   fetch?: typeof fetch
   /** Replaces the look at the file system of the local file (fault tests). */
@@ -137,7 +144,8 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
       return await (options.fetch ?? fetch)(url, { method, headers, body: await request.text(), signal })
     },
   }
-  const client = (options.connect ?? connect)(settings)
+  const thread = path !== undefined && options.thread ? await openThread(path, deps, options) : undefined
+  const client = (options.connect ?? connect)({ ...settings, thread })
   const queryBatcher = path ? undefined : openQueryBatcher(settings, client)
   const owner = { ...thisProcess(now()) }
   const storage = new DiskSpace({
@@ -176,6 +184,31 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   }
 }
 
+function storageFaultOf({ onStorageFault }: StoreOptions): (error: unknown) => void {
+  return onStorageFault ?? (() => process.exit(70))
+}
+
+/** Undefined if this thread is to run the statements, or if another cannot be started. */
+async function openThread(
+  path: string,
+  { config, log }: Deps,
+  options: StoreOptions,
+): Promise<ThreadConnection | undefined> {
+  if (config.databaseThread === 'off') return undefined
+  // On one processor it would only add the cost of the messages.
+  if (config.databaseThread === 'auto' && availableParallelism() === 1) return undefined
+  const onStorageFault = storageFaultOf(options)
+  try {
+    return await startThread(path, (error) => {
+      log.error('The database thread has ended', { error })
+      onStorageFault(error)
+    })
+  } catch (error) {
+    log.warn('The database thread could not start; statements run on the main thread', { error })
+    return undefined
+  }
+}
+
 function buildStore(
   { client, queryBatcher }: { client: Client; queryBatcher: QueryBatcher | undefined },
   path: string | undefined,
@@ -188,7 +221,6 @@ function buildStore(
   const inspect = options.inspect && ((sql: string) => options.inspect!(sql, crossAccountQueries.get(sql)))
   // drizzle only runs reads, so `execute` is the only method it needs.
   const db = drizzle({ client: (queryBatcher ?? client) as Client, logger: inspect && { logQuery: inspect } })
-  const onStorageFault = options.onStorageFault ?? (() => process.exit(70))
   const queue = new WriteQueue({
     client,
     log: deps.log,
@@ -196,7 +228,7 @@ function buildStore(
     local: path !== undefined,
     storage,
     inspect,
-    onStorageFault,
+    onStorageFault: storageFaultOf(options),
     async checkConnection() {
       // The driver drops a connection that it cannot roll back. The next one would have no lock and no pragmas.
       if (path && !(await holdsLock(client))) throw new Error('The lock on the database file is gone')

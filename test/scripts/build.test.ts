@@ -104,7 +104,7 @@ test('two concurrent "npm start" both build, serve their own database, and stop 
   const logs = await Promise.all(started.map(({ stop }) => stop()))
 
   expect(answers).toEqual([200, 200])
-  expect(files).toEqual(['main.js'])
+  expect(files).toEqual(['database-thread.js', 'main.js'])
   for (const log of logs) expect(log).toContain('"message":"Stopped"')
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['one.db', 'two.db']))
 })
