@@ -13,6 +13,7 @@ import {
   type KnownText,
   readError,
   type Request,
+  type SentError,
   type SentResult,
   type SentStatements,
   type ThreadData,
@@ -42,7 +43,7 @@ export async function startThread(
 }
 
 interface Pending {
-  resolve(answer: Answer): void
+  settle(answer: Exclude<Answer, SentError>): void
   reject(error: Error): void
 }
 
@@ -67,35 +68,32 @@ export class ThreadConnection {
     worker.on('exit', (code) => this.#end(new Error(`It ended with code ${code}`)))
   }
 
-  async execute({ sql, args }: LocalStatement): Promise<RawResult> {
+  execute({ sql, args }: LocalStatement): Promise<RawResult> {
     const text = this.#texts.find(sql)
     // Single statements of one turn of the event loop share a message.
     if (this.#unsent.length === 0) setImmediate(() => this.#send())
-    return text.read(await this.#ask(['execute', text.next(), args]) as SentResult)
+    return this.#ask(['execute', text.next(), args], (result: SentResult) => text.read(result))
   }
 
-  async batch(statements: LocalStatement[], mode: TransactionMode): Promise<RawResult[]> {
-    return await this.#runAll(statements, (sent) => ['batch', sent, mode])
+  batch(statements: LocalStatement[], mode: TransactionMode): Promise<RawResult[]> {
+    return this.#runAll(statements, (sent) => ['batch', sent, mode])
   }
 
-  async migrate(statements: LocalStatement[]): Promise<RawResult[]> {
-    return await this.#runAll(statements, (sent) => ['migrate', sent])
+  migrate(statements: LocalStatement[]): Promise<RawResult[]> {
+    return this.#runAll(statements, (sent) => ['migrate', sent])
   }
 
-  async reconnect(): Promise<void> {
-    const answer = this.#ask(['reconnect'])
-    this.#send()
-    await answer
+  reconnect(): Promise<void> {
+    return this.#askNow(['reconnect'], () => {})
   }
 
   /** End the thread when it has done what it was asked before. */
   close(): void {
     this.#isClosing = true
-    this.#ask(['close']).finally(() => this.#worker.terminate()).catch(() => {})
-    this.#send()
+    this.#askNow(['close'], () => this.#worker.terminate()).catch(() => {})
   }
 
-  async #runAll(statements: LocalStatement[], request: (sent: SentStatements) => Request): Promise<RawResult[]> {
+  #runAll(statements: LocalStatement[], request: (sent: SentStatements) => Request): Promise<RawResult[]> {
     const texts: KnownText[] = []
     const sent: SentStatements = []
     for (const { sql, args } of statements) {
@@ -103,16 +101,23 @@ export class ThreadConnection {
       texts.push(text)
       sent.push(text.next(), args)
     }
-    const answer = this.#ask(request(sent))
-    // The write queue has waited for the end of the turn already.
-    this.#send()
-    return (await answer as SentResult[]).map((result, i) => texts[i].read(result))
+    return this.#askNow(request(sent), (results: SentResult[]) => results.map((result, i) => texts[i].read(result)))
   }
 
-  #ask(request: Request): Promise<Answer> {
+  /** The write queue has waited for the end of the turn already. */
+  #askNow<Sent extends Answer, Result>(request: Request, read: (sent: Sent) => Result): Promise<Result> {
+    const result = this.#ask(request, read)
+    this.#send()
+    return result
+  }
+
+  /** `read` is called for each answer before the next one is looked at. */
+  #ask<Sent extends Answer, Result>(request: Request, read: (sent: Sent) => Result): Promise<Result> {
     if (this.#lost) return Promise.reject(this.#lost)
     this.#unsent.push(request)
-    return new Promise((resolve, reject) => this.#pending.push({ resolve, reject }))
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ settle: (answer) => resolve(read(answer as Sent)), reject })
+    })
   }
 
   #send(): void {
@@ -122,10 +127,10 @@ export class ThreadConnection {
 
   #settle(answers: Answer[]): void {
     const settled = this.#pending.splice(0, answers.length)
-    for (const [i, { resolve, reject }] of settled.entries()) {
+    for (let i = 0; i < settled.length; i++) {
       const answer = answers[i]
-      if (Array.isArray(answer)) resolve(answer)
-      else reject(readError(answer))
+      if (Array.isArray(answer)) settled[i].settle(answer)
+      else settled[i].reject(readError(answer))
     }
   }
 
