@@ -142,6 +142,17 @@ test('errors are those of a client without a thread', async () => {
   }
 })
 
+test('a fault of the file is a storage fault behind the thread', async () => {
+  writeFileSync(join(folder, 'damaged.db'), 'no database'.repeat(1_000))
+  const damaged = await opened(connectThread({ url: url('damaged') }))
+
+  for (const fail of [() => damaged.execute('SELECT * FROM facts'), () => damaged.batch(['SELECT 1'], 'write')]) {
+    const error = await fail().catch((error) => error)
+    expect(error).toMatchObject({ code: 'SQLITE_NOTADB' })
+    expect(isStorageFault(error)).toBe(true)
+  }
+})
+
 test('a unit that breaks a constraint fails alone with write_conflict, and the others are stored', async () => {
   const queue = new WriteQueue({
     client,
