@@ -70,8 +70,11 @@ export class ThreadConnection {
 
   execute({ sql, args }: LocalStatement): Promise<RawResult> {
     const text = this.#texts.find(sql)
-    // Single statements of one turn of the event loop share a message.
-    if (this.#unsent.length === 0) setImmediate(() => this.#send())
+    if (this.#unsent.length === 0) {
+      // An idle thread is asked at once. While it works, what one turn of the event loop asks shares a message.
+      const defer = this.#pending.length === 0 ? queueMicrotask : setImmediate
+      defer(() => this.#send())
+    }
     return this.#ask(['execute', text.next(), args], (result: SentResult) => text.read(result))
   }
 
