@@ -29,7 +29,7 @@ const cacheFile = `${file}.${process.version}-${process.arch}.cache`
 mapStackTraces()
 const script = new vm.Script(
   // The build writes only ASCII. This decoding of it is the fastest.
-  `(function (require, programUrl) {\n${readFileSync(file, 'latin1')}\n})`,
+  `(function (require, PROGRAM_URL) {\n${readFileSync(file, 'latin1')}\n})`,
   {
     filename: file,
     lineOffset: -1,

@@ -31,7 +31,7 @@ afterEach(async () => {
 describe.each(runtimes)('on %s', (runtime) => {
   // OAUTH_CIMD=off: tests do not probe the internet.
   test('the whole grid works on a local file, and a second process is refused', async () => {
-    server = await startServe(runtime, { DATABASE_URL: database.url, OAUTH_CIMD: 'off' })
+    server = await startServe(runtime, { DATABASE_URL: database.url, OAUTH_CIMD: 'off', DATABASE_THREAD: 'auto' })
     await scenario(server.url)
     await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
 
