@@ -53,8 +53,7 @@ function printConfiguration(keys: Keys): void {
 function serve(): void {
   const child = spawn(process.execPath, ['--watch', '--import', 'tsx', 'src/main.ts', 'serve'], {
     stdio: 'inherit',
-    // A thread on Node runs a built program, not a source.
-    env: { LOG_LEVEL: 'debug', DATABASE_THREAD: 'off', ...env },
+    env: { LOG_LEVEL: 'debug', ...env },
   })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   child.on('exit', (code) => process.exit(code ?? 0))

@@ -79,9 +79,9 @@ const settings = {
     z.enum(['full', 'relaxed']).prefault('full'),
   ),
   DATABASE_THREAD: setting(
-    'Whether a server runs the statements of a local file on a thread of their own. auto: on more than one processor.',
-    'auto, on or off',
-    z.enum(['auto', 'on', 'off']).prefault('auto'),
+    'Whether a server runs the statements of a local file on a thread of their own.',
+    'off or on',
+    z.enum(['off', 'on']).prefault('off'),
   ),
   LOCK_WAIT: setting(
     'How long the start waits for another process to release the local file, in seconds.',
@@ -308,7 +308,7 @@ export interface Config {
   readonly databaseAuthToken: string | undefined
   readonly durability: 'full' | 'relaxed'
   /** Whether a server runs the statements of a local file on a thread of their own. */
-  readonly databaseThread: 'auto' | 'on' | 'off'
+  readonly databaseThread: 'off' | 'on'
   readonly lockWaitSeconds: number
   /** The low-water mark of the disk of a local file. */
   readonly minFreeMegabytes: number

@@ -1,7 +1,6 @@
 /** The store: database connection, migrations, write queue, and access to account tables and global tables. */
 import type { Client } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
-import { availableParallelism } from 'node:os'
 import { migrations } from '../../db/migrations.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
@@ -94,8 +93,8 @@ export interface StoreOptions {
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
   /**
-   * Run the statements of a local file on a thread of their own, unless the settings say otherwise. It is meant for a
-   * server: starting it takes longer than what a command asks of the database.
+   * Run the statements of a local file on a thread of their own if the settings ask for it. It is meant for a server:
+   * starting it takes longer than what a command asks of the database.
    */
   thread?: boolean
   /** Replaces `fetch` for requests to a remote database (fault tests). */
@@ -151,7 +150,8 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
     if (options.onStorageFault) options.onStorageFault(error)
     else process.exit(70)
   }
-  const thread = path !== undefined && options.thread ? await openThread(path, deps, onStorageFault) : undefined
+  const isThreaded = path !== undefined && options.thread && config.databaseThread === 'on'
+  const thread = isThreaded ? await openThread(path, deps, onStorageFault) : undefined
   const client = (options.connect ?? connect)({ ...settings, thread })
   const queryBatcher = path ? undefined : openQueryBatcher(settings, client)
   const owner = { ...thisProcess(now()) }
@@ -192,15 +192,12 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   }
 }
 
-/** Undefined if this thread is to run the statements, or if another cannot be started. */
+/** Undefined if it cannot be started: then this thread runs the statements. */
 async function openThread(
   path: string,
-  { config, log }: Deps,
+  { log }: Deps,
   onStorageFault: (error: unknown) => void,
 ): Promise<ThreadConnection | undefined> {
-  if (config.databaseThread === 'off') return undefined
-  // On one processor it would only add the cost of the messages.
-  if (config.databaseThread === 'auto' && availableParallelism() === 1) return undefined
   try {
     return await startThread(path, (error) => {
       log.error('The database thread has ended', { error })

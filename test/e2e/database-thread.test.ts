@@ -12,7 +12,7 @@ import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
 
 test.each(runtimes)('a lost thread on %s ends the process with code 70, and nothing is lost', async (runtime) => {
   const database = temporaryDatabase()
-  const env = { DATABASE_URL: database.url }
+  const env = { DATABASE_URL: database.url, DATABASE_THREAD: 'on' }
   const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
   const server = await startProgram('test/support/lost-thread-server.ts', [], env, runtime)
   const ledger = new Ledger()

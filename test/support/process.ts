@@ -132,9 +132,7 @@ function start(runtime: Runtime, script: string, words: string[], env: Record<st
     env: {
       ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
       // Tests start many processes at once; a reserve for each would only fill the disk.
-      ...{ LOG_LEVEL: 'warn', BALLAST_MB: '0' },
-      // Also on a machine with one processor.
-      ...{ DATABASE_THREAD: 'on', ...env },
+      ...{ LOG_LEVEL: 'warn', BALLAST_MB: '0', ...env },
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -4,9 +4,9 @@ import { readConfig } from '../../../src/config.ts'
 import { openStore } from '../../../src/store/store.ts'
 
 const [, , url, lockWait = '0'] = process.argv
-const config = readConfig({ DATABASE_URL: url, LOCK_WAIT: lockWait, LOG_LEVEL: 'error', DATABASE_THREAD: 'on' })
+const config = readConfig({ DATABASE_URL: url, LOCK_WAIT: lockWait, LOG_LEVEL: 'error' })
 
-openStore(processDeps(config), { thread: true }).then(async (store) => {
+openStore(processDeps(config)).then(async (store) => {
   await store.write([{
     sql: "INSERT INTO store_facts (key, value) VALUES (?, 'held')",
     args: [`held by ${process.pid}`],
