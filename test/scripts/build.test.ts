@@ -51,6 +51,12 @@ test('a program is built into one file, and gets its arguments', async () => {
   expect(readdirSync(join(folder, 'dist/src')).filter((name) => name.endsWith('.cjs'))).toHaveLength(1)
 })
 
+test('a program may export what others import', async () => {
+  write(main, "export const word = 'hello'\nconsole.log(word)\n")
+
+  expect(await run()).toEqual({ code: 0, stdout: 'hello\n', stderr: '' })
+})
+
 test('it is rebuilt only if one of its sources has changed', async () => {
   write('src/word.ts', "export const word = 'before'\n")
   write(main, "import { word } from './word.ts'\nconsole.log(word)\n")

@@ -12,18 +12,21 @@ import { connect } from '../../src/store/driver/local-client.ts'
 const fatal = new RegExp(process.argv[2], 'i')
 const signal = process.argv[3] === 'stop' ? 'SIGSTOP' : 'SIGKILL'
 
-const config = await readServerConfig(process.env)
-const { store } = await startServer(processDeps(config), {
-  connect(settings) {
-    const client = connect(settings)
-    const batch = client.batch.bind(client)
-    client.batch = async (statements, mode) => {
-      const results = await batch(statements, mode)
-      const isFatal = statements.some((statement) => fatal.test((statement as InStatement & { sql: string }).sql))
-      if (isFatal) process.kill(process.pid, signal)
-      return results
-    }
-    return client
-  },
-})
-console.log(JSON.stringify({ url: store.deps.config.baseUrl }))
+async function main(): Promise<void> {
+  const { store } = await startServer(processDeps(await readServerConfig(process.env)), {
+    connect(settings) {
+      const client = connect(settings)
+      const batch = client.batch.bind(client)
+      client.batch = async (statements, mode) => {
+        const results = await batch(statements, mode)
+        const isFatal = statements.some((statement) => fatal.test((statement as InStatement & { sql: string }).sql))
+        if (isFatal) process.kill(process.pid, signal)
+        return results
+      }
+      return client
+    },
+  })
+  console.log(JSON.stringify({ url: store.deps.config.baseUrl }))
+}
+
+void main()
