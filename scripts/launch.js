@@ -29,8 +29,7 @@ const cacheFile = `${file}.${process.version}-${process.arch}.cache`
 mapStackTraces()
 const script = new vm.Script(
   // The build writes only ASCII. This decoding of it is the fastest.
-  // A program that exports types has an empty `module.exports`.
-  `(function (require, programUrl, module = {}) {\n${readFileSync(file, 'latin1')}\n})`,
+  `(function (module, require, PROGRAM_URL) {\n${readFileSync(file, 'latin1')}\n})`,
   {
     filename: file,
     lineOffset: -1,
@@ -43,7 +42,7 @@ if (script.cachedDataRejected !== false && isMainThread) {
   if (process.env.CODE_CACHE === 'write') process.once('exit', writeCache)
   else setTimeout(writeCache, started).unref()
 }
-script.runInThisContext()(createRequire(import.meta.url), import.meta.url)
+script.runInThisContext()({ exports: {} }, createRequire(import.meta.url), import.meta.url)
 
 function readCache() {
   try {

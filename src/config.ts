@@ -78,6 +78,11 @@ const settings = {
     'full or relaxed',
     z.enum(['full', 'relaxed']).prefault('full'),
   ),
+  DATABASE_THREAD: setting(
+    'Whether a server runs the statements of a local file on a thread of their own.',
+    'off or on',
+    z.enum(['off', 'on']).prefault('off'),
+  ),
   LOCK_WAIT: setting(
     'How long the start waits for another process to release the local file, in seconds.',
     'a number from 0 to 60',
@@ -302,6 +307,8 @@ export interface Config {
   readonly databaseUrl: string
   readonly databaseAuthToken: string | undefined
   readonly durability: 'full' | 'relaxed'
+  /** Whether a server runs the statements of a local file on a thread of their own. */
+  readonly databaseThread: 'off' | 'on'
   readonly lockWaitSeconds: number
   /** The low-water mark of the disk of a local file. */
   readonly minFreeMegabytes: number
@@ -382,6 +389,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseUrl: read('DATABASE_URL', settings.DATABASE_URL),
     databaseAuthToken: read('DATABASE_AUTH_TOKEN', settings.DATABASE_AUTH_TOKEN),
     durability: read('DURABILITY', settings.DURABILITY),
+    databaseThread: read('DATABASE_THREAD', settings.DATABASE_THREAD),
     lockWaitSeconds: read('LOCK_WAIT', settings.LOCK_WAIT),
     minFreeMegabytes: read('MIN_FREE_MB', settings.MIN_FREE_MB),
     ballastMegabytes: read('BALLAST_MB', settings.BALLAST_MB),

@@ -153,7 +153,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\bprocess\.env\b/, only: ['cli/'], why: 'the environment is read once, into the configuration' },
   {
     word: /\braw\(|dangerouslySetInnerHTML/,
-    only: ['store/driver/local-client.ts'],
+    only: ['store/driver/local-connection.ts'],
     why: 'pages escape everything',
   },
 ]

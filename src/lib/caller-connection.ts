@@ -39,7 +39,7 @@ export class CallerConnection {
   /** See `ConnectionReports`. Where the server does not report it, the signal of the request does. */
   async hasLeft(): Promise<boolean> {
     if (this.#reports.hasLeft) return await this.#reports.hasLeft()
-    // A local commit takes no turn of the event loop, and a closed connection shows only after one.
+    // A local commit may take no turn of the event loop, and a closed connection shows only after one.
     await setImmediate()
     return this.#request.signal.aborted
   }

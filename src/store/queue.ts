@@ -225,7 +225,8 @@ export class WriteQueue {
       // Deferred units come first, because they were submitted first.
       const group = [...this.#takeDeferred(), ...this.#take()]
       if (group.length > 0) await this.#commit(group)
-      // A commit on a local file takes no turn of the event loop. Others are served between two large groups.
+      // Without a database thread a commit on a local file takes no turn of the event loop. Others are served between
+      // two large groups.
       if (this.#waiting > 0 && this.#options.local) await new Promise<void>(nextIteration)
     }
     clearInterval(sweep)

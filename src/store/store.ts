@@ -36,6 +36,7 @@ import {
   unusedBytes,
   writeOwner,
 } from './driver/local-file.ts'
+import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { Lookups } from './lookups.ts'
@@ -95,6 +96,11 @@ export interface StoreOptions {
   inspect?: (sql: string, crossAccountQuery: string | undefined) => void
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
+  /**
+   * Run the statements of a local file on a thread of their own if the settings ask for it. It is meant for a server:
+   * starting it takes longer than what a command asks of the database.
+   */
+  thread?: boolean
   /** Replaces `fetch` for requests to a remote database (fault tests). */
   fetch?: typeof fetch
   /** Replaces the look at the file system of the local file (fault tests). */
@@ -142,7 +148,15 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
       return await (options.fetch ?? fetch)(url, { method, headers, body: await request.text(), signal })
     },
   }
-  const client = (options.connect ?? connect)(settings)
+  const lookups = new Lookups(path !== undefined)
+  const onStorageFault = (error: unknown) => {
+    lookups.end()
+    if (options.onStorageFault) options.onStorageFault(error)
+    else process.exit(70)
+  }
+  const isThreaded = path !== undefined && options.thread && config.databaseThread === 'on'
+  const thread = isThreaded ? await openThread(path, deps, onStorageFault) : undefined
+  const client = (options.connect ?? connect)({ ...settings, thread })
   const queryBatcher = path ? undefined : openQueryBatcher(settings, client)
   const owner = { ...thisProcess(now()) }
   const storage = new DiskSpace({
@@ -172,7 +186,8 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
     if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
-    return await buildStore({ client, queryBatcher }, path, migrated, { epoch, keyRing, deps, storage }, owner, options)
+    const parts = { client, queryBatcher, storage, lookups, onStorageFault }
+    return await buildStore(parts, path, migrated, { epoch, keyRing, deps }, owner, options)
   } catch (error) {
     queryBatcher?.close()
     client.close()
@@ -181,11 +196,34 @@ export async function openStore(deps: Deps, options: StoreOptions = {}): Promise
   }
 }
 
+/** Undefined if it cannot be started: then this thread runs the statements. */
+async function openThread(
+  path: string,
+  { log }: Deps,
+  onStorageFault: (error: unknown) => void,
+): Promise<ThreadConnection | undefined> {
+  try {
+    return await startThread(path, (error) => {
+      log.error('The database thread has ended', { error })
+      onStorageFault(error)
+    })
+  } catch (error) {
+    log.warn('The database thread could not start; statements run on the main thread', { error })
+    return undefined
+  }
+}
+
 async function buildStore(
-  { client, queryBatcher }: { client: Client; queryBatcher: QueryBatcher | undefined },
+  { client, queryBatcher, storage, lookups, onStorageFault }: {
+    client: Client
+    queryBatcher: QueryBatcher | undefined
+    storage: DiskSpace
+    lookups: Lookups
+    onStorageFault: (error: unknown) => void
+  },
   path: string | undefined,
   migrated: string[],
-  { epoch, keyRing, deps, storage }: Pick<StoreContext, 'epoch' | 'keyRing' | 'deps'> & { storage: DiskSpace },
+  { epoch, keyRing, deps }: Pick<StoreContext, 'epoch' | 'keyRing' | 'deps'>,
   owner: FileOwner,
   options: StoreOptions,
 ): Promise<Store> {
@@ -193,8 +231,6 @@ async function buildStore(
   const inspect = options.inspect && ((sql: string) => options.inspect!(sql, crossAccountQueries.get(sql)))
   // drizzle only runs reads, so `execute` is the only method it needs.
   const db = drizzle({ client: (queryBatcher ?? client) as Client, logger: inspect && { logQuery: inspect } })
-  const onStorageFault = options.onStorageFault ?? (() => process.exit(70))
-  const lookups = new Lookups(path !== undefined)
   const queue = new WriteQueue({
     client,
     log: deps.log,
@@ -203,10 +239,7 @@ async function buildStore(
     storage,
     inspect,
     lookups,
-    onStorageFault(error) {
-      lookups.end()
-      onStorageFault(error)
-    },
+    onStorageFault,
     async checkConnection() {
       // The driver drops a connection that it cannot roll back. The next one would have no lock and no pragmas.
       if (path && !(await holdsLock(client))) throw new Error('The lock on the database file is gone')

@@ -7,9 +7,11 @@ const kills = 20
 
 test('20 times kill -9 under load: what was acknowledged is there exactly once, the rest at most once', async () => {
   const database = temporaryDatabase()
-  const env = { DATABASE_URL: database.url }
+  // Half of them with the database thread.
+  const start = (round: number) =>
+    startServe('node', { DATABASE_URL: database.url, DATABASE_THREAD: round % 2 ? 'on' : 'off' })
   const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
-  let server = await startServe('node', env)
+  let server = await start(0)
   const ledger = new Ledger()
 
   for (let round = 0; round < kills; round++) {
@@ -20,7 +22,7 @@ test('20 times kill -9 under load: what was acknowledged is there exactly once, 
     server.signal('SIGKILL')
     await Promise.all([load.done, server.ended])
     expect(ledger.acknowledged.size).toBeGreaterThan(before)
-    server = await startServe('node', env)
+    server = await start(round + 1)
   }
 
   const times = await readAll(server.url, reader)

@@ -30,20 +30,23 @@ afterEach(async () => {
 
 describe.each(runtimes)('on %s', (runtime) => {
   // OAUTH_CIMD=off: tests do not probe the internet.
-  test('the whole grid works on a local file, and a second process is refused', async () => {
-    server = await startServe(runtime, { DATABASE_URL: database.url, OAUTH_CIMD: 'off' })
-    await scenario(server.url)
-    await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
+  test.each(['off', 'on'])(
+    'the whole grid works on a local file, and a second process is refused: thread %s',
+    async (thread) => {
+      server = await startServe(runtime, { DATABASE_URL: database.url, OAUTH_CIMD: 'off', DATABASE_THREAD: thread })
+      await scenario(server.url)
+      await peopleScenario(server.url, server.stdout().match(/\/set-up\/[\w-]+/)?.[0])
 
-    const second = await runCommand(runtime, ['serve'], { DATABASE_URL: database.url, PORT: '0' })
-    const stopped = await server.stop()
+      const second = await runCommand(runtime, ['serve'], { DATABASE_URL: database.url, PORT: '0' })
+      const stopped = await server.stop()
 
-    expect(second).toMatchObject({ code: 1, stdout: '' })
-    expect(second.stderr).toContain('is in use by another process (process ')
-    expect(second.stderr).toContain('for several use libsql-server or Turso')
-    expect(stopped.code).toBe(0)
-    expect(logged(stopped)).toEqual([])
-  })
+      expect(second).toMatchObject({ code: 1, stdout: '' })
+      expect(second.stderr).toContain('is in use by another process (process ')
+      expect(second.stderr).toContain('for several use libsql-server or Turso')
+      expect(stopped.code).toBe(0)
+      expect(logged(stopped)).toEqual([])
+    },
+  )
 
   test('the whole grid works on libsql-server', async () => {
     server = await startServe(runtime, { DATABASE_URL: sqld.url, OAUTH_CIMD: 'off' })

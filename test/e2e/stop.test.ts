@@ -6,36 +6,41 @@ import { callTool } from './client.ts'
 import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
 
 const stops = 4
+/** Each runtime, and one of them with the database thread. */
+const servers = [...runtimes.map((runtime) => [runtime, 'off'] as const), ['node', 'on'] as const]
 
-test.each(runtimes)('SIGTERM under load on %s: every acknowledged message is there, exit code 0', async (runtime) => {
-  const database = temporaryDatabase()
-  const env = { DATABASE_URL: database.url }
-  const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
-  const server = await startServe(runtime, env)
-  const ledger = new Ledger()
+test.each(servers)(
+  'SIGTERM under load on %s, thread %s: every acknowledged message is there, exit code 0',
+  async (runtime, thread) => {
+    const database = temporaryDatabase()
+    const env = { DATABASE_URL: database.url, DATABASE_THREAD: thread }
+    const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
+    const server = await startServe(runtime, env)
+    const ledger = new Ledger()
 
-  const load = sendUntilGone(server.url, [...senders, ...senders], reader.alias, ledger)
-  await waitFor('50 acknowledged messages', () => ledger.acknowledged.size >= 50)
-  const stoppedAt = performance.now()
-  const [stopped] = await Promise.all([server.stop(), load.done])
-  const stopMs = performance.now() - stoppedAt
+    const load = sendUntilGone(server.url, [...senders, ...senders], reader.alias, ledger)
+    await waitFor('50 acknowledged messages', () => ledger.acknowledged.size >= 50)
+    const stoppedAt = performance.now()
+    const [stopped] = await Promise.all([server.stop(), load.done])
+    const stopMs = performance.now() - stoppedAt
 
-  const next = await startServe('bun', env)
-  const times = await readAll(next.url, reader)
-  await next.stop()
-  database.remove()
-  expect(stopped.code).toBe(0)
-  // Less than the grace period of 10 s: no connection kept the process from ending.
-  expect(stopMs).toBeLessThan(8_000)
-  expect(faults(ledger, times)).toEqual(noFaults)
-})
+    const next = await startServe('bun', env)
+    const times = await readAll(next.url, reader)
+    await next.stop()
+    database.remove()
+    expect(stopped.code).toBe(0)
+    // Less than the grace period of 10 s: no connection kept the process from ending.
+    expect(stopMs).toBeLessThan(8_000)
+    expect(faults(ledger, times)).toEqual(noFaults)
+  },
+)
 
-test.each(runtimes)('requests that were begun before SIGTERM are answered on %s', async (runtime) => {
+test.each(servers)('requests that were begun before SIGTERM are answered on %s, thread %s', async (runtime, thread) => {
   const database = temporaryDatabase()
   const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
   const failed: string[] = []
   for (let round = 0; round < stops; round++) {
-    const server = await startServe(runtime, { DATABASE_URL: database.url })
+    const server = await startServe(runtime, { DATABASE_URL: database.url, DATABASE_THREAD: thread })
     const underWay = new Set<string>()
     const answered: string[] = []
     const send = async (key: string, text: string): Promise<void> => {

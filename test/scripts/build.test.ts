@@ -51,6 +51,12 @@ test('a program is built into one file, and gets its arguments', async () => {
   expect(readdirSync(join(folder, 'dist/src')).filter((name) => name.endsWith('.cjs'))).toHaveLength(1)
 })
 
+test('a program may export what others import', async () => {
+  write(main, "export const word = 'hello'\nconsole.log(word)\n")
+
+  expect(await run()).toEqual({ code: 0, stdout: 'hello\n', stderr: '' })
+})
+
 test('it is rebuilt only if one of its sources has changed', async () => {
   write('src/word.ts', "export const word = 'before'\n")
   write(main, "import { word } from './word.ts'\nconsole.log(word)\n")
@@ -106,16 +112,19 @@ test('two concurrent "npm start" both build, serve their own database, and stop 
   const logs = await Promise.all(started.map(({ stop }) => stop()))
 
   expect(answers).toEqual([200, 200])
-  const program = expect.stringMatching(/^main-[0-9a-f]{16}\.cjs$/)
-  const map = expect.stringMatching(/^main-[0-9a-f]{16}\.cjs\.map$/)
-  expect(files.filter((name) => !name.endsWith('.cache'))).toEqual([program, map, 'main.js', 'main.third-party.txt'])
+  expect(files.filter((name) => !name.endsWith('.cache'))).toEqual(['database-thread', 'main'].flatMap((name) => [
+    expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs$`),
+    expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs\\.map$`),
+    `${name}.js`,
+    `${name}.third-party.txt`,
+  ]))
   for (const log of logs) expect(log).toContain('"message":"Stopped"')
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['one.db', 'two.db']))
 })
 
 test('the built grid loads nothing but native packages, which "npm ci --omit=dev" installs', async () => {
   const file = await build(main)
-  const text = readFileSync(builtFile(dirname(file), /\.cjs$/), 'utf8')
+  const text = readFileSync(builtFile(dirname(file), /^main-.*\.cjs$/), 'utf8')
   const loaded = [...text.matchAll(/\b(?:require|import)\("([^"]+)"\)/g)].map(([, name]) => name)
   // What ajv generates is a text in the program.
   const packages = loaded.filter((name) => !/^(?:node:|ajv)/.test(name) && !builtinModules.includes(name))

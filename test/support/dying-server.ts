@@ -13,8 +13,7 @@ const fatal = new RegExp(process.argv[2], 'i')
 const signal = process.argv[3] === 'stop' ? 'SIGSTOP' : 'SIGKILL'
 
 async function main(): Promise<void> {
-  const config = await readServerConfig(process.env)
-  const { store } = await startServer(processDeps(config), {
+  const { store } = await startServer(processDeps(await readServerConfig(process.env)), {
     connect(settings) {
       const client = connect(settings)
       const batch = client.batch.bind(client)

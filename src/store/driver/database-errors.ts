@@ -16,9 +16,12 @@ export function isBusy(error: unknown): boolean {
   return errorCode(error).startsWith('SQLITE_BUSY')
 }
 
-/** Write, fsync or commit failed: the outcome is unknown, and this process must not write again. */
+/**
+ * Write, fsync or commit failed, or the database thread has ended: the outcome is unknown, and this process must not
+ * write again.
+ */
 export function isStorageFault(error: unknown): boolean {
-  return /^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(errorCode(error))
+  return /^(SQLITE_(IOERR|CORRUPT|NOTADB)|DATABASE_LOST)/.test(errorCode(error))
 }
 
 /** The disk is full: nothing of the unit is stored. */
