@@ -17,7 +17,7 @@ export const actions = [
   {
     value: 'block',
     title: 'Block',
-    hint: 'Not delivered. The sender learns which guardrail blocked the message, but not why.',
+    hint: 'Not delivered. The sender learns which guardrail blocked the message and what kind of thing it found.',
   },
   { value: 'redact', title: 'Redact', hint: 'Delivered with the matching text masked, and marked.' },
   { value: 'flag', title: 'Flag', hint: 'Delivered unchanged, and marked.' },
