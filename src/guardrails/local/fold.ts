@@ -62,18 +62,20 @@ const space = 0x20
 /**
  * Fold a text: case, width and styles of letters (NFKD), accents, letters that look like Latin ones, digits and signs
  * that stand for letters in a word, runs of white space, characters that do not show.
+ *
+ * `buffers` may be used for the result, if it fits: it is then valid until they are used again.
  */
-export function fold(text: string): FoldedText {
-  return beyondAscii.test(text) ? foldAny(text) : foldAscii(text)
+export function fold(text: string, buffers?: FoldedText): FoldedText {
+  if (beyondAscii.test(text)) return foldAny(text)
+  const fits = buffers && text.length <= buffers.words.units.length
+  return foldAscii(text, fits ? buffers : { words: new Folded(text.length), letters: new Folded(text.length) })
 }
 
 const beyondAscii = /[^\0-\x7f]/
 
 /** What `foldAny` makes of a text of ASCII characters, each of which becomes one unit or none. */
-function foldAscii(text: string): FoldedText {
+function foldAscii(text: string, { words, letters }: FoldedText): FoldedText {
   const { length } = text
-  const words = new Folded(length)
-  const letters = new Folded(length)
   let wordCount = 0
   let letterCount = 0
   let wordEnd = 0

@@ -63,31 +63,36 @@ export class LanguageModel {
   likely(text: string, atLeast: number): string[] {
     const sample = text.slice(0, sampleLength)
     const found = this.#trigramsOf(sample)
-    const distances = new Int32Array(this.#languages.length).fill(farthest * found.length)
-    for (let i = 0; i < found.length; i++) {
-      const place = this.#trigrams.placeOf(found.keys[i])
+    const { keys, counts, length } = found
+    const [starts, languages, ranks] = [this.#starts, this.#entryLanguages, this.#entryRanks]
+    const distances = new Int32Array(this.#languages.length).fill(farthest * length)
+    for (let i = 0; i < length; i++) {
+      const place = this.#trigrams.placeOf(keys[i])
       if (place < 0) continue
-      const count = found.counts[i]
-      for (let entry = this.#starts[place]; entry < this.#starts[place + 1]; entry++) {
-        const distance = Math.abs(count - this.#entryRanks[entry] - 1)
-        distances[this.#entryLanguages[entry]] += distance - farthest
+      const end = starts[place + 1]
+      for (let entry = starts[place]; entry < end; entry++) {
+        const distance = counts[i] - ranks[entry] - 1
+        distances[languages[entry]] += (distance < 0 ? -distance : distance) - farthest
       }
     }
-    const least = Math.min(...distances)
+    found.clear()
+    const least = distances.reduce((least, distance) => Math.min(least, distance))
     const most = sample.length * farthest - least
     return this.#languages.filter((_, i) => 1 - (distances[i] - least) / most >= atLeast)
   }
 
-  /** Of the text in small letters, with one space between words and around them. */
+  /** Of the text in small letters, with one space between words and around them. The caller clears them. */
   #trigramsOf(sample: string): Trigrams {
     const text = sample.toLowerCase()
-    const found = new Trigrams(text.length + 2)
+    const { length } = text
+    const found = length + 2 <= scratchLength ? scratch : new Trigrams(length + 2)
+    const [asciiClasses, otherClasses] = [this.#asciiClasses, this.#otherClasses]
     let unknown: Map<number, number> | undefined
     let first = 0
     let second = space
-    for (let i = 0; i <= text.length; i++) {
-      const unit = i < text.length ? text.charCodeAt(i) : 0x20
-      let third = unit < 0x80 ? this.#asciiClasses[unit] : this.#otherClasses.get(unit) ?? 0
+    for (let i = 0; i <= length; i++) {
+      const unit = i < length ? text.charCodeAt(i) : 0x20
+      let third = unit < 0x80 ? asciiClasses[unit] : otherClasses.get(unit) ?? 0
       if (third === 0) {
         unknown ??= new Map()
         third = unknown.get(unit) ?? Math.min(this.#classCount + unknown.size + 1, mostClasses)
@@ -119,22 +124,26 @@ class Trigrams {
   readonly counts: Uint16Array
   length = 0
   /** An open hash table of places from 1 on; 0 is free. */
-  readonly #table: Uint16Array
+  readonly table: Uint16Array
+  readonly shift: number
 
   constructor(most: number) {
+    const bits = Math.ceil(Math.log2(2 * most))
     this.keys = new Int32Array(most)
     this.counts = new Uint16Array(most)
-    this.#table = new Uint16Array(2 ** Math.ceil(Math.log2(2 * most)))
+    this.table = new Uint16Array(2 ** bits)
+    this.shift = 32 - bits
   }
 
   /** Count a trigram. Returns its place. */
   add(key: number): number {
-    const at = this.#at(key)
-    let place = this.#table[at] - 1
+    const at = this.at(key)
+    let place = this.table[at] - 1
     if (place < 0) {
-      this.#table[at] = this.length + 1
+      this.table[at] = this.length + 1
       place = this.length++
       this.keys[place] = key
+      this.counts[place] = 0
     }
     this.counts[place]++
     return place
@@ -142,13 +151,24 @@ class Trigrams {
 
   /** The place of a trigram, or -1. */
   placeOf(key: number): number {
-    return this.#table[this.#at(key)] - 1
+    return this.table[this.at(key)] - 1
   }
 
-  #at(key: number): number {
-    const last = this.#table.length - 1
-    let at = (Math.imul(key, 0x9e3779b1) >>> 15) & last
-    while (this.#table[at] !== 0 && this.keys[this.#table[at] - 1] !== key) at = (at + 1) & last
+  clear(): void {
+    this.length = 0
+    this.table.fill(0)
+  }
+
+  /** Where a trigram is in the table, or the free place for it. */
+  at(key: number): number {
+    const { table, keys } = this
+    const last = table.length - 1
+    let at = Math.imul(key, 0x9e3779b1) >>> this.shift
+    while (table[at] !== 0 && keys[table[at] - 1] !== key) at = (at + 1) & last
     return at
   }
 }
+
+/** For texts up to this length, which are most: making one takes longer than counting. Cleared after each use. */
+const scratchLength = 2 * sampleLength
+const scratch = new Trigrams(scratchLength)

@@ -221,7 +221,7 @@ function isOther(text: string, allowed: readonly Language[]): boolean {
   const most = Math.max(...counts)
   if (most < fewestLetters) return false
   if (counts[0] >= fewestLetters && !allowed.some((language) => latin.includes(language))) return true
-  const likely = likelyLanguages(text, counts.indexOf(most))
+  const likely = likelyLanguages(text, counts.indexOf(most), most)
   return likely.length > 0 && !likely.some((code) => code === 'und' || allowed.some((one) => codes[one] === code))
 }
 
@@ -236,11 +236,12 @@ function letterCounts(text: string): number[] {
   return [count, 0, 0, 0]
 }
 
-/** The codes of the languages that may be the right ones, or `und`. */
-function likelyLanguages(text: string, script: number): string[] {
+/** The codes of the languages that may be the right ones, or `und`. The text has `count` letters of the script. */
+function likelyLanguages(text: string, script: number, count: number): string[] {
   const { only, model } = guessed[script]
   const sample = text.slice(0, sampleLength)
+  const inSample = sample === text ? count : letterCounts(sample)[script]
   // There, franc would choose the same script.
-  if (letterCounts(sample)[script] > sample.length / 2) return model().likely(sample, nearlyAsLikely)
+  if (inSample > sample.length / 2) return model().likely(sample, nearlyAsLikely)
   return francAll(text, { only }).filter(([, likelihood]) => likelihood >= nearlyAsLikely).map(([code]) => code)
 }
