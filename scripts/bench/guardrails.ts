@@ -73,7 +73,7 @@ export const guardrails: Scenario = {
             caller: line.cpu.caller / line.ms,
             others: Math.max(0, line.cpu.others / line.ms),
           },
-          remark: line === undefined || plain === lines[i] ? remark : `${remark}: ${judged}`,
+          remark: i % directions.length === 0 ? remark : `${remark}: ${judged}`,
         })
       }
     }
