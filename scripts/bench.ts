@@ -5,6 +5,7 @@
 import { brokers } from './bench/brokers.ts'
 import { openBenchContext } from './bench/context.ts'
 import { fanOut } from './bench/fan-out.ts'
+import { guardrails } from './bench/guardrails.ts'
 import { fsyncMs, machine } from './bench/machine.ts'
 import { type BenchOptions, readOptions } from './bench/options.ts'
 import { createReport, titleOf } from './bench/report.ts'
@@ -16,7 +17,7 @@ import { start } from './bench/start.ts'
 import { waiters } from './bench/waiters.ts'
 import { waking } from './bench/waking.ts'
 
-const scenarios = { requests, waking, waiters, size, 'fan-out': fanOut, start, brokers } satisfies Record<
+const scenarios = { requests, waking, waiters, size, 'fan-out': fanOut, guardrails, start, brokers } satisfies Record<
   string,
   Scenario
 >

@@ -47,8 +47,8 @@ export function toolCallRequest(
 }
 
 /** `to` is an alias with `@`, or a channel with `#`. */
-export function sendMessageRequest(port: number, from: BenchAgent, to: string): Buffer {
-  return toolCallRequest(port, from, 'send_message', { to, message: 'What is 6 times 7?' })
+export function sendMessageRequest(port: number, from: BenchAgent, to: string, message = 'What is 6 times 7?'): Buffer {
+  return toolCallRequest(port, from, 'send_message', { to, message })
 }
 
 export function readMessagesRequest(port: number, reader: BenchAgent, args: Record<string, unknown> = {}): Buffer {
@@ -92,8 +92,8 @@ export function step(connection: Connection, request: Buffer, text?: string): St
 
 /** The ids of the messages in a response, in their order. */
 export function messageIds({ body }: RawResponse): string[] {
-  // The text part repeats them with escaped quotes, which this does not match.
-  return [...body.matchAll(/[{,]"message_id":"([^"]+)"/g)].map(([, id]) => id)
+  // They are in JSON texts, so their quotes are escaped.
+  return [...body.matchAll(/[{,]\\"message_id\\":\\"([^"\\]+)/g)].map(([, id]) => id)
 }
 
 /** Throws unless the response to a read contains exactly this message. */
@@ -104,7 +104,7 @@ export function checkHoldsOnly(response: RawResponse, id: string): void {
 
 /** Send a message. Resolves to its id. `by` is `callWithRetries` if it is not measured. */
 export async function sendMessage(connection: Connection, request: Buffer, by = call): Promise<string> {
-  const [id] = messageIds(await by(connection, request, '"message_id"'))
+  const [id] = messageIds(await by(connection, request, 'message_id'))
   return id
 }
 

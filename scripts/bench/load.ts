@@ -42,7 +42,9 @@ interface Cpu {
   others: number
 }
 
-interface Totals {
+/** What a slice took. */
+export interface Totals {
+  /** Of each step, in milliseconds. */
   times: number[]
   ms: number
   cpuMs: Cpu
@@ -62,7 +64,8 @@ export async function load(work: Workload, server: MeasuredProcess, seconds: num
   }
 }
 
-async function run({ steps, refill }: Workload, server: MeasuredProcess, forMs: number): Promise<Totals> {
+/** Run the workload for a slice of time, without the time to refill. */
+export async function run({ steps, refill }: Workload, server: MeasuredProcess, forMs: number): Promise<Totals> {
   const totals: Totals = { times: [], ms: 0, cpuMs: { server: 0, caller: 0, others: 0 } }
   while (totals.ms < forMs) {
     await refill?.run()

@@ -217,7 +217,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     directory: () => prepareDirectory(db, crossAccountQueries, lookups),
     fanOut: () => prepareFanOut(db),
     grants: () => prepareGrants(db),
-    guarding: () => prepareGuarding(db),
+    guarding: () => prepareGuarding(db, lookups),
     guardrails: () => prepareGuardrails(db),
     leases: () => prepareLeases(db),
     keys: () => prepareKeys(db),

@@ -1,6 +1,7 @@
 /**
- * Look-ups that are answered from memory: of keys and of recipients. Only on a local file: this process holds it
- * exclusively, so every change of it passes the write queue of this process. On a remote database nothing is kept.
+ * Look-ups that are answered from memory: of keys, of recipients and of the guardrails of agents. Only on a local file:
+ * this process holds it exclusively, so every change of it passes the write queue of this process. On a remote database
+ * nothing is kept.
  *
  * A found row is used only as long as the database would answer the same:
  *
@@ -21,8 +22,8 @@ import { RecentMap } from '../lib/recent-map.ts'
 import { type Change, changeOf, type ReadColumns, readColumns } from './changes.ts'
 import type { Statement } from './driver/binding.ts'
 
-/** How many rows of each look-up are kept: those used last, and up to as many others. A row takes less than 1 KiB. */
-const maxKept = 5_000
+/** How many rows of a look-up are kept: those used last, and up to as many others. A row takes less than 1 KiB. */
+const defaultMaxKept = 5_000
 /** Of how many accounts a look-up knows when they changed. Beyond that, all of it is dropped. */
 const maxChangedAccounts = 10_000
 /** How many statements are known. The grid has some hundred; more would be texts made at run time. */
@@ -36,6 +37,8 @@ export interface LookupOptions {
   sql: string
   /** Changes that cannot make a found row wrong, although the query names what they change. */
   ignores?: (part: ChangePart) => boolean
+  /** How many rows are kept, if they are larger than others. */
+  maxKept?: number
 }
 
 /** All look-ups of a store. */
@@ -102,7 +105,7 @@ export class Lookup<Found extends object> {
   readonly #reads: ReadColumns
   readonly #ignores: (part: ChangePart) => boolean
   readonly #isExact: () => boolean
-  readonly #kept = new RecentMap<string, Kept<Found>>(maxKept)
+  readonly #kept: RecentMap<string, Kept<Found>>
   /** Queries in flight. */
   readonly #running = new Map<string, { since: number; found: Promise<Found | undefined> }>()
   /** Counts the drops. The number at the start of a query tells which drops came later. */
@@ -112,8 +115,9 @@ export class Lookup<Found extends object> {
   readonly #dropped = new Map<string, number>()
 
   /** `isExact` is asked at each look-up; without it nothing is kept. */
-  constructor({ sql, ignores = () => false }: LookupOptions, isExact: () => boolean) {
+  constructor({ sql, ignores = () => false, maxKept = defaultMaxKept }: LookupOptions, isExact: () => boolean) {
     this.sql = sql
+    this.#kept = new RecentMap(maxKept)
     this.#reads = readColumns(sql)
     this.#ignores = ignores
     this.#isExact = isExact

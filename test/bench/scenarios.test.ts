@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 /** Too small for useful figures, but each scenario still checks its results. */
 const tiny = {
-  scenario: 'requests,waking,waiters,size,fan-out,start',
+  scenario: 'requests,waking,waiters,size,fan-out,guardrails,start',
   clients: '2',
   seconds: '0.05',
   inboxes: '4',
@@ -45,6 +45,8 @@ test.skipIf(!process.env.BENCH)(
       ...['send, 10/100', 'read, 10/100', 'send + read, 10/100'],
       ...['since last_batch, 10/100', 'since 1h, 10/100', 'list_agents, search, 10/100'],
       'post to a channel',
+      ...Array(3).fill('send, 512 B, guarded'),
+      ...Array(3).fill('send + read, 512 B, guarded'),
       ...['start, empty', 'start, 10/100'],
     ])
   },

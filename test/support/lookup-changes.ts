@@ -35,6 +35,7 @@ type Prepare = (grid: TestGrid) => LookupCase | Promise<LookupCase>
 const notFound = () => 'recipient_not_found'
 const blocked = () => 'guardrail_blocked'
 const everything = { provider: 'length', config: { maxCharacters: 1 } }
+const nothing = { provider: 'length', config: { maxCharacters: 10_000 } }
 
 /** Every way in which the key of an agent can end, or begin to mean something else. */
 const keyChanges: Record<string, Prepare> = {
@@ -148,6 +149,23 @@ const guardrailChanges: Record<string, Prepare> = {
     const id = await guard(grid.acme, 'bob', { direction: 'inbound', ...everything, enabled: false })
     const change = () => updateGuardrail(grid.acme.store, id, { enabled: true })
     return { ...alice(grid), change, reaches: blocked }
+  },
+  async 'the guardrail of the recipient is changed'(grid) {
+    const id = await guard(grid.acme, 'bob', { direction: 'inbound', ...nothing })
+    const change = () => updateGuardrail(grid.acme.store, id, { config: everything.config })
+    return { ...alice(grid), change, reaches: blocked }
+  },
+  async 'another guardrail is attached to the sender'(grid) {
+    await guard(grid.acme, 'alice', { direction: 'outbound', ...nothing })
+    const change = () => guard(grid.acme, 'alice', { direction: 'both', ...everything })
+    return { ...alice(grid), change, reaches: blocked }
+  },
+  async 'the guardrail of the recipient in another account is changed'(grid) {
+    let id = ''
+    const change = () => updateGuardrail(grid.evil.store, id, { config: everything.config })
+    const prepared = await toDesk(change, blocked)(grid)
+    id = await guard(grid.evil, 'desk', { direction: 'inbound', ...nothing })
+    return prepared
   },
   'a guardrail is attached to the recipient in another account': toDesk(
     (grid) => guard(grid.evil, 'desk', { direction: 'inbound', ...everything }),

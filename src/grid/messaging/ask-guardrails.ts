@@ -36,7 +36,7 @@ export interface Asking {
  * guardrail that several agents have is asked once.
  */
 export async function askGuardrails(
-  guardrails: ActiveGuardrail[],
+  guardrails: readonly ActiveGuardrail[],
   content: GuardedContent,
   guarded: Omit<GuardedText, 'text'>,
   asking: Asking,

@@ -98,7 +98,7 @@ async function checkRecipients(
 /** What guardrails of one side find. Those that people have told to let exactly this text pass find nothing. */
 async function ask(
   { sender, recipient }: Pick<OutgoingMessage, 'sender' | 'recipient'>,
-  guardrails: ActiveGuardrail[],
+  guardrails: readonly ActiveGuardrail[],
   content: GuardedContent,
   asking: Asking,
   direction: 'inbound' | 'outbound',

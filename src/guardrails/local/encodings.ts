@@ -1,5 +1,6 @@
 /** What a text says in escapes and encodings: HTML entities, percent-encoding, JavaScript escapes, base64, hexadecimal. */
 import { Buffer } from 'node:buffer'
+import { charSet, hasRun } from './runs.ts'
 import { replaceIn, spanOf, type View } from './view.ts'
 
 /** Entities that stand for what a phrase or an address consists of, and those that hide something. */
@@ -52,13 +53,14 @@ export function withoutTags(view: View): View {
 }
 
 const shortest = 16
+const encodedChars = charSet(/[A-Za-z0-9+/_-]/)
 const encodedRuns = /[A-Za-z0-9+/_-]{16,}={0,2}/g
 const isHex = /^(?:[0-9a-f]{2})+$/i
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** What is encoded in the text, in base64 or hexadecimal. What is no text when it is decoded is left out. */
 export function embedded(view: View, depth = 2): View[] {
-  if (depth === 0) return []
+  if (depth === 0 || !hasRun(view.text, encodedChars, shortest)) return []
   return runsOf(view.text).flatMap(({ encoded, start, end }) => {
     const text = decode(encoded)
     if (text === undefined) return []

@@ -62,8 +62,52 @@ const space = 0x20
 /**
  * Fold a text: case, width and styles of letters (NFKD), accents, letters that look like Latin ones, digits and signs
  * that stand for letters in a word, runs of white space, characters that do not show.
+ *
+ * `buffers` may be used for the result, if it fits: it is then valid until they are used again.
  */
-export function fold(text: string): FoldedText {
+export function fold(text: string, buffers?: FoldedText): FoldedText {
+  if (beyondAscii.test(text)) return foldAny(text)
+  const fits = buffers && text.length <= buffers.words.units.length
+  return foldAscii(text, fits ? buffers : { words: new Folded(text.length), letters: new Folded(text.length) })
+}
+
+const beyondAscii = /[^\0-\x7f]/
+
+/** What `foldAny` makes of a text of ASCII characters, each of which becomes one unit or none. */
+function foldAscii(text: string, { words, letters }: FoldedText): FoldedText {
+  const { length } = text
+  let wordCount = 0
+  let letterCount = 0
+  let wordEnd = 0
+  let hasLetter = false
+  let wasSpace = false
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    let unit = asciiFolds[code]
+    if (letterFolds[code] !== unit) {
+      if (i >= wordEnd) ({ end: wordEnd, hasLetter } = wordAt(text, wordStart(text, i)))
+      if (hasLetter) unit = letterFolds[code]
+    }
+    if (unit === 0) continue
+    if (unit === space && wasSpace) words.ends[wordCount - 1] = i + 1
+    else {
+      words.units[wordCount] = unit
+      words.starts[wordCount] = i
+      words.ends[wordCount++] = i + 1
+    }
+    wasSpace = unit === space
+    const letter = mergedLetters[unit]
+    if (letter === 0) continue
+    letters.units[letterCount] = letter
+    letters.starts[letterCount] = i
+    letters.ends[letterCount++] = i + 1
+  }
+  words.length = wordCount
+  letters.length = letterCount
+  return { words, letters }
+}
+
+function foldAny(text: string): FoldedText {
   const words = new Folded(text.length)
   const letters = new Folded(text.length)
   let wordEnd = 0
@@ -96,17 +140,29 @@ function addSpace(words: Folded, start: number, end: number): void {
   else words.addUnit(space, start, end)
 }
 
+/** Where the word begins that goes on here. */
+function wordStart(text: string, at: number): number {
+  let start = at
+  while (start > 0 && wordUnit(text.charCodeAt(start - 1)) > 0) start--
+  return start
+}
+
 /** ASCII letters, digits, `@` and `$` from here on, and whether there is a letter. Other letters count as letters. */
 function wordAt(text: string, start: number): { end: number; hasLetter: boolean } {
   let end = start
   let hasLetter = false
   for (; end < text.length; end++) {
-    const code = text.charCodeAt(end)
-    const isLetter = code >= 0x61 && code <= 0x7a || code >= 0x41 && code <= 0x5a || code > 0xbf
-    if (!isLetter && !(code >= 0x30 && code <= 0x39) && code !== 0x40 && code !== 0x24) break
-    hasLetter ||= isLetter
+    const kind = wordUnit(text.charCodeAt(end))
+    if (kind === 0) break
+    hasLetter ||= kind === 2
   }
   return { end, hasLetter }
+}
+
+/** 2 for a letter, 1 for a digit and a sign in a word, 0 for anything else. */
+function wordUnit(code: number): 0 | 1 | 2 {
+  if (code >= 0x61 && code <= 0x7a || code >= 0x41 && code <= 0x5a || code > 0xbf) return 2
+  return code >= 0x30 && code <= 0x39 || code === 0x40 || code === 0x24 ? 1 : 0
 }
 
 /** ASCII characters folded. 0 leaves one out. */

@@ -1,7 +1,9 @@
 /** Finds texts in languages that are not allowed. */
 import { francAll } from 'franc'
 import * as z from 'zod'
+import { once } from '../../lib/once.ts'
 import { provider, type Span, type Verdict } from '../provider.ts'
+import { LanguageModel, sampleLength } from './language-model.ts'
 import { joined } from './view.ts'
 
 /** The languages that can be told apart, by ISO 639-1, with the codes of ISO 639-3 by which they are recognized. */
@@ -152,20 +154,39 @@ export const language = provider({
 function check(text: string, allowed: readonly Language[], otherScripts: readonly RegExp[]): Verdict {
   const prose = withoutCode(text)
   const spans = joined([
-    ...(/[^\0-\x7f]/.test(prose) ? otherScripts.flatMap((letters) => writtenIn(prose, letters)) : []),
+    ...(beyondAscii.test(prose) ? otherScripts.flatMap((letters) => writtenIn(prose, letters)) : []),
     ...stretches(prose).filter((span) => isOther(prose.slice(span.start, span.end), allowed)),
   ])
   return spans.length > 0 ? { kinds: ['language that is not allowed'], spans } : { kinds: [] }
 }
 
+const beyondAscii = /[^\0-\x7f]/
+
 /** What may be no prose: code between backticks, and words of ASCII characters. */
 const words = /```[^`]*(?:```|$)|`[^`\n]*`|[!-~]+/g
 /** Code, addresses, paths and numbers have some of these. */
-const marks = /[\d_/\\@={}<>;|$#()[\]`]/
+const mark = /[\d_/\\@={}<>;|$#()[\]`]/
+const marks = new RegExp(mark, 'g')
+const inWord = /[!-~]/
 
 /** The text with blanks instead of code. */
 function withoutCode(text: string): string {
-  return text.replace(words, (found) => marks.test(found) ? found.replace(/[^\n]/g, ' ') : found)
+  if (text.includes('`')) {
+    return text.replace(words, (found) => mark.test(found) ? found.replace(/[^\n]/g, ' ') : found)
+  }
+  // The same, with a look only at words that have a mark.
+  let prose = ''
+  let copied = 0
+  for (const { index } of text.matchAll(marks)) {
+    if (index < copied) continue
+    let start = index
+    while (start > copied && inWord.test(text[start - 1])) start--
+    let end = index + 1
+    while (end < text.length && inWord.test(text[end])) end++
+    prose += text.slice(copied, start) + ' '.repeat(end - start)
+    copied = end
+  }
+  return prose + text.slice(copied)
 }
 
 /** The stretches in the letters of a script, if there are enough of them. */
@@ -190,20 +211,37 @@ function stretches(text: string): Span[] {
 /** Scripts of several languages that are told apart by the frequency of letters, with the codes of those. */
 const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => {
   const languages = name === 'Latin' ? latin : scripts.find((script) => script.name === name)!.languages
-  return { letters: new RegExp(`\\p{Script=${name}}+`, 'gu'), only: languages.map((language) => codes[language]) }
+  const only = languages.map((language) => codes[language])
+  return { letters: new RegExp(`\\p{Script=${name}}+`, 'gu'), only, model: once(() => new LanguageModel(name, only)) }
 })
 
 /** Whether a stretch is in another language than the allowed ones, as far as the frequency of its letters tells. */
 function isOther(text: string, allowed: readonly Language[]): boolean {
-  const counts = guessed.map(({ letters }) => text.match(letters)?.join('').length ?? 0)
+  const counts = letterCounts(text)
   const most = Math.max(...counts)
   if (most < fewestLetters) return false
   if (counts[0] >= fewestLetters && !allowed.some((language) => latin.includes(language))) return true
-  const { only } = guessed[counts.indexOf(most)]
-  const likely = francAll(text, { only }).filter(([, likelihood]) => likelihood >= nearlyAsLikely)
-  return likely.length > 0 && !likely.some(([code]) => code === 'und' || allowedCodes(allowed).has(code))
+  const likely = likelyLanguages(text, counts.indexOf(most), most)
+  return likely.length > 0 && !likely.some((code) => code === 'und' || allowed.some((one) => codes[one] === code))
 }
 
-function allowedCodes(allowed: readonly Language[]): Set<string> {
-  return new Set(allowed.map((language) => codes[language]))
+/** How many letters of each guessed script a text has. */
+function letterCounts(text: string): number[] {
+  if (beyondAscii.test(text)) return guessed.map(({ letters }) => text.match(letters)?.join('').length ?? 0)
+  let count = 0
+  for (let i = 0; i < text.length; i++) {
+    const small = text.charCodeAt(i) | 0x20
+    if (small >= 0x61 && small <= 0x7a) count++
+  }
+  return [count, 0, 0, 0]
+}
+
+/** The codes of the languages that may be the right ones, or `und`. The text has `count` letters of the script. */
+function likelyLanguages(text: string, script: number, count: number): string[] {
+  const { only, model } = guessed[script]
+  const sample = text.slice(0, sampleLength)
+  const inSample = sample === text ? count : letterCounts(sample)[script]
+  // There, franc would choose the same script.
+  if (inSample > sample.length / 2) return model().likely(sample, nearlyAsLikely)
+  return francAll(text, { only }).filter(([, likelihood]) => likelihood >= nearlyAsLikely).map(([code]) => code)
 }

@@ -4,6 +4,9 @@ export interface Units {
   readonly length: number
 }
 
+/** Most entries of the table of transitions that need no search. */
+const mostDirect = 16_384
+
 /**
  * Finds any number of phrases in one pass over the text.
  *
@@ -14,6 +17,12 @@ export class PhraseAutomaton {
   readonly #asciiClasses = new Int32Array(0x80)
   readonly #otherClasses = new Map<number, number>()
   #classCount = 1
+  /**
+   * By state and class, the next state: of the shortest prefixes, in which a text is nearly all of the time, by ASCII
+   * units.
+   */
+  #direct = new Int32Array(0)
+  readonly #directClasses: number
   /** An open hash table of transitions: `state * classes + class`, and the next state. 0 is a free place. */
   readonly #keys: Int32Array
   readonly #targets: Int32Array
@@ -28,7 +37,10 @@ export class PhraseAutomaton {
 
   /** Matches name a phrase by its index. An empty phrase is never found, and of two equal ones the first. */
   constructor(phrases: readonly string[]) {
-    for (const phrase of phrases) for (let i = 0; i < phrase.length; i++) this.#addClass(phrase.charCodeAt(i))
+    const units = new Set(phrases.flatMap((phrase) => phrase.split('')).map((unit) => unit.charCodeAt(0)))
+    for (const unit of units) if (unit < 0x80) this.#asciiClasses[unit] = this.#classCount++
+    this.#directClasses = this.#classCount
+    for (const unit of units) if (unit >= 0x80) this.#otherClasses.set(unit, this.#classCount++)
     const most = phrases.reduce((sum, { length }) => sum + length, 1)
     const size = 2 ** Math.ceil(Math.log2(2 * most + 2))
     this.#keys = new Int32Array(size)
@@ -38,25 +50,40 @@ export class PhraseAutomaton {
     this.#outputs = new Int32Array(most)
     this.#lengths = Int32Array.from(phrases, ({ length }) => length)
     this.#addAll(phrases)
+    const states = Math.min(this.#stateCount, Math.floor(mostDirect / this.#directClasses))
+    const direct = new Int32Array(states * this.#directClasses)
+    for (let state = 0; state < states; state++) {
+      for (let cls = 1; cls < this.#directClasses; cls++) {
+        direct[state * this.#directClasses + cls] = this.#next(state, cls)
+      }
+    }
+    this.#direct = direct
   }
 
   /** Call `onMatch` for each phrase that is found, by its end, the longest first. True skips the shorter ones. */
   search({ units, length }: Units, onMatch: (start: number, end: number, phrase: number) => boolean): void {
     if (this.#stateCount === 1) return
+    const direct = this.#direct
+    const directClasses = this.#directClasses
+    const asciiClasses = this.#asciiClasses
+    const phrases = this.#phrases
+    const outputs = this.#outputs
     let state = 0
     for (let i = 0; i < length; i++) {
-      const cls = this.#classOf(units[i])
+      const unit = units[i]
+      const cls = unit < 0x80 ? asciiClasses[unit] : this.#otherClasses.get(unit) ?? 0
       if (cls === 0) {
         state = 0
         continue
       }
-      state = this.#next(state, cls)
+      const at = state * directClasses + cls
+      state = cls < directClasses && at < direct.length ? direct[at] : this.#next(state, cls)
       if (state === 0) continue
-      let found = this.#phrases[state] > 0 ? state : this.#outputs[state]
+      let found = phrases[state] > 0 ? state : outputs[state]
       while (found > 0) {
-        const phrase = this.#phrases[found] - 1
+        const phrase = phrases[found] - 1
         if (onMatch(i + 1 - this.#lengths[phrase], i + 1, phrase)) break
-        found = this.#outputs[found]
+        found = outputs[found]
       }
     }
   }
@@ -65,15 +92,11 @@ export class PhraseAutomaton {
     return unit < 0x80 ? this.#asciiClasses[unit] : this.#otherClasses.get(unit) ?? 0
   }
 
-  #addClass(unit: number): void {
-    if (this.#classOf(unit) > 0) return
-    if (unit < 0x80) this.#asciiClasses[unit] = this.#classCount++
-    else this.#otherClasses.set(unit, this.#classCount++)
-  }
-
   #next(state: number, cls: number): number {
     let from = state
     while (true) {
+      const at = from * this.#directClasses + cls
+      if (cls < this.#directClasses && at < this.#direct.length) return this.#direct[at]
       const to = this.#targets[this.#placeOf(from, cls)]
       if (to > 0 || from === 0) return to
       from = this.#fallback[from]

@@ -50,15 +50,15 @@ export class PhraseRules {
 
   /** Call `onMatch` with where each match of a rule begins and ends in `text`, whose letters are given. */
   search(text: string, letters: Folded, onMatch: (start: number, end: number, rule: number) => void): void {
-    const chains: (Chain | undefined)[][] = this.#groups.map(() => [])
+    const chains: Chain[][] = []
     this.#automaton.search(letters, (start, end, term) => {
       const opens = startsWord(text, letters.starts[start])
-      const closes = endsWord(text, letters.ends[end - 1])
       for (const { rule, group, isOpen } of this.#terms[term]) {
-        const before = group > 0 ? chains[rule][group - 1] : undefined
+        const before = group > 0 ? chains[rule]?.[group - 1] : undefined
         if (!(group === 0 ? opens : before && follows(before, start, opens))) continue
-        const chain = { start: before?.start ?? start, end, endsWord: isOpen || closes }
-        if (group < this.#groups[rule] - 1) chains[rule][group] = chain
+        const closes = isOpen || endsWord(text, letters.ends[end - 1])
+        const chain = { start: before?.start ?? start, end, endsWord: closes }
+        if (group < this.#groups[rule] - 1) (chains[rule] ??= [])[group] = chain
         else if (chain.endsWord) onMatch(letters.starts[chain.start], wordEnd(text, letters.ends[end - 1]), rule)
       }
       return false

@@ -4,7 +4,7 @@ import { once } from '../../lib/once.ts'
 import { text } from '../config-fields.ts'
 import { type GuardedText, provider, type Span, type Verdict } from '../provider.ts'
 import { embedded, unescaped, withoutTags } from './encodings.ts'
-import { fold } from './fold.ts'
+import { fold, Folded } from './fold.ts'
 import { injectionRules, secretRules, templateMarks } from './injection-phrases.ts'
 import { PhraseAutomaton } from './phrase-automaton.ts'
 import { PhraseRules } from './phrase-rules.ts'
@@ -40,11 +40,14 @@ interface Found extends Span {
 /** Finds phrases in a view. */
 type Finder = (view: View, folded: ReturnType<typeof fold>, found: Found[]) => void
 
+/** For most texts: making new ones takes as long as folding. A check is never interrupted by another. */
+const buffers = { words: new Folded(4_096), letters: new Folded(4_096) }
+
 function check(text: string, finders: readonly Finder[]): Verdict {
   const found = untilClean(text, (text) => {
     const found: Found[] = []
     for (const view of viewsOf(text)) {
-      const folded = fold(view.text)
+      const folded = fold(view.text, buffers)
       for (const find of finders) find(view, folded, found)
     }
     return found

@@ -7,12 +7,12 @@ const unspaced =
 
 /** Whether what begins here may begin a word. Scripts without spaces have no boundaries to ask for. */
 export function startsWord(text: string, start: number): boolean {
-  return start === 0 || isBoundary(charBefore(text, start), charAt(text, start))
+  return start === 0 || isBoundaryAt(text, start)
 }
 
 /** Whether what ends here may end a word. */
 export function endsWord(text: string, end: number): boolean {
-  return end >= text.length || isBoundary(charBefore(text, end), charAt(text, end))
+  return end >= text.length || isBoundaryAt(text, end)
 }
 
 /** Where the word ends that goes on here, within 40 code units. */
@@ -22,15 +22,16 @@ export function wordEnd(text: string, at: number): number {
   return end
 }
 
-function isBoundary(left: string, right: string): boolean {
-  return !isWordChar(left) || !isWordChar(right) || unspaced.test(left) || unspaced.test(right)
+function isBoundaryAt(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1)
+  const after = text.charCodeAt(at)
+  if (before < 0x80 && after < 0x80) return asciiInWord[before] + asciiInWord[after] < 2
+  const [left, right] = [charBefore(text, at), charAt(text, at)]
+  return !inWord.test(left) || !inWord.test(right) || unspaced.test(left) || unspaced.test(right)
 }
 
-function isWordChar(char: string): boolean {
-  const code = char.charCodeAt(0)
-  if (code < 0x80) return code >= 0x61 && code <= 0x7a || code >= 0x41 && code <= 0x5a || code >= 0x30 && code <= 0x39
-  return inWord.test(char)
-}
+/** By ASCII unit, whether it may be in a word. */
+const asciiInWord = Uint8Array.from({ length: 0x80 }, (_, unit) => inWord.test(String.fromCharCode(unit)) ? 1 : 0)
 
 function charAt(text: string, at: number): string {
   return String.fromCodePoint(text.codePointAt(at)!)

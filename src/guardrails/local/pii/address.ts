@@ -71,9 +71,16 @@ const shapes: readonly (readonly [hint: RegExp, shape: string])[] = [
 ]
 
 const compiled = shapes.map(([hint, shape]) => ({ hint, shape: new RegExp(`(?<![\\p{L}\\p{N}])(?:${shape})`, 'gu') }))
+/** Those that have a letter of ASCII in their hint. */
+const inAscii = compiled.filter(({ hint }) => /[A-Za-z]/.test(hint.source.replace(/\\./g, '')))
 
 export const address: Detector = {
   id: 'address',
   kind: 'postal address',
-  find: (text) => compiled.flatMap(({ hint, shape }) => hint.test(text) ? matching(text, shape) : []),
+  find(text) {
+    // None is without a number.
+    if (!/\d/.test(text)) return []
+    const shapes = /[^\0-\x7f]/.test(text) ? compiled : inAscii
+    return shapes.flatMap(({ hint, shape }) => hint.test(text) ? matching(text, shape) : [])
+  },
 }

@@ -1,5 +1,6 @@
 /** Keys and tokens: of clouds, of forges, of other services, and our own. */
 import { keyKind, keyPrefixes } from '../../../lib/secrets.ts'
+import { charSet, hasRun } from '../runs.ts'
 import { type Candidate, type Detector, matching } from './detector.ts'
 
 /**
@@ -73,21 +74,31 @@ const ownKey = new RegExp(
   'g',
 )
 
+/** Every key, token and value from above has so many of these characters in a row. Most texts have not. */
+const keyChars = charSet(/[\w.~=+/!#^*-]/)
+const shortestKey = 15
+
 export const apiKey: Detector = {
   id: 'api_key',
   kind: 'key or token',
   find: (text) => [
+    ...(hasRun(text, keyChars, shortestKey, true) ? longKeys(text) : []),
+    ...(text.includes('://') ? matching(text, userInfo, hasPassword) : []),
+    ...privateKeys(text),
+  ],
+}
+
+function longKeys(text: string): Candidate[] {
+  return [
     ...matching(text, key, isRandom),
     ...matching(text, ownKey, ({ text }) => keyKind(text) !== undefined),
     ...matching(text, jsonWebToken),
-    ...matching(
-      text,
-      userInfo,
-      ({ text }) => !isPlaceholder(text.slice(text.indexOf(':', text.indexOf('//')) + 1, -1)),
-    ),
     ...matching(text, assigned, ({ text }) => isSecretValue(text)),
-    ...privateKeys(text),
-  ],
+  ]
+}
+
+function hasPassword({ text }: Candidate): boolean {
+  return !isPlaceholder(text.slice(text.indexOf(':', text.indexOf('//')) + 1, -1))
 }
 
 /** From its first to its last line; without the last one, to the end of the text. */

@@ -266,6 +266,8 @@ function apart(source: string, flags: string): RegExp {
 
 const compiled = ids.map(({ shape: { source, flags }, ...rest }) => ({ ...rest, shape: apart(source, `${flags}gu`) }))
 const withLetters = compiled.filter(({ hasLetters }) => hasLetters)
+/** All of them have a digit after a letter, or four digits. */
+const anyWithLetters = /[A-Z]\d|\d\d ?\d\d/iu
 const ofDigits = compiled.filter(({ hasLetters }) => !hasLetters)
 /** Whether there is any of them: most numbers have no such shape. */
 const anyOfDigits = apart(ids.filter(({ hasLetters }) => !hasLetters).map(({ shape }) => shape.source).join('|'), 'iu')
@@ -274,7 +276,7 @@ export const nationalIds: Detector = {
   id: 'national_id',
   kind: 'national id number',
   find: (text) => [
-    ...withLetters.flatMap((id) => findIn(text, 0, text.length, id)),
+    ...(anyWithLetters.test(text) ? withLetters.flatMap((id) => findIn(text, 0, text.length, id)) : []),
     ...matching(text, /\d(?:\D{0,3}\d){6,}/g).flatMap(({ start, end }) => {
       // With what stands around it.
       const from = Math.max(0, start - 4)
