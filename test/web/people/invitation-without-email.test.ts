@@ -87,7 +87,7 @@ test('a new link replaces the first at once, and the number of invitations has a
   expect(limited.html).toContain('value="third@people.example"')
 })
 
-test('whoever joined that way can neither claim agents nor create accounts', async () => {
+test('a user who joined with such a link can neither claim agents nor create accounts', async () => {
   const claim = await signUp()
   const squatter = await squat()
 
@@ -132,7 +132,7 @@ const proofs: [string, (vic: Browser) => Promise<unknown>][] = [
   }],
 ]
 
-test.each(proofs)('%s takes the user over from whoever registered it', async (_, prove) => {
+test.each(proofs)('%s gives the user back to the owner of the address', async (_, prove) => {
   const squatter = await squat()
   await addPasskey(grid, await userOf(), 'of Eve')
   expect((await squatter.open('/')).at).toMatch(/^\/accounts\//)
