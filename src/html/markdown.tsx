@@ -1,0 +1,140 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import MarkdownIt, { type Token } from 'markdown-it'
+import { Name } from './bidi.tsx'
+
+/**
+ * The parser reads CommonMark, tables and struck-out text, and finds addresses in plain text. It only parses: its own
+ * HTML is never used, so nothing that it lets through can become an element.
+ */
+const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: 12 })
+parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
+
+/** Longer texts are shown as they are, in UTF-16 units: the parser needs up to 3 us for each unit of a hostile text. */
+const maxParsed = 20_000
+
+/** How deep elements can be nested. Emphasis within emphasis has no limit in the parser. */
+const maxDepth = 16
+
+/** Elements that need no more than their content. Headings are not those of the page, so that its outline stays its own. */
+const plainElements: Record<string, (content: Child[]) => Child> = {
+  paragraph: (content) => <p dir='auto'>{content}</p>,
+  heading: (content) => <p class='heading' dir='auto'>{content}</p>,
+  blockquote: (content) => <blockquote dir='auto'>{content}</blockquote>,
+  bullet_list: (content) => <ul dir='auto'>{content}</ul>,
+  list_item: (content) => <li dir='auto'>{content}</li>,
+  table: (content) => (
+    <div class='table'>
+      <table>{content}</table>
+    </div>
+  ),
+  thead: (content) => <thead>{content}</thead>,
+  tbody: (content) => <tbody>{content}</tbody>,
+  tr: (content) => <tr>{content}</tr>,
+  th: (content) => <th dir='auto'>{content}</th>,
+  td: (content) => <td dir='auto'>{content}</td>,
+  em: (content) => <em>{content}</em>,
+  strong: (content) => <strong>{content}</strong>,
+  s: (content) => <s>{content}</s>,
+}
+
+/**
+ * A text that an agent or a person wrote, as elements of our own. HTML in it is text. A link names its host and tells
+ * the other side nothing about this page; an image is not loaded, because loading it would tell its host who reads it.
+ */
+export function Markdown({ text }: { text: string }) {
+  if (text.length > maxParsed) return <pre class='plain' dir='auto'>{text}</pre>
+  return <>{elements(parser.parse(text, {}))}</>
+}
+
+/** The elements of a list of tokens. Those that are nested too deep are left out, with what they contain kept. */
+function elements(tokens: Token[]): Child[] {
+  const open: { token?: Token; content: Child[] }[] = [{ content: [] }]
+  let tooDeep = 0
+  for (const token of tokens) {
+    const { content } = open[open.length - 1]
+    if (token.nesting === 0) content.push(leaf(token))
+    else if (token.nesting === 1) {
+      if (open.length > maxDepth) tooDeep++
+      else open.push({ token, content: [] })
+    } else if (tooDeep > 0) tooDeep--
+    else {
+      const closed = open.pop()!
+      open[open.length - 1].content.push(branch(closed.token!, closed.content))
+    }
+  }
+  return open[0].content
+}
+
+function branch(token: Token, content: Child[]): Child {
+  const kind = token.type.replace(/_open$/, '')
+  // A paragraph in a list without blank lines has no space of its own.
+  if (kind === 'paragraph' && token.hidden) return <>{content}</>
+  if (kind === 'link') return <Link href={attribute(token, 'href')} isShown={token.info === 'auto'}>{content}</Link>
+  if (kind === 'ordered_list') return <ol dir='auto' start={Number(token.attrGet('start') ?? 1)}>{content}</ol>
+  return plainElements[kind]?.(content) ?? <>{content}</>
+}
+
+function leaf(token: Token): Child {
+  switch (token.type) {
+    case 'inline':
+      return <>{elements(token.children ?? [])}</>
+    case 'code_inline':
+      return <code>{token.content}</code>
+    case 'fence':
+    case 'code_block':
+      return <pre dir='ltr'><code>{token.content}</code></pre>
+    case 'softbreak':
+    case 'hardbreak':
+      return <br />
+    case 'hr':
+      return <hr />
+    case 'image':
+      return <Image src={attribute(token, 'src')} text={token.content} />
+    default:
+      return token.content
+  }
+}
+
+const attribute = (token: Token, name: string): string => String(token.attrGet(name) ?? '')
+
+/**
+ * A link that leaves the grid. Only the web and email: other schemes may start programs. `isShown`: its text is its
+ * address, where only letters that look like others could still deceive.
+ */
+function Link({ href, isShown, children }: { href: string; isShown: boolean; children: Child[] }) {
+  const target = hostOf(href)
+  if (target === undefined) return <>{children}</>
+  const link = <a href={href} rel='noopener noreferrer nofollow' target='_blank'>{children}</a>
+  if (isShown && !target.includes('xn--')) return link
+  return (
+    <>
+      {link}
+      {` `}
+      <span class='host'>
+        (<Name text={target} />)
+      </span>
+    </>
+  )
+}
+
+function Image({ src, text }: { src: string; text: string }) {
+  return (
+    <span class='host'>
+      [image{text === '' ? '' : (
+        <>
+          : <Name text={text} />
+        </>
+      )}, not loaded: <Name text={hostOf(src) ?? 'no address'} />]
+    </span>
+  )
+}
+
+/** The host of an address of the web, in its ASCII form, or the address of an email; undefined for anything else. */
+function hostOf(address: string): string | undefined {
+  if (!URL.canParse(address)) return undefined
+  const { protocol, host, pathname } = new URL(address)
+  if (protocol === 'mailto:') return pathname
+  return protocol === 'https:' || protocol === 'http:' ? host : undefined
+}
