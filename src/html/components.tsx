@@ -137,13 +137,15 @@ export function Time({ at, now }: { at: number; now: number }) {
 
 /**
  * A date with its time, in the time zone of the reader; in UTC without script. The time in UTC shows on hover. `at` is in
- * milliseconds since the epoch.
+ * milliseconds since the epoch. `as='time'` shows only the time of the day, where the day is known.
  */
-export function LocalTime({ at }: { at: number }) {
+export function LocalTime({ at, as = 'date' }: { at: number; as?: 'date' | 'time' }) {
   const exact = new Date(at).toISOString()
+  const time = exact.slice(11, 16)
+  if (as === 'time') return <time datetime={exact} data-local='time'>{time}</time>
   return (
-    <time datetime={exact} title={`${exact.slice(0, 19).replace('T', ' ')} UTC`} data-local>
-      {dateInWords(at)}, {exact.slice(11, 16)} UTC
+    <time datetime={exact} title={`${exact.slice(0, 19).replace('T', ' ')} UTC`} data-local='date'>
+      {dateInWords(at)}, {time} UTC
     </time>
   )
 }

@@ -16,6 +16,8 @@ export interface AppPage extends HtmlResponseOptions {
   actions?: Child
   /** A link to the parent page. */
   back?: { title: string; href: string }
+  /** The content fills the window beside the navigation. It contains the `h1` itself. */
+  isWhole?: boolean
 }
 
 /** The head of a page without an account. */
@@ -28,28 +30,30 @@ export interface BarePage extends HtmlResponseOptions {
 }
 
 /** A page of the web application: header, navigation, title and content. */
-export function appPage(frame: AppFrame, { title, lead, actions, back, ...options }: AppPage, content: Child) {
+export function appPage(frame: AppFrame, { title, lead, actions, back, isWhole, ...options }: AppPage, content: Child) {
   return htmlResponse(
     { ...options, title: `${isolated(title)} · ${isolated(frame.account.name)}`, bodyClass: 'app' },
     <>
       <Header frame={frame} />
       <SideNavigation frame={frame} />
       <BottomBar frame={frame} />
-      <main class='main' id='content' tabindex={-1}>
+      <main class={isWhole ? 'main whole-window' : 'main'} id='content' tabindex={-1}>
         {frame.notice && <Notice kind={frame.notice.kind}>{frame.notice.text}</Notice>}
-        <div class='page-head'>
-          <div>
-            {back && (
-              <a class='back row' href={back.href}>
-                <Icon name='back' size={14} />
-                {back.title}
-              </a>
-            )}
-            <h1>{title}</h1>
-            {lead && <p>{lead}</p>}
+        {!isWhole && (
+          <div class='page-head'>
+            <div>
+              {back && (
+                <a class='back row' href={back.href}>
+                  <Icon name='back' size={14} />
+                  {back.title}
+                </a>
+              )}
+              <h1>{title}</h1>
+              {lead && <p>{lead}</p>}
+            </div>
+            {actions && <div class='row'>{actions}</div>}
           </div>
-          {actions && <div class='row'>{actions}</div>}
-        </div>
+        )}
         {content}
       </main>
     </>,

@@ -84,7 +84,7 @@ function leaf(token: Token): Child {
       return <code>{token.content}</code>
     case 'fence':
     case 'code_block':
-      return <pre dir='ltr'><code>{token.content}</code></pre>
+      return <pre dir='ltr' tabindex={0}><code>{token.content}</code></pre>
     case 'softbreak':
     case 'hardbreak':
       return <br />

@@ -19,7 +19,7 @@
  * - `data-passkey="create"` or `"get"` on a form: before it is submitted, asks the browser for a passkey with the options
  *   in `data-options`, and puts the answer into the field `passkey`. `data-starts` does so when the page appears. What goes
  *   wrong is written into the element that `data-error` names.
- * - `data-local` on a `<time>`: shows it in the time zone of the reader.
+ * - `data-local` on a `<time>`: shows its `date`, its `time` of the day or its `day` in the time zone of the reader.
  * - Forms are submitted once: the button is busy until the next page loads.
  * - A page that shows a refused form takes the address of the page before it in the history of the browser, so that Reload
  *   and Back open that page and do not ask whether to send the form again.
@@ -98,9 +98,17 @@ document.addEventListener('keydown', event => {
   }
 })
 
-const localTime = new Intl.DateTimeFormat('en-GB',
-  { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' })
-for (const time of document.querySelectorAll('time[data-local]')) time.textContent = localTime.format(new Date(time.dateTime))
+const day = { day: 'numeric', month: 'short', year: 'numeric' }
+const clock = { hour: '2-digit', minute: '2-digit' }
+const localTimes = Object.fromEntries(
+  Object.entries({ date: { ...day, ...clock }, time: clock, day: { weekday: 'short', ...day } })
+    .map(([part, options]) => [part, new Intl.DateTimeFormat('en-GB', options)]))
+function showLocalTimes(within) {
+  for (const time of within.querySelectorAll('time[data-local]')) {
+    time.textContent = localTimes[time.dataset.local].format(new Date(time.dateTime))
+  }
+}
+showLocalTimes(document)
 
 function filter(field) {
   const words = field.value.toLowerCase().split(/\\s+/).filter(Boolean)

@@ -13,7 +13,7 @@ test.each([
   ['* a\n* b', '<ul dir="auto"><li dir="auto">a</li><li dir="auto">b</li></ul>'],
   ['3. a\n4. b', '<ol dir="auto" start="3"><li dir="auto">a</li><li dir="auto">b</li></ol>'],
   ['> said', '<blockquote dir="auto"><p dir="auto">said</p></blockquote>'],
-  ['```js\nif (a < b) c()\n```', '<pre dir="ltr"><code>if (a &lt; b) c()\n</code></pre>'],
+  ['```js\nif (a < b) c()\n```', '<pre dir="ltr" tabindex="0"><code>if (a &lt; b) c()\n</code></pre>'],
   ['---', '<hr/>'],
   ['|a|b|\n|-|-|\n|1|2|', '<th dir="auto">a</th>'],
   ['مرحبا', '<p dir="auto">مرحبا</p>'],
@@ -93,7 +93,7 @@ test('no text makes an element or attribute of its own', () => {
       'مر',
     ])
   const allowed =
-    /<(?:\/?(?:p|ul|ol|li|em|strong|s|code|pre|blockquote|a|span|bdi|div|table|thead|tbody|tr|th|td)\b(?: (?:dir="(?:auto|ltr)"|class="(?:heading|host|table)"|start="\d+"|href="https:\/\/a\.example[^"<>]*"|rel="noopener noreferrer nofollow"|target="_blank"))*|(?:br|hr)\/)>/g
+    /<(?:\/?(?:p|ul|ol|li|em|strong|s|code|pre|blockquote|a|span|bdi|div|table|thead|tbody|tr|th|td)\b(?: (?:dir="(?:auto|ltr)"|class="(?:heading|host|table)"|start="\d+"|tabindex="0"|href="https:\/\/a\.example[^"<>]*"|rel="noopener noreferrer nofollow"|target="_blank"))*|(?:br|hr)\/)>/g
   let seed = 7
   const next = (below: number) => (seed = (seed * 48271) % 2147483647) % below
   for (let run = 0; run < 500; run++) {

@@ -25,6 +25,7 @@ import { ConfirmDelete, CopyBlock, CopyText, SecretDialog } from '../../src/html
 import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
 import { welcome } from '../../src/web/people/welcome.tsx'
 import { chartPages } from './gallery-charts.tsx'
+import { conversationPages } from './gallery-conversations.tsx'
 import { formPages } from './gallery-forms.tsx'
 import { csrf, frame, minute, now } from './gallery-frame.ts'
 
@@ -73,6 +74,7 @@ function AgentLink({ alias, description }: { alias: string; description?: string
 export const gallery: Record<string, () => Promise<Response>> = {
   ...formPages,
   ...chartPages,
+  ...conversationPages,
   '/': () => welcome(readConfig({})),
 
   '/overview': () =>

@@ -1,0 +1,45 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { AgentIcon } from '../agent-icon.tsx'
+import { Icon } from '../icons.tsx'
+
+/**
+ * The icons of a page that shows each of them many times: every icon is in the page once, and `Face` refers to it. They
+ * must be in the page before the first `Face`.
+ */
+export function FaceSymbols({ names }: { names: Iterable<string> }) {
+  return (
+    <svg class='symbols' aria-hidden='true'>
+      {[...new Set(names)].map((name) => (
+        <symbol id={symbolId(name)} viewBox='0 0 24 24'>
+          {name.startsWith('#') ? <ChannelFace /> : <AgentIcon alias={name} size={24} />}
+        </symbol>
+      ))}
+    </svg>
+  )
+}
+
+/** The icon of an agent, or of a channel with its `#`. Decorative; show it beside the name. */
+export function Face({ name, size = 28 }: { name: string; size?: number }) {
+  return (
+    <svg class='face' width={size} height={size} aria-hidden='true'>
+      <use href={`#${symbolId(name)}`} />
+    </svg>
+  )
+}
+
+function ChannelFace() {
+  return (
+    <g>
+      <rect class='channel-face' width='24' height='24' />
+      <g transform='translate(3 3)'>
+        <Icon name='channels' />
+      </g>
+    </g>
+  )
+}
+
+/** Names contain only what a fragment may contain, but for the `#`. */
+function symbolId(name: string): string {
+  return `f-${name.replace('#', 'c-')}`
+}

@@ -1,0 +1,81 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { LocalTime, timeInWords } from '../components.tsx'
+
+/** How far a message is at one recipient. `waiting`: unread for longer than is usual. */
+export type DeliveryState = 'stored' | 'waiting' | 'leased' | 'released' | 'read' | 'replied' | 'parked'
+
+/** A message at one recipient. Times are milliseconds since the epoch. */
+export interface ShownReceipt {
+  alias: string
+  state: DeliveryState
+  /** What happened, oldest first: each with a word such as `stored` or `leased`. */
+  events: { event: string; at: number }[]
+}
+
+/** The shape of a state, drawn by the style sheet: shapes differ, so that nobody has to tell colours apart. Decorative. */
+export function StateDot({ state }: { state: DeliveryState }) {
+  return <i class={`state ${state}`}></i>
+}
+
+const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leased', 'read', 'replied']
+
+/** What became of a message, in one line. It opens the times of each recipient. */
+export function StateLine({ receipts, at, now }: { receipts: ShownReceipt[]; at: number; now: number }) {
+  if (receipts.length === 0) return <span class='state-line'>reached nobody</span>
+  const states = receipts.map(({ state }) => state)
+  const state = worst.find((candidate) => states.includes(candidate))!
+  return (
+    <details class='state-line'>
+      <summary>
+        <StateDot state={state} />
+        {receipts.length === 1 ? wordsOf(receipts[0], at, now) : readByWords(states)}
+      </summary>
+      <ul>
+        {receipts.map(({ alias, state, events }) => (
+          <li>
+            <StateDot state={state} />
+            <bdi>@{alias}</bdi>
+            {events.map(({ event, at }) => (
+              <span>
+                {event} <LocalTime at={at} />
+              </span>
+            ))}
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+function readByWords(states: DeliveryState[]): string {
+  const read = states.filter((state) => state === 'read' || state === 'replied').length
+  return `${read} of ${states.length} read`
+}
+
+function wordsOf({ state, events }: ShownReceipt, at: number, now: number): string {
+  const last = events.at(-1)?.at ?? at
+  switch (state) {
+    case 'stored':
+      return 'not read yet'
+    case 'waiting':
+      return `waiting, sent ${timeInWords(at, now)}`
+    case 'leased':
+      return 'being read'
+    case 'released':
+      return 'handed back, unread again'
+    case 'read':
+      return `read after ${durationInWords(last - at)}`
+    case 'replied':
+      return `answered after ${durationInWords(last - at)}`
+    case 'parked':
+      return 'cannot be delivered'
+  }
+}
+
+/** `4 s`, `5 min`, `3 h`, `2 d`, from milliseconds. */
+export function durationInWords(ms: number): string {
+  const steps: [size: number, name: string][] = [[86_400_000, 'd'], [3_600_000, 'h'], [60_000, 'min'], [1_000, 's']]
+  const [size, name] = steps.find(([size]) => ms >= size) ?? [1, 'ms']
+  return `${Math.max(0, Math.floor(ms / size))} ${name}`
+}

@@ -1,0 +1,69 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { Name } from '../bidi.tsx'
+import { Time } from '../components.tsx'
+import { Face } from './faces.tsx'
+
+/** A conversation in a list. Times are milliseconds since the epoch. */
+export interface ShownThread {
+  href: string
+  /** Two aliases with `@`, or one name of a channel with `#`. */
+  names: string[]
+  /** Distinguishes conversations of the same two agents: the id of the conversation, or undefined. */
+  label?: string
+  lastAt: number
+  /** The newest message in one line; undefined if the reader may not see it. */
+  preview?: { from: string; text: string }
+  /** How many messages to the reader are unread. */
+  unread: number
+  /** Something was said since the reader looked. */
+  isNew: boolean
+  isCurrent: boolean
+}
+
+/** The conversations of a list, newest first. */
+export function ThreadList({ threads, now }: { threads: ShownThread[]; now: number }) {
+  return <ul class='threads'>{threads.map((thread) => <ThreadRow thread={thread} now={now} />)}</ul>
+}
+
+function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
+  const { href, names, label, lastAt, preview, unread, isNew, isCurrent } = thread
+  return (
+    <li>
+      <a href={href} aria-current={isCurrent ? 'page' : undefined} class={isNew ? 'new' : undefined}>
+        <span class='faces'>{names.slice(0, 2).map((name) => <Face name={name.replace('@', '')} size={26} />)}</span>
+        <span class='names'>
+          {names.map((name, n) => (
+            <>
+              {n > 0 && ' + '}
+              <Name text={name} />
+            </>
+          ))}
+          {label && <span class='soft'>&nbsp;{label}</span>}
+        </span>
+        <Time at={lastAt} now={now} />
+        <span class='preview'>
+          {preview
+            ? (
+              <>
+                <Name text={preview.from} />: <Name text={preview.text} />
+              </>
+            )
+            : 'You may see only that something was said.'}
+        </span>
+        {unread > 0
+          ? (
+            <span class='count'>
+              {unread > 99 ? '99+' : unread}
+              <span class='unseen'>unread, to you</span>
+            </span>
+          )
+          : isNew && (
+            <span class='dot'>
+              <span class='unseen'>new</span>
+            </span>
+          )}
+      </a>
+    </li>
+  )
+}

@@ -1,0 +1,70 @@
+/** Conversations: the list, the messages and what is below each. */
+export const conversation = `
+.symbols { position: absolute; width: 0; height: 0; overflow: hidden }
+.channel-face { fill: var(--sunk) } .symbols symbol { color: var(--soft) }
+
+.main.whole-window { max-width: none; padding: 0; gap: 0; align-content: stretch }
+.whole-window > .notice { margin: var(--s3) var(--s4) 0 }
+.conversations { display: grid; grid-template-columns: 20rem minmax(0, 1fr); height: calc(100dvh - var(--head)); min-height: 20rem }
+.conversations > section { display: grid; grid-template-rows: auto minmax(0, 1fr) auto; grid-template-columns: minmax(0, 1fr); min-height: 0 }
+.conversations > section:first-of-type { border-inline-end: 1px solid var(--line); background: var(--panel) }
+.conversations .scrolls { overflow-y: auto; overscroll-behavior: contain }
+.pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s2) var(--s4); border-bottom: 1px solid var(--line) }
+.pane-head :is(h1, h2) { flex: 1 1 8rem; font-size: var(--text-l); overflow-wrap: anywhere }
+.filters { display: flex; gap: var(--s1) }
+.filters a { padding: var(--s1) var(--s2); border-radius: var(--round); color: var(--soft); font-size: var(--text-s); font-weight: 540; line-height: 1.5rem; text-decoration: none }
+.filters a:hover { background: var(--hover); color: var(--ink) }
+.filters a[aria-current] { background: var(--accent-wash); color: var(--ink) }
+
+.threads { padding: 0; list-style: none }
+.threads a { display: grid; grid-template: 'faces names at' auto 'faces preview count' auto / 2.375rem minmax(0, 1fr) auto; gap: 0 var(--s2); align-items: center;
+  min-height: 3.25rem; padding: .375rem var(--s4); border-bottom: 1px solid var(--line); color: inherit; text-decoration: none }
+.threads a:hover { background: var(--hover) }
+.threads a[aria-current] { background: var(--accent-wash) }
+.threads a:focus-visible { outline-offset: -2px }
+.threads .faces { grid-area: faces; position: relative; width: 2.375rem; height: 2.375rem }
+.threads .faces .face { position: absolute; inset: 0 auto auto 0 } .threads .faces .face + .face { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
+.threads .faces .face:only-child { inset: .375rem auto auto .375rem }
+.threads .names { grid-area: names; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; font-weight: 540 }
+.threads .new .names { font-weight: 650 }
+.threads time { grid-area: at; color: var(--soft); font-size: var(--text-s); white-space: nowrap }
+.threads .preview { grid-area: preview; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; color: var(--soft); font-size: var(--text-s) }
+.threads .preview:last-child { grid-column: preview / -1 }
+.threads .count { grid-area: count; justify-self: end; min-width: 1.25rem; padding: 0 .375rem; border-radius: 1rem; background: var(--accent); color: var(--on-accent);
+  font-size: var(--text-xs); font-weight: 650; line-height: 1.25rem; text-align: center }
+.threads .dot { grid-area: count; justify-self: end; width: .5rem; height: .5rem; border-radius: 50%; background: var(--info) }
+
+.messages { padding: var(--s3) var(--s5); list-style: none }
+.messages > li { display: grid; grid-template-columns: 2.5rem minmax(0, 1fr); padding: .125rem var(--s2); border-radius: var(--round); scroll-margin-block: 4rem }
+.messages > li.first { margin-top: var(--s3) }
+.messages > li:target, .messages > li.unread { background: var(--info-wash) }
+.messages > li > * { grid-column: 2 }
+.messages .from { grid-column: 1 / -1; display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s2) }
+.messages .from .face { margin-inline-end: .25rem } .messages .from b { font-weight: 620 }
+.messages .quote { display: block; max-width: 68ch; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; padding-inline-start: var(--s2);
+  border-inline-start: 3px solid var(--line); color: var(--soft); font-size: var(--text-s); line-height: 1.5rem; text-decoration: none }
+.messages .quote:hover { color: var(--ink) }
+.messages .below { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s3); min-height: 1.5rem; color: var(--soft); font-size: var(--text-s) }
+.messages .below > a { min-width: 1.5rem; color: inherit; line-height: 1.5rem; text-decoration: none } .messages .below > a:hover { color: var(--ink); text-decoration: underline }
+.messages .part { display: block; font-size: var(--text-s) } .messages :is(.part, .whole) a { display: inline-block; min-height: 1.5rem; line-height: 1.5rem }
+.messages > .day { display: flex; align-items: center; gap: var(--s3); margin: var(--s4) 0 0; color: var(--soft); font-size: var(--text-s); font-weight: 540 }
+.messages > .day::before, .messages > .day::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
+
+.state-line > summary { display: inline-flex; align-items: center; gap: .375rem; min-height: 1.5rem } .state-line > summary:hover { color: var(--ink) }
+.state-line > summary::after { content: '\\203a'; transition: rotate .12s } .state-line[open] > summary::after { rotate: 90deg }
+.state-line[open] { flex-basis: 100%; order: 1 }
+.state-line ul { display: grid; gap: var(--s1); padding: 0 0 var(--s2) .125rem; list-style: none }
+.state-line li { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2) }
+.state { flex: none; width: .5625rem; height: .5625rem; border-radius: 50%; color: var(--edge); box-shadow: inset 0 0 0 1.5px currentColor }
+.state.waiting { color: var(--warning) } .state.leased { color: var(--info); background: linear-gradient(90deg, currentColor 50%, transparent 50%) }
+.state.read { color: var(--accent); background: currentColor }
+.state.replied { color: var(--accent); background: currentColor; border-radius: 0; box-shadow: none; clip-path: polygon(0 55%, 14% 40%, 38% 62%, 86% 8%, 100% 22%, 38% 92%) }
+.state.released { color: var(--warning); background: currentColor; border-radius: 0 }
+.state.parked { color: var(--danger); background: currentColor; border-radius: 0; box-shadow: none; clip-path: polygon(50% 0, 100% 100%, 0 100%) }
+
+@media (max-width: 60rem) {
+  .conversations { grid-template-columns: minmax(0, 1fr); height: calc(100dvh - var(--head) - var(--bar)) }
+  .conversations:has(> section + section) > section:first-of-type { display: none }
+}
+@media (max-width: 48rem) { .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
+`
