@@ -5,7 +5,7 @@ import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
 import { Icon, Logo } from './icons.tsx'
-import { barItems, type NavItem, navItems, paths, sectionPath } from './paths.ts'
+import { barItems, homePath, navGroups, type NavItem, navItems, paths, sectionPath } from './paths.ts'
 
 /** The data around the content of a signed-in user's page: header, navigation and notice. */
 export interface AppFrame {
@@ -25,7 +25,7 @@ export interface AppFrame {
 export function Header({ frame: { account, accounts, user, csrf } }: { frame: AppFrame }) {
   return (
     <header class='head'>
-      <a class='mark' href={sectionPath(account.id, 'overview')} aria-label='agent-grid'>
+      <a class='mark' href={homePath(account.id)} aria-label='agent-grid'>
         <Logo />
         <span>agent-grid</span>
       </a>
@@ -43,7 +43,7 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
           {accounts.map(({ id, name, role }) => (
             <a
               class='item'
-              href={sectionPath(id, 'overview')}
+              href={homePath(id)}
               aria-current={id === account.id ? 'true' : undefined}
             >
               <Name text={name} />
@@ -119,13 +119,15 @@ function SectionLink({ item, frame: { account, current }, class: className }: Se
 export function SideNavigation({ frame }: { frame: AppFrame }) {
   return (
     <nav class='side' aria-label='Sections'>
-      <ul>
-        {navItems.map((item) => (
-          <li>
-            <SectionLink item={item} frame={frame} />
-          </li>
-        ))}
-      </ul>
+      {navGroups.map((items) => (
+        <ul>
+          {items.map((item) => (
+            <li>
+              <SectionLink item={item} frame={frame} />
+            </li>
+          ))}
+        </ul>
+      ))}
     </nav>
   )
 }

@@ -3,6 +3,9 @@
 
 /** SVG paths on a 20×20 grid, stroked in the colour of the text. */
 const icons = {
+  conversations: 'M3.5 4.500h13v9h-7.500l-3.500 3v-3h-2z',
+  attention:
+    'M10 3.500a4.5 4.5 0 0 1 4.5 4.500v2.500l1.5 3h-12l1.5-3V8a4.500 4.500 0 0 1 4.5-4.500zM8.500 16.500h3M10 3.500v-1',
   overview: 'M3.5 3.5h5.5v7H3.5zM11 3.5h5.5v4H11zM11 9.5h5.5v7H11zM3.5 12.5H9v4H3.5z',
   agents:
     'M5 7.5h10a1.5 1.5 0 0 1 1.5 1.5v5A1.5 1.5 0 0 1 15 15.500H5A1.5 1.5 0 0 1 3.5 14V9A1.5 1.5 0 0 1 5 7.500zM10 7.500V4M7.5 11v1.500M12.5 11v1.500M10 4h.01',

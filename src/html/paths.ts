@@ -7,15 +7,25 @@ export const paths = {
   signOut: '/sign-out',
 } as const
 
-/** The sections of the web application in navigation order. */
-export const navItems = ['overview', 'agents', 'channels', 'skills', 'guardrails', 'activity', 'settings'] as const
+/** The sections of the web application in the order of the navigation: what is said, who says it, and the account. */
+export const navGroups = [
+  ['agents', 'channels', 'skills', 'guardrails'],
+  ['overview', 'activity', 'settings'],
+] as const
 
-export type NavItem = (typeof navItems)[number]
+export type NavItem = (typeof navGroups)[number][number]
+
+export const navItems: readonly NavItem[] = navGroups.flat()
 
 /** The sections in the bar of narrow windows; the others are behind its last button. */
 export const barItems: readonly NavItem[] = ['overview', 'agents', 'channels', 'activity']
 
+/** The page that an account opens with. It depends on the user, and redirects to a section. */
+export function homePath(account: string): string {
+  return `/accounts/${account}`
+}
+
 /** The path of a section. It contains the account id, so that two tabs can show two accounts. */
 export function sectionPath(account: string, item: NavItem): string {
-  return item === 'overview' ? `/accounts/${account}` : `/accounts/${account}/${item}`
+  return `/accounts/${account}/${item}`
 }

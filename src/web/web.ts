@@ -1,5 +1,6 @@
 /** All pages of the web application. */
 import { Hono } from 'hono'
+import { homePath, sectionPath } from '../html/paths.ts'
 import { staticAnswer } from '../lib/static-answer.ts'
 import type { AppEnv } from '../request-context.ts'
 import { asGridError, htmlError } from '../wire.ts'
@@ -47,7 +48,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
       return welcomePage(c.req.raw)
     }
     const [first] = visitor.accounts
-    return c.redirect(first ? `/accounts/${first.id}${new URL(c.req.url).search}` : '/new-account', 303)
+    return c.redirect(first ? `${homePath(first.id)}${new URL(c.req.url).search}` : '/new-account', 303)
   })
   signInPages(publicRoutes, pageDeps)
   passkeySignInPages(publicRoutes, pageDeps)
@@ -61,6 +62,9 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   invitationPages(publicRoutes, pageDeps)
   newAccountPages(publicRoutes, pageDeps)
 
+  accountRoutes.get('', ({ membership, request }) => ({
+    redirectTo: `${sectionPath(membership.id, 'overview')}${new URL(request.url).search}`,
+  }))
   overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)

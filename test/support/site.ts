@@ -44,7 +44,8 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
 
 /** The pages of an account. */
 const accountPages: SitePage[] = [
-  inAccount('overview', ''),
+  inAccount('home', '', () => ''),
+  inAccount('overview', '/overview'),
   inAccount('agents', '/agents'),
   inAccount('agents-search', '/agents?search=nobody-at-all'),
   inAccount('agent', '/agents/:alias', () => '/agents/night-watch'),

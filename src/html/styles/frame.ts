@@ -30,7 +30,7 @@ export const frame = `
 .menu .item[aria-current] { font-weight: 620 }
 
 .side { grid-area: side; position: sticky; top: var(--head); align-self: start; padding: var(--s4) var(--s3) }
-.side ul { display: grid; gap: 2px; padding: 0; list-style: none }
+.side ul { display: grid; gap: 2px; padding: 0; list-style: none } .side ul + ul { margin-top: var(--s4) }
 .side a { display: flex; align-items: center; gap: .625rem; min-height: 2.125rem; padding: 0 var(--s3); border-radius: var(--round);
   color: var(--soft); font-weight: 520; text-decoration: none; white-space: nowrap }
 .side a:hover { background: var(--hover); color: var(--ink) }

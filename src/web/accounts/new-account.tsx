@@ -5,7 +5,7 @@ import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
-import { sectionPath } from '../../html/paths.ts'
+import { homePath } from '../../html/paths.ts'
 import { formErrors } from '../form-errors.ts'
 import { withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
@@ -20,7 +20,7 @@ export function newAccountPages({ get, post }: Pages<PublicVisit>, { store }: Pa
   post('/new-account', async (visit) => {
     const input = { name: visit.form.get('name') ?? '' }
     const id = await createOwnedAccount(store, input, signedIn(visit), visit.requestId)
-    return { redirectTo: withNotice(`/accounts/${id}`, 'account-made') }
+    return { redirectTo: withNotice(homePath(id), 'account-made') }
   }, show)
 }
 
@@ -53,7 +53,7 @@ function showForm(visit: PublicVisit, offer: ClaimOffer | undefined) {
         />
         {back && <input type='hidden' name='from' value={back.id} />}
         <SubmitButton isWhole>Create account</SubmitButton>
-        {back && <ButtonLink href={sectionPath(back.id, 'overview')} isWhole>Cancel</ButtonLink>}
+        {back && <ButtonLink href={homePath(back.id)} isWhole>Cancel</ButtonLink>}
       </Form>
       <hr />
       <Form action='/sign-out' csrf={csrf}>

@@ -22,9 +22,9 @@ import { ConversationNotices, loadConversations } from './conversations.tsx'
 const recentActivityRows = 8
 const mostUnreadRows = 5
 
-/** The start page of an account: figures, recent activity, and the agents with the most unread messages. */
+/** Figures of an account, its recent activity, and the agents with the most unread messages. */
 export function overviewPages({ get }: Pages<Visit>, { store }: PageDeps): void {
-  get('', async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user)))
+  get('/overview', async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user)))
 }
 
 async function overview(visit: Visit, offer: ClaimOffer | undefined) {

@@ -5,6 +5,7 @@ import { Name } from '../../html/bidi.tsx'
 import { Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
+import { homePath } from '../../html/paths.ts'
 import { formErrors } from '../form-errors.ts'
 import { withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
@@ -19,13 +20,13 @@ export function invitationPages({ get, post }: Pages<PublicVisit>, { store, sess
   get('/invitations/:token', show)
   post('/invitations/:token', async (visit) => {
     const id = await acceptInvitation(store, visit.param('token'), signedIn(visit), visit.requestId)
-    return { redirectTo: withNotice(`/accounts/${id}`, 'joined') }
+    return { redirectTo: withNotice(homePath(id), 'joined') }
   }, show)
   post('/invitations/:token/register', async ({ request, form, address, requestId, param }) => {
     const input = { name: form.get('name') ?? '', password: form.get('password') ?? '' }
     const { userId, id } = await registerInvitedUser(store, param('token'), input, requestId)
     return {
-      redirectTo: withNotice(`/accounts/${id}`, 'joined'),
+      redirectTo: withNotice(homePath(id), 'joined'),
       cookie: await sessions.begin(request, userId, address),
     }
   }, show)

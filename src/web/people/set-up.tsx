@@ -4,6 +4,7 @@ import { setUp, setUpState } from '../../grid/people/people.ts'
 import { Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton, TextInput } from '../../html/form.tsx'
 import { barePage } from '../../html/layout.tsx'
+import { homePath } from '../../html/paths.ts'
 import { formErrors } from '../form-errors.ts'
 import type { PageDeps } from '../page-deps.ts'
 import type { Pages, PublicVisit } from '../visit.ts'
@@ -25,7 +26,7 @@ export function setUpPages({ get, post }: Pages<PublicVisit>, { store, sessions 
       password: field('password'),
     }
     const { userId, id } = await setUp(store, param('token'), input)
-    return { redirectTo: `/accounts/${id}`, cookie: await sessions.begin(request, userId, address) }
+    return { redirectTo: homePath(id), cookie: await sessions.begin(request, userId, address) }
   }, show)
 }
 
