@@ -90,7 +90,8 @@ const rules: Record<string, Rule> = {
   },
   'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },
   'log.ts': { ours: ['lib/'], types: ['deps.ts'] },
-  'config.ts': { ours: ['lib/'], packages: ['zod', 'ipaddr.js'] },
+  'config.ts': { ours: ['config/'], packages: ['zod'] },
+  'config/': { ours: ['lib/'], packages: ['zod', 'ipaddr.js'] },
   'deps.ts': { ours: [], types: ['guardrails/checks.ts', 'lib/'] },
   'errors.ts': { ours: [] },
   'lib/': {
