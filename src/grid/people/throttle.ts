@@ -97,13 +97,7 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
   if (!(await take(store, attempts, limits, at))) {
     throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
   }
-  return {
-    isFamiliar,
-    async succeeded() {
-      const { removeAll, remove } = store.global.attempts
-      await store.write([removeAll(pair.kind, pair.subject), ...attempts.slice(1).map((attempt) => remove(attempt.id))])
-    },
-  }
+  return { isFamiliar, succeeded: () => forgetAttempts(store, pair, attempts) }
 }
 
 /**
@@ -121,13 +115,7 @@ export async function takeSecondFactorAttempt(store: Store, email: string, addre
   if (!(await take(store, attempts, limits, at))) {
     throw await tooMany(store, limits, at, 'second-factors', 'Too many codes.')
   }
-  return {
-    isFamiliar,
-    async succeeded() {
-      const { removeAll, remove } = store.global.attempts
-      await store.write([removeAll(pair.kind, pair.subject), ...attempts.slice(1).map((attempt) => remove(attempt.id))])
-    },
-  }
+  return { isFamiliar, succeeded: () => forgetAttempts(store, pair, attempts) }
 }
 
 /** Count one sign-in that a client begins with a passkey. Fails with `rate_limit_exceeded`. */
@@ -283,6 +271,12 @@ async function logReached(store: Store, limits: AttemptLimit[], message: string)
   const limit = limits.at(-1)!
   if (limit.subject !== 'all' || await store.global.attempts.blockedSince(limit) === undefined) return
   store.deps.log.error(message, { limit: limit.max })
+}
+
+/** Remove all attempts of a user from one address, which `pair` counts, and what this attempt added to other counts. */
+async function forgetAttempts(store: Store, pair: Count, [, ...others]: Attempt[]): Promise<void> {
+  const { removeAll, remove } = store.global.attempts
+  await store.write([removeAll(pair.kind, pair.subject), ...others.map(({ id }) => remove(id))])
 }
 
 /** The error of the limit that holds the longest. `name` is what the headers call it. */
