@@ -1,6 +1,6 @@
 /** The cycles that messages close, by who read whom lately. */
 import { expect, test } from 'vitest'
-import { recentMs, RecentReads } from '../../src/store/recent-reads.ts'
+import { recentMs, RecentReads } from '../../../src/store/turns/recent-reads.ts'
 
 /** Reads of a chain: the second agent read the first one, and so on. */
 function chain(agents: string[], at = 0): RecentReads {

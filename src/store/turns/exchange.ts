@@ -1,12 +1,12 @@
 /** Exchanges what processes count of conversations, once a second. See `turns.ts`. */
-import type { Deps } from '../deps.ts'
-import { newId } from '../lib/id.ts'
-import { second } from '../lib/time.ts'
-import type { prepareConversations } from './account/conversations.ts'
-import type { Statement } from './driver/binding.ts'
-import { type GlobalConversations, maxPolled } from './global/conversations.ts'
+import type { Deps } from '../../deps.ts'
+import { newId } from '../../lib/id.ts'
+import { second } from '../../lib/time.ts'
+import type { prepareConversations } from '../account/conversations.ts'
+import type { Statement } from '../driver/binding.ts'
+import { type GlobalConversations, maxPolled } from '../global/conversations.ts'
 import { isPlace, type Read, type RecentReads } from './recent-reads.ts'
-import { type Conversation, hopsBefore, type TurnCounts, turnsKeptMs } from './turn-counts.ts'
+import { type Conversation, hopsBefore, type TurnCounts, turnsKeptMs } from './counts.ts'
 
 export interface TurnExchangeOptions {
   tablesOf(accountId: string): {

@@ -2,7 +2,7 @@
  * How many turns the conversations of each account have had since the last input from outside, and within the last
  * hour. What this process counts and what others have stored are kept apart, so that nothing is counted twice.
  */
-import { day, hour, minute } from '../lib/time.ts'
+import { day, hour, minute } from '../../lib/time.ts'
 
 /** The last hour is counted in steps of this length. */
 const stepMs = 5 * minute

@@ -1,5 +1,5 @@
 /** What `turns.ts` is given and returns. See docs/delivery.md, "Conversations that run away". */
-import type { PauseReason } from './account/conversations.ts'
+import type { PauseReason } from '../account/conversations.ts'
 
 /** The limits of the conversations of an account. 0: no limit. */
 export interface TurnLimits {

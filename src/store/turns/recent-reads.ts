@@ -5,8 +5,8 @@
  *
  * See docs/delivery.md, "Conversations that run away".
  */
-import { RecentMap } from '../lib/recent-map.ts'
-import { minute } from '../lib/time.ts'
+import { RecentMap } from '../../lib/recent-map.ts'
+import { minute } from '../../lib/time.ts'
 
 /** How long a message that was read can be answered without a reply id. */
 export const recentMs = 10 * minute
