@@ -4,7 +4,7 @@ import type { PreparedChecks } from './guardrails/checks.ts'
 import type { Bodies } from './lib/body.ts'
 import type { CallerHints } from './lib/caller-hints.ts'
 import type { Log } from './lib/log.ts'
-import type { Overload } from './lib/overload.ts'
+import type { Overload } from './lib/limits/overload.ts'
 import type { SafeFetch } from './lib/safe-fetch.ts'
 
 /** Why an email is sent. Each kind has one subject. */

@@ -12,7 +12,7 @@ import type { ErrorCode } from './errors.ts'
 import type { ConnectionReports } from './lib/caller-connection.ts'
 import type { Caller, UncheckedRequest } from './lib/caller.ts'
 import { nextIteration } from './lib/next-iteration.ts'
-import { RequestScheduler, type SchedulerOptions, type Slot } from './lib/request-scheduler.ts'
+import { RequestScheduler, type SchedulerOptions, type Slot } from './lib/limits/request-scheduler.ts'
 import { SentAnswers, untilSent } from './lib/sent-answers.ts'
 
 /** What a handler knows about the connection of a request. */

@@ -84,7 +84,7 @@ const rules: Record<string, Rule> = {
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
   'listen.ts': {
-    ours: ['lib/next-iteration.ts', 'lib/caller.ts', 'lib/request-scheduler.ts', 'lib/sent-answers.ts'],
+    ours: ['lib/next-iteration.ts', 'lib/caller.ts', 'lib/limits/request-scheduler.ts', 'lib/sent-answers.ts'],
     types: ['errors.ts', 'lib/caller-connection.ts'],
     packages: ['@hono/node-server'],
   },

@@ -273,13 +273,13 @@ const authentication: Record<string, Row[]> = {
 }
 
 const limits: Record<string, Row[]> = {
-  'src/lib/token-bucket.ts': [
-    ['if (now > bucket.at) bucket.tokens', 'bucket.tokens', 'lib/token-bucket'],
-    ['if (seconds === 0) bucket.tokens--', '', 'lib/token-bucket'],
+  'src/lib/limits/token-bucket.ts': [
+    ['if (now > bucket.at) bucket.tokens', 'bucket.tokens', 'lib/limits/token-bucket'],
+    ['if (seconds === 0) bucket.tokens--', '', 'lib/limits/token-bucket'],
   ],
-  'src/lib/concurrency-limit.ts': [
-    ['this.#count < this.#total', 'this.#count <= this.#total', 'lib/concurrency-limit'],
-    ['< this.#perGroup', '<= this.#perGroup', 'lib/concurrency-limit'],
+  'src/lib/limits/concurrency-limit.ts': [
+    ['this.#count < this.#total', 'this.#count <= this.#total', 'lib/limits/concurrency-limit'],
+    ['< this.#perGroup', '<= this.#perGroup', 'lib/limits/concurrency-limit'],
     ['slots[0]()', 'slots.at(-1)!()', 'grid/messaging/waiting'],
   ],
   'src/lib/body.ts': [

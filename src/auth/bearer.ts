@@ -2,7 +2,7 @@
 import type { Deps } from '../deps.ts'
 import { GridError, isStorageFull } from '../errors.ts'
 import { bearerToken } from '../lib/bearer-token.ts'
-import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/call-limits.ts'
+import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/limits/call-limits.ts'
 import type { Caller } from '../lib/caller.ts'
 import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'

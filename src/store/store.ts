@@ -6,7 +6,7 @@ import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
-import { KeyedMutex } from '../lib/keyed-mutex.ts'
+import { KeyedMutex } from '../lib/limits/keyed-mutex.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { second } from '../lib/time.ts'
 import {

@@ -2,9 +2,9 @@
  * How often a credential and all credentials of an account may call, and how often a client address may present a key that is refused. Counted in the
  * memory of each process. See docs/security.md, "Call limits".
  */
-import type { Config } from '../config.ts'
-import { limitReached, type ReachedLimit } from '../errors.ts'
-import { minute, second } from './time.ts'
+import type { Config } from '../../config.ts'
+import { limitReached, type ReachedLimit } from '../../errors.ts'
+import { minute, second } from '../time.ts'
 import { TokenBuckets } from './token-bucket.ts'
 
 /** One limit, by key. */

@@ -1,6 +1,6 @@
 /** Rate limits by token bucket, in the memory of this process. */
-import { RecentMap } from './recent-map.ts'
-import { second } from './time.ts'
+import { RecentMap } from '../recent-map.ts'
+import { second } from '../time.ts'
 
 /** How fast a bucket refills, and how many tokens it holds. */
 export interface Rate {

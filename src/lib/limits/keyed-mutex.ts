@@ -1,4 +1,4 @@
-import { GridError } from '../errors.ts'
+import { GridError } from '../../errors.ts'
 
 interface Queue {
   /** Settles when the newest task has settled. */

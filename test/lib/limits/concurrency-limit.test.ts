@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ConcurrencyLimit } from '../../src/lib/concurrency-limit.ts'
+import { ConcurrencyLimit } from '../../../src/lib/limits/concurrency-limit.ts'
 
 test('a key holds at most its limit, and releasing a slot twice frees it once', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 9, total: 9 })

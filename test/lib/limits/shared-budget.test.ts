@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Caller } from '../../src/lib/caller.ts'
-import { SharedBudget } from '../../src/lib/shared-budget.ts'
+import type { Caller } from '../../../src/lib/caller.ts'
+import { SharedBudget } from '../../../src/lib/limits/shared-budget.ts'
 
 const account = (name: string): Caller => ({ name, groups: [] })
 const stranger = (name: string, ...groups: string[]): Caller => ({ name, groups: ['strangers', ...groups] })

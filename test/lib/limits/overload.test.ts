@@ -1,7 +1,7 @@
 /** When a process counts as overloaded (docs/security.md, "Overload"). */
 import { expect, test } from 'vitest'
-import { Overload } from '../../src/lib/overload.ts'
-import { createLog } from '../../src/log.ts'
+import { Overload } from '../../../src/lib/limits/overload.ts'
+import { createLog } from '../../../src/log.ts'
 
 /** Whether the process is overloaded after samples with these delays. */
 function after(overload: Overload, delays: number[]): boolean {

@@ -1,8 +1,8 @@
 /** How callers share the event loop. See docs/security.md, "Scheduling of requests". */
 import { expect, test } from 'vitest'
-import type { Caller } from '../../src/lib/caller.ts'
-import { RequestScheduler, type SchedulerOptions, type Slot } from '../../src/lib/request-scheduler.ts'
-import { turn as eventLoopTurn, waitFor } from '../support/wait-for.ts'
+import type { Caller } from '../../../src/lib/caller.ts'
+import { RequestScheduler, type SchedulerOptions, type Slot } from '../../../src/lib/limits/request-scheduler.ts'
+import { turn as eventLoopTurn, waitFor } from '../../support/wait-for.ts'
 
 const account = (name: string): Caller => ({ name, groups: [] })
 const stranger = (name: string, ...groups: string[]): Caller => ({ name, groups: ['strangers', ...groups] })

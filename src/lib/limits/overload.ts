@@ -2,8 +2,8 @@
  * Tells whether there is more to do than this process can: the requests of a caller are served late because too
  * many wait, or those of all callers because the event loop is blocked. See docs/security.md, "Overload".
  */
-import { GridError } from '../errors.ts'
-import type { Log } from './log.ts'
+import { GridError } from '../../errors.ts'
+import type { Log } from '../log.ts'
 
 /** How often the delay is looked at. */
 const sampleMs = 250

@@ -11,8 +11,8 @@
  * caller beside others has a limited number of them in progress. See docs/security.md, "Scheduling of requests".
  */
 import process from 'node:process'
-import type { Caller } from './caller.ts'
-import { nextIteration } from './next-iteration.ts'
+import type { Caller } from '../caller.ts'
+import { nextIteration } from '../next-iteration.ts'
 import { SharedBudget } from './shared-budget.ts'
 
 /** For how long an iteration serves requests. Requests that write in one of them share a commit, so it is not shorter. */
