@@ -5,7 +5,7 @@ import type { Bodies } from './lib/body.ts'
 import type { CallerHints } from './lib/caller-hints.ts'
 import type { Log } from './lib/log.ts'
 import type { Overload } from './lib/limits/overload.ts'
-import type { SafeFetch } from './lib/safe-fetch.ts'
+import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 
 /** Why an email is sent. Each kind has one subject. */
 export type EmailKind =

@@ -146,7 +146,14 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   {
     word: /'node:(https?|net|tls|dgram|dns|dns\/promises)'/,
-    only: ['lib/safe-fetch.ts', 'lib/safe-connect.ts', 'lib/free-port.ts', 'lib/sent-answers.ts', 'listen.ts', 'cli/'],
+    only: [
+      'lib/outbound/safe-fetch.ts',
+      'lib/outbound/safe-connect.ts',
+      'lib/free-port.ts',
+      'lib/sent-answers.ts',
+      'listen.ts',
+      'cli/',
+    ],
     why: 'deps.safeFetch is the only way out',
   },
   { word: /\bWebSocket\(|\bEventSource\(|\bDeno\.connect/, only: [], why: 'deps.safeFetch is the only way out' },

@@ -292,15 +292,15 @@ const limits: Record<string, Row[]> = {
     ['.slice(0, 4)', '.slice(0, 3)', 'lib/client-address'],
     ["!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)", 'false', 'lib/client-address'],
   ],
-  'src/lib/egress-policy.ts': [
-    ['(port >= firstUserPort && !blockedPorts.has(port))', 'port > 0', 'lib/safe-fetch-targets'],
+  'src/lib/outbound/egress-policy.ts': [
+    ['(port >= firstUserPort && !blockedPorts.has(port))', 'port > 0', 'lib/outbound/safe-fetch-targets'],
     [
       "  if (url.port !== '') return Number(url.port)\n",
       '  if (Number(url.port)) return Number(url.port)\n',
-      'lib/safe-fetch-targets',
+      'lib/outbound/safe-fetch-targets',
     ],
-    ['[...metadataServices, ...blockedTargets]', '[...blockedTargets]', 'lib/safe-fetch-targets'],
-    ['|| address.match(publicIPv6))', '|| true)', 'lib/safe-fetch-targets'],
+    ['[...metadataServices, ...blockedTargets]', '[...blockedTargets]', 'lib/outbound/safe-fetch-targets'],
+    ['|| address.match(publicIPv6))', '|| true)', 'lib/outbound/safe-fetch-targets'],
   ],
   'src/grid/messaging/quota.ts': [
     ['quota > 0 && used >= quota', 'quota > 0 && used > quota', 'grid/messaging/quota'],

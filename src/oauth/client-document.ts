@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/body.ts'
-import type { SafeResponse } from '../lib/safe-fetch.ts'
+import type { SafeResponse } from '../lib/outbound/safe-fetch.ts'
 import { cleanName } from './client-name.ts'
 
 /** The metadata that we use. All these clients are public. */

@@ -2,11 +2,11 @@
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { RemoteError } from '../../src/lib/remote-error.ts'
-import type { Resolver } from '../../src/lib/safe-fetch.ts'
-import { testCertificate } from '../support/certificate.ts'
-import { hostileServers, jsonResponse } from '../support/hostile.ts'
-import { quick, reasonFrom, reasonOf, testSafeFetch } from '../support/safe-fetch.ts'
+import { RemoteError } from '../../../src/lib/outbound/remote-error.ts'
+import type { Resolver } from '../../../src/lib/outbound/safe-fetch.ts'
+import { testCertificate } from '../../support/certificate.ts'
+import { hostileServers, jsonResponse } from '../../support/hostile.ts'
+import { quick, reasonFrom, reasonOf, testSafeFetch } from '../../support/safe-fetch.ts'
 
 const { closing, logs, open, safeFetch } = testSafeFetch()
 

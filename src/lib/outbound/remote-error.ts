@@ -1,4 +1,4 @@
-import { GridError } from '../errors.ts'
+import { GridError } from '../../errors.ts'
 
 /**
  * Why a request to a remote server failed. For decisions in the program, and for the log.

@@ -1,11 +1,11 @@
 /** Which servers outgoing requests may reach (docs/security.md, "Outgoing requests"). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
-import { isAllowedAddress } from '../../src/lib/egress-policy.ts'
-import type { Resolver } from '../../src/lib/safe-fetch.ts'
-import { jsonResponse, listenWith, type TestServer } from '../support/hostile.ts'
-import { quick, reasonOf, testSafeFetch } from '../support/safe-fetch.ts'
-import { loopbackUrls, ssrfUrls } from '../support/ssrf-urls.ts'
+import { readConfig } from '../../../src/config.ts'
+import { isAllowedAddress } from '../../../src/lib/outbound/egress-policy.ts'
+import type { Resolver } from '../../../src/lib/outbound/safe-fetch.ts'
+import { jsonResponse, listenWith, type TestServer } from '../../support/hostile.ts'
+import { quick, reasonOf, testSafeFetch } from '../../support/safe-fetch.ts'
+import { loopbackUrls, ssrfUrls } from '../../support/ssrf-urls.ts'
 
 const { closing, open, safeFetch } = testSafeFetch()
 

@@ -10,13 +10,13 @@ import { type IncomingMessage, request as httpRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { clearTimeout, setTimeout } from 'node:timers'
-import type { Config } from '../config.ts'
-import { parseBody } from './body.ts'
+import type { Config } from '../../config.ts'
+import { parseBody } from '../body.ts'
 import { hostnameOf, isAllowedAddress, isIpAddress, isLocalAddress, parseAllowedUrl, portOf } from './egress-policy.ts'
-import type { Log } from './log.ts'
+import type { Log } from '../log.ts'
 import { asRemoteError, RemoteError } from './remote-error.ts'
 import { safeConnect } from './safe-connect.ts'
-import { version } from './version.ts'
+import { version } from '../version.ts'
 
 export interface SafeRequest {
   /** The JSON text of a POST. Without it the request is a GET. */
