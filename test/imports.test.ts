@@ -47,7 +47,7 @@ const rules: Record<string, Rule> = {
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
   },
-  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/caller-connection.ts'] },
+  'request-context.ts': { ours: [], types: ['listen.ts', 'lib/http/caller-connection.ts'] },
   'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'listen.ts'] },
   // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.
   'mcp/': {
@@ -84,8 +84,13 @@ const rules: Record<string, Rule> = {
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
   'listen.ts': {
-    ours: ['lib/next-iteration.ts', 'lib/caller.ts', 'lib/limits/request-scheduler.ts', 'lib/sent-answers.ts'],
-    types: ['errors.ts', 'lib/caller-connection.ts'],
+    ours: [
+      'lib/next-iteration.ts',
+      'lib/http/caller.ts',
+      'lib/limits/request-scheduler.ts',
+      'lib/http/sent-answers.ts',
+    ],
+    types: ['errors.ts', 'lib/http/caller-connection.ts'],
     packages: ['@hono/node-server'],
   },
   'email.ts': { ours: ['lib/'], types: ['deps.ts'], packages: ['nodemailer'] },
@@ -150,7 +155,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/outbound/safe-fetch.ts',
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
-      'lib/sent-answers.ts',
+      'lib/http/sent-answers.ts',
       'listen.ts',
       'cli/',
     ],

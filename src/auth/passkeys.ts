@@ -2,7 +2,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
-import { parseBody } from '../lib/body.ts'
+import { parseBody } from '../lib/http/body.ts'
 import { parse } from '../lib/input.ts'
 import { once } from '../lib/once.ts'
 import { minute } from '../lib/time.ts'

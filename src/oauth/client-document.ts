@@ -1,7 +1,7 @@
 /** Clients whose id is the URL of their metadata document (OAuth Client ID Metadata Document, draft 00). */
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
-import { parseBody } from '../lib/body.ts'
+import { parseBody } from '../lib/http/body.ts'
 import type { SafeResponse } from '../lib/outbound/safe-fetch.ts'
 import { cleanName } from './client-name.ts'
 

@@ -7,7 +7,7 @@
  */
 import type { Config } from '../../config.ts'
 import { type GridError, limitReached } from '../../errors.ts'
-import { ipv6Prefix48, unknownAddress } from '../../lib/client-address.ts'
+import { ipv6Prefix48, unknownAddress } from '../../lib/http/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret } from '../../lib/secrets.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'

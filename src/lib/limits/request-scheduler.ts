@@ -11,7 +11,7 @@
  * caller beside others has a limited number of them in progress. See docs/security.md, "Scheduling of requests".
  */
 import process from 'node:process'
-import type { Caller } from '../caller.ts'
+import type { Caller } from '../http/caller.ts'
 import { nextIteration } from '../next-iteration.ts'
 import { SharedBudget } from './shared-budget.ts'
 

@@ -1,5 +1,5 @@
 /** A budget that callers share without using it up. */
-import type { Caller } from '../caller.ts'
+import type { Caller } from '../http/caller.ts'
 
 /**
  * The less of the budget is left, the less each caller may hold of it. So callers that take at the same time come to equal

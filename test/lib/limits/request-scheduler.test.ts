@@ -1,6 +1,6 @@
 /** How callers share the event loop. See docs/security.md, "Scheduling of requests". */
 import { expect, test } from 'vitest'
-import type { Caller } from '../../../src/lib/caller.ts'
+import type { Caller } from '../../../src/lib/http/caller.ts'
 import { RequestScheduler, type SchedulerOptions, type Slot } from '../../../src/lib/limits/request-scheduler.ts'
 import { turn as eventLoopTurn, waitFor } from '../../support/wait-for.ts'
 

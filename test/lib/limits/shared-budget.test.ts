@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Caller } from '../../../src/lib/caller.ts'
+import type { Caller } from '../../../src/lib/http/caller.ts'
 import { SharedBudget } from '../../../src/lib/limits/shared-budget.ts'
 
 const account = (name: string): Caller => ({ name, groups: [] })

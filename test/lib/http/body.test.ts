@@ -1,6 +1,6 @@
 /** Request bodies (docs/security.md, "Body limits" and "JSON limits"). */
 import { expect, test } from 'vitest'
-import { apiLimits, Bodies, type BodyLimits, formLimits, mediaType, parseBody } from '../../src/lib/body.ts'
+import { apiLimits, Bodies, type BodyLimits, formLimits, mediaType, parseBody } from '../../../src/lib/http/body.ts'
 
 const bodies = new Bodies(1_048_576)
 

@@ -1,8 +1,8 @@
 /** Request bodies: read up to a limit, and checked before they are parsed. */
 import { parse as parseJson } from 'secure-json-parse'
-import { GridError } from '../errors.ts'
+import { GridError } from '../../errors.ts'
 import type { Caller } from './caller.ts'
-import { SharedBudget } from './limits/shared-budget.ts'
+import { SharedBudget } from '../limits/shared-budget.ts'
 
 /** Shared, because creating one costs as much as decoding a message. It has no state between two calls. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,7 +1,7 @@
 /** Compression of answers that are the same for everybody. See docs/security.md, "Compression". */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { staticAnswer } from '../../src/lib/static-answer.ts'
+import { staticAnswer } from '../../../src/lib/http/static-answer.ts'
 
 const text = 'the same for everybody, Grüße '.repeat(200)
 const headers = { 'Content-Type': 'text/plain; charset=utf-8' }

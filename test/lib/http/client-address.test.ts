@@ -1,6 +1,6 @@
 /** The addresses of clients, by which rate limits count (docs/security.md, "Client addresses"). */
 import { expect, test } from 'vitest'
-import { clientAddress } from '../../src/lib/client-address.ts'
+import { clientAddress } from '../../../src/lib/http/client-address.ts'
 
 const proxies = ['10.0.0.0/8', '192.0.2.1', '2001:db8:ffff::/48']
 

@@ -1,5 +1,5 @@
 /** HTML forms. */
-import { GridError } from '../errors.ts'
+import { GridError } from '../../errors.ts'
 import { type Bodies, mediaType } from './body.ts'
 
 const maxBytes = 64 * 1024

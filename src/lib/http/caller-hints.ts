@@ -4,11 +4,11 @@
  * requests".
  */
 import { crc32 } from 'node:zlib'
-import type { Config } from '../config.ts'
+import type { Config } from '../../config.ts'
 import { bearerToken } from './bearer-token.ts'
 import type { Caller, UncheckedRequest } from './caller.ts'
 import { clientAddress, ipv6Prefix48 } from './client-address.ts'
-import { RecentMap } from './recent-map.ts'
+import { RecentMap } from '../recent-map.ts'
 
 /** How many keys are remembered at least. */
 const maxKept = 20_000
