@@ -9,14 +9,7 @@ import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { KeyedMutex } from '../lib/limits/keyed-mutex.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { second } from '../lib/time.ts'
-import {
-  accountOpener,
-  type AccountStore,
-  type ActivityEntry,
-  prepareAccountTables,
-  type StoreContext,
-  writeWithActivity,
-} from './account.ts'
+import { accountOpener, type AccountStore, prepareAccountTables, type StoreContext } from './account.ts'
 import type { Statement } from './driver/binding.ts'
 import { errorCode, isFull } from './driver/database-errors.ts'
 import { DiskSpace, type FileSystemSpace, type Storage } from './driver/disk-space.ts'
@@ -42,6 +35,7 @@ import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { Lookups } from './lookups.ts'
 import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
+import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
 import { ConversationTurns } from './turns.ts'
 import { UnreadCounts } from './unread-counts.ts'
