@@ -1,7 +1,7 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
-import { attemptsKeptMs } from '../grid/people/throttle.ts'
+import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { day } from '../lib/time.ts'
 import type { Statement } from '../store/driver/binding.ts'
 import { recentMs } from '../store/turns/recent-reads.ts'
