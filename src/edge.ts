@@ -2,7 +2,7 @@
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { GridError } from './errors.ts'
-import type { ResponseHeaders } from './lib/response-headers.ts'
+import type { ResponseHeaders } from './lib/http/response-headers.ts'
 import type { Connection } from './listen.ts'
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']

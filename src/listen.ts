@@ -9,11 +9,11 @@ import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from './errors.ts'
-import type { ConnectionReports } from './lib/caller-connection.ts'
-import type { Caller, UncheckedRequest } from './lib/caller.ts'
+import type { ConnectionReports } from './lib/http/caller-connection.ts'
+import type { Caller, UncheckedRequest } from './lib/http/caller.ts'
 import { nextIteration } from './lib/next-iteration.ts'
-import { RequestScheduler, type SchedulerOptions, type Slot } from './lib/request-scheduler.ts'
-import { SentAnswers, untilSent } from './lib/sent-answers.ts'
+import { RequestScheduler, type SchedulerOptions, type Slot } from './lib/limits/request-scheduler.ts'
+import { SentAnswers, untilSent } from './lib/http/sent-answers.ts'
 
 /** What a handler knows about the connection of a request. */
 export interface Connection extends ConnectionReports {

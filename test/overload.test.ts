@@ -1,7 +1,7 @@
 /** What an overloaded process answers (docs/security.md, "Overload" and "Bodies in flight"). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { apiLimits } from '../src/lib/body.ts'
-import type { Caller } from '../src/lib/caller.ts'
+import { apiLimits } from '../src/lib/http/body.ts'
+import type { Caller } from '../src/lib/http/caller.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
 import { turn } from './support/wait-for.ts'
 

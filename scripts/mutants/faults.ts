@@ -273,34 +273,34 @@ const authentication: Record<string, Row[]> = {
 }
 
 const limits: Record<string, Row[]> = {
-  'src/lib/token-bucket.ts': [
-    ['if (now > bucket.at) bucket.tokens', 'bucket.tokens', 'lib/token-bucket'],
-    ['if (seconds === 0) bucket.tokens--', '', 'lib/token-bucket'],
+  'src/lib/limits/token-bucket.ts': [
+    ['if (now > bucket.at) bucket.tokens', 'bucket.tokens', 'lib/limits/token-bucket'],
+    ['if (seconds === 0) bucket.tokens--', '', 'lib/limits/token-bucket'],
   ],
-  'src/lib/concurrency-limit.ts': [
-    ['this.#count < this.#total', 'this.#count <= this.#total', 'lib/concurrency-limit'],
-    ['< this.#perGroup', '<= this.#perGroup', 'lib/concurrency-limit'],
+  'src/lib/limits/concurrency-limit.ts': [
+    ['this.#count < this.#total', 'this.#count <= this.#total', 'lib/limits/concurrency-limit'],
+    ['< this.#perGroup', '<= this.#perGroup', 'lib/limits/concurrency-limit'],
     ['slots[0]()', 'slots.at(-1)!()', 'grid/messaging/waiting'],
   ],
-  'src/lib/body.ts': [
-    ['++depth > maxDepth', '++depth >= maxDepth', 'lib/body'],
-    ['if (char === backslash) i++', 'if (char === backslash) i += 0', 'lib/body'],
-    ["protoAction: 'error'", "protoAction: 'ignore'", 'lib/body'],
+  'src/lib/http/body.ts': [
+    ['++depth > maxDepth', '++depth >= maxDepth', 'lib/http/body'],
+    ['if (char === backslash) i++', 'if (char === backslash) i += 0', 'lib/http/body'],
+    ["protoAction: 'error'", "protoAction: 'ignore'", 'lib/http/body'],
   ],
-  'src/lib/client-address.ts': [
-    [".split(',').reverse()", ".split(',')", 'lib/client-address'],
-    ['.slice(0, 4)', '.slice(0, 3)', 'lib/client-address'],
-    ["!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)", 'false', 'lib/client-address'],
+  'src/lib/http/client-address.ts': [
+    [".split(',').reverse()", ".split(',')", 'lib/http/client-address'],
+    ['.slice(0, 4)', '.slice(0, 3)', 'lib/http/client-address'],
+    ["!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)", 'false', 'lib/http/client-address'],
   ],
-  'src/lib/egress-policy.ts': [
-    ['(port >= firstUserPort && !blockedPorts.has(port))', 'port > 0', 'lib/safe-fetch-targets'],
+  'src/lib/outbound/egress-policy.ts': [
+    ['(port >= firstUserPort && !blockedPorts.has(port))', 'port > 0', 'lib/outbound/safe-fetch-targets'],
     [
       "  if (url.port !== '') return Number(url.port)\n",
       '  if (Number(url.port)) return Number(url.port)\n',
-      'lib/safe-fetch-targets',
+      'lib/outbound/safe-fetch-targets',
     ],
-    ['[...metadataServices, ...blockedTargets]', '[...blockedTargets]', 'lib/safe-fetch-targets'],
-    ['|| address.match(publicIPv6))', '|| true)', 'lib/safe-fetch-targets'],
+    ['[...metadataServices, ...blockedTargets]', '[...blockedTargets]', 'lib/outbound/safe-fetch-targets'],
+    ['|| address.match(publicIPv6))', '|| true)', 'lib/outbound/safe-fetch-targets'],
   ],
   'src/grid/messaging/quota.ts': [
     ['quota > 0 && used >= quota', 'quota > 0 && used > quota', 'grid/messaging/quota'],
@@ -441,7 +441,7 @@ const faulty: Record<string, Row[]> = {
     ['if (ahead > maxAheadMs) {', 'if (false) {', 'worker/clock'],
     ['    await endTrials(store, at)\n', '', 'worker/clock'],
   ],
-  'src/lib/sent-answers.ts': [
+  'src/lib/http/sent-answers.ts': [
     ['this.#settle(!this.#isReset)', 'this.#settle(true)', 'listen'],
     ['if (answers) answers.#settleSent(true)', '', 'listen'],
   ],

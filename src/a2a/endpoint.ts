@@ -2,7 +2,7 @@
 import type { AuthenticateCall, IncomingCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
-import { apiLimits, type Bodies, checkDeclaredLength, mediaType, parseBody } from '../lib/body.ts'
+import { apiLimits, type Bodies, checkDeclaredLength, mediaType, parseBody } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'

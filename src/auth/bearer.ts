@@ -1,9 +1,9 @@
 /** Bearer authentication: from the `Authorization` header to the caller and its account. */
 import type { Deps } from '../deps.ts'
 import { GridError, isStorageFull } from '../errors.ts'
-import { bearerToken } from '../lib/bearer-token.ts'
-import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/call-limits.ts'
-import type { Caller } from '../lib/caller.ts'
+import { bearerToken } from '../lib/http/bearer-token.ts'
+import { accountCallLimit, credentialCallLimit, refusedKeyLimit } from '../lib/limits/call-limits.ts'
+import type { Caller } from '../lib/http/caller.ts'
 import { hashForLookup, keyKind, keyPrefixes } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'

@@ -2,7 +2,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
-import { parseBody } from '../lib/body.ts'
+import { parseBody } from '../lib/http/body.ts'
 import { parse } from '../lib/input.ts'
 import { once } from '../lib/once.ts'
 import { minute } from '../lib/time.ts'
@@ -84,13 +84,7 @@ export async function verifyRegistration(
   const response = readAnswer(registrationAnswer, answer) as RegistrationResponseJSON
   const { verifyRegistrationResponse } = await webauthn()
   const { verified, registrationInfo } = await accepted(() =>
-    verifyRegistrationResponse({
-      response,
-      expectedChallenge: isExpected,
-      expectedOrigin: site.origin,
-      expectedRPID: site.id,
-      requireUserVerification: true,
-    })
+    verifyRegistrationResponse({ response, ...requirementsOf(site, isExpected) })
   )
   if (!verified) throw notAccepted()
   const { id, publicKey, counter } = registrationInfo.credential
@@ -119,10 +113,7 @@ export async function verifyAuthentication(
   const { verified, authenticationInfo } = await accepted(() =>
     verifyAuthenticationResponse({
       response,
-      expectedChallenge: isExpected,
-      expectedOrigin: site.origin,
-      expectedRPID: site.id,
-      requireUserVerification: true,
+      ...requirementsOf(site, isExpected),
       credential: {
         ...asDescriptor(passkey),
         publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')),
@@ -132,6 +123,16 @@ export async function verifyAuthentication(
   )
   if (!verified) throw notAccepted()
   return authenticationInfo.newCounter
+}
+
+/** What every answer must prove: its challenge, this site, and that the user was verified. */
+function requirementsOf(site: PasskeySite, isExpected: IsExpected) {
+  return {
+    expectedChallenge: isExpected,
+    expectedOrigin: site.origin,
+    expectedRPID: site.id,
+    requireUserVerification: true,
+  }
 }
 
 /** The one error for every passkey that is not accepted. */

@@ -1,6 +1,6 @@
 /** Passwords of users: which are accepted, how they are stored and verified. See docs/security.md, "Passwords". */
 import { GridError, limitReached } from '../errors.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import { Semaphore } from '../lib/limits/semaphore.ts'
 import { characterCount } from '../lib/text.ts'
 import { argon2 } from './argon2.ts'
 import { isCommonPassword } from './common-passwords.ts'

@@ -2,12 +2,12 @@
  * Browser sessions, kept in the database behind a cookie, and CSRF protection of forms.
  * See docs/security.md, "Sessions", "Cookies" and "Forms".
  */
-import { parse, serialize } from 'hono/utils/cookie'
 import { createHmac } from 'node:crypto'
 import { GridError, isStorageFull } from '../errors.ts'
+import { cookieName, cookieOf, secretCookieOf, serializeCookie } from '../lib/http/cookies.ts'
 import { isId, newId } from '../lib/id.ts'
 import { hashForLookup, isSameSecret, mintLinkToken } from '../lib/secrets.ts'
-import { day, hour, minute, second } from '../lib/time.ts'
+import { day, hour, minute } from '../lib/time.ts'
 import { openForSession, sealForSession } from './one-time-cookie.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Membership } from '../store/global/users.ts'
@@ -152,7 +152,7 @@ export function createSessions(store: Store, origins: string[]): Sessions {
 
   return {
     async visitor(request) {
-      const token = cookieOf(request, sessionCookie)
+      const token = secretCookieOf(request, sessionCookie)
       if (token === undefined) return undefined
       const at = now()
       const session = await store.global.sessions.byToken(hashForLookup(token), at, at - sessionIdleMs)
@@ -164,14 +164,14 @@ export function createSessions(store: Store, origins: string[]): Sessions {
     },
 
     async halfVisitor(request) {
-      const token = cookieOf(request, sessionCookie)
+      const token = secretCookieOf(request, sessionCookie)
       if (token === undefined) return undefined
       const session = await store.global.sessions.byToken(hashForLookup(token), now(), now() - sessionIdleMs)
       return session?.awaitsSecondFactor ? session.user : undefined
     },
 
     async anonymousVisitor(request) {
-      const known = cookieOf(request, anonymousCookie)
+      const known = secretCookieOf(request, anonymousCookie)
       const token = known ?? (await mintLinkToken()).token
       return {
         csrf: formToken(token),
@@ -181,7 +181,7 @@ export function createSessions(store: Store, origins: string[]): Sessions {
 
     checkForm(request, form, visitor) {
       checkOrigin(request)
-      const token = cookieOf(request, visitor ? sessionCookie : anonymousCookie)
+      const token = secretCookieOf(request, visitor ? sessionCookie : anonymousCookie)
       if (token === undefined || !isSameSecret(form.get('csrf') ?? '', formToken(token))) {
         throw new GridError(
           'form_expired',
@@ -194,7 +194,7 @@ export function createSessions(store: Store, origins: string[]): Sessions {
 
     async keepOnce(request, secret) {
       const id = newId()
-      const sealed = await sealForSession(cookieOf(request, sessionCookie) ?? '', id, secret)
+      const sealed = await sealForSession(secretCookieOf(request, sessionCookie) ?? '', id, secret)
       const cookie = serializeCookie(`${oneTimeCookie}-${id}`, sealed, { isSecure, maxAgeMs: oneTimeCookieMs })
       return { id, cookie }
     },
@@ -202,9 +202,9 @@ export function createSessions(store: Store, origins: string[]): Sessions {
     async takeOnce(request, id) {
       if (!isId(id)) return undefined
       const name = `${oneTimeCookie}-${id}`
-      const sealed = parse(request.headers.get('cookie') ?? '', name)[name]
+      const sealed = cookieOf(request, name)
       if (sealed === undefined) return undefined
-      const secret = await openForSession(cookieOf(request, sessionCookie) ?? '', id, sealed)
+      const secret = await openForSession(secretCookieOf(request, sessionCookie) ?? '', id, sealed)
       return secret === undefined ? undefined : { secret, cookie: serializeCookie(name, '', { isSecure, maxAgeMs: 0 }) }
     },
 
@@ -226,7 +226,7 @@ export function createSessions(store: Store, origins: string[]): Sessions {
       const { users } = store.global
       await store.write([
         ...(passwordHash === undefined ? [] : [users.requirePassword(userId, passwordHash)]),
-        ...await endSession(store, cookieOf(request, sessionCookie)),
+        ...await endSession(store, secretCookieOf(request, sessionCookie)),
         store.global.sessions.add(session, at),
       ]).catch((error) => {
         throw error instanceof GridError && error.code === 'write_conflict' ? signInFailed() : error
@@ -235,7 +235,7 @@ export function createSessions(store: Store, origins: string[]): Sessions {
     },
 
     async end(request) {
-      const statements = await endSession(store, cookieOf(request, sessionCookie))
+      const statements = await endSession(store, secretCookieOf(request, sessionCookie))
       if (statements.length > 0) await store.write(statements)
       return serializeCookie(sessionCookie, '', { isSecure, maxAgeMs: 0 })
     },
@@ -286,28 +286,4 @@ async function endSession(store: Store, token: string | undefined) {
 /** The CSRF token is derived from the cookie, which other sites can neither read nor set. */
 function formToken(cookie: string): string {
   return createHmac('sha256', cookie).update('form').digest('base64url')
-}
-
-/** `__Host-` keeps other hosts from setting the cookie, but browsers accept it over HTTPS only. @see RFC 6265bis §4.1.3.2 */
-function cookieName(name: string, isSecure: boolean): string {
-  return `${isSecure ? '__Host-' : ''}grid-${name}`
-}
-
-function serializeCookie(
-  name: string,
-  value: string,
-  { isSecure, maxAgeMs }: { isSecure: boolean; maxAgeMs?: number },
-): string {
-  const maxAge = maxAgeMs === undefined ? undefined : maxAgeMs / second
-  return serialize(name, value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure, maxAge })
-}
-
-/**
- * The value of one of our cookies, which consists of 43 base62 characters. Undefined if the name occurs twice: then
- * another site or process has set one of the two.
- */
-function cookieOf(request: Request, name: string): string | undefined {
-  const pairs = (request.headers.get('cookie') ?? '').split(';')
-  const values = pairs.flatMap((pair) => parse(pair, name)[name] ?? [])
-  return values.length === 1 && /^[0-9A-Za-z]{43}$/.test(values[0]) ? values[0] : undefined
 }

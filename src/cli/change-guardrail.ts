@@ -1,7 +1,7 @@
 import { updateGuardrail } from '../grid/guardrails/guardrails.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand, usageError } from './command.ts'
-import { readConfigOption } from './config-option.ts'
+import { accountOption, guardrailOption, readConfigOption } from './options.ts'
 import { table } from './table.ts'
 
 /** What is not given stays. The provider cannot be changed. See docs/protocol.md, "Guardrail". */
@@ -9,8 +9,8 @@ export const changeGuardrailCommand = storeCommand({
   name: 'change-guardrail',
   summary: 'Change a guardrail, for every agent it is attached to. What is not given stays.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
-    guardrail: { placeholder: 'GUARDRAIL', description: 'name or ID of the guardrail', required: true },
+    account: accountOption,
+    guardrail: guardrailOption,
     name: { placeholder: 'NAME', description: 'new name, unique in the account' },
     config: { placeholder: 'JSON', description: 'the whole new configuration; a new server address needs --token' },
     token: {

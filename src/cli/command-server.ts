@@ -3,7 +3,7 @@
  * listens on a loopback port of its own. Port and token are in `<db>.owner`, which only the file's owner can read.
  */
 import { GridError } from '../errors.ts'
-import { apiLimits, parseBody } from '../lib/body.ts'
+import { apiLimits, parseBody } from '../lib/http/body.ts'
 import { isSameSecret, mintLinkToken } from '../lib/secrets.ts'
 import { listen, type Listener } from '../listen.ts'
 import type { FileOwner } from '../store/driver/local-file.ts'

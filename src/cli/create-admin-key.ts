@@ -1,6 +1,7 @@
 import { createAdminKey } from '../grid/accounts/accounts.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
+import { accountOption } from './options.ts'
 import { table } from './table.ts'
 
 /** See docs/protocol.md, "Admin keys". */
@@ -8,7 +9,7 @@ export const createAdminKeyCommand = storeCommand({
   name: 'create-admin-key',
   summary: 'Create another admin key for an account.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     name: { placeholder: 'NAME', description: 'what the key is for', required: true },
   },
   async run(store, args) {

@@ -1,14 +1,14 @@
 import { createAgent } from '../grid/agents/agents.ts'
-import { mcpConfig } from '../lib/client-snippets.ts'
+import { describeAgentKey, printAgentKey } from './agent-key.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
-import { printAgentKey } from './print-agent-key.ts'
+import { accountOption } from './options.ts'
 
 export const createAgentCommand = storeCommand({
   name: 'create-agent',
   summary: 'Create an agent with its key, and print what to paste into each client.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     alias: {
       placeholder: 'ALIAS',
       description: '3 to 32 characters of a-z, 0-9 and -, unique on the grid',
@@ -49,12 +49,7 @@ export const createAgentCommand = storeCommand({
       { account: args.account, ...input },
       (account) => createAgent(account, input),
     )
-    return {
-      agent_id: agent.id,
-      alias: `@${agent.alias}`,
-      api_key: apiKey,
-      mcp_config: mcpConfig(store.deps.config.appUrl, apiKey),
-    }
+    return describeAgentKey(store, agent, apiKey)
   },
   print: printAgentKey,
 })

@@ -1,13 +1,14 @@
 import { createChannel } from '../grid/channels/channels.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
+import { accountOption } from './options.ts'
 import { table } from './table.ts'
 
 export const createChannelCommand = storeCommand({
   name: 'create-channel',
   summary: 'Create a channel with members.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     name: { placeholder: 'NAME', description: 'name of the channel, in the form of an alias', required: true },
     members: { placeholder: 'ALIASES', description: 'aliases of agents of the account, comma-separated' },
     description: { placeholder: 'TEXT', description: 'what the channel is for' },

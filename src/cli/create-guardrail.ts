@@ -1,7 +1,7 @@
 import { createGuardrail } from '../grid/guardrails/guardrails.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
-import { readConfigOption } from './config-option.ts'
+import { accountOption, readConfigOption } from './options.ts'
 import { table } from './table.ts'
 
 /** The token is stored encrypted and never shown. See docs/protocol.md, "Guardrail". */
@@ -9,7 +9,7 @@ export const createGuardrailCommand = storeCommand({
   name: 'create-guardrail',
   summary: 'Create a guardrail.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     name: { placeholder: 'NAME', description: 'name of the guardrail, unique in the account', required: true },
     provider: {
       placeholder: 'PROVIDER',

@@ -1,12 +1,13 @@
 import { createLinkFor } from '../grid/people/operator.ts'
 import { storeCommand } from './command.ts'
+import { emailOption } from './options.ts'
 
 /** For a user who cannot sign in. See docs/operations.md, "People and the set-up link". */
 export const createLinkCommand = storeCommand({
   name: 'create-link',
   summary: 'Print a link that signs a user in, or lets them choose a password. It works once, within 24 hours.',
   options: {
-    email: { placeholder: 'EMAIL', description: 'email address of the user', required: true },
+    email: emailOption,
     kind: {
       placeholder: 'KIND',
       description: 'sign_in (default), or password: the user chooses a password, which ends all other sessions',

@@ -1,14 +1,15 @@
 import { deleteAgent } from '../grid/agents/agents.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
+import { accountOption, agentOption } from './options.ts'
 
 /** The alias stays reserved for the account. See docs/protocol.md, "Agent". */
 export const deleteAgentCommand = storeCommand({
   name: 'delete-agent',
   summary: 'Delete an agent. Its keys stop working at once, and this cannot be undone.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
-    agent: { placeholder: 'AGENT', description: 'alias or ID of the agent', required: true },
+    account: accountOption,
+    agent: agentOption,
   },
   async run(store, args) {
     const { id, alias } = await changeAccount(

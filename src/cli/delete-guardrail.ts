@@ -1,14 +1,15 @@
 import { deleteGuardrail } from '../grid/guardrails/guardrails.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
+import { accountOption, guardrailOption } from './options.ts'
 
 /** Its token is deleted too, and it is detached everywhere. See docs/protocol.md, "Guardrail". */
 export const deleteGuardrailCommand = storeCommand({
   name: 'delete-guardrail',
   summary: 'Delete a guardrail with its token, and detach it from every agent. This cannot be undone.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
-    guardrail: { placeholder: 'GUARDRAIL', description: 'name or ID of the guardrail', required: true },
+    account: accountOption,
+    guardrail: guardrailOption,
   },
   async run(store, { account, guardrail }) {
     const { id } = await changeAccount(

@@ -1,13 +1,14 @@
 import { openAccount } from '../grid/accounts/accounts.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand } from './command.ts'
+import { accountOption } from './options.ts'
 import { table } from './table.ts'
 
 /** Live keys, without their secrets. See docs/protocol.md, "Admin keys". */
 export const listAdminKeysCommand = storeCommand({
   name: 'list-admin-keys',
   summary: 'List the live admin keys of an account.',
-  options: { account: { placeholder: 'ID', description: 'ID of the account', required: true } },
+  options: { account: accountOption },
   async run(store, args) {
     const account = await openAccount(store, args.account, { type: 'system', job: 'list-admin-keys' })
     const keys = await account.read.keys.adminKeys()

@@ -3,13 +3,14 @@ import { isoTime } from '../lib/time.ts'
 import type { Agent } from '../store/account/agents.ts'
 import { storeCommand } from './command.ts'
 import { cursorOption, listPage, printList } from './list-page.ts'
+import { accountOption } from './options.ts'
 
 /** Live agents by alias. */
 export const listAgentsCommand = storeCommand({
   name: 'list-agents',
   summary: 'List the agents of an account.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     cursor: cursorOption,
   },
   async run(store, { account: id, cursor }) {

@@ -2,6 +2,7 @@ import { openAccount } from '../grid/accounts/accounts.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand } from './command.ts'
 import { cursorOption, listPage, printList } from './list-page.ts'
+import { accountOption } from './options.ts'
 
 interface Channel {
   id: string
@@ -16,7 +17,7 @@ export const listChannelsCommand = storeCommand({
   name: 'list-channels',
   summary: 'List the channels of an account.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     cursor: cursorOption,
   },
   async run(store, { account: id, cursor }) {

@@ -4,13 +4,14 @@ import { isoTime } from '../lib/time.ts'
 import type { Guardrail } from '../store/account/guardrails.ts'
 import { storeCommand } from './command.ts'
 import { cursorOption, listPage, printList } from './list-page.ts'
+import { accountOption } from './options.ts'
 
 /** By name, never with a token. */
 export const listGuardrailsCommand = storeCommand({
   name: 'list-guardrails',
   summary: 'List the guardrails of an account.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     cursor: cursorOption,
   },
   async run(store, { account: id, cursor }) {

@@ -3,13 +3,14 @@ import { pausedConversations } from '../grid/messaging/conversations.ts'
 import { isoTime } from '../lib/time.ts'
 import { storeCommand } from './command.ts'
 import { printList } from './list-page.ts'
+import { accountOption } from './options.ts'
 
 /** The newest first, at most 50. See docs/delivery.md, "Conversations that run away". */
 export const listPausedConversationsCommand = storeCommand({
   name: 'list-paused-conversations',
   summary: 'List the conversations of an account that ran away and are paused.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
   },
   async run(store, { account: id }) {
     const account = await openAccount(store, id, { type: 'system', job: 'list-paused-conversations' })

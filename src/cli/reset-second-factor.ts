@@ -1,12 +1,13 @@
 import { resetSecondFactor } from '../grid/people/lost-factor.ts'
 import { storeCommand } from './command.ts'
+import { emailOption } from './options.ts'
 
 /** For a user who has lost it. See docs/security.md, "Lost second factor". */
 export const resetSecondFactorCommand = storeCommand({
   name: 'reset-second-factor',
   summary: 'Remove the passkeys, authenticator app and recovery codes of a user, and end their sessions.',
   options: {
-    email: { placeholder: 'EMAIL', description: 'email address of the user', required: true },
+    email: emailOption,
   },
   async run(store, { email }) {
     const { userId } = await resetSecondFactor(store, email, 'reset-second-factor')

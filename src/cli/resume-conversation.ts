@@ -1,13 +1,14 @@
 import { resumeConversation } from '../grid/messaging/conversations.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
+import { accountOption } from './options.ts'
 
 /** See docs/delivery.md, "Conversations that run away". */
 export const resumeConversationCommand = storeCommand({
   name: 'resume-conversation',
   summary: 'Let a paused conversation go on.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     conversation: { placeholder: 'ID', description: 'ID from list-paused-conversations', required: true },
   },
   async run(store, args) {

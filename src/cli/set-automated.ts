@@ -1,14 +1,15 @@
 import { setAutomated } from '../grid/messaging/conversations.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
+import { accountOption, agentOption } from './options.ts'
 
 /** See docs/delivery.md, "Conversations that run away". */
 export const setAutomatedCommand = storeCommand({
   name: 'set-automated',
   summary: 'Mark an agent as automated: its conversations are never paused.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
-    agent: { placeholder: 'AGENT', description: 'alias or ID of the agent', required: true },
+    account: accountOption,
+    agent: agentOption,
     automated: { placeholder: 'YES', description: 'yes (default) or no', oneOf: ['yes', 'no'] },
   },
   async run(store, args) {

@@ -1,13 +1,14 @@
 import { setTurnLimits } from '../grid/messaging/conversations.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand } from './command.ts'
+import { accountOption } from './options.ts'
 
 /** See docs/delivery.md, "Conversations that run away". */
 export const setTurnLimitsCommand = storeCommand({
   name: 'set-turn-limits',
   summary: 'Change when conversations of an account that run away are told and paused.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     warn: { placeholder: 'N', description: 'turns until agents are told; 0: never' },
     'per-hour': { placeholder: 'N', description: 'turns an hour until a conversation is paused; 0: never' },
     hops: { placeholder: 'N', description: 'answers in a chain until it is paused; 0: never' },

@@ -2,7 +2,7 @@ import { type TriedGuardrail, tryGuardrail } from '../grid/guardrails/try-guardr
 import { escapeControls } from '../lib/redact.ts'
 import { changeAccount } from './change-account.ts'
 import { storeCommand, usageError } from './command.ts'
-import { readConfigOption } from './config-option.ts'
+import { accountOption, readConfigOption } from './options.ts'
 import { table } from './table.ts'
 
 /** Sends nothing and stores nothing but the activity. See docs/protocol.md, "Trying a guardrail". */
@@ -10,7 +10,7 @@ export const tryGuardrailCommand = storeCommand({
   name: 'try-guardrail',
   summary: 'Run a guardrail on a text, and print what it says.',
   options: {
-    account: { placeholder: 'ID', description: 'ID of the account', required: true },
+    account: accountOption,
     guardrail: { placeholder: 'GUARDRAIL', description: 'name or ID of a guardrail of the account' },
     provider: { placeholder: 'PROVIDER', description: 'instead of --guardrail: a provider, with --config and --token' },
     config: { placeholder: 'JSON', description: 'configuration of the provider (default {})' },

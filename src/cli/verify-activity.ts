@@ -1,5 +1,6 @@
 import { openAccount } from '../grid/accounts/accounts.ts'
 import { CommandError, storeCommand } from './command.ts'
+import { accountOption } from './options.ts'
 import { table } from './table.ts'
 
 /**
@@ -9,7 +10,7 @@ import { table } from './table.ts'
 export const verifyActivityCommand = storeCommand({
   name: 'verify-activity',
   summary: 'Verify the hash chain of the activity log of an account.',
-  options: { account: { placeholder: 'ID', description: 'ID of the account', required: true } },
+  options: { account: accountOption },
   async run(store, args) {
     const account = await openAccount(store, args.account, { type: 'system', job: 'verify-activity' })
     const { activity } = account.read

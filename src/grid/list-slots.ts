@@ -1,6 +1,6 @@
 /** How many lists can be asked for at a time, and how large they are together. See docs/security.md, "List sizes". */
 import { limitReached } from '../errors.ts'
-import type { CallerConnection } from '../lib/caller-connection.ts'
+import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 

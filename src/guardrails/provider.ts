@@ -1,6 +1,6 @@
 /** What a guardrail provider is: how it is configured, what it is asked, and what it answers. */
 import * as z from 'zod'
-import type { SafeFetch } from '../lib/safe-fetch.ts'
+import type { SafeFetch } from '../lib/outbound/safe-fetch.ts'
 
 /** A text that a guardrail is asked about. */
 export interface GuardedText {

@@ -2,7 +2,7 @@
 import { callingAgent } from '../auth/actor.ts'
 import { agentPage } from '../grid/agent-page.ts'
 import { inListSlot } from '../grid/list-slots.ts'
-import type { CallerConnection } from '../lib/caller-connection.ts'
+import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import type { Log } from '../lib/log.ts'
 import { jsonLine } from '../lib/redact.ts'
 import type { AccountStore } from '../store/account.ts'

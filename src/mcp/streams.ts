@@ -4,8 +4,8 @@
  */
 import { GridError } from '../errors.ts'
 import type { InboxEvent } from '../grid/messaging/watch-inbox.ts'
-import type { CallerConnection } from '../lib/caller-connection.ts'
-import { event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
+import type { CallerConnection } from '../lib/http/caller-connection.ts'
+import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
 import { inboxUri } from './resources.ts'
 import type { RpcAnswer } from './shortcut.ts'
 import { endLease } from './tool.ts'

@@ -1,7 +1,7 @@
 /** Tools as plain objects: what clients see of a tool, and what a call of it does. MCP 2026-07-28, "Tools". */
 import * as z from 'zod'
 import type { Lease } from '../grid/messaging/leases.ts'
-import type { CallerConnection } from '../lib/caller-connection.ts'
+import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { atMost } from '../lib/input.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'

@@ -1,8 +1,8 @@
 /** Clients whose id is the URL of their metadata document (OAuth Client ID Metadata Document, draft 00). */
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
-import { parseBody } from '../lib/body.ts'
-import type { SafeResponse } from '../lib/safe-fetch.ts'
+import { parseBody } from '../lib/http/body.ts'
+import type { SafeResponse } from '../lib/outbound/safe-fetch.ts'
 import { cleanName } from './client-name.ts'
 
 /** The metadata that we use. All these clients are public. */

@@ -1,6 +1,6 @@
 /** Form bodies of the OAuth endpoints. @see RFC 6749 §3.2 */
 import { GridError } from '../errors.ts'
-import { type Bodies, formLimits, mediaType } from '../lib/body.ts'
+import { type Bodies, formLimits, mediaType } from '../lib/http/body.ts'
 
 /** The fields of a form. Fails with `invalid_request` for other content types and repeated fields, and with `payload_too_large`. */
 export async function readOAuthForm(bodies: Bodies, request: Request): Promise<URLSearchParams> {

@@ -1,13 +1,14 @@
 /** Authorization requests that wait for the user's decision, stored between the consent page and its answer. */
 import type { Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
+import { cookieOf } from '../lib/http/cookies.ts'
 import { hashSecret, mintLinkToken } from '../lib/secrets.ts'
 import { minute } from '../lib/time.ts'
 import type { ConsentProof } from '../store/global/oauth-requests.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountEntry } from './account-picker.ts'
 import type { AuthorizationRequest } from './authorize-request.ts'
-import { consentCookieName, cookieOf } from './consent-cookie.ts'
+import { consentCookieName } from './consent-cookie.ts'
 
 const lifetimeMs = 10 * minute
 

@@ -1,8 +1,8 @@
 /** Dynamic client registration (RFC 7591). It is lenient: unusable metadata is dropped, and the response contains what was stored. */
 import type { Config } from '../config.ts'
 import { GridError, limitReached } from '../errors.ts'
-import { type Bodies, formLimits, parseBody } from '../lib/body.ts'
-import { addressRange, addressRange48 } from '../lib/client-address.ts'
+import { type Bodies, formLimits, parseBody } from '../lib/http/body.ts'
+import { addressRange, addressRange48 } from '../lib/http/client-address.ts'
 import { newId } from '../lib/id.ts'
 import { mintKey } from '../lib/secrets.ts'
 import { day, hour, minute, second } from '../lib/time.ts'

@@ -14,8 +14,8 @@ import {
   shown,
 } from '../grid/guardrails/list-guardrails.ts'
 import { inListSlot } from '../grid/list-slots.ts'
-import { apiLimits } from '../lib/body.ts'
-import { CallerConnection } from '../lib/caller-connection.ts'
+import { apiLimits } from '../lib/http/body.ts'
+import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { atMost, parse } from '../lib/input.ts'
 import { wellFormed } from '../lib/text.ts'
 import type { Handler, RequestContext } from '../request-context.ts'

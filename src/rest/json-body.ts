@@ -1,6 +1,6 @@
 /** JSON bodies of the REST endpoints. */
 import { GridError } from '../errors.ts'
-import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/body.ts'
+import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
 
 /**
  * Read the JSON object in a body. Fails with `unsupported_media_type`, `payload_too_large`, `malformed_json`,

@@ -1,7 +1,7 @@
 /** REST signup: `POST {app_url}/api/v1/agentic-signup`. See docs/protocol.md, "Signup", "Signup errors". */
 import { GridError } from '../errors.ts'
 import { signUp } from '../grid/accounts/signup.ts'
-import { formLimits } from '../lib/body.ts'
+import { formLimits } from '../lib/http/body.ts'
 import { parse, signupInput } from '../lib/input.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'

@@ -5,8 +5,8 @@
 import type { AuthenticateCall } from '../auth/bearer.ts'
 import { GridError, limitReached } from '../errors.ts'
 import { type InboxEvent, watchInbox } from '../grid/messaging/watch-inbox.ts'
-import { CallerConnection } from '../lib/caller-connection.ts'
-import { event, eventStream, heartbeat, retryHint } from '../lib/event-stream.ts'
+import { CallerConnection } from '../lib/http/caller-connection.ts'
+import { event, eventStream, heartbeat, retryHint } from '../lib/http/event-stream.ts'
 import { second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 

@@ -2,13 +2,11 @@
 import type { Row } from '@libsql/client'
 import type { Actor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
-import { GridError } from '../errors.ts'
-import type { GroupLimit } from '../lib/concurrency-limit.ts'
 import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-ring.ts'
-import type { KeyedMutex } from '../lib/keyed-mutex.ts'
 import { lazy, lazyClass } from '../lib/lazy.ts'
+import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
-import { chained, type NewActivity } from './account/activity-chain.ts'
+import type { NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
 import { prepareAgentSearch } from './account/agent-search.ts'
 import { prepareAgentSettings } from './account/agent-settings.ts'
@@ -40,8 +38,9 @@ import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
 import type { Lookups } from './lookups.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
-import { turnsKeptMs } from './turn-counts.ts'
-import type { CountedTurn, Pause, TurnLimits } from './turn-types.ts'
+import { type RecordingContext, writeWithActivity } from './recording.ts'
+import { turnsKeptMs } from './turns/counts.ts'
+import type { CountedTurn, Pause, TurnLimits } from './turns/types.ts'
 import { AccountTurns, type ConversationTurns, defaultTurnLimits } from './turns.ts'
 import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
@@ -49,9 +48,6 @@ import type { Waiting } from './waiting.ts'
 
 export { defaultTurnLimits, turnsKeptMs }
 export type { CountedTurn, Pause, TurnLimits, Used }
-
-/** How often `record` is tried when other processes take the next position of the activity chain. */
-const maxRecordAttempts = 20
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
@@ -65,11 +61,11 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly epoch: string
   /** The id of this process, as the holder of leases. */
   readonly instanceId: string
-  /** Waiting reads and event streams of this process, and their limits. */
   /** What the agents of the account have sent today. */
   readonly usage: AccountUsage
   /** The turns of the conversations of its agents. */
   readonly turns: AccountTurns
+  /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
@@ -130,7 +126,10 @@ export async function writeParts<Name extends string>(
   return found
 }
 
-/** The waits and streams of the process, as one account sees them. A class, because its fields are made only for callers that wait. */
+/**
+ * The waits and streams of the process, as one account sees them. A class, because its fields are made only for callers
+ * that wait.
+ */
 export class AccountWaiting {
   readonly #waiting: Waiting
   readonly #accountId: string
@@ -238,12 +237,10 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
 }
 
 /** What all accounts of an open store share. */
-export interface StoreContext {
+export interface StoreContext extends RecordingContext {
   readonly tablesOf: ReturnType<typeof prepareAccountTables>
   readonly queue: WriteQueue
   readonly lookups: Lookups
-  /** Held per account while a row is added to its activity log, because rows are chained. */
-  readonly activityMutex: KeyedMutex
   readonly keyRing: KeyRing
   readonly deps: Deps
   readonly epoch: string
@@ -252,58 +249,6 @@ export interface StoreContext {
   readonly usage: UsageCounters
   readonly unreadCounts: UnreadCounts
   readonly turns: ConversationTurns
-}
-
-/** A new row for the activity log of an account. */
-export interface ActivityEntry {
-  accountId: string
-  entry: NewActivity
-}
-
-/**
- * Commit statements as one unit, with a row in the activity log of each of these accounts (distinct ids).
- * The mutexes are taken in the order of the ids, so that concurrent units cannot deadlock.
- */
-export async function writeWithActivity(
-  context: StoreContext,
-  rows: ActivityEntry[],
-  statements: Statement[],
-): Promise<UnitRows> {
-  const run = rows.toSorted((a, b) => a.accountId < b.accountId ? -1 : 1).reduceRight(
-    (next, { accountId }) => () => context.activityMutex.run(accountId, next),
-    () => appendActivity(context, rows, statements),
-  )
-  return await run()
-}
-
-/** Each row gets the next position of its chain. If another process took it, the unit is tried again with new heads. */
-async function appendActivity(
-  { tablesOf, queue }: StoreContext,
-  rows: ActivityEntry[],
-  statements: Statement[],
-): Promise<UnitRows> {
-  const logs = rows.map(({ accountId, entry }) => ({ accountId, entry, tables: tablesOf(accountId) }))
-  const headsOf = () => Promise.all(logs.map(({ tables }) => tables.read.activity.head()))
-  const lane = rows.length === 1 ? rows[0].accountId : ''
-  for (let attempt = 1;; attempt++) {
-    const heads = await headsOf()
-    try {
-      const stored = await queue.write(lane, [
-        ...statements,
-        ...logs.map(({ accountId, entry, tables }, n) =>
-          tables.change.activity.add(chained(accountId, entry, heads[n]))
-        ),
-      ])
-      return stored.slice(0, statements.length)
-    } catch (error) {
-      if (!(error instanceof GridError) || error.code !== 'write_conflict' || rows.length === 0) throw error
-      // A unit that was committed but repeated, because its result was lost, conflicts with its own rows.
-      const [{ entry, tables }] = logs
-      if (await tables.read.activity.has(entry.id, heads[0]?.n ?? 0)) return statements.map(() => [])
-      const moved = (await headsOf()).some((head, n) => head?.n !== heads[n]?.n)
-      if (!moved || attempt === maxRecordAttempts) throw error
-    }
-  }
 }
 
 /** Opens accounts for authorized callers. It checks nothing itself. */

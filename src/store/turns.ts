@@ -9,10 +9,10 @@ import type { Deps } from '../deps.ts'
 import { newId } from '../lib/id.ts'
 import { RecentMap } from '../lib/recent-map.ts'
 import type { NewPause } from './account/conversations.ts'
-import { placeOf, type Read, RecentReads } from './recent-reads.ts'
-import { type Conversation, hopsBefore, TurnCounts, turnsInHour, turnsOf } from './turn-counts.ts'
-import { TurnExchange, type TurnExchangeOptions } from './turn-exchange.ts'
-import type { CountedTurn, Pause, ReadTurn, SentTurn, TurnLimits } from './turn-types.ts'
+import { placeOf, type Read, RecentReads } from './turns/recent-reads.ts'
+import { type Conversation, hopsBefore, TurnCounts, turnsInHour, turnsOf } from './turns/counts.ts'
+import { TurnExchange, type TurnExchangeOptions } from './turns/exchange.ts'
+import type { CountedTurn, Pause, ReadTurn, SentTurn, TurnLimits } from './turns/types.ts'
 
 interface TurnsOptions extends TurnExchangeOptions {
   deps: Pick<Deps, 'log' | 'now'>

@@ -4,8 +4,8 @@
  * See docs/delivery.md, "Waiting" and docs/security.md, "Streams and waits".
  */
 import type { Deps } from '../deps.ts'
-import { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
-import { GroupBudget } from '../lib/group-budget.ts'
+import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
+import { GroupBudget } from '../lib/limits/group-budget.ts'
 import { Notifier } from '../lib/notifier.ts'
 import type { NewDeliveries } from './global/new-deliveries.ts'
 import { watchNewDeliveries } from './new-deliveries.ts'

@@ -1,5 +1,5 @@
 import { type Asset, pageScript, styleSheet } from '../html/assets.ts'
-import { staticAnswer } from '../lib/static-answer.ts'
+import { staticAnswer } from '../lib/http/static-answer.ts'
 
 /** Answers a request for an asset. */
 export interface ServedAsset {

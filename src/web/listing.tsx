@@ -1,9 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Paged and searchable lists, sorted by name. */
+import type { Child } from 'hono/jsx'
 import { Name } from '../html/bidi.tsx'
-import { EmptyState } from '../html/components.tsx'
+import { Card, EmptyState } from '../html/components.tsx'
+import { ButtonLink } from '../html/form.tsx'
 import { Icon } from '../html/icons.tsx'
+import { appPage } from '../html/layout.tsx'
 import { Pagination } from '../html/table.tsx'
 import type { Visit } from './visit.ts'
 
@@ -75,6 +78,53 @@ export function SearchBar({ path, label, search }: { path: string; label: string
       <button type='submit' class='button'>Search</button>
       {search !== '' && <a class='button quiet' href={path}>Show all</a>}
     </form>
+  )
+}
+
+/** A list of the account: its search field and its table, or, while there is nothing to list, what it is for. */
+export function listPage(
+  visit: Visit,
+  { section, noun, lead, empty, at, total, isFound, searched, table }: {
+    section: 'skills' | 'channels' | 'guardrails'
+    /** The name of one row, such as `skill`. */
+    noun: string
+    lead: string
+    /** What to say while the account has none. */
+    empty: Child
+    at: ListPosition & { path: string }
+    /** The number of rows on all pages. */
+    total: number
+    /** Whether this page has rows. */
+    isFound: boolean
+    /** Names the searched fields. */
+    searched: string
+    table: Child
+  },
+) {
+  const title = section.charAt(0).toUpperCase() + section.slice(1)
+  const newItem = visit.may('manage') && (
+    <ButtonLink href={visit.path(section, 'new')} kind='main-action'>
+      <Icon name='plus' />New {noun}
+    </ButtonLink>
+  )
+  const isEmpty = total === 0 && at.search === ''
+  return appPage(
+    visit.frame(section),
+    { title, lead, actions: !isEmpty && newItem },
+    isEmpty
+      ? (
+        <Card>
+          <EmptyState icon={section} title={`No ${section} yet`} action={newItem}>{empty}</EmptyState>
+        </Card>
+      )
+      : (
+        <Card isFlush>
+          <SearchBar path={at.path} label={`Search ${section}`} search={at.search} />
+          {!isFound && at.search !== '' && <NoResults {...at} where={searched} />}
+          {isFound && table}
+          <PageLinks label={`Pages of ${section}`} at={at} total={total} />
+        </Card>
+      ),
   )
 }
 

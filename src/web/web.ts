@@ -1,7 +1,7 @@
 /** All pages of the web application. */
 import { Hono } from 'hono'
 import { homePath, sectionPath } from '../html/paths.ts'
-import { staticAnswer } from '../lib/static-answer.ts'
+import { staticAnswer } from '../lib/http/static-answer.ts'
 import type { AppEnv } from '../request-context.ts'
 import { asGridError, htmlError } from '../wire.ts'
 import { activityPages } from './accounts/activity.tsx'

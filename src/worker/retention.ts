@@ -1,12 +1,12 @@
 /** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
-import { attemptsKeptMs } from '../grid/people/throttle.ts'
+import { attemptsKeptMs } from '../grid/people/attempts.ts'
 import { day } from '../lib/time.ts'
 import type { Statement } from '../store/driver/binding.ts'
-import { recentMs } from '../store/recent-reads.ts'
+import { recentMs } from '../store/turns/recent-reads.ts'
 import type { Store } from '../store/store.ts'
-import { turnsKeptMs } from '../store/turn-counts.ts'
+import { turnsKeptMs } from '../store/turns/counts.ts'
 
 /** About how many rows one unit removes at most. */
 const maxRows = 500

@@ -1,8 +1,8 @@
 /** Outgoing requests, on the runtime that runs it: to private addresses, hostile servers and a friendly one. */
 import process from 'node:process'
 import { readConfig } from '../../src/config.ts'
-import { RemoteError } from '../../src/lib/remote-error.ts'
-import { createSafeFetch, type SafeFetchOptions } from '../../src/lib/safe-fetch.ts'
+import { RemoteError } from '../../src/lib/outbound/remote-error.ts'
+import { createSafeFetch, type SafeFetchOptions } from '../../src/lib/outbound/safe-fetch.ts'
 import { createLog } from '../../src/log.ts'
 import { hostileServers, jsonResponse, listenWith } from '../support/hostile.ts'
 import { ssrfUrls } from '../support/ssrf-urls.ts'

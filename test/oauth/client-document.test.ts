@@ -1,6 +1,6 @@
 /** Clients with a metadata document. See docs/security.md, "Client documents"; docs/protocol.md, "Client id metadata documents". */
 import { afterEach, expect, test } from 'vitest'
-import { createSafeFetch, type SafeFetch } from '../../src/lib/safe-fetch.ts'
+import { createSafeFetch, type SafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { createLog } from '../../src/log.ts'
 import { isDocumentUrl } from '../../src/oauth/client-document.ts'

@@ -1,7 +1,8 @@
 /** The account in which a signup puts its agent, and what the agent can reach. See docs/security.md, "Signup". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
-import { createAgent, listAgents } from '../../src/grid/agents/agents.ts'
+import { createAgent } from '../../src/grid/agents/agents.ts'
+import { listAgents } from '../../src/grid/agents/list-agents.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { dump, rows } from '../support/database.ts'

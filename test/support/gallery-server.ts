@@ -1,7 +1,7 @@
 /** Serves the gallery over HTTP. */
 import { Hono } from 'hono'
 import { freePort } from '../../src/lib/free-port.ts'
-import { ResponseHeaders } from '../../src/lib/response-headers.ts'
+import { ResponseHeaders } from '../../src/lib/http/response-headers.ts'
 import { listen } from '../../src/listen.ts'
 import { assets } from '../../src/web/assets.ts'
 import { gallery } from './gallery.tsx'

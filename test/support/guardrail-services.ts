@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import type { GuardedText, ProviderTools, Verdict } from '../../src/guardrails/provider.ts'
 import { providers } from '../../src/guardrails/providers.ts'
-import { createSafeFetch } from '../../src/lib/safe-fetch.ts'
+import { createSafeFetch } from '../../src/lib/outbound/safe-fetch.ts'
 import { createLog } from '../../src/log.ts'
 
 export interface ServiceRequest {

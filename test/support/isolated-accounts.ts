@@ -127,12 +127,7 @@ async function createEntities(
   const [member] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
 
   return {
-    'agent id': agent.id,
-    'agent alias': agent.alias,
-    '@alias': `@${agent.alias}`,
-    'channel id': channel.id,
-    'channel name': channel.name,
-    '#channel': `#${channel.name}`,
+    ...namesOf(agent, channel),
     'guardrail id': guardrail.id,
     'guardrail name': guardrail.name,
     'message id': message.id,
@@ -151,6 +146,10 @@ async function createDeletedEntities(account: TestAccount, prefix: string): Prom
   const { channel } = await createChannel(account.store, { name: `${prefix}-closed`, members: [agent.id] })
   await deleteAgent(account.store, agent.id)
   await deleteChannel(account.store, channel.id)
+  return namesOf(agent, channel)
+}
+
+function namesOf(agent: { id: string; alias: string }, channel: { id: string; name: string }) {
   return {
     'agent id': agent.id,
     'agent alias': agent.alias,

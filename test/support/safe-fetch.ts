@@ -2,8 +2,8 @@
 import type { Socket } from 'node:net'
 import { afterEach } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { RemoteError } from '../../src/lib/remote-error.ts'
-import { createSafeFetch, type SafeFetchOptions, type SafeRequest } from '../../src/lib/safe-fetch.ts'
+import { RemoteError } from '../../src/lib/outbound/remote-error.ts'
+import { createSafeFetch, type SafeFetchOptions, type SafeRequest } from '../../src/lib/outbound/safe-fetch.ts'
 import { createLog } from '../../src/log.ts'
 import { listenWith, type TestServer } from './hostile.ts'
 

@@ -5,7 +5,7 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { readPage } from '../../lib/read-page.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Guardrail, GuardrailAction, OnFailure } from '../../store/account/guardrails.ts'
+import type { Guardrail } from '../../store/account/guardrails.ts'
 
 /** How many guardrails one page has: the default, and the maximum. */
 export const maxListed = 10_000
@@ -15,14 +15,7 @@ export const listBytes = 1_000_000
 const chunk = 20
 
 /** A guardrail without any word about its token. */
-export interface ShownGuardrail {
-  id: string
-  name: string
-  provider: string
-  config: unknown
-  action: GuardrailAction
-  onFailure: OnFailure
-  enabled: boolean
+export interface ShownGuardrail extends Omit<Guardrail, 'createdAt'> {
   /** How many live agents it is attached to. */
   agentCount: number
   createdAt: string

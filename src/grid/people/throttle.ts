@@ -1,21 +1,25 @@
 /**
- * Rate limits of sign-ins and emails, shared by all processes. Each attempt is a row, and one statement both counts
- * and adds. Email and client addresses are stored only as SHA-256: users sometimes type their password into the
- * address field, and most tried addresses belong to no user. Rows are kept for a day.
+ * Which attempts to sign in and which emails count, towards which limits.
  *
- * See docs/security.md, "Networks", "Sign-in limits" and "Email limits".
+ * See docs/security.md, "Sign-in limits" and "Email limits".
  */
-import type { Config } from '../../config.ts'
-import { type GridError, limitReached } from '../../errors.ts'
-import { ipv6Prefix48, unknownAddress } from '../../lib/client-address.ts'
+import { unknownAddress } from '../../lib/http/client-address.ts'
 import { newId } from '../../lib/id.ts'
 import { hashSecret } from '../../lib/secrets.ts'
 import { day, hour, minute, second } from '../../lib/time.ts'
-import type { Attempt, AttemptLimit } from '../../store/global/attempts.ts'
+import type { AttemptLimit } from '../../store/global/attempts.ts'
 import type { Store } from '../../store/store.ts'
-
-/** At most `max` attempts within a sliding window. */
-type Rate = readonly [max: number, windowMs: number]
+import {
+  attemptsOf,
+  type Count,
+  forgetAttempts,
+  limitsOf,
+  logReached,
+  ofNetworks,
+  type Rate,
+  takeAttempts,
+  tooMany,
+} from './attempts.ts'
 
 /** The rates of each limit. All rates of a limit apply together. */
 const rates = {
@@ -42,20 +46,6 @@ const rates = {
 
 /** The part of the hourly emails of the grid that claims may have, and invitations. The rest is for email links. */
 const shareOfGrid = 0.4
-
-/** Retention of attempts, in milliseconds: the longest window. */
-export const attemptsKeptMs = day
-/** Most old attempts that each new one removes. */
-const removedAtOnce = 100
-
-/** What one attempt counts towards, and the rates of that. */
-interface Count {
-  kind: string
-  subject: string
-  rates: readonly Rate[]
-  /** The kind that the attempt is stored with, if it only respects the limit and does not count towards it. */
-  storedAs?: string
-}
 
 /** A counted sign-in attempt that is within the limits. */
 export interface SignInAttempt {
@@ -94,16 +84,10 @@ export async function takeSignInAttempt(store: Store, email: string, address: st
   ]
   const attempts = attemptsOf(id, [pair, crowd, ...others, total])
   const limits = limitsOf([pair, ...(isFamiliar ? [] : others)], at)
-  if (!(await take(store, attempts, limits, at))) {
+  if (!(await takeAttempts(store, attempts, limits, at))) {
     throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
   }
-  return {
-    isFamiliar,
-    async succeeded() {
-      const { removeAll, remove } = store.global.attempts
-      await store.write([removeAll(pair.kind, pair.subject), ...attempts.slice(1).map((attempt) => remove(attempt.id))])
-    },
-  }
+  return { isFamiliar, succeeded: () => forgetAttempts(store, pair, attempts) }
 }
 
 /**
@@ -118,16 +102,10 @@ export async function takeSecondFactorAttempt(store: Store, email: string, addre
   const all: Count = { kind: 'factor_all', subject: await hashSecret(email), rates: rates.secondFactorFromAll }
   const attempts = attemptsOf(id, [pair, ...wide, all])
   const limits = limitsOf(isFamiliar ? [pair] : [pair, ...wide, all], at)
-  if (!(await take(store, attempts, limits, at))) {
+  if (!(await takeAttempts(store, attempts, limits, at))) {
     throw await tooMany(store, limits, at, 'second-factors', 'Too many codes.')
   }
-  return {
-    isFamiliar,
-    async succeeded() {
-      const { removeAll, remove } = store.global.attempts
-      await store.write([removeAll(pair.kind, pair.subject), ...attempts.slice(1).map((attempt) => remove(attempt.id))])
-    },
-  }
+  return { isFamiliar, succeeded: () => forgetAttempts(store, pair, attempts) }
 }
 
 /** Count one sign-in that a client begins with a passkey. Fails with `rate_limit_exceeded`. */
@@ -135,7 +113,7 @@ export async function takePasskeyAttempt(store: Store, address: string): Promise
   const at = store.deps.now()
   const counts = await ofNetworks(store.deps.config, 'passkey_from', address, rates.signInFrom)
   const limits = limitsOf(counts, at)
-  if (await take(store, attemptsOf(newId(), counts), limits, at)) return
+  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return
   throw await tooMany(store, limits, at, 'sign-ins', 'Too many sign-in attempts.')
 }
 
@@ -168,7 +146,7 @@ export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Pro
   if (isSilent(purpose)) {
     const at = now()
     const requests = await ofNetworks(config, `ask_${purpose}`, address, rates.linkRequests[purpose])
-    if (!(await take(store, attemptsOf(newId(), requests), limitsOf(requests, at), at))) return false
+    if (!(await takeAttempts(store, attemptsOf(newId(), requests), limitsOf(requests, at), at))) return false
   }
   return (await takeOrReachedLimits(store, attempt, store.deps.now())) === undefined
 }
@@ -196,7 +174,7 @@ async function takeOrReachedLimits(
 ): Promise<AttemptLimit[] | undefined> {
   const counts = await countsOfEmail(store, attempt)
   const limits = limitsOf(counts, at)
-  if (await take(store, attemptsOf(newId(), counts), limits, at)) return undefined
+  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return undefined
   await logReached(store, limits, 'The hourly email limit of the grid is reached')
   return limits
 }
@@ -240,72 +218,4 @@ function isSilent(purpose: EmailAttempt['purpose']): purpose is SilentPurpose {
 /** Whether the user has signed in from this client address before. Takes the same work for unknown users. */
 async function isFamiliarAddress(store: Store, email: string, address: string): Promise<boolean> {
   return await store.global.sessions.beganAt(email, address) && address !== unknownAddress
-}
-
-/**
- * Counts for a client address, and for the /48 of an IPv6 address with a multiple of the rates.
- * See docs/security.md, "Networks". `prefix` is what else the subject consists of.
- */
-async function ofNetworks(
-  config: Config,
-  kind: string,
-  address: string,
-  allowed: readonly Rate[],
-  prefix = '',
-): Promise<Count[]> {
-  const wide = ipv6Prefix48(address)
-  const narrow = { kind, subject: await hashSecret(prefix + address), rates: allowed }
-  if (wide === undefined) return [narrow]
-  const wideRates = allowed.map(([max, windowMs]): Rate => [max * config.ipv6Factor48, windowMs])
-  return [narrow, { kind: `${kind}_wide`, subject: await hashSecret(prefix + wide), rates: wideRates }]
-}
-
-/** Add all attempts and resolve to true, or none of them if a limit is reached. */
-async function take(store: Store, attempts: Attempt[], limits: AttemptLimit[], at: number): Promise<boolean> {
-  const { add, removeOld, has } = store.global.attempts
-  const [added] = await store.write([add(attempts, limits, at), removeOld(at - attemptsKeptMs, removedAtOnce)])
-  // A repeated statement after a lost response adds nothing but finds its own rows.
-  return added.length > 0 || await has(attempts[0].id)
-}
-
-function attemptsOf(id: string, counts: Count[]): Attempt[] {
-  return counts.map(({ kind, subject, storedAs = kind }, n) => ({ id: `${id}.${n}`, kind: storedAs, subject }))
-}
-
-function limitsOf(counts: readonly Count[], at: number): AttemptLimit[] {
-  return counts.flatMap(({ kind, subject, rates }) =>
-    rates.map(([max, windowMs]) => ({ kind, subject, max, since: at - windowMs }))
-  )
-}
-
-/** Log an error if the limit of the whole grid, which is the last one, is reached. */
-async function logReached(store: Store, limits: AttemptLimit[], message: string): Promise<void> {
-  const limit = limits.at(-1)!
-  if (limit.subject !== 'all' || await store.global.attempts.blockedSince(limit) === undefined) return
-  store.deps.log.error(message, { limit: limit.max })
-}
-
-/** The error of the limit that holds the longest. `name` is what the headers call it. */
-async function tooMany(
-  store: Store,
-  limits: AttemptLimit[],
-  at: number,
-  name: string,
-  what: string,
-): Promise<GridError> {
-  const waits = await Promise.all(limits.map(async (limit) => {
-    const blockedSince = await store.global.attempts.blockedSince(limit)
-    return blockedSince === undefined ? 0 : blockedSince - limit.since
-  }))
-  const longest = Math.max(...waits)
-  const { max, since } = limits[waits.indexOf(longest)]
-  const reached = { name, quota: max, windowSeconds: (at - since) / second }
-  const retryAfterSeconds = Math.max(1, Math.ceil(longest / second))
-  const message = `${what} Try again in ${formatWait(retryAfterSeconds)}.`
-  return limitReached('rate_limit_exceeded', message, reached, retryAfterSeconds)
-}
-
-function formatWait(seconds: number): string {
-  if (seconds < 90) return `${seconds} seconds`
-  return seconds < 5_400 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3_600)} hours`
 }

@@ -1,7 +1,7 @@
 /** Sends the requests of remote providers, and says for each failure what went wrong. */
 import type { z } from 'zod'
-import { RemoteError, type RemoteErrorReason } from '../../lib/remote-error.ts'
-import type { SafeResponse } from '../../lib/safe-fetch.ts'
+import { RemoteError, type RemoteErrorReason } from '../../lib/outbound/remote-error.ts'
+import type { SafeResponse } from '../../lib/outbound/safe-fetch.ts'
 import { second } from '../../lib/time.ts'
 import type { ProviderTools } from '../provider.ts'
 import { type FailureReason, ProviderFailure } from '../provider-failure.ts'

@@ -1,6 +1,6 @@
 import { and, between, count, eq, exists, gt, isNull, lte, or, sql } from 'drizzle-orm'
 import { oauthClients, oauthGrants } from '../../../db/schema.ts'
-import { type AddressRange, addressRange48 } from '../../lib/client-address.ts'
+import { type AddressRange, addressRange48 } from '../../lib/http/client-address.ts'
 import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 

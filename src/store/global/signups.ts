@@ -1,6 +1,6 @@
 import { and, between, count, eq, gt, sql } from 'drizzle-orm'
 import { accounts, signups } from '../../../db/schema.ts'
-import type { AddressRange } from '../../lib/client-address.ts'
+import type { AddressRange } from '../../lib/http/client-address.ts'
 import { bind, p, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { type AttemptLimit, reachedLimit } from './attempts.ts'

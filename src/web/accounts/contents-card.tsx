@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { Card, Notice } from '../../html/components.tsx'
-import { Form, SubmitButton } from '../../html/form.tsx'
 import { formErrors } from '../form-errors.ts'
 import { settingsPath } from '../settings.tsx'
+import { SwitchForm } from '../switch-form.tsx'
 import type { Visit } from '../visit.ts'
 
 /** Whether people see the texts that guardrails block. See docs/security.md, "Guardrails". */
@@ -26,14 +26,14 @@ export function ContentsCard({ visit, isVisible }: { visit: Visit; isVisible: bo
       </p>
       {visit.may('own')
         ? (
-          <Form action={action} csrf={visit.csrf}>
-            <input type='hidden' name='visible' value={isVisible ? 'no' : 'yes'} />
-            <div class='row'>
-              <SubmitButton kind='plain'>
-                {isVisible ? 'Stop showing blocked texts' : 'Let people see blocked texts'}
-              </SubmitButton>
-            </div>
-          </Form>
+          <SwitchForm
+            action={action}
+            csrf={visit.csrf}
+            name='visible'
+            isOn={isVisible}
+            turnOn='Let people see blocked texts'
+            turnOff='Stop showing blocked texts'
+          />
         )
         : (
           <p class='soft small'>

@@ -16,6 +16,7 @@ import { withNotice } from '../notices.ts'
 import { AccountPrograms } from '../oauth/programs.tsx'
 import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
+import { SwitchForm } from '../switch-form.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
@@ -149,14 +150,14 @@ function SecondFactorCard({ visit }: { visit: Visit }) {
           : 'Owners and admins of this account do not have to have one.'}
       </p>
       {visit.may('own') && (
-        <Form action={action} csrf={csrf}>
-          <input type='hidden' name='required' value={requiresSecondFactor ? 'no' : 'yes'} />
-          <div class='row'>
-            <SubmitButton kind='plain'>
-              {requiresSecondFactor ? 'Do not require it' : 'Require it'}
-            </SubmitButton>
-          </div>
-        </Form>
+        <SwitchForm
+          action={action}
+          csrf={csrf}
+          name='required'
+          isOn={requiresSecondFactor}
+          turnOn='Require it'
+          turnOff='Do not require it'
+        />
       )}
     </Card>
   )

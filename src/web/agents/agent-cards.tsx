@@ -9,6 +9,7 @@ import { ButtonLink, Checkbox, fieldAttributes, Form, SubmitButton } from '../..
 import { Table } from '../../html/table.tsx'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Guardrail, GuardrailAttachment } from '../../store/account/guardrails.ts'
+import { SwitchForm } from '../switch-form.tsx'
 import { AccessFields, DescriptionField, policyName, RemoteFields, SkillsField } from './agent-fields.tsx'
 
 interface CardProps {
@@ -84,12 +85,14 @@ export function AutomatedCard({ action, csrf, mayChange, isAutomated }: CardProp
     >
       <p>{isAutomated ? 'This agent is marked as automated, and exempt.' : 'This agent is not marked as automated.'}</p>
       {mayChange && (
-        <Form action={action} csrf={csrf}>
-          <input type='hidden' name='automated' value={isAutomated ? 'no' : 'yes'} />
-          <div class='row'>
-            <SubmitButton kind='plain'>{isAutomated ? 'Not automated' : 'Mark as automated'}</SubmitButton>
-          </div>
-        </Form>
+        <SwitchForm
+          action={action}
+          csrf={csrf}
+          name='automated'
+          isOn={isAutomated}
+          turnOn='Mark as automated'
+          turnOff='Not automated'
+        />
       )}
     </Card>
   )

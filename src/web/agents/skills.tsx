@@ -1,13 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { createSkill } from '../../grid/agents/skills.ts'
-import { Card, EmptyState, Notice } from '../../html/components.tsx'
+import { Card, Notice } from '../../html/components.tsx'
 import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
-import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { formErrors } from '../form-errors.ts'
-import { listPosition, ManagersOnlyNote, NoResults, PageLinks, pageSize, SearchBar } from '../listing.tsx'
+import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { oneSkillPages, SkillFields, skillOf } from './skill.tsx'
 
@@ -26,55 +25,39 @@ async function list(visit: Visit) {
     account.read.skills.search(at.search, pageSize, at.offset),
     account.read.skills.searchTotal(at.search),
   ])
-  const newSkill = visit.may('manage') && (
-    <ButtonLink href={visit.path('skills', 'new')} kind='main-action'>
-      <Icon name='plus' />New skill
-    </ButtonLink>
-  )
-  const isEmpty = total === 0 && at.search === ''
-  return appPage(
-    visit.frame('skills'),
-    {
-      title: 'Skills',
-      lead: 'What agents can do. Other agents can search by skill.',
-      actions: !isEmpty && newSkill,
-    },
-    isEmpty
-      ? (
-        <Card>
-          <EmptyState icon='skills' title='No skills yet' action={newSkill}>
-            Agents of the account share skills by name. An agent can also set its own with the tool{' '}
-            <code>set_skills</code>.
-          </EmptyState>
-        </Card>
-      )
-      : (
-        <Card isFlush>
-          <SearchBar path={at.path} label='Search skills' search={at.search} />
-          {skills.length === 0 && at.search !== '' && <NoResults {...at} where='name or description' />}
-          {skills.length > 0 && (
-            <Table
-              id='skills'
-              caption='Skills'
-              rows={skills}
-              columns={[
-                {
-                  title: 'Skill',
-                  cell: ({ id, name, description }) => (
-                    <div>
-                      <a href={visit.path('skills', id)} dir='auto'>{name}</a>
-                      {description && <div class='soft small cut' dir='auto'>{description}</div>}
-                    </div>
-                  ),
-                },
-                { title: 'Agents', align: 'number', cell: ({ agentCount }) => agentCount.toLocaleString('en') },
-              ]}
-            />
-          )}
-          <PageLinks label='Pages of skills' at={at} total={total} />
-        </Card>
-      ),
-  )
+  return listPage(visit, {
+    section: 'skills',
+    noun: 'skill',
+    lead: 'What agents can do. Other agents can search by skill.',
+    empty: (
+      <>
+        Agents of the account share skills by name. An agent can also set its own with the tool <code>set_skills</code>.
+      </>
+    ),
+    at,
+    total,
+    isFound: skills.length > 0,
+    searched: 'name or description',
+    table: (
+      <Table
+        id='skills'
+        caption='Skills'
+        rows={skills}
+        columns={[
+          {
+            title: 'Skill',
+            cell: ({ id, name, description }) => (
+              <div>
+                <a href={visit.path('skills', id)} dir='auto'>{name}</a>
+                {description && <div class='soft small cut' dir='auto'>{description}</div>}
+              </div>
+            ),
+          },
+          { title: 'Agents', align: 'number', cell: ({ agentCount }) => agentCount.toLocaleString('en') },
+        ]}
+      />
+    ),
+  })
 }
 
 async function create(visit: Visit) {

@@ -2,14 +2,13 @@
 /** @jsxImportSource hono/jsx */
 import { maxDescriptionLength } from '../../grid/agents/agents.ts'
 import { createChannel } from '../../grid/channels/channels.ts'
-import { Card, EmptyState, Notice, Time } from '../../html/components.tsx'
+import { Card, Notice, Time } from '../../html/components.tsx'
 import { ButtonLink, ChoiceList, Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
-import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { aliasPattern } from '../../lib/alias.ts'
 import { formErrors } from '../form-errors.ts'
-import { listPosition, ManagersOnlyNote, NoResults, PageLinks, pageSize, SearchBar } from '../listing.tsx'
+import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { parseAgentRefs } from './add-members.tsx'
 import { oneChannelPages } from './channel.tsx'
@@ -33,56 +32,41 @@ async function list(visit: Visit) {
     account.read.channels.searchTotal(at.search),
   ])
   const now = account.deps.now()
-  const newChannel = visit.may('manage') && (
-    <ButtonLink href={visit.path('channels', 'new')} kind='main-action'>
-      <Icon name='plus' />New channel
-    </ButtonLink>
-  )
-  const isEmpty = total === 0 && at.search === ''
-  return appPage(
-    visit.frame('channels'),
-    {
-      title: 'Channels',
-      lead: 'Groups of agents. When a member posts to a channel, all other members receive the message.',
-      actions: !isEmpty && newChannel,
-    },
-    isEmpty
-      ? (
-        <Card>
-          <EmptyState icon='channels' title='No channels yet' action={newChannel}>
-            In a channel, agents of the account talk as a group: all other members receive each message.{' '}
-            {!visit.may('manage') && 'Owners and admins of the account can create one.'}
-          </EmptyState>
-        </Card>
-      )
-      : (
-        <Card isFlush>
-          <SearchBar path={at.path} label='Search channels' search={at.search} />
-          {channels.length === 0 && at.search !== '' && <NoResults {...at} where='name or description' />}
-          {channels.length > 0 && (
-            <Table
-              id='channels'
-              caption='Channels'
-              rows={channels}
-              columns={[
-                {
-                  title: 'Channel',
-                  cell: ({ id, name, description }) => (
-                    <div>
-                      <a href={visit.path('channels', id)}>#{name}</a>
-                      {description && <div class='soft small cut' dir='auto'>{description}</div>}
-                    </div>
-                  ),
-                },
-                { title: 'Members', align: 'number', cell: ({ memberCount }) => memberCount },
-                { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
-              ]}
-            />
-          )}
-          <PageLinks label='Pages of channels' at={at} total={total} />
-        </Card>
-      ),
-  )
+  return listPage(visit, {
+    section: 'channels',
+    noun: 'channel',
+    lead: 'Groups of agents. When a member posts to a channel, all other members receive the message.',
+    empty: (
+      <>
+        In a channel, agents of the account talk as a group: all other members receive each message.{' '}
+        {!visit.may('manage') && 'Owners and admins of the account can create one.'}
+      </>
+    ),
+    at,
+    total,
+    isFound: channels.length > 0,
+    searched: 'name or description',
+    table: (
+      <Table
+        id='channels'
+        caption='Channels'
+        rows={channels}
+        columns={[
+          {
+            title: 'Channel',
+            cell: ({ id, name, description }) => (
+              <div>
+                <a href={visit.path('channels', id)}>#{name}</a>
+                {description && <div class='soft small cut' dir='auto'>{description}</div>}
+              </div>
+            ),
+          },
+          { title: 'Members', align: 'number', cell: ({ memberCount }) => memberCount },
+          { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+        ]}
+      />
+    ),
+  })
 }
 
 async function create(visit: Visit) {

@@ -1,13 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { listedProviders } from '../../guardrails/providers.ts'
-import { Badge, Card, EmptyState } from '../../html/components.tsx'
-import { ButtonLink } from '../../html/form.tsx'
-import { Icon } from '../../html/icons.tsx'
+import { Badge, Card } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Table } from '../../html/table.tsx'
 import { day } from '../../lib/time.ts'
-import { listPosition, ManagersOnlyNote, NoResults, PageLinks, pageSize, SearchBar } from '../listing.tsx'
+import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { newGuardrailPages } from './guardrail-form.tsx'
 import { oneGuardrailPages } from './guardrail.tsx'
@@ -30,65 +28,46 @@ async function list(visit: Visit) {
     account.read.verdicts.countsByGuardrail(account.deps.now() - 7 * day),
   ])
   const sums = (id: string) => sumsOf(counts.filter(({ guardrailId }) => guardrailId === id))
-  const newGuardrail = visit.may('manage') && (
-    <ButtonLink href={visit.path('guardrails', 'new')} kind='main-action'>
-      <Icon name='plus' />New guardrail
-    </ButtonLink>
-  )
-  const isEmpty = total === 0 && at.search === ''
-  return appPage(
-    visit.frame('guardrails'),
-    {
-      title: 'Guardrails',
-      lead:
-        'Checks for the messages that agents send and receive. Each has a provider and its settings, and is attached to agents.',
-      actions: !isEmpty && newGuardrail,
-    },
-    <>
-      {isEmpty
-        ? (
-          <Card>
-            <EmptyState icon='guardrails' title='No guardrails yet' action={newGuardrail}>
-              Choose what to check for, such as personal data or prompt injection, and what to do with a match.{' '}
-              {!visit.may('manage') && 'Owners and admins of the account can create one.'}
-            </EmptyState>
-          </Card>
-        )
-        : (
-          <Card isFlush>
-            <SearchBar path={at.path} label='Search guardrails' search={at.search} />
-            {guardrails.length === 0 && at.search !== '' && <NoResults {...at} where='name or provider' />}
-            {guardrails.length > 0 && (
-              <Table
-                id='guardrails'
-                caption='Guardrails'
-                rows={guardrails}
-                columns={[
-                  {
-                    title: 'Guardrail',
-                    cell: ({ id, name }) => <a href={visit.path('guardrails', id)} dir='auto'>{name}</a>,
-                  },
-                  {
-                    title: 'Provider',
-                    cell: ({ provider }) => listedProviders.find(({ id }) => id === provider)?.name ?? provider,
-                  },
-                  { title: 'Action', cell: ({ action }) => action },
-                  {
-                    title: 'State',
-                    cell: ({ enabled }) => (
-                      <Badge kind={enabled ? 'info' : 'plain'} hasDot>{enabled ? 'on' : 'off'}</Badge>
-                    ),
-                  },
-                  { title: 'Last 7 days', cell: ({ id }) => <Counted sums={sums(id)} /> },
-                  { title: 'Agents', align: 'number', cell: ({ agentCount }) => agentCount.toLocaleString('en') },
-                ]}
-              />
-            )}
-            <PageLinks label='Pages of guardrails' at={at} total={total} />
-          </Card>
-        )}
-    </>,
-  )
+  return listPage(visit, {
+    section: 'guardrails',
+    noun: 'guardrail',
+    lead:
+      'Checks for the messages that agents send and receive. Each has a provider and its settings, and is attached to agents.',
+    empty: (
+      <>
+        Choose what to check for, such as personal data or prompt injection, and what to do with a match.{' '}
+        {!visit.may('manage') && 'Owners and admins of the account can create one.'}
+      </>
+    ),
+    at,
+    total,
+    isFound: guardrails.length > 0,
+    searched: 'name or provider',
+    table: (
+      <Table
+        id='guardrails'
+        caption='Guardrails'
+        rows={guardrails}
+        columns={[
+          {
+            title: 'Guardrail',
+            cell: ({ id, name }) => <a href={visit.path('guardrails', id)} dir='auto'>{name}</a>,
+          },
+          {
+            title: 'Provider',
+            cell: ({ provider }) => listedProviders.find(({ id }) => id === provider)?.name ?? provider,
+          },
+          { title: 'Action', cell: ({ action }) => action },
+          {
+            title: 'State',
+            cell: ({ enabled }) => <Badge kind={enabled ? 'info' : 'plain'} hasDot>{enabled ? 'on' : 'off'}</Badge>,
+          },
+          { title: 'Last 7 days', cell: ({ id }) => <Counted sums={sums(id)} /> },
+          { title: 'Agents', align: 'number', cell: ({ agentCount }) => agentCount.toLocaleString('en') },
+        ]}
+      />
+    ),
+  })
 }
 
 /** What a guardrail did, each with its number. */

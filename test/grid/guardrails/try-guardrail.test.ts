@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { tryGuardrail } from '../../../src/grid/guardrails/try-guardrail.ts'
-import type { SafeRequest } from '../../../src/lib/safe-fetch.ts'
+import type { SafeRequest } from '../../../src/lib/outbound/safe-fetch.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

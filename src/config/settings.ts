@@ -1,0 +1,288 @@
+/**
+ * Every setting, once: the name under which the program reads it, the environment variable, the value, and what it is
+ * for. The type of the configuration, its parser and `agent-grid help settings` are made from this table, in its order.
+ */
+import * as z from 'zod'
+import { reservedAliases } from '../lib/alias.ts'
+import {
+  addressRanges,
+  databaseUrl,
+  duration,
+  emailAddress,
+  emailServer,
+  flag,
+  keyRing,
+  oneOf,
+  origins,
+  proxy,
+  publicAddress,
+  type Value,
+  value,
+  wholeNumber,
+  words,
+} from './values.ts'
+
+/** One setting. */
+export interface Setting<T> extends Value<T> {
+  /** The environment variable. */
+  variable: string
+  /** For people. Printed if the value is invalid. */
+  description: string
+  /** What is used without a value, in words, where the schema has no default. */
+  fallback: string
+  /** Its value is never printed, not even if it is invalid. */
+  isSecret: boolean
+}
+
+function setting<T>(
+  variable: string,
+  description: string,
+  value: Value<T>,
+  { fallback = 'none', isSecret = false } = {},
+): Setting<T> {
+  return { variable, description, ...value, fallback, isSecret }
+}
+
+/** The table. Its comments are shown where the program uses a setting. */
+export const settings = {
+  port: setting(
+    'PORT',
+    'Port to listen on.',
+    { ...wholeNumber(0, 65_535, 8787), format: 'a number from 0 (any free port) to 65535' },
+  ),
+  host: setting(
+    'HOST',
+    'Address to listen on. Use 0.0.0.0 in a container.',
+    value('an IP address or a host name', z.string().min(1).prefault('127.0.0.1')),
+  ),
+  baseUrl: setting('BASE_URL', 'Public address of the API host.', publicAddress, {
+    fallback: 'http://localhost:PORT',
+  }),
+  appUrl: setting('APP_URL', 'Public address of the web application.', publicAddress, { fallback: 'BASE_URL' }),
+  databaseUrl: setting(
+    'DATABASE_URL',
+    'The database: a local file for one process, or libsql-server or Turso for several.',
+    databaseUrl('file:./data/grid.db'),
+  ),
+  databaseAuthToken: setting(
+    'DATABASE_AUTH_TOKEN',
+    'Token of a remote database.',
+    value('text', z.string().min(1).optional()),
+    { isSecret: true },
+  ),
+  durability: setting(
+    'DURABILITY',
+    'full: an acknowledged message is on disk. relaxed: a power failure may lose the last messages.',
+    oneOf(['full', 'relaxed'], 'full'),
+  ),
+  databaseThread: setting(
+    'DATABASE_THREAD',
+    'Whether a server runs the statements of a local file on a thread of their own.',
+    oneOf(['off', 'on'], 'off'),
+  ),
+  lockWaitSeconds: setting(
+    'LOCK_WAIT',
+    'How long the start waits for another process to release the local file, in seconds.',
+    wholeNumber(0, 60, 0),
+  ),
+  /** The low-water mark of the disk of a local file. */
+  minFreeMegabytes: setting(
+    'MIN_FREE_MB',
+    'Free megabytes on the disk of a local file below which nothing new is stored, at most a tenth of it. 0: no mark.',
+    wholeNumber(0, 1_000_000, 200),
+  ),
+  ballastMegabytes: setting(
+    'BALLAST_MB',
+    'Megabytes reserved beside a local file for a full disk, at most a twentieth of it. 0: none.',
+    wholeNumber(0, 100_000, 64),
+  ),
+  retentionDays: setting(
+    'RETENTION_DAYS',
+    'How long messages are kept, read or not, in days.',
+    wholeNumber(7, 36_500, 90),
+  ),
+  messagesPerDay: setting(
+    'MESSAGES_PER_DAY',
+    'Messages that the agents of one account may send per day; 0 for any number.',
+    wholeNumber(0, 1_000_000_000, 200_000),
+  ),
+  megabytesPerDay: setting(
+    'MEGABYTES_PER_DAY',
+    'Megabytes that the messages of one account may add to the database per day; 0 for any number.',
+    wholeNumber(0, 1_000_000_000, 1_000),
+  ),
+  strangerMessagesPerDay: setting(
+    'STRANGER_MESSAGES_PER_DAY',
+    'Messages that one account may send to one agent of another account per day; 0 for any number.',
+    wholeNumber(0, 1_000_000_000, 2_000),
+  ),
+  unreadPerInbox: setting(
+    'UNREAD_PER_INBOX',
+    'Unread messages of one inbox, from which on it takes no more direct messages, and from a fifth of it on none of other accounts; 0 for any number.',
+    wholeNumber(0, 1_000_000_000, 10_000),
+  ),
+  agentsPerAccount: setting(
+    'AGENTS_PER_ACCOUNT',
+    'Agents that one account may have; 0 for any number.',
+    wholeNumber(0, 1_000_000, 20_000),
+  ),
+  trustedProxies: setting('TRUSTED_PROXIES', 'Proxies whose X-Forwarded-For header is trusted.', addressRanges),
+  callsPerSecond: setting(
+    'CALLS_PER_SECOND',
+    'Calls per second of one credential, in the long run, in each process. 0: no limit.',
+    wholeNumber(0, 100_000, 200),
+  ),
+  callBurst: setting(
+    'CALL_BURST',
+    'Calls that one credential may make at once, in each process. 0: no limit.',
+    wholeNumber(0, 10_000_000, 5_000),
+  ),
+  accountCallsPerSecond: setting(
+    'ACCOUNT_CALLS_PER_SECOND',
+    'Calls per second of all credentials of one account, in the long run, in each process. 0: no limit.',
+    wholeNumber(0, 1_000_000, 1_000),
+  ),
+  accountCallBurst: setting(
+    'ACCOUNT_CALL_BURST',
+    'Calls that all credentials of one account may make at once, in each process. 0: no limit.',
+    wholeNumber(0, 100_000_000, 20_000),
+  ),
+  failedKeysPerMinute: setting(
+    'FAILED_KEYS_PER_MINUTE',
+    'Requests with a refused key that are answered per client address and minute, in each process. 0: no limit.',
+    wholeNumber(0, 100_000, 120),
+  ),
+  maxBodyBytesInFlight: setting(
+    'MAX_BODY_BYTES_IN_FLIGHT',
+    'Bytes of request bodies that the process holds at a time. Beyond, requests are refused with 503.',
+    wholeNumber(4_194_304, 4_294_967_296, 67_108_864),
+  ),
+  /** 0: no request is refused because the process is overloaded. */
+  shedAboveMs: setting(
+    'SHED_ABOVE_MS',
+    'Delay of requests above which the process refuses them with 503, in milliseconds. 0: never.',
+    wholeNumber(0, 60_000, 3_000),
+  ),
+  /** Waiting reads, and as many event streams. */
+  waitsPerAccount: setting(
+    'WAITS_PER_ACCOUNT',
+    'Waiting reads of an account at a time in one process, and as many event streams.',
+    wholeNumber(1, 10_000, 2_000),
+  ),
+  signupPerHour: setting('SIGNUP_PER_HOUR', 'Signups per client address and hour.', wholeNumber(1, 100_000, 10)),
+  signupTotalPerHour: setting('SIGNUP_TOTAL_PER_HOUR', 'Signups per hour in total.', wholeNumber(1, 1_000_000, 1_000)),
+  signInsPerHour: setting(
+    'SIGN_INS_PER_HOUR',
+    'Failed sign-ins per hour in total, from where the user has not signed in before.',
+    wholeNumber(1, 1_000_000, 6_000),
+  ),
+  /** The limits of an IPv6 /48, as a multiple of those of a /64. */
+  ipv6Factor48: setting(
+    'IPV6_48_FACTOR',
+    'How many times the limit of an IPv6 /64 a whole /48 has: signups, sign-ins, emails, client registrations.',
+    wholeNumber(1, 65_536, 10),
+  ),
+  signupJoin: setting(
+    'SIGNUP_JOIN',
+    'email: signups with the same unverified email address share a provisional account. never: each gets its own.',
+    oneOf(['email', 'never'], 'email'),
+  ),
+  /** The built-in ones too. */
+  reservedAliases: setting(
+    'RESERVED_ALIASES',
+    'More aliases that cannot be taken, besides the built-in ones.',
+    value(
+      'comma-separated aliases',
+      words('')
+        .transform((list) => list.map((word) => word.replace(/^@/, '').toLowerCase()))
+        .refine((list) => list.every((word) => /^[a-z0-9-]+$/.test(word)))
+        .transform((list) => [...reservedAliases, ...list]),
+    ),
+  ),
+  allowedOrigins: setting(
+    'ALLOWED_ORIGINS',
+    'Browser origins that may call the API. With a loopback BASE_URL only loopback origins may.',
+    origins,
+  ),
+  a2aPlainReceipts: setting(
+    'A2A_PLAIN_RECEIPTS',
+    '1: A2A receipts contain only the fields kind, role, messageId and parts.',
+    flag,
+  ),
+  oauthCimd: setting(
+    'OAUTH_CIMD',
+    'OAuth clients that are identified by the URL of a metadata document. auto: advertised while the internet is reachable.',
+    oneOf(['auto', 'on', 'off'], 'auto'),
+  ),
+  oauthCimdHosts: setting(
+    'OAUTH_CIMD_HOSTS',
+    'Hosts whose client documents are fetched. Clients of other hosts cannot sign in.',
+    value('* or comma-separated host names', words('*').transform((list) => list.map((host) => host.toLowerCase()))),
+  ),
+  oauthDcr: setting(
+    'OAUTH_DCR',
+    'Whether clients can register themselves. Without it opencode and Cursor cannot sign in.',
+    oneOf(['on', 'off'], 'on'),
+  ),
+  oauthClientsPerUser: setting(
+    'OAUTH_CLIENTS_PER_USER',
+    'Clients that registered themselves, kept per user who authorized them. The least recently used are removed.',
+    wholeNumber(1, 10_000, 100),
+  ),
+  oauthRedirectAllow: setting(
+    'OAUTH_REDIRECT_ALLOW',
+    'Redirect URIs that are allowed besides https, loopback addresses and schemes with a dot.',
+    value(
+      'comma-separated URIs',
+      words('cursor://anysphere.cursor-mcp/oauth/callback,claude://claude.ai/mcp-auth-callback/sdk')
+        .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|http):|#/i.test(uri))),
+    ),
+  ),
+  oauthAgentTtlSeconds: setting(
+    'OAUTH_AGENT_TTL',
+    'Lifetime of the access tokens of agents. Access tokens of admins last 1 hour.',
+    duration('5m', '24h', '8h'),
+  ),
+  oauthRefreshGraceSeconds: setting(
+    'OAUTH_REFRESH_GRACE',
+    'How long a used refresh token may be used again, in seconds. With 0, parallel clients sign each other out.',
+    wholeNumber(0, 3_600, 120),
+  ),
+  /** Key ring. Undefined: the key ring in the data folder. */
+  gridKeys: setting('GRID_KEYS', 'Keys that encrypt stored tokens of other services.', keyRing, {
+    fallback: 'a key ring in the data folder',
+    isSecret: true,
+  }),
+  /** May contain a password. */
+  smtpUrl: setting(
+    'SMTP_URL',
+    'Email server. Without it no email is sent, and email links are printed in the log.',
+    emailServer,
+    { isSecret: true },
+  ),
+  /** Defined if `smtpUrl` is. */
+  mailFrom: setting('MAIL_FROM', 'Sender address of emails. Required with SMTP_URL.', emailAddress),
+  mailsPerHour: setting('MAILS_PER_HOUR', 'Emails per hour in total.', wholeNumber(1, 100_000, 500)),
+  invitationsPerHour: setting(
+    'INVITATIONS_PER_HOUR',
+    'Invitations per hour that one user can send. In a day it is three times as many.',
+    wholeNumber(1, 10_000, 100),
+  ),
+  allowPrivateTargets: setting(
+    'ALLOW_PRIVATE_TARGETS',
+    '1: agents, guardrails and OAuth clients may be in private networks and use http. For tests and closed networks.',
+    flag,
+  ),
+  blockedTargets: setting(
+    'BLOCKED_TARGETS',
+    'Addresses that the grid never sends requests to, besides private ones.',
+    addressRanges,
+  ),
+  /** May contain a password. */
+  egressProxy: setting('EGRESS_PROXY', 'CONNECT proxy for requests to remote servers.', proxy, { isSecret: true }),
+  logLevel: setting(
+    'LOG_LEVEL',
+    'Lowest level that is logged, as JSON lines on standard error.',
+    oneOf(['debug', 'info', 'warn', 'error'], 'info'),
+  ),
+} as const

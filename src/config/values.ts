@@ -1,0 +1,124 @@
+/** What the value of a setting can be: each kind with its format in words, and its parser. */
+import * as z from 'zod'
+import ipaddr from 'ipaddr.js'
+import { isPlainAddress } from '../lib/email-address.ts'
+import { isKeyRing } from '../lib/key-ring.ts'
+
+/** A kind of value. */
+export interface Value<T> {
+  /** What a value must be, in words. */
+  format: string
+  /** Parses the text of the variable, or undefined if there is none. */
+  schema: z.ZodType<T>
+}
+
+/** A value that only one setting has. */
+export function value<T>(format: string, schema: z.ZodType<T>): Value<T> {
+  return { format, schema }
+}
+
+/** A number in decimal digits. */
+export function wholeNumber(min: number, max: number, fallback: number): Value<number> {
+  const digits = z.string().regex(/^\d+$/)
+  const schema = digits.transform(Number).pipe(z.number().min(min).max(max)).prefault(String(fallback))
+  return value(`a number from ${min} to ${max}`, schema)
+}
+
+const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3_600 }
+
+/** A duration such as `45m` or `8h`, parsed to seconds. */
+export function duration(min: string, max: string, fallback: string): Value<number> {
+  const toSeconds = (text: string) => parseInt(text) * unitSeconds[text.at(-1)!]
+  const schema = z.string().regex(/^\d{1,5}[smh]$/).transform(toSeconds)
+  const bounds = z.number().min(toSeconds(min)).max(toSeconds(max))
+  return value(`a duration from ${min} to ${max}`, schema.pipe(bounds).prefault(fallback))
+}
+
+/** One of several words. */
+export function oneOf<const T extends string>(words: readonly T[], fallback: NoInfer<T>): Value<T> {
+  const format = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+  return value(format, z.enum(words).prefault(fallback as T))
+}
+
+/** A switch, off without a value. */
+export const flag: Value<boolean> = value(
+  '0 or 1',
+  z.enum(['0', '1']).transform((text) => text === '1').prefault('0'),
+)
+
+/** Parses words that are separated by commas. */
+export const words = (fallback: string) =>
+  z.string().transform((text) => text.split(',').map((word) => word.trim()).filter(Boolean)).prefault(fallback)
+
+/** IP addresses and ranges of them. */
+export const addressRanges: Value<string[]> = value(
+  'comma-separated addresses or CIDR ranges',
+  words('').refine((list) => list.every(isCidr)),
+)
+
+const origin = z.string().transform((text, context) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isWeb = url && /^https?:$/.test(url.protocol) && !url.host.includes('*')
+  // Only an origin, perhaps with a final slash: no user, path, query or fragment.
+  if (isWeb && url.href === `${url.origin}/`) return url.origin
+  context.addIssue('not an origin')
+  return z.NEVER
+})
+
+/** A public address of the grid, parsed to an origin without a trailing slash. */
+export const publicAddress: Value<string | undefined> = value(
+  'an http or https address without a path',
+  origin.optional(),
+)
+
+/** Origins, or `*` for every origin. */
+export const origins: Value<string[]> = value(
+  '* or comma-separated origins',
+  words('*').pipe(z.array(z.union([z.literal('*'), origin]))),
+)
+
+// A file URL has only a path: no host, no query, no `:memory:`.
+const databaseUrlPattern = /^(file:(\/\/(?=\/))?(?!\/\/|:)(%[0-9a-fA-F]{2}|[^%?#])+|(libsql|https?|wss?):\/\/.+)$/
+
+/** The URL of a local or remote database. */
+export function databaseUrl(fallback: string): Value<string> {
+  return value(
+    'file:PATH, libsql://…, https://…, http://…, wss://… or ws://…',
+    z.string().regex(databaseUrlPattern).prefault(fallback),
+  )
+}
+
+/** Keys in the format of `lib/key-ring.ts`. */
+export const keyRing: Value<string | undefined> = value(
+  'comma-separated ID:BASE64 of 32 bytes, the newest first',
+  z.string().refine(isKeyRing).optional(),
+)
+
+/** An email address without a name, parsed to lower case. */
+export const emailAddress: Value<string | undefined> = value(
+  'a plain email address',
+  z.string().transform((text) => text.trim().toLowerCase()).refine(isPlainAddress).optional(),
+)
+
+/** The URL of an email server. No query is allowed: the email library would read options from it. */
+export const emailServer: Value<string | undefined> = value(
+  'smtp://HOST:PORT or smtps://HOST:PORT, optionally with USER:PASSWORD@',
+  z.string().refine((text) => isServer(text, /^smtps?:$/)).optional(),
+)
+
+/** The URL of a proxy. */
+export const proxy: Value<string | undefined> = value(
+  'http://HOST:PORT or https://HOST:PORT, optionally with USER:PASSWORD@',
+  z.string().refine((text) => isServer(text, /^https?:$/)).optional(),
+)
+
+/** Whether a URL has only a scheme and a host, perhaps with a user and a port. */
+function isServer(text: string, protocols: RegExp): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, pathname, search, hash } = new URL(text)
+  return protocols.test(protocol) && hostname !== '' && /^\/?$/.test(`${pathname}${search}${hash}`)
+}
+
+function isCidr(text: string): boolean {
+  return ipaddr.isValidCIDR(text) || ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
+}

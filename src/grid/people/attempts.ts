@@ -1,0 +1,112 @@
+/**
+ * Counted attempts and their rate limits, shared by all processes. Each attempt is a row, and one statement both counts
+ * and adds. Email and client addresses are stored only as SHA-256: users sometimes type their password into the
+ * address field, and most tried addresses belong to no user. Rows are kept for a day.
+ *
+ * See docs/security.md, "Networks".
+ */
+import type { Config } from '../../config.ts'
+import { type GridError, limitReached } from '../../errors.ts'
+import { ipv6Prefix48 } from '../../lib/http/client-address.ts'
+import { hashSecret } from '../../lib/secrets.ts'
+import { day, second } from '../../lib/time.ts'
+import type { Attempt, AttemptLimit } from '../../store/global/attempts.ts'
+import type { Store } from '../../store/store.ts'
+
+/** At most `max` attempts within a sliding window. */
+export type Rate = readonly [max: number, windowMs: number]
+
+/** Retention of attempts, in milliseconds: the longest window. */
+export const attemptsKeptMs = day
+/** Most old attempts that each new one removes. */
+const removedAtOnce = 100
+
+/** What one attempt counts towards, and the rates of that. */
+export interface Count {
+  kind: string
+  subject: string
+  rates: readonly Rate[]
+  /** The kind that the attempt is stored with, if it only respects the limit and does not count towards it. */
+  storedAs?: string
+}
+
+/**
+ * Counts for a client address, and for the /48 of an IPv6 address with a multiple of the rates.
+ * See docs/security.md, "Networks". `prefix` is what else the subject consists of.
+ */
+export async function ofNetworks(
+  config: Config,
+  kind: string,
+  address: string,
+  allowed: readonly Rate[],
+  prefix = '',
+): Promise<Count[]> {
+  const wide = ipv6Prefix48(address)
+  const narrow = { kind, subject: await hashSecret(prefix + address), rates: allowed }
+  if (wide === undefined) return [narrow]
+  const wideRates = allowed.map(([max, windowMs]): Rate => [max * config.ipv6Factor48, windowMs])
+  return [narrow, { kind: `${kind}_wide`, subject: await hashSecret(prefix + wide), rates: wideRates }]
+}
+
+/** Add all attempts and resolve to true, or none of them if a limit is reached. */
+export async function takeAttempts(
+  store: Store,
+  attempts: Attempt[],
+  limits: AttemptLimit[],
+  at: number,
+): Promise<boolean> {
+  const { add, removeOld, has } = store.global.attempts
+  const [added] = await store.write([add(attempts, limits, at), removeOld(at - attemptsKeptMs, removedAtOnce)])
+  // A repeated statement after a lost response adds nothing but finds its own rows.
+  return added.length > 0 || await has(attempts[0].id)
+}
+
+/** The rows of an attempt, one for each count. `id` is the beginning of their ids. */
+export function attemptsOf(id: string, counts: Count[]): Attempt[] {
+  return counts.map(({ kind, subject, storedAs = kind }, n) => ({ id: `${id}.${n}`, kind: storedAs, subject }))
+}
+
+/** The limits of these counts at a time. */
+export function limitsOf(counts: readonly Count[], at: number): AttemptLimit[] {
+  return counts.flatMap(({ kind, subject, rates }) =>
+    rates.map(([max, windowMs]) => ({ kind, subject, max, since: at - windowMs }))
+  )
+}
+
+/** Log an error if the limit of the whole grid, which is the last one, is reached. */
+export async function logReached(store: Store, limits: AttemptLimit[], message: string): Promise<void> {
+  const limit = limits.at(-1)!
+  if (limit.subject !== 'all' || await store.global.attempts.blockedSince(limit) === undefined) return
+  store.deps.log.error(message, { limit: limit.max })
+}
+
+/** Remove all attempts of a user from one address, which `pair` counts, and what this attempt added to other counts. */
+export async function forgetAttempts(store: Store, pair: Count, [, ...others]: Attempt[]): Promise<void> {
+  const { removeAll, remove } = store.global.attempts
+  await store.write([removeAll(pair.kind, pair.subject), ...others.map(({ id }) => remove(id))])
+}
+
+/** The error of the limit that holds the longest. `name` is what the headers call it. */
+export async function tooMany(
+  store: Store,
+  limits: AttemptLimit[],
+  at: number,
+  name: string,
+  what: string,
+): Promise<GridError> {
+  const waits = await Promise.all(limits.map(async (limit) => {
+    const blockedSince = await store.global.attempts.blockedSince(limit)
+    return blockedSince === undefined ? 0 : blockedSince - limit.since
+  }))
+  const longest = Math.max(...waits)
+  const { max, since } = limits[waits.indexOf(longest)]
+  const reached = { name, quota: max, windowSeconds: (at - since) / second }
+  const retryAfterSeconds = Math.max(1, Math.ceil(longest / second))
+  const message = `${what} Try again in ${formatWait(retryAfterSeconds)}.`
+  return limitReached('rate_limit_exceeded', message, reached, retryAfterSeconds)
+}
+
+function formatWait(seconds: number): string {
+  if (seconds < 90) return `${seconds} seconds`
+  return seconds < 5_400 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3_600)} hours`
+}

@@ -1,0 +1,177 @@
+/** Request bodies: read up to a limit, and checked before they are parsed. */
+import { parse as parseJson } from 'secure-json-parse'
+import { GridError } from '../../errors.ts'
+import type { Caller } from './caller.ts'
+import { SharedBudget } from '../limits/shared-budget.ts'
+
+/** Shared, because creating one costs as much as decoding a message. It has no state between two calls. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Limits of one body. See docs/security.md, "Body limits" and "JSON limits". */
+export interface BodyLimits {
+  maxBytes: number
+  maxDepth: number
+  maxTokens: number
+}
+
+export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
+export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
+
+/** Bodies up to this size come in one piece or two, and are counted when they are declared; larger ones as they come. */
+const smallBytes = 16 * 1024
+
+/** A caller alone holds at most an eighth of the budget. */
+const shareDivisor = 7
+
+/** The caller of a request that no server scheduled. */
+const anyCaller: Caller = { name: 'any', groups: [] }
+
+/** What the process holds of a request. */
+interface Held {
+  readonly caller: Caller
+  bytes: number
+}
+
+/**
+ * Reads request bodies, and limits how many bytes of them the process holds, from before they are read until their
+ * requests are answered. The edge begins and releases each request.
+ */
+export class Bodies {
+  readonly #budget: SharedBudget
+  readonly #byRequest = new WeakMap<Request, Held>()
+
+  /** `maxBytes`: the most that are held. */
+  constructor(maxBytes: number) {
+    this.#budget = new SharedBudget(maxBytes, shareDivisor)
+  }
+
+  /** How many are held now. */
+  get bytes(): number {
+    return this.#budget.held
+  }
+
+  /** A request of this caller has arrived. */
+  begin(request: Request, caller: Caller): void {
+    this.#byRequest.set(request, { caller, bytes: 0 })
+  }
+
+  /**
+   * Read a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8 or ends early, or
+   * with `unavailable` if the bodies of the caller, or of all callers, in flight are too many. A `Content-Length`
+   * within the limit is not trusted.
+   */
+  async readText(request: Request, limits: BodyLimits): Promise<string> {
+    checkDeclaredLength(request, limits)
+    const { maxBytes } = limits
+    const declared = Number(request.headers.get('content-length') ?? NaN)
+    const isSmall = declared >= 0 && declared <= smallBytes && !request.headers.has('transfer-encoding')
+    if (isSmall) this.#hold(request, declared)
+    const bytes = await (isSmall ? readWhole(request) : this.#readUpTo(request, maxBytes)).catch(cutOff)
+    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
+    try {
+      return utf8.decode(bytes)
+    } catch {
+      throw new GridError('invalid_request', 'The body is not UTF-8.')
+    }
+  }
+
+  /** Hold this many bytes more for a request. Fails with `unavailable` if these are too many. */
+  #hold(request: Request, bytes: number): void {
+    let held = this.#byRequest.get(request)
+    if (!held) this.#byRequest.set(request, held = { caller: anyCaller, bytes: 0 })
+    if (!this.#budget.take(held.caller, bytes)) {
+      throw new GridError('unavailable', 'The grid is reading too many requests. Repeat the call in a second.', {
+        retryAfterSeconds: 1,
+        notExecuted: true,
+      })
+    }
+    held.bytes += bytes
+  }
+
+  /** The request was answered. Does nothing if it had no body, or was released. */
+  release(request: Request): void {
+    const held = this.#byRequest.get(request)
+    if (!held) return
+    if (held.bytes > 0) this.#budget.release(held.caller, held.bytes)
+    this.#byRequest.delete(request)
+  }
+
+  async #readUpTo(request: Request, maxBytes: number): Promise<Uint8Array> {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength
+      if (size > maxBytes) throw tooLarge(maxBytes)
+      this.#hold(request, chunk.byteLength)
+      chunks.push(chunk)
+    }
+    const all = new Uint8Array(size)
+    let at = 0
+    for (const chunk of chunks) {
+      all.set(chunk, at)
+      at += chunk.byteLength
+    }
+    return all
+  }
+}
+
+/** The media type of a request in lower case, without parameters. */
+export function mediaType(request: Request): string {
+  return (request.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase()
+}
+
+/** Fails with `payload_too_large` if the request says that its body is too large. Nothing is read. */
+export function checkDeclaredLength(request: Request, { maxBytes }: BodyLimits): void {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
+}
+
+/**
+ * Parse JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, or with
+ * `invalid_request` if it is too deep or has too many values.
+ */
+export function parseBody(text: string, limits: BodyLimits): unknown {
+  checkLimits(text, limits)
+  try {
+    return parseJson(text, { protoAction: 'error', constructorAction: 'error' })
+  } catch {
+    throw new GridError('malformed_json', 'The body is not valid JSON.')
+  }
+}
+
+async function readWhole(request: Request): Promise<Uint8Array> {
+  return new Uint8Array(await request.arrayBuffer())
+}
+
+/** Each runtime fails in its own way when the caller leaves or sends a broken body. That is no fault of the grid. */
+function cutOff(error: unknown): never {
+  if (error instanceof GridError) throw error
+  throw new GridError('invalid_request', 'The body ended early.')
+}
+
+/** Checks depth and size before parsing: the parser copes with deep values, but code that traverses them does not. */
+function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits): void {
+  let depth = 0
+  let tokens = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (inString) {
+      if (char === backslash) i++
+      else if (char === quote) inString = false
+    } else if (char === quote) inString = true
+    else if (char === openBrace || char === openBracket) {
+      if (++depth > maxDepth) throw new GridError('invalid_request', `The JSON is nested deeper than ${maxDepth}.`)
+    } else if (char === closeBrace || char === closeBracket) depth--
+    else if (char === comma && ++tokens > maxTokens) {
+      throw new GridError('invalid_request', `The JSON has more than ${maxTokens} values.`)
+    }
+  }
+}
+
+const [quote, backslash, comma, openBrace, closeBrace, openBracket, closeBracket] = [...'"\\,{}[]'].map((char) =>
+  char.charCodeAt(0)
+)
+
+function tooLarge(maxBytes: number): GridError {
+  return new GridError('payload_too_large', `The body is larger than ${maxBytes / 1024} KiB.`)
+}

@@ -1,0 +1,38 @@
+/** The cookies of the grid. See docs/security.md, "Cookies". */
+import { parse, serialize } from 'hono/utils/cookie'
+import { second } from '../time.ts'
+
+/** `__Host-` keeps other hosts from setting the cookie, but browsers accept it over HTTPS only. @see RFC 6265bis §4.1.3.2 */
+export function cookieName(name: string, isSecure: boolean): string {
+  return `${isSecure ? '__Host-' : ''}grid-${name}`
+}
+
+/** `Set-Cookie` for a cookie that scripts cannot read and forms of other sites do not send. A `maxAgeMs` of 0 removes it. */
+export function serializeCookie(
+  name: string,
+  value: string,
+  { isSecure, maxAgeMs }: { isSecure: boolean; maxAgeMs?: number },
+): string {
+  const maxAge = maxAgeMs === undefined ? undefined : maxAgeMs / second
+  return serialize(name, value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure, maxAge })
+}
+
+/** The value of a cookie of the request: the first, if the name occurs twice. */
+export function cookieOf(request: Request, name: string): string | undefined {
+  return parse(request.headers.get('cookie') ?? '', name)[name]
+}
+
+/** The names of the cookies of the request. */
+export function cookieNames(request: Request): string[] {
+  return Object.keys(parse(request.headers.get('cookie') ?? ''))
+}
+
+/**
+ * The value of a cookie that consists of 43 base62 characters. Undefined if the name occurs twice: then another site or
+ * process has set one of the two.
+ */
+export function secretCookieOf(request: Request, name: string): string | undefined {
+  const pairs = (request.headers.get('cookie') ?? '').split(';')
+  const values = pairs.flatMap((pair) => parse(pair, name)[name] ?? [])
+  return values.length === 1 && /^[0-9A-Za-z]{43}$/.test(values[0]) ? values[0] : undefined
+}

@@ -1,0 +1,44 @@
+/** Answers that are the same for everybody, compressed. See docs/security.md, "Compression". */
+import { parseAccept } from 'hono/utils/accept'
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
+import { once } from '../once.ts'
+
+/** By the name of the content coding, the one that saves most first. @see RFC 9110 §8.4.1, RFC 7932 */
+const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) }
+type Coding = keyof typeof compressors
+const codings = Object.keys(compressors) as Coding[]
+
+/**
+ * Answers every request with what `make` returns, which is called once and must contain nothing of a request or a user.
+ * It is compressed once for each coding that clients accept.
+ */
+export function staticAnswer(make: () => Response | Promise<Response>): (request: Request) => Promise<Response> {
+  const original = once(async () => {
+    const response = await make()
+    const { headers, status } = response
+    return { headers, status, bytes: new Uint8Array(await response.arrayBuffer()) }
+  })
+  const inCoding = (coding: Coding) =>
+    once(async () => new Uint8Array(await compressors[coding]((await original()).bytes)))
+  const compressed = { br: inCoding('br'), gzip: inCoding('gzip') } satisfies Record<Coding, unknown>
+
+  return async function staticAnswer(request) {
+    const { headers, status, bytes } = await original()
+    const coding = bestCoding(request.headers.get('accept-encoding') ?? '')
+    // A copy: the server of Node may keep the object that a response was made with.
+    const response = new Response(coding ? await compressed[coding]() : bytes, {
+      status,
+      headers: new Headers(headers),
+    })
+    response.headers.set('Vary', 'Accept-Encoding')
+    if (coding) response.headers.set('Content-Encoding', coding)
+    return response
+  }
+}
+
+/** The best coding that an `Accept-Encoding` header names and does not forbid. @see RFC 9110 §12.5.3 */
+function bestCoding(header: string): Coding | undefined {
+  const accepted = parseAccept(header).filter(({ q }) => q > 0).map(({ type }) => type.toLowerCase())
+  return codings.find((coding) => accepted.includes(coding))
+}

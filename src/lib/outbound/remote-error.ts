@@ -1,0 +1,45 @@
+import { GridError } from '../../errors.ts'
+
+/**
+ * Why a request to a remote server failed. For decisions in the program, and for the log.
+ *
+ * * `refused`: the URL, its address or a header is not allowed; nothing was sent
+ * * `not_connected`: no IP address, no connection or no TLS; nothing was sent, so the request may be repeated
+ * * `timeout`: the deadline passed
+ * * `aborted`: the caller aborted the request
+ * * `redirected`: the response is a redirect; redirects are not followed
+ * * `too_large`: the response is larger than allowed
+ * * `invalid_response`: the response is incomplete or not of the requested type
+ */
+export type RemoteErrorReason =
+  | 'refused'
+  | 'not_connected'
+  | 'timeout'
+  | 'aborted'
+  | 'redirected'
+  | 'too_large'
+  | 'invalid_response'
+
+/**
+ * A request to a remote server failed. The message is always the same, so that callers cannot explore networks with
+ * it.
+ */
+export class RemoteError extends GridError {
+  readonly reason: RemoteErrorReason
+  /** Only for the log. */
+  readonly detail: string
+
+  constructor(reason: RemoteErrorReason, detail: string) {
+    super('remote_unreachable', 'The remote server was not reached, or gave no usable response.')
+    this.name = 'RemoteError'
+    this.reason = reason
+    this.detail = detail
+  }
+}
+
+/** Convert any error to a `RemoteError`. A `RemoteError` is returned unchanged. */
+export function asRemoteError(error: unknown, reason: RemoteErrorReason): RemoteError {
+  if (error instanceof RemoteError) return error
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown }
+  return new RemoteError(reason, [code, message].filter((part) => typeof part === 'string').join(' ').slice(0, 200))
+}

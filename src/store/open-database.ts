@@ -1,0 +1,204 @@
+/** Opening the database: its client, the lock and the disk of a local file, and the migrations. */
+import type { Client } from '@libsql/client'
+import { migrations } from '../../db/migrations.ts'
+import type { Deps } from '../deps.ts'
+import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
+import { errorCode, isFull } from './driver/database-errors.ts'
+import { DiskSpace, type FileSystemSpace } from './driver/disk-space.ts'
+import { connect } from './driver/local-client.ts'
+import {
+  createFile,
+  type FileOwner,
+  foldLog,
+  localPath,
+  lockLocalFile,
+  readKeyRing,
+  setPragmas,
+  thisProcess,
+  unusedBytes,
+  writeOwner,
+} from './driver/local-file.ts'
+import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
+import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
+import { Lookups } from './lookups.ts'
+import { migrate } from './migrate.ts'
+import { explained, explainedKeyRing, StartError } from './start-error.ts'
+
+export interface DatabaseOptions {
+  /** Replaces the database client (fault tests). */
+  connect?: typeof connect
+  /**
+   * Run the statements of a local file on a thread of their own if the settings ask for it. It is meant for a server:
+   * starting it takes longer than what a command asks of the database.
+   */
+  thread?: boolean
+  /** Replaces `fetch` for requests to a remote database (fault tests). */
+  fetch?: typeof fetch
+  /** Replaces the look at the file system of the local file (fault tests). */
+  readSpace?: (folder: string) => Promise<FileSystemSpace>
+  /** Called when the disk failed during a commit. The default ends the process. */
+  onStorageFault?: (error: unknown) => void
+}
+
+/** An open database with the newest schema. */
+export interface Database {
+  client: Client
+  /** Only for a remote database. */
+  queryBatcher: QueryBatcher | undefined
+  storage: DiskSpace
+  lookups: Lookups
+  /** Ends the look-ups, and then the process. */
+  onStorageFault: (error: unknown) => void
+  /** The path of a local file. */
+  path: string | undefined
+  /** What the local file says of this process. */
+  owner: FileOwner
+  /** Names of the migrations that were applied. */
+  migrated: string[]
+  /** The id of this database's history. */
+  epoch: string
+  keyRing: KeyRing
+  /** Close it after an error of the start, and explain the error to the operator. */
+  abandon(error: unknown): unknown
+}
+
+/** How long a remote database may take for a request, and for a request of a migration. */
+const requestTimeoutMs = 10_000
+const migrationTimeoutMs = 120_000
+const megabyte = 2 ** 20
+
+/**
+ * Open the database, lock it if it is a local file, and migrate it. Fails with `database_in_use` if another process
+ * holds the local file, and with a `StartError`.
+ */
+export async function openDatabase(deps: Deps, options: DatabaseOptions): Promise<Database> {
+  const { config, log, now } = deps
+  const path = localPath(config.databaseUrl)
+  const explain = (error: unknown) => explained(error, config.databaseUrl, path)
+  try {
+    if (path) createFile(path)
+  } catch (error) {
+    throw explain(error)
+  }
+
+  const timeout = { ms: migrationTimeoutMs }
+  const settings = {
+    url: config.databaseUrl,
+    authToken: config.databaseAuthToken,
+    // One request at a time, like queries, so that concurrent sends are stored in the order of their calls.
+    concurrency: 1,
+    intMode: 'number' as const,
+    // Only used for a remote database.
+    async fetch(request: Request) {
+      const { url, method, headers } = request
+      // Responses are small: compressing them would cost both sides more than the rest of a query.
+      headers.set('Accept-Encoding', 'identity')
+      // Without a timeout, a silent server would keep callers waiting for minutes.
+      const signal = AbortSignal.timeout(timeout.ms)
+      // Passing the request itself on would stream its body, which takes a quarter longer.
+      return await (options.fetch ?? fetch)(url, { method, headers, body: await request.text(), signal })
+    },
+  }
+  const lookups = new Lookups(path !== undefined)
+  const onStorageFault = (error: unknown) => {
+    lookups.end()
+    if (options.onStorageFault) options.onStorageFault(error)
+    else process.exit(70)
+  }
+  const isThreaded = path !== undefined && options.thread && config.databaseThread === 'on'
+  const thread = isThreaded ? await openThread(path, deps, onStorageFault) : undefined
+  const client = (options.connect ?? connect)({ ...settings, thread })
+  const queryBatcher = path ? undefined : openQueryBatcher(settings, client)
+  const owner = { ...thisProcess(now()) }
+  const abandon = (error: unknown) => {
+    queryBatcher?.close()
+    client.close()
+    if (errorCode(error)) log.error('The database could not be opened', { code: errorCode(error) })
+    return explain(error)
+  }
+  const storage = new DiskSpace({
+    path,
+    minFreeBytes: config.minFreeMegabytes * megabyte,
+    ballastBytes: config.ballastMegabytes * megabyte,
+    log,
+    readSpace: options.readSpace,
+    reusable: () => unusedBytes(client),
+    fold: () => foldLog(client),
+    async onSpace() {
+      // What a start on a full disk could not do.
+      if (!await setPragmas(client, config.durability)) throw new Error('The disk is full')
+      writeOwner(path!, owner)
+    },
+  })
+  try {
+    if (path) {
+      const lock = () => lockLocalFile(client, path, { ...config, waitSeconds: config.lockWaitSeconds, now })
+      // A second time if the ballast made room for the log.
+      if (!await lock() && await storage.full()) await lock()
+      writeOwner(path, owner)
+    }
+    const migrated = await migrate(client, migrations, `The database ${path ?? new URL(config.databaseUrl).host}`)
+    timeout.ms = requestTimeoutMs
+    // Without statistics the planner may choose worse indexes; the server does this itself.
+    if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
+    const epoch = await loadEpoch(client)
+    const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
+    return { client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing, abandon }
+  } catch (error) {
+    throw abandon(error)
+  }
+}
+
+/** Undefined if it cannot be started: then this thread runs the statements. */
+async function openThread(
+  path: string,
+  { log }: Deps,
+  onStorageFault: (error: unknown) => void,
+): Promise<ThreadConnection | undefined> {
+  try {
+    return await startThread(path, (error) => {
+      log.error('The database thread has ended', { error })
+      onStorageFault(error)
+    })
+  } catch (error) {
+    log.warn('The database thread could not start; statements run on the main thread', { error })
+    return undefined
+  }
+}
+
+/** The id of this database's history. The first start makes it. */
+async function loadEpoch(client: Client): Promise<string> {
+  const known = await storedEpoch(client)
+  if (known !== undefined) return known
+  await client.execute({
+    sql: "INSERT INTO store_facts (key, value) VALUES ('epoch', ?) ON CONFLICT DO NOTHING",
+    args: [crypto.randomUUID().slice(0, 8)],
+  })
+  return (await storedEpoch(client))!
+}
+
+async function storedEpoch(client: Client): Promise<string | undefined> {
+  const { rows } = await client.execute("SELECT value FROM store_facts WHERE key = 'epoch'")
+  return rows.length === 0 ? undefined : String(rows[0].value)
+}
+
+function checkedKeyRing(path: string): string {
+  let ring
+  try {
+    ring = readKeyRing(path)
+  } catch (error) {
+    throw explainedKeyRing(error, `${path}.keys`)
+  }
+  if (isKeyRing(ring)) return ring
+  throw new StartError(
+    'invalid_key_ring',
+    `${path}.keys is not a key ring. Restore it from a backup: without it the stored tokens of other services do not open. ` +
+      'If there are none, remove the file, and the next start makes a new one.',
+  )
+}
+
+/** A full disk does not stop a start that only improves something. */
+async function noteIfFull(error: unknown, storage: DiskSpace): Promise<void> {
+  if (!isFull(error)) throw error
+  await storage.full()
+}

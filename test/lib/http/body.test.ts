@@ -1,0 +1,123 @@
+/** Request bodies (docs/security.md, "Body limits" and "JSON limits"). */
+import { expect, test } from 'vitest'
+import { apiLimits, Bodies, type BodyLimits, formLimits, mediaType, parseBody } from '../../../src/lib/http/body.ts'
+
+const bodies = new Bodies(1_048_576)
+
+/** Like the edge: the body is no longer in flight afterwards. */
+const readText = (request: Request, limits: BodyLimits) =>
+  bodies.readText(request, limits).finally(() => bodies.release(request))
+
+const limits = { maxBytes: 100, maxDepth: 4, maxTokens: 5 }
+
+test.each([
+  ['application/json', 'application/json'],
+  ['Application/JSON; charset=utf-8', 'application/json'],
+  [' text/plain ', 'text/plain'],
+  [undefined, ''],
+])('the media type of %j is %j', (type, expected) => {
+  const request = new Request('http://localhost', { headers: type === undefined ? {} : { 'Content-Type': type } })
+
+  expect(mediaType(request)).toBe(expected)
+})
+
+test.each([[100, 'ok'], [101, 'payload_too_large']])(
+  'a body of %i bytes: %s, with or without Content-Length',
+  async (size, outcome) => {
+    const text = 'x'.repeat(size)
+
+    expect(await read(text, { 'Content-Length': `${size}` })).toBe(outcome)
+    expect(await read(text, {})).toBe(outcome)
+    expect(await read(text, { 'Content-Length': '1' })).toBe(outcome)
+    expect(await read(text, { 'Content-Length': 'x' })).toBe(outcome)
+    expect(await read(text, { 'Content-Length': `${size}`, 'Transfer-Encoding': 'chunked' })).toBe(outcome)
+  },
+)
+
+test('bytes are counted, not characters', async () => {
+  expect(await read('ü'.repeat(50), {})).toBe('ok')
+  expect(await read('ü'.repeat(51), {})).toBe('payload_too_large')
+})
+
+test('an endless body is not read beyond the limit', async () => {
+  let sent = 0
+  const body = new ReadableStream({
+    pull(controller) {
+      sent += 10
+      controller.enqueue(new Uint8Array(10))
+    },
+  })
+  const init = { method: 'POST', body, duplex: 'half' }
+
+  await expect(readText(new Request('http://localhost', init), limits)).rejects.toMatchObject({
+    code: 'payload_too_large',
+  })
+  expect(sent).toBeLessThan(300)
+})
+
+test('a body that is not UTF-8 is refused, and an empty body is allowed', async () => {
+  const invalid = new Request('http://localhost', { method: 'POST', body: new Uint8Array([0x61, 0xc3, 0x28]) })
+
+  const cut = new Request('http://localhost', { method: 'POST', body: new Uint8Array([0x61, 0xe2, 0x82]) })
+  const good = new Request('http://localhost', { method: 'POST', body: '€' })
+
+  await expect(readText(invalid, limits)).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(readText(cut, limits)).rejects.toMatchObject({ code: 'invalid_request' })
+  expect(await readText(good, limits)).toBe('€')
+  expect(await readText(new Request('http://localhost', { method: 'POST' }), limits)).toBe('')
+})
+
+test.each<[string, unknown]>([
+  ['{"a":[1,{"b":"c"}]}', { a: [1, { b: 'c' }] }],
+  ['[[[[]]]]', [[[[]]]]],
+  ['[1,2,3,4,5,6]', [1, 2, 3, 4, 5, 6]],
+  ['"[[[[[[[["', '[[[[[[[['],
+  ['"\\"[[[[[[[["', '"[[[[[[[['],
+  ['"\\\\"', '\\'],
+  ['"a,b,c,d,e,f,g,h"', 'a,b,c,d,e,f,g,h'],
+  ['{"a":1,"a":2}', { a: 2 }],
+  ['1e400', Infinity],
+  ['{"prototype":1,"constructor":"x"}', { prototype: 1, constructor: 'x' }],
+])('%s is parsed', (text, value) => {
+  expect(parseBody(text, limits)).toEqual(value)
+})
+
+test.each([
+  ['[[[[[]]]]]', 'invalid_request', 'The JSON is nested deeper than 4.'],
+  ['{"a":{"a":{"a":{"a":{}}}}}', 'invalid_request', 'The JSON is nested deeper than 4.'],
+  ['[1,2,3,4,5,6,7]', 'invalid_request', 'The JSON has more than 5 values.'],
+  ['', 'malformed_json', 'The body is not valid JSON.'],
+  ['{', 'malformed_json', 'The body is not valid JSON.'],
+  [']]]]]', 'malformed_json', 'The body is not valid JSON.'],
+  ["{'a':1}", 'malformed_json', 'The body is not valid JSON.'],
+  ['"open', 'malformed_json', 'The body is not valid JSON.'],
+  ['{"__proto__":{"x":1}}', 'malformed_json', 'The body is not valid JSON.'],
+  ['{"\\u005f_proto_\\u005f":{"x":1}}', 'malformed_json', 'The body is not valid JSON.'],
+  ['{"constructor":{"prototype":{"x":1}}}', 'malformed_json', 'The body is not valid JSON.'],
+])('%s is refused as %s', (text, code, message) => {
+  expect(() => parseBody(text, limits)).toThrow(expect.objectContaining({ code, message }))
+  expect(({} as { x?: number }).x).toBeUndefined()
+})
+
+test.each([
+  ['depth 10^6', '['.repeat(1_000_000)],
+  ['closed depth 10^6', '['.repeat(500_000) + ']'.repeat(500_000)],
+  ['200,000 members', `{${Array.from({ length: 200_000 }, (_, n) => `"k${n}":1`)}}`],
+  ['one long text', `"${'x'.repeat(2_000_000)}`],
+  ['many escapes', `"${'\\'.repeat(2_000_001)}`],
+])('a body that would be expensive to parse is refused quickly: %s', (_, text) => {
+  const startedAt = performance.now()
+
+  expect(() => parseBody(text, apiLimits)).toThrow()
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
+})
+
+test('the limits are the documented ones', () => {
+  expect(apiLimits).toEqual({ maxBytes: 262_144, maxDepth: 32, maxTokens: 5_000 })
+  expect(formLimits.maxBytes).toBe(16_384)
+})
+
+function read(text: string, headers: Record<string, string>): Promise<string> {
+  const request = new Request('http://localhost', { method: 'POST', body: text, headers })
+  return readText(request, limits).then((read) => read === text ? 'ok' : 'other', (error) => error.code)
+}

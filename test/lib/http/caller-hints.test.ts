@@ -1,0 +1,65 @@
+/** Which caller sent a request. See docs/security.md, "Scheduling of requests". */
+import { expect, test } from 'vitest'
+import { CallerHints } from '../../../src/lib/http/caller-hints.ts'
+
+/** The caller of a request with these headers. */
+function callerOf(hints: CallerHints, headers: Record<string, string> = {}, remoteAddress = '203.0.113.7') {
+  return hints.callerOf({ header: (name) => headers[name] ?? null, remoteAddress })
+}
+const nameOf = (hints: CallerHints, authorization?: string) =>
+  callerOf(hints, authorization === undefined ? {} : { authorization }).name
+
+test('a key that was used is its account, also after it moved; any other request is its client address', () => {
+  const hints = new CallerHints({ trustedProxies: [] })
+  hints.learn('Bearer one', 'account')
+
+  expect(callerOf(hints, { authorization: 'Bearer one' })).toEqual({ name: 'account', groups: [] })
+  expect(nameOf(hints, 'Bearer two')).toBe('203.0.113.7')
+  expect(nameOf(hints)).toBe('203.0.113.7')
+  hints.learn('Bearer one', 'other')
+  expect(nameOf(hints, 'Bearer one')).toBe('other')
+})
+
+test.each(['bearer one', 'BEARER one', 'Bearer     one'])('"%s" is the same key as "Bearer one"', (spelling) => {
+  const hints = new CallerHints({ trustedProxies: [] })
+  hints.learn('Bearer one', 'account')
+  expect(nameOf(hints, spelling)).toBe('account')
+  hints.forget(spelling)
+
+  expect(nameOf(hints, 'Bearer one')).toBe('203.0.113.7')
+})
+
+test('a key that was refused no longer stands for its account', () => {
+  const hints = new CallerHints({ trustedProxies: [] })
+  hints.learn('Bearer one', 'account')
+  hints.forget('Bearer one')
+
+  expect(nameOf(hints, 'Bearer one')).toBe('203.0.113.7')
+})
+
+test('strangers are a group, and those of a /48 are one in it', () => {
+  const hints = new CallerHints({ trustedProxies: [] })
+
+  expect(callerOf(hints).groups).toEqual(['strangers'])
+  expect(callerOf(hints, {}, '2001:db8:1:2::3')).toEqual({
+    name: '2001:db8:1:2::/64',
+    groups: ['strangers', '2001:db8:1::/48'],
+  })
+})
+
+test('behind a trusted proxy the address is the one that it names', () => {
+  const hints = new CallerHints({ trustedProxies: ['203.0.113.7'] })
+
+  expect(callerOf(hints, { 'x-forwarded-for': '198.51.100.4' }).name).toBe('198.51.100.4')
+})
+
+test('20,000 keys are known, and those in use longer', () => {
+  const hints = new CallerHints({ trustedProxies: [] })
+  for (let n = 0; n <= 60_000; n++) {
+    hints.learn(`Bearer ${n}`, 'account')
+    nameOf(hints, 'Bearer 0')
+  }
+  const known = (key: string) => nameOf(hints, `Bearer ${key}`) === 'account'
+
+  expect([known('0'), known('45000'), known('1')]).toEqual([true, true, false])
+})

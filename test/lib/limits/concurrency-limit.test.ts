@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { ConcurrencyLimit } from '../../../src/lib/limits/concurrency-limit.ts'
+
+test('a key holds at most its limit, and releasing a slot twice frees it once', () => {
+  const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 9, total: 9 })
+  const release = limit.acquire('a', 'g')!
+  limit.acquire('a', 'g')
+  expect([limit.hasCapacity('a', 'g'), limit.acquire('a', 'g'), limit.hasCapacity('b', 'g')]).toEqual([
+    false,
+    undefined,
+    true,
+  ])
+  release()
+  release()
+
+  expect([limit.hasCapacity('a', 'g'), limit.count]).toEqual([true, 1])
+})
+
+test('all keys together hold at most the total', () => {
+  const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 2, total: 2 })
+  limit.acquire('a', 'g')
+  limit.acquire('b', 'h')
+
+  expect([limit.acquire('c', 'i'), limit.acquireOrEvictOldest('c', 'i', () => {})]).toEqual([undefined, undefined])
+})
+
+test('the keys of a group together hold at most its limit, and another group has its own', () => {
+  const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 3, total: 9 })
+  const releases = ['a', 'a', 'b'].map((key) => limit.acquire(key, 'g')!)
+  expect([limit.acquire('b', 'g'), limit.acquireOrEvictOldest('c', 'g', () => {})]).toEqual([undefined, undefined])
+  expect(limit.hasCapacity('d', 'h')).toBe(true)
+  releases[2]()
+
+  expect(limit.hasCapacity('b', 'g')).toBe(true)
+})
+
+test('the holder of the oldest slot is told when it is evicted', () => {
+  const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 2, total: 2 })
+  const evicted: number[] = []
+  for (const n of [1, 2, 3]) limit.acquireOrEvictOldest('a', 'g', () => evicted.push(n))
+
+  expect([evicted, limit.count]).toEqual([[1], 2])
+})

@@ -1,0 +1,64 @@
+/** When a process counts as overloaded (docs/security.md, "Overload"). */
+import { expect, test } from 'vitest'
+import { Overload } from '../../../src/lib/limits/overload.ts'
+import { createLog } from '../../../src/log.ts'
+
+/** Whether the process is overloaded after samples with these delays. */
+function after(overload: Overload, delays: number[]): boolean {
+  for (const delay of delays) {
+    overload.report(1)
+    overload.report(delay)
+    overload.sample()
+  }
+  return overload.isOverloaded
+}
+
+test('it begins after a second above the limit, and ends after a second below a half of it', () => {
+  const lines: string[] = []
+  const overload = new Overload(1_000, createLog('info', (line) => lines.push(line)))
+
+  expect(after(overload, [1_001, 1_001, 1_001])).toBe(false)
+  expect(after(overload, [1_001])).toBe(true)
+  expect(() => overload.check()).toThrow('The grid is overloaded. Repeat the call in 2 seconds.')
+  expect(after(overload, [900, 900, 900, 900, 499, 499, 499])).toBe(true)
+  expect(after(overload, [600, 499, 499, 499])).toBe(true)
+  expect(after(overload, [499])).toBe(false)
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', message: 'The grid is overloaded; requests are refused', delayMs: 1_001 },
+    { level: 'info', message: 'The grid is no longer overloaded', refused: 1 },
+  ])
+})
+
+test('a caller whose requests wait too long is refused, and no other', () => {
+  const lines: string[] = []
+  const overload = new Overload(1_000, createLog('info', (line) => lines.push(line)))
+  const wait = (...delays: number[]) => {
+    for (const delay of delays) {
+      overload.report(delay, 'busy')
+      overload.report(10, 'calm')
+      overload.sample()
+    }
+  }
+  wait(1_001, 1_001, 1_001)
+  overload.check('busy')
+  wait(1_001)
+
+  expect(() => overload.check('busy')).toThrow(
+    'Too many of your calls wait. Repeat the call in 2 seconds.',
+  )
+  overload.check('calm')
+  expect(overload.isOverloaded).toBe(false)
+  wait(400, 400, 400, 400)
+  overload.check('busy')
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', message: 'A caller has too many calls waiting; they are refused', caller: 'busy', delayMs: 1_001 },
+    { level: 'info', message: 'The calls of a caller are served again', caller: 'busy', refused: 1 },
+  ])
+})
+
+test('one slow call is no overload, and with 0 nothing is', () => {
+  const log = createLog('error', () => {})
+
+  expect(after(new Overload(1_000, log), [9_000, 10, 9_000, 10, 9_000, 10])).toBe(false)
+  expect(after(new Overload(0, log), [9_000, 9_000, 9_000, 9_000, 9_000])).toBe(false)
+})

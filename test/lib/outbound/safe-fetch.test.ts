@@ -1,0 +1,223 @@
+/** Responses of servers that users name, and TLS with them (docs/security.md, "Outgoing requests"). */
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { RemoteError } from '../../../src/lib/outbound/remote-error.ts'
+import type { Resolver } from '../../../src/lib/outbound/safe-fetch.ts'
+import { testCertificate } from '../../support/certificate.ts'
+import { hostileServers, jsonResponse } from '../../support/hostile.ts'
+import { quick, reasonFrom, reasonOf, testSafeFetch } from '../../support/safe-fetch.ts'
+
+const { closing, logs, open, safeFetch } = testSafeFetch()
+
+describe('responses', () => {
+  const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })
+
+  test('a POST has the fixed headers and those of the caller', async () => {
+    let received = ''
+    const { port } = await open((socket) => jsonResponse('{"a":1}', 'X-Seen: yes')(socket), (text) => received = text)
+
+    const response = await fetch(`http://127.0.0.1:${port}/a/b?c=d#e`, {
+      ...quick,
+      body: '{"q":"ü"}',
+      headers: { Authorization: 'Bearer x', Accept: 'text/plain' },
+    })
+
+    expect([response.status, response.json(), response.header('x-seen')]).toEqual([200, { a: 1 }, 'yes'])
+    expect(received.split('\r\n')).toEqual(expect.arrayContaining([
+      'POST /a/b?c=d HTTP/1.1',
+      `Host: 127.0.0.1:${port}`,
+      'Accept: text/plain',
+      'Accept-Encoding: identity',
+      'Authorization: Bearer x',
+      'Content-Type: application/json',
+      'Content-Length: 10',
+      'Connection: close',
+    ]))
+  })
+
+  test.each([404, 410, 429, 500])('a response with status %i is returned', async (status) => {
+    const { port } = await open((socket) =>
+      socket.end(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\nRetry-After: 5\r\n\r\n`)
+    )
+
+    const response = await fetch(`http://127.0.0.1:${port}/`, quick)
+
+    expect([response.status, response.header('retry-after')]).toEqual([status, '5'])
+  })
+
+  test.each(hostileServers)('a server that $name causes an error in time', async ({ answer }) => {
+    const { port } = await open(answer)
+    const startedAt = performance.now()
+
+    await expect(fetch(`http://127.0.0.1:${port}/`, { timeoutMs: 500 })).rejects.toThrow(RemoteError)
+
+    expect(performance.now() - startedAt).toBeLessThan(8_000)
+  })
+
+  test.each([[100, true], [101, false]])(
+    'with a limit of 100 bytes a response of %i is accepted: %s',
+    async (size, ok) => {
+      const { port } = await open(jsonResponse(JSON.stringify('x'.repeat(size - 2))))
+
+      const result = await fetch(`http://127.0.0.1:${port}/`, { ...quick, maxBytes: 100 }).then(() => true, reasonFrom)
+
+      expect(result).toBe(ok ? true : 'too_large')
+    },
+  )
+
+  test.each([
+    ['deep', '['.repeat(33) + ']'.repeat(33)],
+    ['of many values', `[${'1,'.repeat(5_001)}1]`],
+    ['broken', '{"a":'],
+    ['naming a prototype', '{"__proto__":{"x":1}}'],
+  ])('JSON that is %s is refused', async (_, body) => {
+    const { port } = await open(jsonResponse(body))
+    const response = await fetch(`http://127.0.0.1:${port}/`, quick)
+
+    expect(() => response.json()).toThrow(RemoteError)
+  })
+
+  test('a body of another type is not parsed as JSON', async () => {
+    const { port } = await open((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\n{}')
+    )
+    const response = await fetch(`http://127.0.0.1:${port}/`, quick)
+
+    expect(response.text).toBe('{}')
+    expect(() => response.json()).toThrow(RemoteError)
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['a line end', { 'X-A': 'a\r\nX-B: b' }],
+    ['a line feed', { 'X-A': 'a\nb' }],
+    ['NUL', { 'X-A': 'a\0b' }],
+    ['other letters', { 'X-A': 'ü' }],
+    ['a name with a line end', { 'X-A\r\nX-B': 'a' }],
+    ['a name with a colon', { 'X-A: b\r\nX': 'a' }],
+    ['Host', { Host: 'other.example' }],
+    ['another length', { 'content-length': '1' }],
+    ['an encoding', { 'Transfer-Encoding': 'chunked' }],
+  ])('a header with %s is refused before anything is sent', async (_, headers) => {
+    const server = await open(jsonResponse('{}'))
+
+    expect(await reasonOf(fetch(`http://127.0.0.1:${server.port}/`, { ...quick, headers }))).toBe('refused')
+    expect(server.connections()).toBe(0)
+  })
+
+  test('the caller can abort', async () => {
+    const caller = new AbortController()
+    const { port } = await open(() => caller.abort())
+
+    expect(await reasonOf(fetch(`http://127.0.0.1:${port}/`, { timeoutMs: 60_000, signal: caller.signal }))).toBe(
+      'aborted',
+    )
+    expect(await reasonOf(fetch(`http://127.0.0.1:${port}/`, { timeoutMs: 60_000, signal: caller.signal }))).toBe(
+      'aborted',
+    )
+  })
+
+  test('a resolver that never resolves is aborted at the deadline', async () => {
+    const fetch = safeFetch({}, { resolve: () => new Promise(() => {}) })
+
+    expect(await reasonOf(fetch('https://slow.example/', { timeoutMs: 50 }))).toBe('timeout')
+  })
+
+  test('all failures have the same message, and the log has the reason', async () => {
+    const { port } = await open((socket) => socket.end())
+    const errors = await Promise.all([
+      'http://127.0.0.1:1024/',
+      `http://127.0.0.1:${port}/`,
+      'http://169.254.169.254/',
+      'nonsense',
+    ].map((url) => fetch(url, quick).then(() => undefined, (error) => [error.code, error.message])))
+
+    expect(new Set(errors.map((error) => JSON.stringify(error)))).toHaveLength(1)
+    expect(errors[0]).toEqual(['remote_unreachable', expect.any(String)])
+    expect(logs.join('\n')).toContain('169.254.169.254 is not allowed')
+  })
+})
+
+describe('TLS', () => {
+  const certificate = testCertificate('remote.example')
+
+  test('the certificate must name the host and be trusted', async () => {
+    const port = await openTls()
+    const there: Resolver = () => Promise.resolve(['127.0.0.1'])
+    const trusting = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' }, { resolve: there, ca: certificate.cert })
+    const strict = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' }, { resolve: there })
+
+    expect((await trusting(`https://remote.example:${port}/`, quick)).json()).toEqual({
+      host: `remote.example:${port}`,
+    })
+    expect(await reasonOf(trusting(`https://other.example:${port}/`, quick))).toBe('not_connected')
+    expect(await reasonOf(trusting(`https://127.0.0.1:${port}/`, quick))).toBe('not_connected')
+    expect(await reasonOf(strict(`https://remote.example:${port}/`, quick))).toBe('not_connected')
+  })
+
+  test('a proxy gets the checked address, and the certificate is still verified', async () => {
+    const port = await openTls()
+    const { proxy, connects } = await openProxy()
+    const options = { resolve: () => Promise.resolve(['127.0.0.1']), ca: certificate.cert }
+    const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1', EGRESS_PROXY: proxy }, options)
+
+    expect((await fetch(`https://remote.example:${port}/`, quick)).json()).toEqual({ host: `remote.example:${port}` })
+    expect(await reasonOf(fetch(`https://other.example:${port}/`, quick))).toBe('not_connected')
+    expect(await reasonOf(fetch('http://169.254.169.254/', quick))).toBe('refused')
+    expect(connects.map((text) => text.split('\r\n').slice(0, 3))).toEqual([
+      [
+        `CONNECT 127.0.0.1:${port} HTTP/1.1`,
+        `Host: 127.0.0.1:${port}`,
+        `Proxy-Authorization: Basic ${btoa('ann:p@ss')}`,
+      ],
+      [
+        `CONNECT 127.0.0.1:${port} HTTP/1.1`,
+        `Host: 127.0.0.1:${port}`,
+        `Proxy-Authorization: Basic ${btoa('ann:p@ss')}`,
+      ],
+    ])
+  })
+
+  test.each([
+    ['refuses', 'HTTP/1.1 403 Forbidden\r\n\r\n'],
+    ['sends more than its response', 'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
+    ['does not speak HTTP', 'x'.repeat(20_000)],
+  ])('a proxy that %s is an error', async (_, text) => {
+    const { port } = await open((socket) => socket.end(text))
+    const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1', EGRESS_PROXY: `http://127.0.0.1:${port}` })
+
+    expect(await reasonOf(fetch('http://10.0.0.1/', quick))).toBe('not_connected')
+  })
+
+  async function openTls(): Promise<number> {
+    const server = createTlsServer(certificate, (request, response) => {
+      response.setHeader('Content-Type', 'application/json')
+      response.end(JSON.stringify({ host: request.headers.host }))
+    })
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+    closing.push(() => server.closeAllConnections())
+    return (server.address() as AddressInfo).port
+  }
+})
+
+/** A CONNECT proxy that records its requests. */
+async function openProxy() {
+  const connects: string[] = []
+  const server = createServer((socket) => {
+    closing.push(() => socket.destroy())
+    socket.on('error', () => {})
+    socket.once('data', (head) => {
+      connects.push(String(head))
+      const [, host, port] = String(head).match(/^CONNECT ([\d.]+):(\d+)/)!
+      const onward = connect(Number(port), host, () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+        socket.pipe(onward).pipe(socket)
+      })
+      socket.on('close', () => onward.destroy())
+      onward.on('error', () => socket.destroy())
+    })
+  })
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+  closing.push(() => new Promise((closed) => server.close(closed)))
+  return { proxy: `http://ann:p%40ss@127.0.0.1:${(server.address() as AddressInfo).port}`, connects }
+}
