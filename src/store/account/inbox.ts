@@ -4,7 +4,7 @@ import { unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount, inInbox } from '../in-account.ts'
 import { selectInboxMessages } from './inbox-message.ts'
 import { someUnread } from './unread.ts'
 
@@ -19,9 +19,9 @@ export function prepareInbox(db: Db) {
 
   const unread = db.select({ unread: count() }).from(someUnread(db, 'agent')).limit(1).prepare()
   const newestUnread = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
-    .where(inAccount(deliveries, ofAgent, isUnread)).prepare()
+    .where(inInbox(p('agent'), isUnread)).prepare()
   const lastRead = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
-    .where(inAccount(deliveries, ofAgent, isRead)).prepare()
+    .where(inInbox(p('agent'), isRead)).prepare()
 
   const ofLease = selectInboxMessages(db, and(eq(deliveries.leaseId, p('lease')), isNotNull(deliveries.leaseId))!)
     .prepare()
@@ -30,7 +30,7 @@ export function prepareInbox(db: Db) {
   // between two statements would be in neither.
   const half = (isHalf: SQL, after: string) =>
     db.select({ seq: deliveries.seq }).from(deliveries)
-      .where(inAccount(deliveries, ofAgent, isHalf, gt(deliveries.seq, p(after)), gte(deliveries.createdAt, p('from'))))
+      .where(inInbox(p('agent'), isHalf, gt(deliveries.seq, p(after)), gte(deliveries.createdAt, p('from'))))
       .orderBy(deliveries.seq).limit(p('limit'))
   const halves = unionAll(
     db.select().from(half(isUnread, 'afterUnread').as('unread_half')),
@@ -42,10 +42,10 @@ export function prepareInbox(db: Db) {
     and(eq(deliveries.messageId, p('message')), ne(deliveries.state, sql`'parked'`))!,
   )
     .limit(1).prepare()
-  const nextUnread = selectInboxMessages(db, isUnread).limit(p('limit')).prepare()
+  const nextUnread = selectInboxMessages(db, inInbox(p('agent'), isUnread)).limit(p('limit')).prepare()
   const before = (isHalf: SQL) =>
     db.select({ seq: deliveries.seq }).from(deliveries)
-      .where(inAccount(deliveries, ofAgent, isHalf, lt(deliveries.createdAt, p('at')))).orderBy(desc(deliveries.seq))
+      .where(inInbox(p('agent'), isHalf, lt(deliveries.createdAt, p('at')))).orderBy(desc(deliveries.seq))
       .limit(1)
       .prepare()
   const [unreadBefore, readBefore] = [before(isUnread), before(isRead)]
@@ -53,17 +53,15 @@ export function prepareInbox(db: Db) {
   // Messages are leased in their order, so the newest message was in the newest lease. But a released message is leased
   // again after later ones, and that lease may be newer, by its id (UUIDv7). Ids alone would trust the clocks of
   // processes.
-  const newestRead = db.select({ leaseId: deliveries.leaseId }).from(deliveries).where(
-    inAccount(deliveries, ofAgent, isRead),
-  )
+  const newestRead = db.select({ leaseId: deliveries.leaseId }).from(deliveries).where(inInbox(p('agent'), isRead))
     .orderBy(desc(deliveries.seq)).limit(1)
-  const deepest = db.select({ seq: deliveries.seq }).from(deliveries).where(inAccount(deliveries, ofAgent, isRead))
+  const deepest = db.select({ seq: deliveries.seq }).from(deliveries).where(inInbox(p('agent'), isRead))
     .orderBy(desc(deliveries.seq)).limit(1).offset(lastLeaseDepth - 1)
   // Looking at 1,000 messages may fetch as many pages, but most inboxes have no redelivered message, and their index
   // says so. `+` keeps the depth from being a bound in that index: the depth is computed only if there is a row.
   const isNear = sql`+${deliveries.seq} >= coalesce(${deepest}, 0)`
   const redelivered = db.select({ leaseId: deliveries.leaseId }).from(deliveries)
-    .where(inAccount(deliveries, ofAgent, isRead, sql`${deliveries.releaseCount} > 0`, isNear))
+    .where(inInbox(p('agent'), isRead, sql`${deliveries.releaseCount} > 0`, isNear))
     .orderBy(desc(deliveries.seq)).limit(lastLeaseDepth)
   const newest = unionAll(
     db.select().from(newestRead.as('newest')),
