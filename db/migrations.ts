@@ -410,5 +410,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "UPDATE `accounts` SET `people_read_since` = 0\n  WHERE `state` = 'claimed' AND NOT EXISTS (SELECT 1 FROM `signups` WHERE `account_id` = `accounts`.`id`);",
       "INSERT INTO `projections` (`name`, `seq`) VALUES ('threads', 0);"
     ]
+  },
+  {
+    "name": "0022_people",
+    "hash": "bff69943b282f1cb7f440026d9b0a627311fb7f18cf5b0c3796e9eca78b8a1e8",
+    "createdAt": 1795369307061,
+    "statements": [
+      "-- The type was a mark that anybody could set, and their keys worked like any other. It now stands for a person, who has no key.\nUPDATE `agents` SET `type` = 'mcp' WHERE `type` = 'human';"
+    ]
   }
 ]

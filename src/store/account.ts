@@ -31,6 +31,7 @@ import { prepareParts } from './account/parts.ts'
 import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
+import { prepareSeats } from './account/seats.ts'
 import { prepareSkills } from './account/skills.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
@@ -229,6 +230,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     profile: () => prepareProfile(db),
     messageStatus: () => prepareMessageStatus(db),
     retention: () => prepareRetention(db),
+    seats: () => prepareSeats(db),
     skills: () => prepareSkills(db),
     team: () => prepareTeam(db),
     unclaimed: () => prepareUnclaimed(db),

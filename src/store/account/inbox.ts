@@ -1,8 +1,8 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
-import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, lte, ne, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
-import { type AccountBinding, p } from '../driver/binding.ts'
+import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, inInbox } from '../in-account.ts'
 import { selectInboxMessages } from './inbox-message.ts'
@@ -63,14 +63,37 @@ export function prepareInbox(db: Db) {
   const redelivered = db.select({ leaseId: deliveries.leaseId }).from(deliveries)
     .where(inInbox(p('agent'), isRead, sql`${deliveries.releaseCount} > 0`, isNear))
     .orderBy(desc(deliveries.seq)).limit(lastLeaseDepth)
-  const newest = unionAll(
+  const either = unionAll(
     db.select().from(newestRead.as('newest')),
     db.select().from(redelivered.as('redelivered')),
   ).as('either')
-  const lastLease = db.select({ id: sql<string | null>`max(${newest.leaseId})` }).from(newest).prepare()
+  const lastLease = db.select({ id: sql<string | null>`max(${either.leaseId})` }).from(either).prepare()
+
+  const newest = (isHalf: SQL) =>
+    db.select({ seq: deliveries.seq }).from(deliveries)
+      .where(inInbox(p('agent'), isHalf, lt(deliveries.seq, p('before'))))
+      .orderBy(desc(deliveries.seq)).limit(p('limit'))
+  const bothHalves = unionAll(
+    db.select().from(newest(isUnread).as('unread_half')),
+    db.select().from(newest(isRead).as('read_half')),
+  )
+  const pageBefore = selectInboxMessages(db, inArray(deliveries.seq, bothHalves)).prepare()
+  const unreadBeforeSeq = selectInboxMessages(db, inArray(deliveries.seq, newest(isUnread))).prepare()
+
+  const isOneOf = sql`${deliveries.messageId} IN (SELECT value FROM json_each(${p('messages')}))`
+  const asRead = { state: 'read' as const, readAt: sql`${p('at')}` }
+  const markRead = db.update(deliveries).set(asRead).where(inAccount(deliveries, ofAgent, isUnread, isOneOf))
+    .returning({ messageId: deliveries.messageId }).toSQL()
+  const markReadUpTo = db.update(deliveries).set(asRead)
+    .where(inInbox(p('agent'), isUnread, lte(deliveries.seq, p('upTo'))))
+    .returning({ messageId: deliveries.messageId }).toSQL()
+  const markUnread = db.update(deliveries).set({ state: 'unread', readAt: null })
+    .where(inAccount(deliveries, ofAgent, isRead, isOneOf))
+    .returning({ messageId: deliveries.messageId }).toSQL()
 
   const received = db.select({
     id: messages.id,
+    recipient: messages.recipient,
     conversationId: messages.conversationId,
     fromAlias: messages.fromAlias,
     hops: messages.hops,
@@ -99,6 +122,11 @@ export function prepareInbox(db: Db) {
       lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
       /** Unread messages, oldest first. */
       nextUnread: (agent: string, limit: number) => account.all(nextUnread, { agent, limit }),
+      /** Messages before a position, newest first: unread and read ones, or only unread ones. */
+      async before(agent: string, before: number, limit: number, isUnread: boolean) {
+        const found = await account.all(isUnread ? unreadBeforeSeq : pageBefore, { agent, before, limit })
+        return found.reverse().slice(0, limit)
+      },
       /** Unread and read messages after a position, oldest first. */
       after: (agent: string, after: number, limit: number) =>
         account.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit }),
@@ -113,6 +141,20 @@ export function prepareInbox(db: Db) {
         return await account.all(page, { agent, afterUnread, afterRead, from, limit })
       },
     }),
-    changes: () => ({}),
+    changes: (account: AccountBinding) => ({
+      /** Make unread messages read, without a lease. Returns the column `message_id` of each. */
+      markRead: (agent: string, messages: readonly string[], at: number): Statement => ({
+        ...account.bind(markRead, { agent, messages: JSON.stringify(messages), at }),
+        rows: messages.length,
+      }),
+      /** The same for all unread messages up to a position. */
+      markReadUpTo: (agent: string, upTo: number, at: number): Statement =>
+        account.bind(markReadUpTo, { agent, upTo, at }),
+      /** Make read messages unread. Returns the column `message_id` of each. */
+      markUnread: (agent: string, messages: readonly string[]): Statement => ({
+        ...account.bind(markUnread, { agent, messages: JSON.stringify(messages) }),
+        rows: messages.length,
+      }),
+    }),
   }
 }

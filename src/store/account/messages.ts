@@ -207,6 +207,9 @@ export function prepareMessages(db: Db) {
   const trialNumber = db.select({ n: sql`${trials.used} + 1` }).from(trials)
     .where(inAccount(trials, eq(trials.agentId, p('from'))))
 
+  // A person writes as themself and as nobody else, and no program writes as a person.
+  const isWhoItSays = eq(sql`(${sender.type} = 'human')`, sql`(${p('type')} = 'human')`)
+
   /** The row of the message, if every condition holds at the moment of the commit. */
   const add = (channel: typeof messages.channelId | null, condition: SQL) =>
     db.insert(messages).select(
@@ -230,7 +233,15 @@ export function prepareMessages(db: Db) {
         a2a: value<string | null>('a2a'),
       }).from(sender)
         .where(
-          inAccount(sender, eq(sender.id, p('from')), isNull(sender.deletedAt), trialIsOpen, keyIsUnused, condition),
+          inAccount(
+            sender,
+            eq(sender.id, p('from')),
+            isNull(sender.deletedAt),
+            isWhoItSays,
+            trialIsOpen,
+            keyIsUnused,
+            condition,
+          ),
         ),
     ).onConflictDoNothing().toSQL()
   const addDirect = add(null, recipientAccepts)
