@@ -356,5 +356,67 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE INDEX `agents_automated` ON `agents` (`alias`) WHERE automated = 1;",
       "ALTER TABLE `messages` ADD `hops` integer DEFAULT 0 NOT NULL;"
     ]
+  },
+  {
+    "name": "0021_message_log",
+    "hash": "49ab469c383059c39ecb0788b5dccff6da76419d6871f1a90e1ed8a6e680898f",
+    "createdAt": 1795367631881,
+    "statements": [
+      "CREATE TABLE `projections` (\n\t`name` text PRIMARY KEY NOT NULL,\n\t`seq` integer NOT NULL\n);",
+      "CREATE TABLE `seats` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `seats_agent` ON `seats` (`account_id`,`agent_id`);",
+      "CREATE TABLE `snoozes` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`until` integer NOT NULL,\n\t`level` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`, `kind`, `subject`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `snoozes_until` ON `snoozes` (`until`);",
+      "CREATE TABLE `thread_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`delivery_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `thread_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `thread_agents_thread` ON `thread_agents` (`account_id`,`thread_id`);",
+      "CREATE TABLE `thread_messages` (\n\t`account_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`seq` integer NOT NULL,\n\t`root_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `thread_id`, `seq`),\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",
+      "CREATE UNIQUE INDEX `thread_messages_seq` ON `thread_messages` (`account_id`,`seq`);",
+      "CREATE INDEX `thread_messages_root` ON `thread_messages` (`account_id`,`root_seq`) WHERE root_seq <> seq;",
+      "CREATE TABLE `thread_seen` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`, `thread_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `thread_seen_thread` ON `thread_seen` (`account_id`,`thread_id`);",
+      "CREATE TABLE `threads` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`kind` text NOT NULL,\n\t`key` text NOT NULL,\n\t`a` text,\n\t`b` text,\n\t`last_seq` integer NOT NULL,\n\t`last_at` integer NOT NULL,\n\t`messages` integer NOT NULL,\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `threads_id` ON `threads` (`account_id`,`id`);",
+      "CREATE UNIQUE INDEX `threads_key` ON `threads` (`account_id`,`kind`,`key`);",
+      "CREATE INDEX `threads_newest` ON `threads` (`account_id`,`last_seq`);",
+      "CREATE UNIQUE INDEX `agent_numbers_inbox` ON `agent_numbers` (`account_id`,`agent_id`,`n`);",
+      "INSERT INTO `agent_numbers` (`account_id`, `agent_id`)\n  SELECT `account_id`, `id` FROM `agents` WHERE NOT EXISTS\n    (SELECT 1 FROM `agent_numbers` WHERE `account_id` = `agents`.`account_id` AND `agent_id` = `agents`.`id`)\n  ORDER BY `account_id`, `id`;",
+      "DROP TRIGGER agent_is_described;",
+      "CREATE TRIGGER agent_is_described AFTER UPDATE OF alias, description ON agents\nWHEN NEW.alias <> OLD.alias OR NEW.description <> OLD.description\nBEGIN\n  DELETE FROM agent_search\n    WHERE rowid = (SELECT n FROM agent_numbers WHERE account_id = NEW.account_id AND agent_id = NEW.id);\n  INSERT INTO agent_search (rowid, trigrams)\n    SELECT (SELECT n FROM agent_numbers WHERE account_id = NEW.account_id AND agent_id = NEW.id),\n    group_concat(DISTINCT hex(NEW.account_id) || 'x' || hex(substr(lower(texts.text), place.key + 1, 3)))\n    FROM (SELECT NEW.alias AS text UNION ALL SELECT NEW.description) AS texts\n    JOIN json_each('[' || replace(hex(zeroblob(length(texts.text))), '00', '0,') || '0]') AS place\n    WHERE place.key <= length(texts.text) - 3;\nEND;",
+      "DROP TRIGGER lease_is_released;",
+      "CREATE TABLE `__new_deliveries` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`state` text NOT NULL,\n\t`chars` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`read_at` integer,\n\t`lease_id` text,\n\t`release_count` integer DEFAULT 0 NOT NULL,\n\t`woken_at` integer,\n\t`stranger_id` text,\n\t`body` text,\n\t`a2a` text,\n\t`flagged` integer DEFAULT false NOT NULL,\n\t`inbox` integer NOT NULL,\n\tFOREIGN KEY (`account_id`,`agent_id`,`inbox`) REFERENCES `agent_numbers`(`account_id`,`agent_id`,`n`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`sender_account_id`,`message_id`) REFERENCES `messages`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "INSERT INTO `__new_deliveries`(\"seq\", \"account_id\", \"agent_id\", \"sender_account_id\", \"message_id\", \"state\", \"chars\", \"created_at\", \"read_at\", \"lease_id\", \"release_count\", \"woken_at\", \"stranger_id\", \"body\", \"a2a\", \"flagged\", \"inbox\")\n  SELECT \"seq\", \"account_id\", \"agent_id\", \"sender_account_id\", \"message_id\", \"state\", \"chars\", \"created_at\", \"read_at\", \"lease_id\", \"release_count\", \"woken_at\", \"stranger_id\", \"body\", \"a2a\", \"flagged\",\n    (SELECT n FROM agent_numbers WHERE account_id = deliveries.account_id AND agent_id = deliveries.agent_id)\n  FROM `deliveries` ORDER BY \"seq\";",
+      "DELETE FROM sqlite_sequence WHERE name = '__new_deliveries';",
+      "INSERT INTO sqlite_sequence (name, seq) SELECT '__new_deliveries', seq FROM sqlite_sequence WHERE name = 'deliveries';",
+      "DROP TABLE `deliveries`;",
+      "ALTER TABLE `__new_deliveries` RENAME TO `deliveries`;",
+      "CREATE UNIQUE INDEX `deliveries_message` ON `deliveries` (`message_id`,`sender_account_id`,`account_id`,`agent_id`);",
+      "CREATE INDEX `deliveries_unread` ON `deliveries` (`inbox`,`seq`,`chars`) WHERE state = 'unread';",
+      "CREATE INDEX `deliveries_read` ON `deliveries` (`inbox`,`seq`) WHERE state = 'read';",
+      "CREATE INDEX `deliveries_redelivered` ON `deliveries` (`inbox`,`seq`) WHERE state = 'read' AND release_count > 0;",
+      "CREATE INDEX `deliveries_lease` ON `deliveries` (`account_id`,`lease_id`) WHERE lease_id IS NOT NULL;",
+      "CREATE INDEX `deliveries_stranger` ON `deliveries` (`account_id`,`agent_id`,`stranger_id`) WHERE stranger_id IS NOT NULL;",
+      "CREATE TRIGGER lease_is_released AFTER UPDATE OF release_count ON deliveries\nWHEN NEW.state = 'unread' AND NOT EXISTS\n  (SELECT 1 FROM deliveries WHERE account_id = OLD.account_id AND lease_id = OLD.lease_id)\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.agent_id); END;",
+      "CREATE TABLE `__new_messages` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`from_agent_id` text NOT NULL,\n\t`from_alias` text NOT NULL,\n\t`type` text NOT NULL,\n\t`recipient` text NOT NULL,\n\t`channel_id` text,\n\t`reply_to_message_id` text,\n\t`conversation_id` text,\n\t`flagged` integer DEFAULT false NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`trial_number` integer,\n\t`sanitized` integer DEFAULT false NOT NULL,\n\t`hops` integer DEFAULT 0 NOT NULL,\n\t`body` text NOT NULL,\n\t`a2a` text,\n\tFOREIGN KEY (`account_id`,`from_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`channel_id`) REFERENCES `channels`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `__message_order` (`seq` integer PRIMARY KEY NOT NULL, `message` integer NOT NULL);",
+      "INSERT INTO `__message_order` (`message`)\n  SELECT message FROM (\n    SELECT message, created_at, id,\n      coalesce(first_delivery, max(first_delivery) OVER (PARTITION BY delivered_before), 0) AS place\n    FROM (\n      SELECT message, first_delivery, created_at, id,\n        count(first_delivery) OVER (ORDER BY created_at, id ROWS UNBOUNDED PRECEDING) AS delivered_before\n      FROM (\n        SELECT rowid AS message, created_at, id, (\n          SELECT min(seq) FROM deliveries WHERE message_id = messages.id AND sender_account_id = messages.account_id\n        ) AS first_delivery FROM messages\n      )\n    )\n  ) ORDER BY place, created_at, id;",
+      "INSERT INTO `__new_messages`(\"seq\", \"account_id\", \"id\", \"from_agent_id\", \"from_alias\", \"type\", \"recipient\", \"channel_id\", \"reply_to_message_id\", \"conversation_id\", \"flagged\", \"created_at\", \"trial_number\", \"sanitized\", \"hops\", \"body\", \"a2a\")\n  SELECT `__message_order`.`seq`, \"account_id\", \"id\", \"from_agent_id\", \"from_alias\", \"type\", \"recipient\", \"channel_id\", \"reply_to_message_id\", \"conversation_id\", \"flagged\", \"created_at\", \"trial_number\", \"sanitized\", \"hops\", \"body\", \"a2a\"\n  FROM `__message_order` CROSS JOIN `messages` ON `messages`.rowid = `__message_order`.`message`\n  ORDER BY `__message_order`.`seq`;",
+      "DROP TABLE `__message_order`;",
+      "DROP TABLE `messages`;",
+      "ALTER TABLE `__new_messages` RENAME TO `messages`;",
+      "CREATE UNIQUE INDEX `messages_id` ON `messages` (`account_id`,`id`);",
+      "CREATE INDEX `messages_reply` ON `messages` (`reply_to_message_id`) WHERE reply_to_message_id IS NOT NULL;",
+      "CREATE INDEX `messages_sent` ON `messages` (`account_id`,`created_at`);",
+      "ALTER TABLE `accounts` ADD `people_read_since` integer;",
+      "UPDATE `accounts` SET `people_read_since` = 0\n  WHERE `state` = 'claimed' AND NOT EXISTS (SELECT 1 FROM `signups` WHERE `account_id` = `accounts`.`id`);",
+      "INSERT INTO `projections` (`name`, `seq`) VALUES ('threads', 0);"
+    ]
+  },
+  {
+    "name": "0022_people",
+    "hash": "bff69943b282f1cb7f440026d9b0a627311fb7f18cf5b0c3796e9eca78b8a1e8",
+    "createdAt": 1795369307061,
+    "statements": [
+      "-- The type was a mark that anybody could set, and their keys worked like any other. It now stands for a person, who has no key.\nUPDATE `agents` SET `type` = 'mcp' WHERE `type` = 'human';"
+    ]
   }
 ]

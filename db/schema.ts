@@ -57,6 +57,11 @@ export const accounts = sqliteTable('accounts', {
   peopleSeeContents: flag('people_see_contents').notNull().default(false),
   /** JSON of the limits of conversations that it changed; null for the defaults. */
   turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
+  /**
+   * Its owners and admins may read what its agents wrote to each other since this time: 0 for all of it, null for
+   * nothing. An account that an agent opened begins with null, one that a person made with 0.
+   */
+  peopleReadSince: integer('people_read_since'),
 }, (t) => [
   uniqueIndex('accounts_join_email').on(t.joinEmail),
   index('accounts_turn_limits').on(t.id).where(sql`turn_limits IS NOT NULL`),
@@ -258,9 +263,9 @@ export const agents = sqliteTable('agents', {
 ])
 
 /**
- * The number of each agent in `agent_search`, an FTS5 table that drizzle does not know: which trigrams its alias and
- * description have, each with the account before it. Triggers on `agents` write both. See docs/security.md, "Search
- * index".
+ * The number of each agent, which it keeps as long as its row exists. It names the inbox of the agent in `deliveries`,
+ * and its row in `agent_search`, an FTS5 table that drizzle does not know: which trigrams its alias and description
+ * have, each with the account before it. Triggers on `agents` write both. See docs/security.md, "Search index".
  */
 export const agentNumbers = sqliteTable('agent_numbers', {
   n: integer('n').primaryKey({ autoIncrement: true }),
@@ -268,6 +273,8 @@ export const agentNumbers = sqliteTable('agent_numbers', {
   agentId: text('agent_id').notNull(),
 }, (t) => [
   uniqueIndex('agent_numbers_agent').on(t.accountId, t.agentId),
+  // What deliveries reference.
+  uniqueIndex('agent_numbers_inbox').on(t.accountId, t.agentId, t.n),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
@@ -491,8 +498,12 @@ export const blockedSends = sqliteTable('blocked_sends', {
   index('blocked_sends_created').on(t.createdAt),
 ])
 
-/** Sent messages. A message belongs to the account of its sender; deliveries reference it. */
+/**
+ * Sent messages. A message belongs to the account of its sender; deliveries reference it. `seq` is the order of storing
+ * over all accounts: the log that `projections` follow.
+ */
 export const messages = sqliteTable('messages', {
+  seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   fromAgentId: text('from_agent_id').notNull(),
@@ -502,14 +513,8 @@ export const messages = sqliteTable('messages', {
   recipient: text('recipient').notNull(),
   /** The channel of a post; null for a direct message. */
   channelId: text('channel_id'),
-  body: text('body').notNull(),
   replyToMessageId: text('reply_to_message_id'),
   conversationId: text('conversation_id'),
-  /**
-   * The A2A fields of a message received over A2A (`messageId`, `parts`, `metadata` …); otherwise null. What is large
-   * in them is in `parts`. Rows of older versions hold everything.
-   */
-  a2a: text('a2a', { mode: 'json' }),
   flagged: flag('flagged').notNull().default(false),
   createdAt: integer('created_at').notNull(),
   /** The number of the message in the trial of its sender: 1, 2, 3 …; null for a sender without a trial. */
@@ -518,8 +523,15 @@ export const messages = sqliteTable('messages', {
   sanitized: flag('sanitized').notNull().default(false),
   /** How many answers led to it: one more than the message that it replies to. */
   hops: integer('hops').notNull().default(0),
+  // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
+  body: text('body').notNull(),
+  /**
+   * The A2A fields of a message received over A2A (`messageId`, `parts`, `metadata` …); otherwise null. What is large
+   * in them is in `parts`. Rows of older versions hold everything.
+   */
+  a2a: text('a2a', { mode: 'json' }),
 }, (t) => [
-  primaryKey({ columns: [t.accountId, t.id] }),
+  uniqueIndex('messages_id').on(t.accountId, t.id),
   foreignKey({ columns: [t.accountId, t.fromAgentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
   // A reply may come from another account, so the index has no account.
@@ -576,15 +588,20 @@ export const deliveries = sqliteTable('deliveries', {
   a2a: text('a2a'),
   /** A guardrail of the recipient flagged this delivery. The message has its own flag. */
   flagged: flag('flagged').notNull().default(false),
+  /** The number of the agent: it names the inbox in the indexes below, because it is short. */
+  inbox: integer('inbox').notNull(),
 }, (t) => [
-  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  foreignKey({
+    columns: [t.accountId, t.agentId, t.inbox],
+    foreignColumns: [agentNumbers.accountId, agentNumbers.agentId, agentNumbers.n],
+  }),
   foreignKey({ columns: [t.senderAccountId, t.messageId], foreignColumns: [messages.accountId, messages.id] }),
   uniqueIndex('deliveries_message').on(t.messageId, t.senderAccountId, t.accountId, t.agentId),
   // The two halves of an inbox. The planner would prefer a full index, and filter the whole history.
-  index('deliveries_unread').on(t.accountId, t.agentId, t.seq, t.chars).where(sql`state = 'unread'`),
-  index('deliveries_read').on(t.accountId, t.agentId, t.seq).where(sql`state = 'read'`),
+  index('deliveries_unread').on(t.inbox, t.seq, t.chars).where(sql`state = 'unread'`),
+  index('deliveries_read').on(t.inbox, t.seq).where(sql`state = 'read'`),
   // Messages that were released and then leased again. They are few, and the newest lease may be among them.
-  index('deliveries_redelivered').on(t.accountId, t.agentId, t.seq).where(sql`state = 'read' AND release_count > 0`),
+  index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_lease').on(t.accountId, t.leaseId).where(sql`lease_id IS NOT NULL`),
   // Who may be answered. Only messages from other accounts are in it.
   index('deliveries_stranger').on(t.accountId, t.agentId, t.strangerId).where(sql`stranger_id IS NOT NULL`),
@@ -902,4 +919,107 @@ export const oauthTokens = sqliteTable('oauth_tokens', {
   index('oauth_tokens_grant').on(t.accountId, t.grantId),
   index('oauth_tokens_parent').on(t.accountId, t.parentId).where(sql`parent_id IS NOT NULL`),
   index('oauth_tokens_expires').on(t.expiresAt),
+])
+
+/**
+ * How far each projection has followed `messages.seq`. A projection is made of messages alone, in units that also move
+ * its position, so it can be emptied and made again. A `seq` below 0 means that it is being emptied. See
+ * docs/architecture.md, "Projections".
+ */
+export const projections = sqliteTable('projections', {
+  name: text('name').primaryKey(),
+  seq: integer('seq').notNull(),
+})
+
+/**
+ * The conversations of an account, made by the projection of this name. Each message has one thread in the account of
+ * its sender, and one in the account of its recipient. See docs/architecture.md, "Projections".
+ */
+export const threads = sqliteTable('threads', {
+  /** Kept when the projection is made again, so that links stay. */
+  id: integer('id').primaryKey({ autoIncrement: true }),
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  kind: text('kind', { enum: ['channel', 'conversation', 'pair'] }).notNull(),
+  /**
+   * The id of the channel; the ids of both agents, sorted, with a space between them; or a slash and the conversation
+   * id, behind the id of the agent of another account if there is one.
+   */
+  key: text('key').notNull(),
+  /** Its first two agents, sorted by id; null for a channel. One of them may belong to another account. */
+  a: text('a'),
+  b: text('b'),
+  /** The newest message; 0 while the projection is being made again. */
+  lastSeq: integer('last_seq').notNull(),
+  lastAt: integer('last_at').notNull(),
+  messages: integer('messages').notNull(),
+}, (t) => [
+  uniqueIndex('threads_id').on(t.accountId, t.id),
+  uniqueIndex('threads_key').on(t.accountId, t.kind, t.key),
+  index('threads_newest').on(t.accountId, t.lastSeq),
+])
+
+/** The place of each message in each account that it concerns. Without a row id: the rows are in the order of a thread. */
+export const threadMessages = sqliteTable('thread_messages', {
+  accountId: text('account_id').notNull(),
+  threadId: integer('thread_id').notNull(),
+  seq: integer('seq').notNull(),
+  /** The first message of its chain: that of the message that it replies to, or its own. */
+  rootSeq: integer('root_seq').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.threadId, t.seq] }),
+  foreignKey({ columns: [t.accountId, t.threadId], foreignColumns: [threads.accountId, threads.id] }),
+  uniqueIndex('thread_messages_seq').on(t.accountId, t.seq),
+  index('thread_messages_root').on(t.accountId, t.rootSeq).where(sql`root_seq <> seq`),
+])
+
+/** The agents of the account in its threads. Those of a channel are its members. */
+export const threadAgents = sqliteTable('thread_agents', {
+  accountId: text('account_id').notNull(),
+  agentId: text('agent_id').notNull(),
+  threadId: integer('thread_id').notNull(),
+  /** The `seq` of the newest delivery to the agent; 0 if it only wrote. An inbox is read in this order. */
+  deliverySeq: integer('delivery_seq').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.agentId, t.threadId] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  foreignKey({ columns: [t.accountId, t.threadId], foreignColumns: [threads.accountId, threads.id] }),
+  index('thread_agents_thread').on(t.accountId, t.threadId),
+])
+
+/** Up to which message a user has looked at a thread. */
+export const threadSeen = sqliteTable('thread_seen', {
+  accountId: text('account_id').notNull(),
+  userId: text('user_id').notNull().references(() => users.id),
+  threadId: integer('thread_id').notNull(),
+  seq: integer('seq').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.userId, t.threadId] }),
+  foreignKey({ columns: [t.accountId, t.threadId], foreignColumns: [threads.accountId, threads.id] }),
+  index('thread_seen_thread').on(t.accountId, t.threadId),
+])
+
+/** The agents, of type `human`, as which users take part in the messages of an account. */
+export const seats = sqliteTable('seats', {
+  accountId: text('account_id').notNull(),
+  userId: text('user_id').notNull().references(() => users.id),
+  agentId: text('agent_id').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.userId] }),
+  foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
+  uniqueIndex('seats_agent').on(t.accountId, t.agentId),
+])
+
+/** What a user does not want to be shown for a while among what needs a person. */
+export const snoozes = sqliteTable('snoozes', {
+  accountId: text('account_id').notNull().references(() => accounts.id),
+  userId: text('user_id').notNull().references(() => users.id),
+  /** What is wrong, and with what. */
+  kind: text('kind').notNull(),
+  subject: text('subject').notNull(),
+  until: integer('until').notNull(),
+  /** How bad it was. It is shown again when it is worse. */
+  level: integer('level').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.userId, t.kind, t.subject] }),
+  index('snoozes_until').on(t.until),
 ])

@@ -5,6 +5,7 @@
 export const errorKinds = {
   // The input is invalid.
   agent_token_required: 'invalid',
+  alias_required: 'invalid',
   cursor_expired: 'invalid',
   invalid_alias: 'invalid',
   invalid_email: 'invalid',

@@ -6,8 +6,10 @@
 import type { InValue } from '@libsql/client'
 import type { Query } from 'drizzle-orm'
 import { afterAll, expect, test } from 'vitest'
+import { recordReading } from '../src/grid/conversations/readings.ts'
 import { leaseOf } from '../src/grid/messaging/leases.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
+import { chooseAlias } from '../src/grid/people/seats.ts'
 import { newId } from '../src/lib/id.ts'
 import { day } from '../src/lib/time.ts'
 import { trigramQuery } from '../src/store/account/agent-search.ts'
@@ -58,6 +60,10 @@ await owner.store.write([
 ])
 await owner.agent('acme-desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
 const desk = (await owner.store.read.agents.byAlias('acme-desk'))!
+const asUser = { type: 'user', userId: user, role: 'owner', sessionId: 'a session of acme' } as const
+const ofUser = grid.store.account(owner.id, { ...asUser, confirmedAt: grid.clock.now })
+const seat = await chooseAlias(ofUser, { alias: 'acme-person' })
+await recordReading(ofUser, { thread: 'a thread of acme', agents: ['alice', 'bob'] }, null)
 const [pause] = await owner.store.read.conversations.paused()
 const logged = (await owner.store.read.activity.head())!
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
@@ -68,7 +74,7 @@ const ids = [
   ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id, pause.id],
 ]
-const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id]
+const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId]
 const messages = [foreign['message id'], reply.id]
 const names = [
   ...[foreign['agent alias'], 'alice', foreign['channel name'], foreign['guardrail name'], foreign['skill name']],
@@ -107,7 +113,11 @@ const texts: Record<string, string[]> = {
   email: ['ann@acme.example', 'guest@acme.example'],
   search: ['acme', 'alice'],
   trigrams: [trigramQuery(owner.id, 'acme')!, trigramQuery(owner.id, 'alice')!],
-  tool: ['admin_set_agent_guardrails', 'admin_delete_agent'],
+  tool: ['admin_set_agent_guardrails', 'admin_delete_agent', 'read_conversation'],
+  session: ['a session of acme'],
+  subject: ['a thread of acme'],
+  messages: list(messages),
+  keeper: ['an id of a deleted agent'],
   conversationId: ['acme'],
   ids: list(ids),
   words: list(names),

@@ -21,6 +21,7 @@ import { pausedConversation } from './support/echoes.ts'
 import { type TestAgent, type TestGrid, testGrid } from './support/grid.ts'
 import { type NamedKind, probes, verbsWithoutProbe } from './support/isolation-probes.ts'
 import { sendMessage } from './support/messaging.ts'
+import { seated } from './support/seats.ts'
 import { accessTokenFor } from './support/oauth-token.ts'
 
 let grid: TestGrid
@@ -84,7 +85,12 @@ describe('a verb', () => {
   test.each(verbCases)(
     '$name: $takes ($kind) is answered like an unknown one',
     async ({ takes, kind, call, ...probe }) => {
-      const caller = probe.as === 'agent' ? as(grid.eve) : grid.evil.store
+      const callers = {
+        agent: () => as(grid.eve),
+        admin: () => grid.evil.store,
+        person: async () => (await seated(grid, 'emma', { account: grid.evil })).account,
+      }
+      const caller = await callers[probe.as]()
       const foreign = acme.values[takes][kind]
       const random = randomLike(foreign)
 

@@ -16,8 +16,8 @@ export const createAgentCommand = storeCommand({
     },
     type: {
       placeholder: 'TYPE',
-      description: 'mcp (default), a2a (needs --remote-url) or human',
-      oneOf: ['mcp', 'a2a', 'human'],
+      description: 'mcp (default), or a2a (needs --remote-url)',
+      oneOf: ['mcp', 'a2a'],
     },
     visibility: {
       placeholder: 'VISIBILITY',

@@ -166,7 +166,8 @@ export function timeInWords(at: number, now: number): string {
   return at > now ? `in ${amount}` : `${amount} ago`
 }
 
-function dateInWords(at: number): string {
+/** `22 Nov 2026`, in UTC. `at` is in milliseconds since the epoch. */
+export function dateInWords(at: number): string {
   const [, day, month, year] = new Date(at).toUTCString().split(' ')
   return `${Number(day)} ${month} ${year}`
 }

@@ -59,8 +59,8 @@ const createAgentTool = tool({
   annotations: creates,
   input: z.strictObject({
     alias: newName('@', 'Its address: 3 to 32 of a-z, 0-9 and -, unique on the whole grid'),
-    type: z.enum(['mcp', 'a2a', 'human']).optional().describe(
-      'mcp (default): reads its messages here; a2a: a remote agent at remoteUrl; human: a person',
+    type: z.enum(['mcp', 'a2a']).optional().describe(
+      'mcp (default): reads its messages here; a2a: a remote agent at remoteUrl',
     ),
     visibility: z.enum(['private', 'public']).optional().describe(
       'private (default): only agents of this account, and those it wrote to, can write to it; public: other accounts too',

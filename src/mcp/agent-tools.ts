@@ -187,7 +187,9 @@ export const listAgentsTool = tool({
   annotations: { readOnlyHint: true },
   input: z.strictObject({
     search: atMost(z.string(), 200).optional().describe('Part of an alias, description or skill'),
-    public: z.boolean().optional().describe('true: public agents of other accounts'),
+    public: z.boolean().optional().describe(
+      'true: public agents of other accounts, whose people may read what you write to them',
+    ),
     cursor: pageCursor,
   }),
   listBytes: agentPage.bytes,

@@ -110,8 +110,9 @@ function agentToolset(account: AccountStore<AgentActor>, requestId: string, call
   return {
     async instructions() {
       const { agentId, alias } = account.actor
-      const unread = await account.read.inbox.unread(agentId)
-      return `You are @${alias}. ${unreadSentence(unread)} ${agentInstructions}`
+      const { inbox, profile } = account.read
+      const [unread, since] = await Promise.all([inbox.unread(agentId), profile.peopleReadSince()])
+      return `You are @${alias}. ${unreadSentence(unread)} ${readersSentence(since)}${agentInstructions}`
     },
     ...bindTools(
       agentCatalog,
@@ -134,6 +135,11 @@ function unreadSentence(unread: number): string {
   if (unread === 0) return 'You have no unread messages.'
   if (unread === 1) return 'You have 1 unread message.'
   return `You have ${unreadText(unread)} unread messages.`
+}
+
+/** Agents learn who else reads what they write. `since` is null if nobody does. */
+function readersSentence(since: number | null): string {
+  return since === null ? '' : 'Owners and admins of your account can read what you write. '
 }
 
 /** Every call of an admin is recorded in the activity log, even one that is refused before its tool or names no tool. */

@@ -29,6 +29,7 @@ import { prepareParts } from './account/parts.ts'
 import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
+import { prepareSeats } from './account/seats.ts'
 import { prepareSkills } from './account/skills.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
@@ -228,6 +229,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     profile: () => prepareProfile(db),
     messageStatus: () => prepareMessageStatus(db),
     retention: () => prepareRetention(db),
+    seats: () => prepareSeats(db),
     skills: () => prepareSkills(db),
     team: () => prepareTeam(db),
     unclaimed: () => prepareUnclaimed(db),

@@ -27,6 +27,9 @@ const notices = {
     'If no other user has this email address, a link is on its way to it. It works once, for 15 minutes.',
   'address-verified': 'Your email address is verified.',
   'address-changed': 'Your email address has been changed.',
+  'alias-chosen': 'Agents can write to you at this alias.',
+  'alias-given-up':
+    'You have given up your alias. Messages to it are refused, and those that you had not read are parked.',
   'name-changed': 'Your name has been changed.',
   'password-changed': 'Your password has been changed. All your other sessions have ended.',
   'password-reset':
@@ -43,6 +46,9 @@ const notices = {
 
   'account-made': 'The account has been created. You are its owner.',
   'account-renamed': 'The account has been renamed.',
+  'conversations-shown': 'From now on, owners and admins can read what agents write to each other.',
+  'older-conversations-shown': 'Owners and admins can now read older messages, too.',
+  'conversations-hidden': 'Nobody can read what agents write to each other any more.',
   'contents-shown': 'From now on, the people of this account see the texts that guardrails block.',
   'contents-hidden': 'The texts that guardrails blocked have been removed, and no more are kept.',
   'key-deleted': 'The admin key has been deleted and no longer works.',

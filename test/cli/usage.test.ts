@@ -43,10 +43,10 @@ test.each(commands.map(({ name }) => name))('help %s lists every option with its
 })
 
 test('options are parsed by name', () => {
-  const words = ['--account', 'a-1', '--alias=carol', '--type', 'human', '--json']
+  const words = ['--account', 'a-1', '--alias=carol', '--type', 'a2a', '--json']
 
   expect(readArguments(createAgent, words, {})).toEqual({
-    args: { account: 'a-1', alias: 'carol', type: 'human' },
+    args: { account: 'a-1', alias: 'carol', type: 'a2a' },
     json: true,
     help: false,
   })
@@ -77,7 +77,7 @@ test.each([
   [
     'a value that is not allowed',
     ['--account', 'a-1', '--alias', 'carol', '--type', 'robot'],
-    '--type must be one of mcp, a2a, human, not "robot".',
+    '--type must be one of mcp, a2a, not "robot".',
   ],
 ])('%s is refused with a clear message', (_, words, text) => {
   expect(() => readArguments(createAgent, words, {})).toThrow(

@@ -149,8 +149,8 @@ async function fillInbox(count: number): Promise<string[]> {
       FROM messages, (SELECT value FROM json_each(?)) WHERE id = ? AND account_id = ?`,
     args: [each, id, grid.acme.id],
   }, {
-    sql: `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at)
-      SELECT account_id, agent_id, sender_account_id, value, state, chars, created_at
+    sql: `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox)
+      SELECT account_id, agent_id, sender_account_id, value, state, chars, created_at, inbox
       FROM deliveries, (SELECT value FROM json_each(?)) WHERE message_id = ? AND account_id = ? ORDER BY value`,
     args: [each, id, grid.acme.id],
   }])

@@ -55,7 +55,7 @@ test.each([
   ['admin_create_agent', { alias: 'admin' }, 'alias_reserved', 'The alias @admin is reserved. Choose another.'],
   ['admin_create_agent', { alias: 'bob' }, 'alias_taken', 'The alias @bob is taken. Choose another.'],
   ['admin_create_agent', { alias: 'eve' }, 'alias_taken', 'The alias @eve is taken. Choose another.'],
-  ['admin_create_agent', { alias: 'zoe', type: 'bot' }, 'invalid_input', 'type must be one of mcp, a2a, human.'],
+  ['admin_create_agent', { alias: 'zoe', type: 'bot' }, 'invalid_input', 'type must be one of mcp, a2a.'],
   ['admin_create_agent', { alias: 'zoe', type: 'a2a' }, 'invalid_input', remoteUrlMissing],
   ['admin_create_agent', { alias: 'zoe', type: 'a2a', remoteUrl: 'ftp://x' }, 'invalid_input', remoteUrlRule],
   ...refusedTargets.map((remoteUrl): [string, object, string, string] => [

@@ -1,6 +1,5 @@
 /** What a creation answers, and what is created. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { inboxOf, postA2a, send03 } from '../support/a2a.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool } from '../support/mcp.ts'
 
@@ -25,14 +24,8 @@ test('createdAt of a creation is that of the listing, also while the clock runs'
   expect(channels).toContainEqual(channel)
 })
 
-test('a key of an agent of type human sends as agent, over MCP and A2A', async () => {
-  const { api_key: key } = (await admin('admin_create_agent', { alias: 'hanna', type: 'human' })).text
+test('nobody makes a person: people choose their own alias', async () => {
+  const { text } = await admin('admin_create_agent', { alias: 'hanna', type: 'human' })
 
-  await callTool(grid, key, 'send_message', { to: '@bob', message: 'over MCP' })
-  await postA2a(grid, key, send03())
-
-  expect(await inboxOf(grid, grid.bob)).toMatchObject([
-    { user: '@hanna', type: 'agent', message: 'over MCP' },
-    { user: '@hanna', type: 'agent', message: 'hi' },
-  ])
+  expect(text.error).toMatchObject({ code: 'invalid_input', message: 'type must be one of mcp, a2a.' })
 })

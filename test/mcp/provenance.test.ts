@@ -4,6 +4,7 @@ import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { postA2a, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
+import { sendAsPerson } from '../support/echoes.ts'
 import { callTool, mcp } from '../support/mcp.ts'
 
 let grid: TestGrid
@@ -62,15 +63,9 @@ test('what a sender claims about itself changes nothing of what the grid says', 
 })
 
 test('a person, the system and a verdict are stamped by the grid', async () => {
-  const sent = async (actor: { type: 'user' | 'system' }) => {
-    const as = actor.type === 'user'
-      ? { type: 'user', userId: 'u', role: 'owner', sessionId: 's' } as const
-      : { type: 'system', job: 'test' } as const
-    const account = grid.store.account(grid.acme.id, as)
-    return await sendMessage(account, { agentId: grid.alice.id, alias: 'alice' }, { to: '@bob', text: 'hi' })
-  }
-  await sent({ type: 'user' })
-  const { id } = await sent({ type: 'system' })
+  await sendAsPerson(grid, '@bob')
+  const system = grid.store.account(grid.acme.id, { type: 'system', job: 'test' })
+  const { id } = await sendMessage(system, { agentId: grid.alice.id, alias: 'alice' }, { to: '@bob', text: 'hi' })
   await rows(grid, 'UPDATE messages SET flagged = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, id])
 
   expect(await inboxOfBob()).toMatchObject([{ type: 'human' }, { type: 'system', flagged: true }])

@@ -15,6 +15,7 @@ import {
   signedInPerson,
   submitConsent,
 } from '../support/oauth.ts'
+import { seated } from '../support/seats.ts'
 
 let grid: OAuthGrid
 beforeEach(async () => {
@@ -102,7 +103,7 @@ test.each(
 test('deleted agents, agents of other types and agents of other accounts are not listed', async () => {
   await deleteAgent(grid.acme.store, 'bob')
   await grid.acme.agent('remote', { type: 'a2a', remoteUrl: 'https://remote.example/' })
-  await grid.acme.agent('someone', { type: 'human' })
+  await seated(grid, 'someone')
 
   const { picks } = await openConsentPage(grid, grid.ann)
 

@@ -69,6 +69,7 @@ const harmless: [beginning: string, reason: string][] = [
   ['update "accounts" set "turn_limits" = ?', 'limits of conversations'],
   ['update "agents" set "automated" = ?', 'a mark that only the counts of turns look at'],
   ['update "accounts" set "people_see_contents" = ?', 'a rule for people'],
+  ['update "accounts" set "people_read_since" = ?', 'a rule for people'],
   ['update "accounts" set "requires_second_factor" = ?', 'a rule for people'],
   ['update "accounts" set "join_email" = ?', 'a rule for signups'],
   ['insert into "oauth_grants"', 'a key with a grant is not kept'],

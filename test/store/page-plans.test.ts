@@ -112,9 +112,10 @@ async function fill(client: Client): Promise<void> {
     `INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at) ${
       numbers(6_000)
     } SELECT ${account}, 'message ' || i, ${agent}, 'alias', 'agent', '@b', 'body', i FROM n`,
-    `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at) ${
+    `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox) ${
       numbers(6_000)
-    } SELECT ${account}, ${agent}, ${account}, 'message ' || i, iif(i % 10, 'read', 'unread'), 4, i FROM n`,
+    } SELECT ${account}, ${agent}, ${account}, 'message ' || i, iif(i % 10, 'read', 'unread'), 4, i,
+      (SELECT n FROM agent_numbers WHERE account_id = ${account} AND agent_id = ${agent}) FROM n`,
     `INSERT INTO activity (account_id, n, id, created_at, actor_type, user_id, credential_id, tool, arguments, outcome,
       previous_hash, hash) ${numbers(6_000)} SELECT ${account}, i / 20, 'row ' || i, i, 'admin',
       iif(i % 3, 'user ' || (i % 7), NULL), 'key ' || (i % 11), 'tool ' || (i % 13), '{}', iif(i % 9, 'ok', 'internal'), '', '' FROM n`,

@@ -43,7 +43,7 @@ test.each([
   [
     'the messages that can be leased',
     /^update "deliveries" set "state" = .* OVER /,
-    'USING COVERING INDEX deliveries_unread (account_id=? AND agent_id=?)',
+    'USING COVERING INDEX deliveries_unread (inbox=?)',
   ],
   ['the claim of a lease', /^update "deliveries" set "state" = .* OVER /, 'USING INTEGER PRIMARY KEY (rowid=?)'],
   ['the lease of a repeated claim', /^update "deliveries" set "state" = .* OVER /, 'sqlite_autoindex_leases'],
@@ -68,7 +68,7 @@ test.each([
     'idempotency_keys_created',
   ],
   ['accounts with trials to end', /^select "account_id" from "trials" where/, 'trials_to_end'],
-  ['accounts with old messages', /^select "id" from "accounts" where \(\(select/, 'sqlite_autoindex_messages'],
+  ['accounts with old messages', /^select "id" from "accounts" where \(\(select/, 'messages_id'],
   ['unclaimed accounts', /^select "id" from "accounts" where \("accounts"."state"/, 'USING INDEX accounts_unclaimed'],
   ['the deliveries from an unclaimed account', /^delete from "deliveries"/, 'deliveries_message'],
   ['ended sessions', /^delete from "sessions"/, 'sessions_ended'],
@@ -288,10 +288,11 @@ async function fill(client: Client): Promise<void> {
       numbers(6_000)
     }
       SELECT ${account}, 'message ' || i, ${agent}, 'alias', 'agent', '@b', 'body', i FROM n`,
-    `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, lease_id) ${
+    `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, lease_id, inbox) ${
       numbers(6_000)
     }
-      SELECT ${account}, ${agent}, ${account}, 'message ' || i, iif(i % 10, 'read', 'unread'), 4, i, iif(i % 10, 'lease ' || (i / 50), NULL) FROM n`,
+      SELECT ${account}, ${agent}, ${account}, 'message ' || i, iif(i % 10, 'read', 'unread'), 4, i, iif(i % 10, 'lease ' || (i / 50), NULL),
+        (SELECT n FROM agent_numbers WHERE account_id = ${account} AND agent_id = ${agent}) FROM n`,
     `INSERT INTO idempotency_keys (account_id, agent_id, key, request_hash, message_id, created_at) ${
       numbers(2_000)
     } SELECT ${account}, ${agent}, 'key ' || i, 'hash', 'message ' || i, i FROM n`,

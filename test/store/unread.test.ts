@@ -60,8 +60,11 @@ async function fillInbox(reader: TestAgent, writer: TestAgent): Promise<void> {
       rows: 0,
     },
     {
-      sql: `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at)
-        SELECT account_id, ?, account_id, id, 'unread', 2, created_at FROM messages WHERE account_id = ?`,
+      sql:
+        `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox)
+        SELECT messages.account_id, agent_id, messages.account_id, id, 'unread', 2, created_at, n
+        FROM messages JOIN agent_numbers
+          ON agent_numbers.account_id = messages.account_id AND agent_id = ? WHERE messages.account_id = ?`,
       args: [reader.id, grid.acme.id],
       rows: 0,
     },

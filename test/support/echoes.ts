@@ -1,11 +1,11 @@
 /** Agents that answer each message they read, as they do when a conversation runs away. They call the MCP endpoint. */
+import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { pausedConversations } from '../../src/grid/messaging/conversations.ts'
-import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
-import { person } from './people.ts'
+import { seated } from './seats.ts'
 
 // deno-lint-ignore no-explicit-any -- the answer of a tool
 type Answer = any
@@ -16,11 +16,10 @@ export async function send(grid: TestGrid, from: TestAgent, to: string, more: ob
   return text.error ?? text
 }
 
-/** Send a message as a user of Acme who acts as bob. */
+/** Send a message as a new member of Acme. */
 export async function sendAsPerson(grid: TestGrid, to: string): Promise<void> {
-  const { actor } = await person(grid, { role: 'member' })
-  const account = grid.store.account(grid.acme.id, actor('member'))
-  await sendMessage(account, { agentId: grid.bob.id, alias: 'bob' }, { to, text: 'go on' })
+  const { account } = await seated(grid, `p-${newId().slice(-12)}`)
+  await writeMessage(account, { to, text: 'go on' })
 }
 
 /** Read the unread messages of an agent: the messages, and the second part of the answer. */

@@ -6,6 +6,8 @@ import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { listAgents } from '../../src/grid/agents/list-agents.ts'
 import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
+import { markRead, markUnread } from '../../src/grid/conversations/my-inbox.ts'
+import { replyToMessage, writeMessage } from '../../src/grid/conversations/write.ts'
 import { allowText, countCases, disallowText, listCases, listExceptions } from '../../src/grid/guardrails/cases.ts'
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { showGuardrail } from '../../src/grid/guardrails/list-guardrails.ts'
@@ -23,8 +25,8 @@ import { sendMessage } from './messaging.ts'
 export interface Probe {
   /** The verb, and after a space a description of the call. */
   name: string
-  /** The caller: an agent of the account, or its admin. */
-  as: 'agent' | 'admin'
+  /** The caller: an agent of the account, its admin, or a person with an alias in it. */
+  as: 'agent' | 'admin' | 'person'
   /** What the parameter names. */
   takes: NamedKind
   call(account: AccountStore, value: string): Promise<unknown>
@@ -67,6 +69,26 @@ export const probes: Probe[] = [
     takes: 'agent',
     call: (account, to) => resolve(account, callingAgent(account.actor), to),
   },
+  {
+    name: 'writeMessage',
+    as: 'person',
+    takes: 'agent',
+    call: (account, to) => writeMessage(account, { to, text: 'hi' }),
+  },
+  {
+    name: 'writeMessage to a channel',
+    as: 'person',
+    takes: 'channel',
+    call: (account, name) => writeMessage(account, { to: `#${name}`, text: 'hi' }),
+  },
+  {
+    name: 'replyToMessage',
+    as: 'person',
+    takes: 'message',
+    call: (account, messageId) => replyToMessage(account, { messageId, text: 'hi' }),
+  },
+  { name: 'markRead', as: 'person', takes: 'message', call: (account, id) => markRead(account, [id]) },
+  { name: 'markUnread', as: 'person', takes: 'message', call: (account, id) => markUnread(account, [id]) },
   { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
   { name: 'readMessage', as: 'agent', takes: 'message', call: (account, id) => readMessage(account, id) },
   { name: 'findPart', as: 'agent', takes: 'message', call: (account, id) => findPart(account, `${id}.0`) },
@@ -200,6 +222,18 @@ export const verbsWithoutProbe: Record<string, string> = {
   listGuardrails: 'admin_list_guardrails in the matrix of tools',
   createSkill: 'the same',
   findAgent: 'the lookup that the probed verbs use',
+  findProgram: 'the same',
+  findSeat: 'names nothing: the alias of the caller',
+  callingSeat: 'the same',
+  suggestAlias: 'tells that an alias is taken, as createAgent does',
+  chooseAlias: 'the same',
+  giveUpAlias: 'names nothing: the alias of the caller',
+  endSeat: 'builds statements for giveUpAlias and for verbs that name a member',
+  myInbox: 'reads only the inbox of the caller (test/grid/conversations/my-inbox.test.ts)',
+  markAllRead: 'the same',
+  readerOf: 'names nothing: what the caller may read (test/grid/conversations/may-read.test.ts)',
+  recordReading: 'writes a row of the account of the caller (test/grid/conversations/readings.test.ts)',
+  setPeopleRead: 'names nothing: a setting of the account (test/grid/conversations/may-read.test.ts)',
   deleteAgent: 'admin_delete_agent in the matrix of tools',
   deleteChannel: 'admin_delete_channel in the matrix of tools',
   setAgentGuardrails: 'admin_set_agent_guardrails in the matrix of tools',

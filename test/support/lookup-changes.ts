@@ -8,6 +8,7 @@ import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { revokeGrant } from '../../src/grid/oauth/grants.ts'
+import { chooseAlias, giveUpAlias } from '../../src/grid/people/seats.ts'
 import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../src/grid/people/team.ts'
 import { keyPrefixes } from '../../src/lib/secrets.ts'
 import { day } from '../../src/lib/time.ts'
@@ -19,6 +20,7 @@ import { guard } from './guarded.ts'
 import { callTool, mcp, toolResult } from './mcp.ts'
 import { accessTokenFor } from './oauth-token.ts'
 import { type Person, person } from './people.ts'
+import { seated } from './seats.ts'
 
 /** A key, the alias that its agent writes to, and a change that one of the two depends on. */
 export interface LookupCase {
@@ -97,6 +99,14 @@ const recipientChanges: Record<string, Prepare> = {
     change: () => deleteAgent(grid.acme.store, 'bob'),
     reaches: notFound,
   }),
+  async 'the recipient is a person who chooses another alias'(grid) {
+    const { account } = await seated(grid, 'ann')
+    return { ...alice(grid), to: 'ann', change: () => chooseAlias(account, { alias: 'annie' }), reaches: notFound }
+  },
+  async 'the recipient is a person who gives up the alias'(grid) {
+    const { account } = await seated(grid, 'ann')
+    return { ...alice(grid), to: 'ann', change: () => giveUpAlias(account), reaches: notFound }
+  },
   'the alias of the recipient is given to another agent'(grid) {
     let next = ''
     const change = async () => {

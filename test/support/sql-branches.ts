@@ -135,7 +135,29 @@ function equalityOf(
     const isAccount = reference.table === 'accounts' ? column === 'id' : columns.includes(column)
     return isAccount ? reference : undefined
   })
-  return sides[0] && sides[1] ? [sides[0], sides[1]] : undefined
+  return sides[0] && sides[1] ? [sides[0], sides[1]] : inboxEqualityOf(condition, visible)
+}
+
+/**
+ * An inbox belongs to one account: a foreign key of `deliveries` says so. So the number of an inbox ties a delivery as
+ * the row that has the number is tied, and a sub-select of the number is checked by itself.
+ */
+function inboxEqualityOf(condition: Token[], visible: Scope): [Reference, Reference | '?'] | undefined {
+  const [[column, ...from], right] = split(condition, (word) => word === '=').map((side) => side.map(bare).reverse())
+  const delivery = visible.get(from[1])
+  if (column !== 'inbox' || delivery?.table !== 'deliveries') return undefined
+  const query = condition.at(-1)!
+  if (Array.isArray(query)) {
+    return condition[condition.length - 2] === '=' && isNumber(query) ? [delivery, '?'] : undefined
+  }
+  const agent = visible.get(right?.[2])
+  return right.length === 3 && right[0] === 'n' && agent?.table === 'agent_numbers' ? [delivery, agent] : undefined
+}
+
+/** Whether a sub-select returns nothing but numbers of agents. */
+function isNumber(query: Token[]): boolean {
+  return query.slice(0, 7).map(bare).join(' ') === 'select agent_numbers . n from agent_numbers where' &&
+    !query.some((token) => typeof token === 'string' && setOperators.has(token))
 }
 
 /** What a column without a table belongs to. */

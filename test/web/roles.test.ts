@@ -29,12 +29,14 @@ interface Action {
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 const managers = ['owner', 'admin'] as const
 const owners = ['owner'] as const
+const writers = ['owner', 'admin', 'member'] as const
 
 /** By path below `/accounts/:account`. */
 const actions: Record<string, Action> = {
   '/settings/profile/name': { may: roles, fields: { name: 'Another name' } },
   '/settings/profile/verify': { may: roles },
   '/settings/profile/email': { may: roles, fields: { email: 'new@people.example', current: password } },
+  '/settings/profile/alias': { may: writers, given: () => Promise.resolve({ fields: { alias: aName() } }) },
   '/settings/profile/password': { may: roles, fields: { current: password, password: 'another horse battery' } },
   '/settings/sessions/end-others': { may: roles },
   '/settings/security/totp': { may: roles },
@@ -46,6 +48,7 @@ const actions: Record<string, Action> = {
     given: async ({ acme }) => ({ params: { conversation: await pausedConversation(acme.store, ['alice', aName()]) } }),
   },
   '/settings/account/second-factor': { may: owners, fields: { required: 'no' } },
+  '/settings/account/reading': { may: owners, fields: { choice: 'on' } },
   '/settings/account/contents': { may: owners, fields: { visible: 'yes' } },
   '/settings/account/keys': { may: managers, fields: { keyName: 'a key' } },
   '/settings/account/keys/:key/delete': {
@@ -122,6 +125,7 @@ const actions: Record<string, Action> = {
 
 /** Actions on the user's own sessions and grants, for any role. They have their own tests. */
 const withoutRow: Record<string, string> = {
+  '/settings/profile/alias/give-up': 'ends the alias of the user (web/people/alias)',
   '/settings/sessions/:session/end': 'ends a session of the user (web/people/settings)',
   '/settings/sessions/programs/:grant/end': 'ends a grant of the user (web/oauth/programs)',
   '/settings/security/totp/finish': 'sets up an app of the user (web/people/second-factor)',

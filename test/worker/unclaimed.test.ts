@@ -58,7 +58,7 @@ onEachDatabase((open) => {
     await sweep(grid.store)
 
     expect([await status(one.key), await status(two.key)]).toEqual([401, 401])
-    expect(await rowCounts(one.home)).toEqual({ agents: 2 })
+    expect(await rowCounts(one.home)).toEqual({ agents: 2, agent_numbers: 2 })
     expect(await dump(grid, { ...grid.acme, id: one.home })).not.toMatch(/zoe|beans/)
     expect([await dump(grid, grid.acme), await dump(grid, grid.evil)]).toEqual(before)
     await expect(openClaim(grid.store, one.token)).rejects.toMatchObject({ code: 'link_expired' })
@@ -147,7 +147,7 @@ onEachDatabase((open) => {
     grid.clock.now += 8 * day
     await sweep(grid.store)
 
-    expect(await rowCounts(signed.home)).toEqual({ agents: 1, activity: 1 })
+    expect(await rowCounts(signed.home)).toEqual({ agents: 1, agent_numbers: 1, activity: 1 })
     expect(await account.read.activity.firstBroken()).toBeUndefined()
   })
 
@@ -161,7 +161,7 @@ onEachDatabase((open) => {
 
     for (const { key, home } of signed) {
       expect(await status(key)).toBe(401)
-      expect(await rowCounts(home)).toEqual({ agents: 1 })
+      expect(await rowCounts(home)).toEqual({ agents: 1, agent_numbers: 1 })
     }
     expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
   }, 300_000)

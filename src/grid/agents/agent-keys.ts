@@ -7,7 +7,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { Agent } from '../../store/account/agents.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { keyRow } from './agents.ts'
-import { findAgent } from './find-agent.ts'
+import { findProgram } from './find-agent.ts'
 
 /**
  * Replace all keys of an agent (id or alias) by a new one, which is returned only here.
@@ -18,7 +18,7 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
   const key = await mintKey('agent_key')
   const keyId = newId()
   return await retryOnConflict(async () => {
-    const agent = await findAgent(account, ref)
+    const agent = await findProgram(account, ref)
     const { agents, keys } = account.change
     const at = account.deps.now()
     await account.write([

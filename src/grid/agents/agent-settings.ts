@@ -5,7 +5,7 @@ import { type AccessPolicy, type Agent, noToken, type Visibility } from '../../s
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { tokenOfOtherServer } from '../token-of-other-server.ts'
 import { checkAccessList, checkDescription, checkRemoteUrl, refuseUnknownAliases, sealRemoteToken } from './agents.ts'
-import { findAgent } from './find-agent.ts'
+import { findProgram } from './find-agent.ts'
 
 /** Omitted fields stay unchanged. Alias and type cannot be changed. */
 export interface AgentUpdate {
@@ -30,7 +30,7 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
   requireAdmin(account.actor)
   const { remoteToken } = input
   return await retryOnConflict(async () => {
-    const before = await findAgent(account, input.agent)
+    const before = await findProgram(account, input.agent)
     const agent: Agent = {
       ...before,
       visibility: input.visibility ?? before.visibility,

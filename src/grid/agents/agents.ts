@@ -14,13 +14,14 @@ import {
   type AgentType,
   type NewAgentRow,
   noToken,
+  type ProgramType,
   type TokenColumns,
   type Visibility,
 } from '../../store/account/agents.ts'
 import type { NewKey } from '../../store/account/keys.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
-import { findAgent } from './find-agent.ts'
+import { findProgram } from './find-agent.ts'
 import {
   areCleaned,
   attachSkills,
@@ -39,7 +40,8 @@ export const maxAccessList = 200
 export interface NewAgent {
   /** `@` and spaces around it do not count. */
   alias: string
-  type?: AgentType
+  /** Default: `mcp`. */
+  type?: ProgramType
   visibility?: Visibility
   accessPolicy?: AccessPolicy
   /** Aliases of other accounts' agents that an `allow_list` lets in, or a `block_list` keeps out. */
@@ -109,7 +111,7 @@ export async function createAgent(
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
-    const { id, alias } = await findAgent(account, ref)
+    const { id, alias } = await findProgram(account, ref)
     const at = account.deps.now()
     const { agents, channels, leases, keys } = account.change
     await account.write([
@@ -141,16 +143,23 @@ export function keyRow(agentId: string, { hash, last4 }: MintedKey, actor: Actor
   return { id: newId(), kind: 'agent_key', agentId, userId: null, issuedBy, name: '', hash, last4 }
 }
 
-/** Fails with `alias_taken` if a live agent has the alias, or a deleted agent of another account had it. */
-export async function refuseTakenAlias(account: AccountStore, alias: string): Promise<void> {
-  if (await account.read.directory.isAliasFree(alias)) return
+/**
+ * Fails with `alias_taken` if a live agent has the alias, a deleted agent of another account had it, or a person had it
+ * and it is not for a person.
+ */
+export async function refuseTakenAlias(
+  account: AccountStore,
+  alias: string,
+  use?: { forPerson: boolean },
+): Promise<void> {
+  if (await account.read.directory.isAliasFree(alias, use)) return
   throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
 }
 
-/** Fails with `agent_limit_reached` if the account has as many agents as it may have. */
+/** Fails with `agent_limit_reached` if the account has as many agents as it may have. People do not count. */
 async function refuseTooManyAgents(account: AccountStore): Promise<void> {
   const { agentsPerAccount } = account.deps.config
-  if (agentsPerAccount === 0 || await account.read.agents.total() < agentsPerAccount) return
+  if (agentsPerAccount === 0 || await account.read.agents.programs() < agentsPerAccount) return
   throw new GridError(
     'agent_limit_reached',
     `The account has ${agentsPerAccount.toLocaleString('en')} agents, and no more are allowed. Delete one first.`,

@@ -4,7 +4,7 @@ import { GridError } from '../../errors.ts'
 import { type AccountStore, defaultTurnLimits, type TurnLimits, turnsKeptMs } from '../../store/account.ts'
 import type { PauseReason } from '../../store/account/conversations.ts'
 import { activityRow } from '../activity.ts'
-import { findAgent } from '../agents/find-agent.ts'
+import { findProgram } from '../agents/find-agent.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
@@ -113,7 +113,7 @@ export async function setAutomated(
   input: { agent: string; isAutomated: boolean },
 ): Promise<{ alias: string; isAutomated: boolean }> {
   requireAdmin(account.actor)
-  const { id, alias } = await findAgent(account, input.agent)
+  const { id, alias } = await findProgram(account, input.agent)
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
     const { agents, conversations } = account.change

@@ -6,6 +6,7 @@ import type { AccountMember } from '../../store/account/team.ts'
 import type { Statement } from '../../store/driver/binding.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
+import { endSeat } from './seats.ts'
 
 /** The roles that a member with `role` may assign and remove: owners all roles, admins all but `owner`. */
 export function assignableRoles(role: Role): readonly Role[] {
@@ -15,8 +16,8 @@ export function assignableRoles(role: Role): readonly Role[] {
 
 /**
  * Change the role of a member. What the new role no longer permits ends: without `manage` the admin keys that the
- * member created, without `use` their OAuth grants and the agent keys that clients fetched by them, and all their
- * invitations to roles that they may not assign now.
+ * member created, without `use` their alias, their OAuth grants and the agent keys that clients fetched by them, and all
+ * their invitations to roles that they may not assign now.
  * Fails with `not_allowed`, `confirmation_required` (a new owner), `member_not_found`, `invalid_input`, `last_owner` or
  * `write_conflict`.
  */
@@ -34,14 +35,14 @@ export async function setMemberRole(
       ...caller.precondition,
       ...await roleChangePreconditions(account, member, role),
       account.change.team.setRole(member.userId, role),
-      ...revokeLostRights(account, member.userId, role),
+      ...await revokeLostRights(account, member.userId, role),
     ])
     return { userId: member.userId, role }
   })
 }
 
 /**
- * Remove a member from the account. Their admin keys, invitations and OAuth grants end.
+ * Remove a member from the account. Their alias, admin keys, invitations and OAuth grants end.
  * Fails with `not_allowed`, `member_not_found`, `last_owner` or `write_conflict`.
  */
 export async function removeMember(account: AccountStore, userId: string): Promise<{ userId: string }> {
@@ -55,7 +56,7 @@ export async function removeMember(account: AccountStore, userId: string): Promi
 }
 
 /**
- * Leave the account. The caller's admin keys, invitations and OAuth grants end.
+ * Leave the account. The caller's alias, admin keys, invitations and OAuth grants end.
  * Fails with `last_owner` or `write_conflict`.
  */
 export async function leaveAccount(account: AccountStore): Promise<void> {
@@ -85,7 +86,7 @@ export async function transferOwnership(account: AccountStore, userId: string): 
       team.requireRole(userId, [member.role]),
       team.setRole(userId, 'owner'),
       team.setRole(caller.userId, 'admin'),
-      ...revokeLostRights(account, caller.userId, 'admin'),
+      ...await revokeLostRights(account, caller.userId, 'admin'),
     ])
     return { userId }
   })
@@ -116,7 +117,7 @@ async function removalStatements(account: AccountStore, member: AccountMember): 
   return [
     ...await roleChangePreconditions(account, member, undefined),
     account.change.team.remove(member.userId),
-    ...revokeLostRights(account, member.userId, undefined),
+    ...await revokeLostRights(account, member.userId, undefined),
   ]
 }
 
@@ -142,7 +143,11 @@ async function roleChangePreconditions(
 }
 
 /** Statements that end whatever the new role does not permit. `role` is undefined for a removal. */
-function revokeLostRights(account: AccountStore, userId: string, role: Role | undefined): Statement[] {
+async function revokeLostRights(
+  account: AccountStore,
+  userId: string,
+  role: Role | undefined,
+): Promise<Statement[]> {
   const { change, deps: { now } } = account
   const assignable = role === undefined ? [] : assignableRoles(role)
   const mayStill = (permission: Permission) => role !== undefined && allows(role, permission)
@@ -152,5 +157,6 @@ function revokeLostRights(account: AccountStore, userId: string, role: Role | un
     ...(mayStill('manage') ? [] : [change.keys.revokeAdminKeysOfUser(userId, now())]),
     // Each use checks the role anyway. Without this the grants and their keys would work again once the role comes back.
     change.grants.revokeOfUser(userId, scopes, now()),
+    ...(mayStill('use') ? [] : await endSeat(account, userId)),
   ]
 }

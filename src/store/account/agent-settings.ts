@@ -3,7 +3,7 @@ import { and, count, eq, exists, inArray, isNotNull, isNull, sql } from 'drizzle
 import { agentAccess, agents, agentSkills, deliveries, signups, skills } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount, inInbox } from '../in-account.ts'
 import { type Agent, agentFields, skillsAsJson, type TokenColumns } from './agents.ts'
 import { contains, matchesSearchText } from './search.ts'
 
@@ -14,11 +14,7 @@ export function prepareAgentSettings(db: Db) {
   const live = isNull(agents.deletedAt)
   const unread = db.select({ n: count() }).from(deliveries).where(
     // Written out, not bound: only then may the planner use the partial index.
-    and(
-      eq(deliveries.accountId, agents.accountId),
-      eq(deliveries.agentId, agents.id),
-      sql`${deliveries.state} = 'unread'`,
-    ),
+    inInbox(sql`${agents.id}`, sql`${deliveries.state} = 'unread'`),
   )
   // Like `matchesSearch`, but the skills are searched once and not for each agent, because the page lists all agents.
   const matchingSkills = db.select({ id: skills.id }).from(skills).where(inAccount(skills, contains(skills.name)))

@@ -8,6 +8,8 @@ import { guardsOfDirect } from './guarding.ts'
 import { contains, matchesSearchText } from './search.ts'
 
 export type AgentType = typeof agents.$inferSelect.type
+/** The types of agents that programs act as. The others are people. See docs/security.md, "People and their aliases". */
+export type ProgramType = Exclude<AgentType, 'human'>
 export type Visibility = typeof agents.$inferSelect.visibility
 export type AccessPolicy = typeof agents.$inferSelect.accessPolicy
 
@@ -140,6 +142,16 @@ export type SearchedAgent = { [field in keyof FoundAgent]: FoundAgent[field] | n
   isHidden: number
 }
 
+/**
+ * Condition on the new alias that is bound as `alias`: no agent of another account has or had it. The unique index refuses
+ * the alias of a live agent; this refuses that of a deleted one.
+ */
+export function isNotTakenElsewhere(db: Db): SQL {
+  const taken = db.select({ one: sql`1` }).from(agents)
+    .where(and(eq(agents.alias, p('alias')), ne(agents.accountId, p('account'))))
+  return notExists(taken)
+}
+
 export function prepareAgents(db: Db, lookups: Lookups) {
   const live = isNull(agents.deletedAt)
   const byAlias = db.select(agentFields).from(agents).where(inAccount(agents, eq(agents.alias, p('alias')), live))
@@ -175,6 +187,9 @@ export function prepareAgents(db: Db, lookups: Lookups) {
   const page = db.select(agentFields).from(agents).where(inAccount(agents, live, gt(agents.alias, p('after'))))
     .orderBy(agents.alias).limit(p('limit')).prepare()
   const total = db.select({ n: count() }).from(agents).where(inAccount(agents, live)).prepare()
+  const isProgram = ne(agents.type, sql`'human'`)
+  const livePrograms = db.select({ n: count() }).from(agents).where(inAccount(agents, live, isProgram))
+  const programs = livePrograms.prepare()
   const trial = db.select({
     used: trials.used,
     max: trials.max,
@@ -184,9 +199,9 @@ export function prepareAgents(db: Db, lookups: Lookups) {
   const endTrials = db.update(trials).set({ endedAt: sql`${p('at')}` })
     .where(inAccount(trials, lte(trials.expiresAt, p('until')), isNull(trials.endedAt))).toSQL()
 
-  // The unique index refuses the alias of a live agent; this refuses the alias of a deleted agent of another account.
-  const takenElsewhere = db.select({ one: sql`1` }).from(agents)
-    .where(and(eq(agents.alias, p('alias')), ne(agents.accountId, p('account'))))
+  // To a program, this refuses the alias that a person had.
+  const hadByPerson = db.select({ one: sql`1` }).from(agents)
+    .where(inAccount(agents, eq(agents.alias, p('alias')), eq(agents.type, sql`'human'`), sql`${p('type')} <> 'human'`))
   const add = db.insert(agents).select(
     db.select({
       accountId: value('account'),
@@ -206,7 +221,7 @@ export function prepareAgents(db: Db, lookups: Lookups) {
       deletedAt: sql<null>`NULL`.as('deleted_at'),
       lastSeenAt: sql<null>`NULL`.as('last_seen_at'),
       automated: sql<boolean>`0`.as('automated'),
-    }).from(sql`(SELECT 1)`).where(notExists(takenElsewhere)),
+    }).from(sql`(SELECT 1)`).where(and(isNotTakenElsewhere(db), notExists(hadByPerson))),
   ).returning({ id: agents.id }).toSQL()
   const addTrial = db.insert(trials)
     .values(withAccount({ agentId: p('agent'), used: 0, max: p('max'), expiresAt: p('expiresAt') })).toSQL()
@@ -220,8 +235,7 @@ export function prepareAgents(db: Db, lookups: Lookups) {
   const liveIds = db.select({ n: count() }).from(agents)
     .where(inAccount(agents, live, sql`${agents.id} IN (SELECT value FROM json_each(${p('ids')}))`))
   const requireLive = precondition(db, sql`(${liveIds}) = json_array_length(${p('ids')})`)
-  const liveCount = db.select({ n: count() }).from(agents).where(inAccount(agents, live))
-  const requireAtMost = precondition(db, sql`(${liveCount}) <= ${p('max')}`)
+  const requireAtMost = precondition(db, sql`(${livePrograms}) <= ${p('max')}`)
   const markSeen = db.update(agents).set({ lastSeenAt: sql`${p('at')}` }).where(
     inAccount(agents, eq(agents.id, p('id'))),
   )
@@ -244,7 +258,10 @@ export function prepareAgents(db: Db, lookups: Lookups) {
         account.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),
       /** Live agents by alias, after the alias `after`. */
       page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
+      /** How many live agents there are. */
       total: async () => (await account.one(total))!.n,
+      /** How many of them are not people. */
+      programs: async () => (await account.one(programs))!.n,
       /** Look at `limit` live agents except one, by alias, after the alias `after`; only at those `among`, if given. */
       search: (
         search: string,
@@ -260,8 +277,8 @@ export function prepareAgents(db: Db, lookups: Lookups) {
     }),
     changes: (account: AccountBinding) => ({
       /**
-       * Returns no row if the alias belongs to another account. A constraint error if a live agent has it, or the
-       * signup is missing.
+       * Returns no row if the alias belongs to another account or, for a program, belonged to a person. A constraint
+       * error if a live agent has it, or the signup is missing.
        */
       add: (agent: NewAgentRow) => account.bind(add, { ...agent }),
       /** Add aliases to the allow or block list of an agent. */
@@ -272,7 +289,7 @@ export function prepareAgents(db: Db, lookups: Lookups) {
       softDelete: (id: string, at: number) => account.bind(softDelete, { id, at }),
       /** Fails the unit unless all these agents (distinct ids) are live when it runs. */
       requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
-      /** Fails the unit if the account has more than `max` live agents when it runs. */
+      /** Fails the unit if the account has more than `max` live agents that are not people when it runs. */
       requireAtMost: (max: number) => account.bind(requireAtMost, { max }),
       /** End the trials that expired by `until`. They stay ended, whatever the clock says later. */
       endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),

@@ -43,7 +43,10 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
     isHidden: sql<number>`${candidates.isHidden}`.as('hidden'),
     ...foundAgentFields(db),
   }).from(candidates).leftJoin(agents, isFound).orderBy(candidates.alias).prepare()
-  const aliasOwner = db.select({ isOurs: sql<number>`max(${agents.accountId} = ${p('account')})` }).from(agents)
+  const aliasOwner = db.select({
+    isOurs: sql<number>`max(${agents.accountId} = ${p('account')})`,
+    wasOfPerson: sql<number>`max(${agents.type} = 'human')`,
+  }).from(agents)
     .where(eq(agents.alias, p('alias'))).groupBy(agents.alias).prepare()
   const aliasLive = db.select({ id: agents.id }).from(agents)
     .where(and(eq(agents.alias, p('alias')), isNull(agents.deletedAt))).prepare()
@@ -94,10 +97,14 @@ export function prepareDirectory(db: Db, crossAccountQueries: CrossAccountQuerie
       /** Those of the aliases that a live agent of any account has. */
       heldAliases: async (aliases: string[]): Promise<Set<string>> =>
         new Set((await account.all(held, { aliases: JSON.stringify(aliases) })).map(({ alias }) => alias)),
-      /** Whether no agent has the alias, and no deleted agent of another account had it. */
-      async isAliasFree(alias: string): Promise<boolean> {
+      /**
+       * Whether no agent has the alias, and no deleted agent of another account had it. A program cannot have the alias
+       * that a person had, so that nobody takes it for that person.
+       */
+      async isAliasFree(alias: string, { forPerson = false } = {}): Promise<boolean> {
         const owner = await account.one(aliasOwner, { alias })
         if (!owner) return true
+        if (owner.wasOfPerson === 1 && !forPerson) return false
         return owner.isOurs === 1 && !(await account.one(aliasLive, { alias }))
       },
     }),

@@ -3,11 +3,16 @@ import { and, eq, exists, isNull, ne, sql } from 'drizzle-orm'
 import { agents, channelMembers, deliveries, messages } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount, inboxOf } from '../in-account.ts'
 import { lengthOf, newDelivery, type ReviewedMessage } from './messages.ts'
 
 export function prepareFanOut(db: Db) {
-  const toMember = { ...newDelivery, accountId: channelMembers.accountId, agentId: channelMembers.agentId }
+  const toMember = {
+    ...newDelivery,
+    accountId: channelMembers.accountId,
+    agentId: channelMembers.agentId,
+    inbox: sql<number>`(${inboxOf(channelMembers.accountId, channelMembers.agentId)})`.as('inbox'),
+  }
   const isAgent = and(eq(agents.accountId, channelMembers.accountId), eq(agents.id, channelMembers.agentId))
   const isStored = exists(
     db.select({ one: sql`1` }).from(messages).where(inAccount(messages, eq(messages.id, p('id')))),

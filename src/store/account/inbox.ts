@@ -1,10 +1,10 @@
 /** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
-import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, gte, inArray, isNotNull, lt, lte, ne, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
 import { deliveries, messages } from '../../../db/schema.ts'
-import { type AccountBinding, p } from '../driver/binding.ts'
+import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount, inInbox } from '../in-account.ts'
 import { selectInboxMessages } from './inbox-message.ts'
 import { someUnread } from './unread.ts'
 
@@ -19,9 +19,9 @@ export function prepareInbox(db: Db) {
 
   const unread = db.select({ unread: count() }).from(someUnread(db, 'agent')).limit(1).prepare()
   const newestUnread = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
-    .where(inAccount(deliveries, ofAgent, isUnread)).prepare()
+    .where(inInbox(p('agent'), isUnread)).prepare()
   const lastRead = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
-    .where(inAccount(deliveries, ofAgent, isRead)).prepare()
+    .where(inInbox(p('agent'), isRead)).prepare()
 
   const ofLease = selectInboxMessages(db, and(eq(deliveries.leaseId, p('lease')), isNotNull(deliveries.leaseId))!)
     .prepare()
@@ -30,7 +30,7 @@ export function prepareInbox(db: Db) {
   // between two statements would be in neither.
   const half = (isHalf: SQL, after: string) =>
     db.select({ seq: deliveries.seq }).from(deliveries)
-      .where(inAccount(deliveries, ofAgent, isHalf, gt(deliveries.seq, p(after)), gte(deliveries.createdAt, p('from'))))
+      .where(inInbox(p('agent'), isHalf, gt(deliveries.seq, p(after)), gte(deliveries.createdAt, p('from'))))
       .orderBy(deliveries.seq).limit(p('limit'))
   const halves = unionAll(
     db.select().from(half(isUnread, 'afterUnread').as('unread_half')),
@@ -42,10 +42,10 @@ export function prepareInbox(db: Db) {
     and(eq(deliveries.messageId, p('message')), ne(deliveries.state, sql`'parked'`))!,
   )
     .limit(1).prepare()
-  const nextUnread = selectInboxMessages(db, isUnread).limit(p('limit')).prepare()
+  const nextUnread = selectInboxMessages(db, inInbox(p('agent'), isUnread)).limit(p('limit')).prepare()
   const before = (isHalf: SQL) =>
     db.select({ seq: deliveries.seq }).from(deliveries)
-      .where(inAccount(deliveries, ofAgent, isHalf, lt(deliveries.createdAt, p('at')))).orderBy(desc(deliveries.seq))
+      .where(inInbox(p('agent'), isHalf, lt(deliveries.createdAt, p('at')))).orderBy(desc(deliveries.seq))
       .limit(1)
       .prepare()
   const [unreadBefore, readBefore] = [before(isUnread), before(isRead)]
@@ -53,26 +53,47 @@ export function prepareInbox(db: Db) {
   // Messages are leased in their order, so the newest message was in the newest lease. But a released message is leased
   // again after later ones, and that lease may be newer, by its id (UUIDv7). Ids alone would trust the clocks of
   // processes.
-  const newestRead = db.select({ leaseId: deliveries.leaseId }).from(deliveries).where(
-    inAccount(deliveries, ofAgent, isRead),
-  )
+  const newestRead = db.select({ leaseId: deliveries.leaseId }).from(deliveries).where(inInbox(p('agent'), isRead))
     .orderBy(desc(deliveries.seq)).limit(1)
-  const deepest = db.select({ seq: deliveries.seq }).from(deliveries).where(inAccount(deliveries, ofAgent, isRead))
+  const deepest = db.select({ seq: deliveries.seq }).from(deliveries).where(inInbox(p('agent'), isRead))
     .orderBy(desc(deliveries.seq)).limit(1).offset(lastLeaseDepth - 1)
   // Looking at 1,000 messages may fetch as many pages, but most inboxes have no redelivered message, and their index
   // says so. `+` keeps the depth from being a bound in that index: the depth is computed only if there is a row.
   const isNear = sql`+${deliveries.seq} >= coalesce(${deepest}, 0)`
   const redelivered = db.select({ leaseId: deliveries.leaseId }).from(deliveries)
-    .where(inAccount(deliveries, ofAgent, isRead, sql`${deliveries.releaseCount} > 0`, isNear))
+    .where(inInbox(p('agent'), isRead, sql`${deliveries.releaseCount} > 0`, isNear))
     .orderBy(desc(deliveries.seq)).limit(lastLeaseDepth)
-  const newest = unionAll(
+  const either = unionAll(
     db.select().from(newestRead.as('newest')),
     db.select().from(redelivered.as('redelivered')),
   ).as('either')
-  const lastLease = db.select({ id: sql<string | null>`max(${newest.leaseId})` }).from(newest).prepare()
+  const lastLease = db.select({ id: sql<string | null>`max(${either.leaseId})` }).from(either).prepare()
+
+  const newest = (isHalf: SQL) =>
+    db.select({ seq: deliveries.seq }).from(deliveries)
+      .where(inInbox(p('agent'), isHalf, lt(deliveries.seq, p('before'))))
+      .orderBy(desc(deliveries.seq)).limit(p('limit'))
+  const bothHalves = unionAll(
+    db.select().from(newest(isUnread).as('unread_half')),
+    db.select().from(newest(isRead).as('read_half')),
+  )
+  const pageBefore = selectInboxMessages(db, inArray(deliveries.seq, bothHalves)).prepare()
+  const unreadBeforeSeq = selectInboxMessages(db, inArray(deliveries.seq, newest(isUnread))).prepare()
+
+  const isOneOf = sql`${deliveries.messageId} IN (SELECT value FROM json_each(${p('messages')}))`
+  const asRead = { state: 'read' as const, readAt: sql`${p('at')}` }
+  const markRead = db.update(deliveries).set(asRead).where(inAccount(deliveries, ofAgent, isUnread, isOneOf))
+    .returning({ messageId: deliveries.messageId }).toSQL()
+  const markReadUpTo = db.update(deliveries).set(asRead)
+    .where(inInbox(p('agent'), isUnread, lte(deliveries.seq, p('upTo'))))
+    .returning({ messageId: deliveries.messageId }).toSQL()
+  const markUnread = db.update(deliveries).set({ state: 'unread', readAt: null })
+    .where(inAccount(deliveries, ofAgent, isRead, isOneOf))
+    .returning({ messageId: deliveries.messageId }).toSQL()
 
   const received = db.select({
     id: messages.id,
+    recipient: messages.recipient,
     conversationId: messages.conversationId,
     fromAlias: messages.fromAlias,
     hops: messages.hops,
@@ -101,6 +122,11 @@ export function prepareInbox(db: Db) {
       lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
       /** Unread messages, oldest first. */
       nextUnread: (agent: string, limit: number) => account.all(nextUnread, { agent, limit }),
+      /** Messages before a position, newest first: unread and read ones, or only unread ones. */
+      async before(agent: string, before: number, limit: number, isUnread: boolean) {
+        const found = await account.all(isUnread ? unreadBeforeSeq : pageBefore, { agent, before, limit })
+        return found.reverse().slice(0, limit)
+      },
       /** Unread and read messages after a position, oldest first. */
       after: (agent: string, after: number, limit: number) =>
         account.all(page, { agent, afterUnread: after, afterRead: after, from: 0, limit }),
@@ -115,6 +141,20 @@ export function prepareInbox(db: Db) {
         return await account.all(page, { agent, afterUnread, afterRead, from, limit })
       },
     }),
-    changes: () => ({}),
+    changes: (account: AccountBinding) => ({
+      /** Make unread messages read, without a lease. Returns the column `message_id` of each. */
+      markRead: (agent: string, messages: readonly string[], at: number): Statement => ({
+        ...account.bind(markRead, { agent, messages: JSON.stringify(messages), at }),
+        rows: messages.length,
+      }),
+      /** The same for all unread messages up to a position. */
+      markReadUpTo: (agent: string, upTo: number, at: number): Statement =>
+        account.bind(markReadUpTo, { agent, upTo, at }),
+      /** Make read messages unread. Returns the column `message_id` of each. */
+      markUnread: (agent: string, messages: readonly string[]): Statement => ({
+        ...account.bind(markUnread, { agent, messages: JSON.stringify(messages) }),
+        rows: messages.length,
+      }),
+    }),
   }
 }

@@ -5,7 +5,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, leaseReleases, leases } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount, inInbox } from '../in-account.ts'
 import { type InboxMessage, inboxMessageReader, selectInboxMessages } from './inbox-message.ts'
 import { someUnread } from './unread.ts'
 
@@ -54,7 +54,7 @@ export function prepareLeases(db: Db) {
   const lease = db.select({ one: sql`1` }).from(leases).where(inAccount(leases, eq(leases.id, p('lease'))))
 
   const oldest = db.select({ seq: deliveries.seq, chars: deliveries.chars }).from(deliveries)
-    .where(inAccount(deliveries, ofAgent, isUnread)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
+    .where(inInbox(p('agent'), isUnread)).orderBy(deliveries.seq).limit(p('limit')).as('oldest')
   const summed = db.select({
     seq: oldest.seq,
     chars: oldest.chars,
@@ -122,16 +122,16 @@ export function prepareLeases(db: Db) {
     .where(inAccount(deliveries, ofAgent, ofLease, isOneOf(deliveries.seq)))
     .toSQL()
   const parkUnread = db.update(deliveries).set({ state: 'parked', readAt: sql`${p('at')}` })
-    .where(inAccount(deliveries, ofAgent, isUnread)).toSQL()
+    .where(inInbox(p('agent'), isUnread)).toSQL()
   const agentIsDeleted = exists(
     db.select({ one: sql`1` }).from(agents)
       .where(inAccount(agents, eq(agents.id, p('agent')), isNotNull(agents.deletedAt))),
   )
   const parkOfDeletedAgent = db.update(deliveries).set({ state: 'parked', readAt: sql`${p('at')}` })
-    .where(inAccount(deliveries, ofAgent, isUnread, agentIsDeleted)).toSQL()
+    .where(inInbox(p('agent'), isUnread, agentIsDeleted)).toSQL()
 
   const announced = db.select({ seq: deliveries.seq }).from(deliveries)
-    .where(inAccount(deliveries, ofAgent, isUnread, gt(deliveries.seq, p('after')), lte(deliveries.seq, p('upTo'))))
+    .where(inInbox(p('agent'), isUnread, gt(deliveries.seq, p('after')), lte(deliveries.seq, p('upTo'))))
     .orderBy(desc(deliveries.seq)).limit(maxWoken)
   const woken = db.update(deliveries).set({ wokenAt: sql`${p('at')}` })
     .where(inAccount(deliveries, isNull(deliveries.wokenAt), sql`${deliveries.seq} IN ${announced}`)).toSQL()

@@ -13,7 +13,7 @@ import {
 } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount, inboxOf } from '../in-account.ts'
 import { acceptsMessagesOf } from './access.ts'
 
 export type MessageType = typeof messages.$inferSelect.type
@@ -132,7 +132,7 @@ export function inOrder(parts: SendParts): SendParts {
   }
 }
 
-/** The columns of a new delivery, in their order; its place is filled in by the statement. */
+/** The columns of a new delivery, in their order; its inbox is filled in by the statement. */
 export const newDelivery = {
   seq: sql<number>`NULL`.as('seq'),
   accountId: value('account'),
@@ -150,6 +150,7 @@ export const newDelivery = {
   body: sql<string | null>`NULL`.as('body'),
   a2a: sql<string | null>`NULL`.as('a2a'),
   flagged: sql<boolean>`0`.as('flagged'),
+  inbox: sql<number>`NULL`.as('inbox'),
 }
 
 export function prepareMessages(db: Db) {
@@ -206,10 +207,14 @@ export function prepareMessages(db: Db) {
   const trialNumber = db.select({ n: sql`${trials.used} + 1` }).from(trials)
     .where(inAccount(trials, eq(trials.agentId, p('from'))))
 
+  // A person writes as themself and as nobody else, and no program writes as a person.
+  const isWhoItSays = eq(sql`(${sender.type} = 'human')`, sql`(${p('type')} = 'human')`)
+
   /** The row of the message, if every condition holds at the moment of the commit. */
   const add = (channel: typeof messages.channelId | null, condition: SQL) =>
     db.insert(messages).select(
       db.select({
+        seq: sql<number>`NULL`.as('seq'),
         accountId: sender.accountId,
         id: value('id'),
         fromAgentId: sender.id,
@@ -217,18 +222,26 @@ export function prepareMessages(db: Db) {
         type: value<MessageType>('type'),
         recipient: value('recipient'),
         channelId: channel ? value('channel') : sql<string>`NULL`.as('channel_id'),
-        body: value('body'),
         replyToMessageId: value<string | null>('replyToMessageId'),
         conversationId: value<string | null>('conversationId'),
-        a2a: value<string | null>('a2a'),
         flagged: value<boolean>('flagged'),
         createdAt: value<number>('at'),
         trialNumber: sql<number | null>`(${trialNumber})`.as('trial_number'),
         sanitized: value<boolean>('sanitized'),
         hops: value<number>('hops'),
+        body: value('body'),
+        a2a: value<string | null>('a2a'),
       }).from(sender)
         .where(
-          inAccount(sender, eq(sender.id, p('from')), isNull(sender.deletedAt), trialIsOpen, keyIsUnused, condition),
+          inAccount(
+            sender,
+            eq(sender.id, p('from')),
+            isNull(sender.deletedAt),
+            isWhoItSays,
+            trialIsOpen,
+            keyIsUnused,
+            condition,
+          ),
         ),
     ).onConflictDoNothing().toSQL()
   const addDirect = add(null, recipientAccepts)
@@ -247,6 +260,7 @@ export function prepareMessages(db: Db) {
       accountId: value('toAccount'),
       agentId: value('to'),
       strangerId: value<string | null>('stranger'),
+      inbox: sql<number>`(${inboxOf(p('toAccount'), p('to'))})`.as('inbox'),
     }).from(messages).where(isStored),
   ).onConflictDoNothing().toSQL()
   const addKey = db.insert(idempotencyKeys).select(

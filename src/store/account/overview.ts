@@ -1,6 +1,6 @@
 /** Statistics of an account. */
-import { count, desc, eq, isNull, sql } from 'drizzle-orm'
-import { agents, deliveries, messages } from '../../../db/schema.ts'
+import { and, count, desc, eq, isNull, sql } from 'drizzle-orm'
+import { agentNumbers, agents, deliveries, messages } from '../../../db/schema.ts'
 import { hour } from '../../lib/time.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -20,12 +20,15 @@ export function prepareOverview(db: Db) {
     .from(sql`json_each(${p('hours')}) AS hours`).prepare()
   // Written out, not bound: only then may the planner use the partial index.
   const isUnread = sql`${deliveries.state} = 'unread'`
+  const unread = db.select({ n: count() }).from(deliveries).where(and(eq(deliveries.inbox, agentNumbers.n), isUnread))
+  const inboxes = db.select({ agentId: agentNumbers.agentId, unread: sql<number>`(${unread})`.as('unread') })
+    .from(agentNumbers).where(inAccount(agentNumbers)).as('inboxes')
   const unreadByAgent = db.select({
-    agentId: deliveries.agentId,
-    unread: count().as('unread'),
-    total: sql<number>`sum(count(*)) OVER ()`.as('total'),
-  }).from(deliveries).where(inAccount(deliveries, isUnread)).groupBy(deliveries.agentId)
-    .orderBy(desc(sql`unread`)).limit(p('limit')).as('unread_by_agent')
+    agentId: inboxes.agentId,
+    unread: inboxes.unread,
+    total: sql<number>`sum(${inboxes.unread}) OVER ()`.as('total'),
+  }).from(inboxes).where(sql`${inboxes.unread} > 0`)
+    .orderBy(desc(inboxes.unread)).limit(p('limit')).as('unread_by_agent')
   const byUnread = db.select({ alias: agents.alias, unread: unreadByAgent.unread, total: unreadByAgent.total }).from(
     unreadByAgent,
   )

@@ -4,7 +4,6 @@ import {
   accounts,
   agentAccess,
   agentGuardrails,
-  agentNumbers,
   agents,
   agentSkills,
   blockedSends,
@@ -71,15 +70,14 @@ export function prepareUnclaimed(db: Db) {
     db.delete(agentAccess).where(inAccount(agentAccess)),
     db.delete(agentSkills).where(inAccount(agentSkills)),
     db.delete(skills).where(inAccount(skills)),
-    // The row of an agent stays, without its alias: deleting it would make SQLite scan all deliveries for references.
+    // The row of an agent stays with its number, without its alias: deleting it would make SQLite scan all deliveries
+    // for references.
     db.update(agents).set({
       alias: sql`${agents.id}`,
       description: '',
       signupId: null,
       deletedAt: sql`coalesce(${agents.deletedAt}, ${p('at')})`,
     }).where(inAccount(agents)),
-    // Behind the change of the alias, which is indexed.
-    db.delete(agentNumbers).where(inAccount(agentNumbers)),
     db.delete(signups).where(inAccount(signups)),
     db.update(accounts).set({ state: 'removed', name: '', joinEmail: null }).where(eq(accounts.id, p('account'))),
   ].map((statement) => statement.toSQL())

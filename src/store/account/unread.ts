@@ -1,9 +1,9 @@
 /** How many messages of an agent are unread, as sends, reads and the inbox resource tell. */
-import { eq, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { deliveries } from '../../../db/schema.ts'
 import { p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inInbox } from '../in-account.ts'
 
 /**
  * Unread messages are counted up to here: the number stands for itself or more. Every send and read counts, and an
@@ -15,6 +15,6 @@ export const maxCountedUnread = 100
 export function someUnread(db: Db, agent: string) {
   return db.select({ one: sql`1`.as('one') }).from(deliveries)
     // Written out, not bound: only then may the planner use the partial index.
-    .where(inAccount(deliveries, eq(deliveries.agentId, p(agent)), sql`${deliveries.state} = 'unread'`))
+    .where(inInbox(p(agent), sql`${deliveries.state} = 'unread'`))
     .limit(maxCountedUnread).as('counted')
 }

@@ -3,7 +3,7 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import { deliveries, usage } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount, inInbox } from '../in-account.ts'
 
 /** The newest count of one counter. `day` is its first millisecond. */
 export interface StoredCount {
@@ -27,12 +27,12 @@ export function prepareUsage(db: Db) {
     sql`NOT ${listed(usage.counterId, 'except')}`,
   )).groupBy(usage.subject).prepare()
 
-  const inInbox = db.select({ one: sql`1`.as('one') }).from(deliveries)
-    .where(inAccount(deliveries, sql`${deliveries.agentId} = entry.value`, sql`${deliveries.state} = 'unread'`))
+  const unreadRows = db.select({ one: sql`1`.as('one') }).from(deliveries)
+    .where(inInbox(sql`entry.value`, sql`${deliveries.state} = 'unread'`))
     .limit(p('limit')).as('counted')
   const unread = db.select({
     agentId: sql<string>`entry.value`,
-    unread: sql<number>`(SELECT count(*) FROM ${inInbox})`,
+    unread: sql<number>`(SELECT count(*) FROM ${unreadRows})`,
   }).from(sql`json_each(${p('inboxes')}) AS entry`).prepare()
 
   // The newest count replaces the older one, so that a repeated unit counts nothing twice.

@@ -21,6 +21,7 @@ export function prepareAccounts(db: Db) {
     joinEmail: p('joinEmail'),
     createdAt: p('at'),
     claimedAt: p('claimedAt'),
+    peopleReadSince: p('peopleReadSince'),
   }).toSQL()
   const agentCount = db.select({ n: count() }).from(agents).where(eq(agents.accountId, p('id')))
   const closeToJoins = db.update(accounts).set({ joinEmail: null })
@@ -38,7 +39,15 @@ export function prepareAccounts(db: Db) {
     add: (
       account: { id: string; name: string; state: 'provisional' | 'claimed'; joinEmail: string | null },
       at: number,
-    ): Statement => bind(add, { ...account, at, claimedAt: account.state === 'claimed' ? at : null }),
+    ): Statement => {
+      const isMadeByPerson = account.state === 'claimed'
+      return bind(add, {
+        ...account,
+        at,
+        claimedAt: isMadeByPerson ? at : null,
+        peopleReadSince: isMadeByPerson ? 0 : null,
+      })
+    },
     /** Close the account to further signups if it has `max` agents. */
     closeToJoins: (id: string, max: number): Statement => bind(closeToJoins, { id, max }),
   }

@@ -1,5 +1,5 @@
 /** Claiming a provisional account: as an account of its own, or merged into another account of the owner. */
-import { and, asc, count, eq, exists, getTableColumns, inArray, isNotNull, isNull, ne, sql } from 'drizzle-orm'
+import { and, asc, count, eq, exists, getTableColumns, inArray, isNotNull, isNull, lt, ne, sql } from 'drizzle-orm'
 import {
   accounts,
   agentAccess,
@@ -26,6 +26,7 @@ import {
 } from '../../../db/schema.ts'
 import { bind, p, precondition, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import { inboxOf } from '../in-account.ts'
 
 /**
  * A claim by a user. `keep` and `discard` are agent ids; `email` is the owner address, which the user must have
@@ -156,8 +157,8 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     skillId: sql`(SELECT own.id FROM ${skills} AS own WHERE own.account_id = ${p('to')} AND own.name = (${skillName}))`,
   }).where(and(eq(agentSkills.accountId, p('from')), keptAgent(agentSkills.agentId))).toSQL()
   const copyMessages = db.insert(messages).select(
-    db.select({ ...getTableColumns(messages), accountId: value('to') }).from(messages)
-      .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))),
+    db.select({ ...getTableColumns(messages), seq: sql<number>`-${messages.seq}`.as('seq'), accountId: value('to') })
+      .from(messages).where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))),
   ).toSQL()
   const sentByKept = db.select({ id: messages.id }).from(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId)))
@@ -182,7 +183,8 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .where(and(eq(leaseReleases.senderAccountId, p('from')), sql`${leaseReleases.messageId} IN ${sentByKept}`)).toSQL()
   const moveSent = db.update(deliveries).set({ senderAccountId: sql`${p('to')}` })
     .where(and(eq(deliveries.senderAccountId, p('from')), sql`${deliveries.messageId} IN ${sentByKept}`)).toSQL()
-  const moveReceived = db.update(deliveries).set(moved)
+  const moveReceived = db.update(deliveries)
+    .set({ ...moved, inbox: sql`(${inboxOf(p('to'), deliveries.agentId)})` })
     .where(and(eq(deliveries.accountId, p('from')), keptAgent(deliveries.agentId))).toSQL()
   const moveSendKeys = db.update(idempotencyKeys).set(moved)
     .where(and(eq(idempotencyKeys.accountId, p('from')), keptAgent(idempotencyKeys.agentId))).toSQL()
@@ -198,6 +200,9 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .map((table) => db.delete(table).where(eq(table.accountId, p('from'))).toSQL())
   const removeMessages = db.delete(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))).toSQL()
+  // A message keeps its place in the log. Until the original is removed, the copy has the negative of it.
+  const keepPlaces = db.update(messages).set({ seq: sql`-${messages.seq}` })
+    .where(and(eq(messages.accountId, p('to')), lt(messages.seq, 0))).toSQL()
   // The row of the agent stays, without its alias: deleting it would make SQLite scan all deliveries for references.
   const leaveBehind = db.update(agents).set({ alias: sql`${agents.id}`, deletedAt: sql`${p('at')}` })
     .where(and(ofFrom, isKept)).toSQL()
@@ -224,6 +229,7 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveUsage,
     ...removeConversations,
     removeMessages,
+    keepPlaces,
     leaveBehind,
     revive,
   ]

@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, ne, or, sql as expression } from 'drizzle-orm'
 import { agents, credentials, memberships } from '../../../db/schema.ts'
 import type { Permission } from '../../auth/actor.ts'
 import { isOnTrial } from '../account/agents.ts'
@@ -29,7 +29,13 @@ export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQuer
   }).from(credentials)
     .leftJoin(
       agents,
-      and(eq(agents.accountId, credentials.accountId), eq(agents.id, credentials.agentId), isNull(agents.deletedAt)),
+      and(
+        eq(agents.accountId, credentials.accountId),
+        eq(agents.id, credentials.agentId),
+        // No program acts as a person, whatever rows there are.
+        ne(agents.type, expression`'human'`),
+        isNull(agents.deletedAt),
+      ),
     )
     .leftJoin(
       memberships,
@@ -58,8 +64,8 @@ export function prepareCredentials(db: Db, crossAccountQueries: CrossAccountQuer
 
   return {
     /**
-     * The credential with this SHA-256, unless it is revoked, its agent was deleted, its user lost the role, or the grant
-     * that it was fetched with is not live at `at`. `lastUsedAt` may be that of an earlier call.
+     * The credential with this SHA-256, unless it is revoked, its agent was deleted or is a person, its user lost the
+     * role, or the grant that it was fetched with is not live at `at`. `lastUsedAt` may be that of an earlier call.
      */
     byHash: (hash: string, at: number) =>
       lookup.find(

@@ -97,6 +97,15 @@ const phrases: Record<string, Phrase> = {
   set_automated: setAutomated,
   'set-automated': setAutomated,
 
+  read_conversation: ['Read', 'Read', 'the conversation of {participants}'],
+  read_channel: ['Read', 'Read', '{channel}'],
+  read_conversations: ['Read', 'Read', 'the list of conversations'],
+  show_conversations: ['Let', 'Let', 'owners and admins read what agents write to each other, from then on'],
+  show_older_conversations: ['Let', 'Let', 'owners and admins read what agents had written to each other before'],
+  hide_conversations: ['Stop letting', 'Stopped letting', 'owners and admins read what agents write to each other'],
+  choose_alias: ['Choose', 'Chose', 'the alias {agent}'],
+  give_up_alias: ['Give up', 'Gave up', 'the alias {agent}'],
+
   create_skill: ['Create', 'Created', '{skill}'],
   update_skill: ['Change', 'Changed', '{skill}'],
   delete_skill: ['Delete', 'Deleted', '{skill}'],

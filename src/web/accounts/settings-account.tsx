@@ -21,6 +21,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { AdminAccess, type CreatedKey } from './admin-access.tsx'
 import { conversationActions, TurnLimitsCard } from './conversations.tsx'
 import { ContentsCard } from './contents-card.tsx'
+import { peopleReadActions, PeopleReadCard } from './people-read-card.tsx'
 
 /** The account itself, and the admin keys and programs with access to it. See docs/protocol.md, "Admin keys" and "Grants". */
 export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: PageDeps): void {
@@ -38,6 +39,7 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
         <NameCard visit={visit} />
         <SecondFactorCard visit={visit} />
         <TurnLimitsCard visit={visit} />
+        <PeopleReadCard visit={visit} since={await profile.peopleReadSince()} />
         <ContentsCard visit={visit} isVisible={await profile.showsContents()} />
         <AdminAccess
           visit={visit}
@@ -73,6 +75,7 @@ export function accountSettingsPages({ get, post }: Pages<Visit>, { store }: Pag
   }, (visit) => show(visit))
 
   conversationActions({ get, post }, show)
+  peopleReadActions({ get, post }, show)
   post('/settings/account/contents', async (visit) => {
     const isVisible = visit.form.get('visible') === 'yes'
     await visit.record(

@@ -3,7 +3,7 @@
 /** Form fields that the pages of new and existing agents share. */
 import { maxAccessList, maxDescriptionLength } from '../../grid/agents/agents.ts'
 import { ChoiceList, type FieldProps, PasswordInput, TextArea, TextInput } from '../../html/form.tsx'
-import type { AccessPolicy, AgentType, Visibility } from '../../store/account/agents.ts'
+import type { AccessPolicy, AgentType, ProgramType, Visibility } from '../../store/account/agents.ts'
 
 /** Values and error messages by field name. */
 export interface AgentFieldsProps {
@@ -11,20 +11,15 @@ export interface AgentFieldsProps {
   error(name: string): string | undefined
 }
 
-/** The agent types with their labels. */
-export const agentTypes: { value: AgentType; title: string; hint: string }[] = [
+/** The types of agents that can be created, with their labels. */
+export const agentTypes: { value: ProgramType; title: string; hint: string }[] = [
   { value: 'mcp', title: 'MCP', hint: 'An MCP client such as Claude Code reads its messages here.' },
   { value: 'a2a', title: 'A2A', hint: 'A remote agent with its own A2A endpoint.' },
-  {
-    value: 'human',
-    title: 'Human',
-    hint: 'A person. What a program sends with its key is marked as coming from an agent.',
-  },
 ]
 
-/** `MCP`, `A2A` or `Human`. */
+/** `MCP`, `A2A` or `Person`. */
 export function typeName(type: AgentType): string {
-  return agentTypes.find(({ value }) => value === type)!.title
+  return agentTypes.find(({ value }) => value === type)?.title ?? 'Person'
 }
 
 const visibilities: { value: Visibility; title: string; hint: string }[] = [

@@ -23,12 +23,14 @@ export type AgentForm = 'settings' | 'skills' | 'guardrails'
  */
 export async function showAgent(visit: Visit, rejected?: AgentForm) {
   const { account, frame, path, param, may, inputError, csrf } = visit
-  const { agents, agentSettings, conversations, guardrails, keys, inbox, skills } = account.read
+  const { agents, agentSettings, conversations, guardrails, keys, inbox, seats, skills } = account.read
   const agent = await agents.byAlias(param('alias'))
   if (!agent) throw new GridError('agent_not_found', 'The account has no such agent.')
   // Programs cannot sign in as agents of other types.
   const maySignIn = agent.type === 'mcp' && may('use')
-  const [settings, accessList, ofAgent, unread, liveKeys, trial, guards, attached, isAutomated, programs] =
+  // A person has neither key nor settings here: they are on the page of their profile.
+  const isProgram = agent.type !== 'human'
+  const [settings, accessList, ofAgent, unread, liveKeys, trial, guards, attached, isAutomated, programs, holder] =
     await Promise.all([
       agentSettings.byId(agent.id),
       agentSettings.accessList(agent.id),
@@ -40,6 +42,7 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
       guardrails.ofAgent(agent.id),
       conversations.isAutomated(agent.id),
       maySignIn ? listGrantsOfAgent(account, agent.id) : [],
+      isProgram ? undefined : seats.holder(agent.id),
     ])
   const now = account.deps.now()
   const here = path('agents', agent.alias)
@@ -62,6 +65,7 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
           <Facts
             items={[
               ['Type', typeName(agent.type)],
+              ...(holder ? [['Name', holder.name || holder.email] as [string, string]] : []),
               [
                 'Visibility',
                 agent.visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>,
@@ -78,53 +82,61 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
             ]}
           />
         </Card>
-        <Card title='Key' lead='The credential of its client. Only its last characters are shown.'>
-          {liveKeys.length === 0 && <Facts items={[['Key', 'no active key']]} />}
-          {liveKeys.map((key) => (
-            <Facts
-              items={[
-                ['Key', <code>grid_agt_…{key.last4}</code>],
-                ...(key.client === null ? [] : [['Fetched by', key.client] as [string, string]]),
-                ...(key.person === null
-                  ? []
-                  : [[key.client === null ? 'Issued by' : 'Authorized by', key.person] as [string, string]]),
-                ['Created', time(key.createdAt)],
-                ['Last used', time(key.lastUsedAt)],
-              ]}
-            />
-          ))}
-          {may('manage') && (liveKeys.length > 0
-            ? (
-              <ConfirmDelete
-                action={`${here}/key`}
-                csrf={csrf}
-                label='Replace key'
-                icon='again'
-                question='Every key above stops working at once. The new one is shown only once; give it to the client.'
+        {isProgram && (
+          <Card title='Key' lead='The credential of its client. Only its last characters are shown.'>
+            {liveKeys.length === 0 && <Facts items={[['Key', 'no active key']]} />}
+            {liveKeys.map((key) => (
+              <Facts
+                items={[
+                  ['Key', <code>grid_agt_…{key.last4}</code>],
+                  ...(key.client === null ? [] : [['Fetched by', key.client] as [string, string]]),
+                  ...(key.person === null
+                    ? []
+                    : [[key.client === null ? 'Issued by' : 'Authorized by', key.person] as [string, string]]),
+                  ['Created', time(key.createdAt)],
+                  ['Last used', time(key.lastUsedAt)],
+                ]}
               />
-            )
-            : (
-              <Form action={`${here}/key`} csrf={csrf}>
-                <div class='row'>
-                  <SubmitButton kind='plain'>Create key</SubmitButton>
-                </div>
-              </Form>
             ))}
-        </Card>
+            {may('manage') && (liveKeys.length > 0
+              ? (
+                <ConfirmDelete
+                  action={`${here}/key`}
+                  csrf={csrf}
+                  label='Replace key'
+                  icon='again'
+                  question='Every key above stops working at once. The new one is shown only once; give it to the client.'
+                />
+              )
+              : (
+                <Form action={`${here}/key`} csrf={csrf}>
+                  <div class='row'>
+                    <SubmitButton kind='plain'>Create key</SubmitButton>
+                  </div>
+                </Form>
+              ))}
+          </Card>
+        )}
       </div>
-      <ConnectCard
-        baseUrl={account.deps.config.baseUrl}
-        alias={agent.alias}
-        maySignIn={maySignIn}
-      />
+      {isProgram && (
+        <ConnectCard
+          baseUrl={account.deps.config.baseUrl}
+          alias={agent.alias}
+          maySignIn={maySignIn}
+        />
+      )}
       {maySignIn && <AgentPrograms visit={visit} grants={programs} now={now} alias={agent.alias} />}
-      <SettingsCard
-        {...cards}
-        {...formOf('settings')}
-        action={here}
-        agent={{ ...agent, accessList, hasRemoteToken: settings.hasRemoteToken }}
-      />
-      <AutomatedCard {...cards} action={`${here}/automated`} isAutomated={isAutomated} />
+      {isProgram && (
+        <>
+          <SettingsCard
+            {...cards}
+            {...formOf('settings')}
+            action={here}
+            agent={{ ...agent, accessList, hasRemoteToken: settings.hasRemoteToken }}
+          />
+          <AutomatedCard {...cards} action={`${here}/automated`} isAutomated={isAutomated} />
+        </>
+      )}
       <div class='grid halves'>
         <SkillsCard {...cards} {...formOf('skills')} action={`${here}/skills`} skills={ofAgent} />
         <GuardrailsCard
@@ -136,7 +148,7 @@ export async function showAgent(visit: Visit, rejected?: AgentForm) {
           guardrailsPath={path('guardrails')}
         />
       </div>
-      {may('manage') && (
+      {isProgram && may('manage') && (
         <DeleteCard
           noun='agent'
           lead='Its keys stop working at once, it leaves its channels, and its unread messages are parked. Messages that it sent can still be read, and its alias stays reserved for this account.'

@@ -81,7 +81,7 @@ export async function showKey({ account, frame, path, param, takeShown }: Visit)
 
 function inputOf(form: URLSearchParams): NewAgent {
   const accessPolicy = readChoice(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
-  const type = readChoice(form, 'type', ['mcp', 'a2a', 'human'])
+  const type = readChoice(form, 'type', ['mcp', 'a2a'])
   const isRemote = type === 'a2a'
   const isListed = accessPolicy === 'allow_list' || accessPolicy === 'block_list'
   return {

@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { requestVerification } from '../../grid/people/email-links.ts'
 import { changePassword, requestEmailChange, setUserName } from '../../grid/people/profile.ts'
+import { findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { Badge, Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
 import { formErrors } from '../form-errors.ts'
@@ -9,20 +10,26 @@ import { type NoticeCode, withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
+import { aliasActions, AliasCard } from './alias-card.tsx'
 import { EmailNote } from './email-note.tsx'
 import { NameField, NewPasswordField } from './person-fields.tsx'
 
-/** The user's own profile, which is the same in all accounts. */
+/** The user's own profile. It is the same in all accounts, apart from the alias. */
 export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void {
   const { store, sessions } = deps
   const show = async (visit: Visit) => {
     const user = await store.global.users.byId(visit.actor.userId)
-    return await page(visit, deps, user?.passwordHash !== null)
+    return await page(visit, deps, {
+      hasPassword: user?.passwordHash !== null,
+      seat: await findSeat(visit.account),
+      suggestion: visit.may('use') ? await suggestAlias(visit.account) : '',
+    })
   }
   const path = (visit: Visit) => settingsPath(visit, 'profile')
   const sent = (notice: NoticeCode) => store.deps.email.isConfigured ? notice : 'link-logged'
 
   get('/settings/profile', show)
+  aliasActions({ get, post }, show)
   post('/settings/profile/name', async (visit) => {
     await setUserName(store, visit.actor.userId, visit.form.get('name') ?? '')
     return { redirectTo: withNotice(path(visit), 'name-changed') }
@@ -52,12 +59,17 @@ export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void 
   }, show)
 }
 
-function page(visit: Visit, deps: PageDeps, hasPassword: boolean) {
+function page(
+  visit: Visit,
+  deps: PageDeps,
+  { hasPassword, seat, suggestion }: { hasPassword: boolean; seat: Seat | undefined; suggestion: string },
+) {
   return settingsPage(
     visit,
     'profile',
     <>
       <NameCard visit={visit} />
+      <AliasCard visit={visit} seat={seat} suggestion={suggestion} />
       <AddressCard visit={visit} deps={deps} hasPassword={hasPassword} />
       <PasswordCard visit={visit} hasPassword={hasPassword} />
     </>,

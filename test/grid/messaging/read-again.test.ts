@@ -258,8 +258,8 @@ async function addRead(count: number): Promise<void> {
     },
     {
       sql: `INSERT INTO deliveries
-          (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at, lease_id)
-        SELECT account_id, agent_id, sender_account_id, value, 'read', chars, created_at, created_at, 'batch'
+          (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, read_at, lease_id, inbox)
+        SELECT account_id, agent_id, sender_account_id, value, 'read', chars, created_at, created_at, 'batch', inbox
         FROM ${copies} (SELECT * FROM deliveries WHERE "account_id" = ? ORDER BY seq LIMIT 1)`,
       args: [ids, grid.acme.id],
     },

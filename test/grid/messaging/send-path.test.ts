@@ -169,16 +169,14 @@ onEachDatabase((open) => {
 
   test('the sender is an argument, and the type follows from who calls', async () => {
     const alice = { agentId: grid.alice.id, alias: 'alice' }
-    const user = { type: 'user' as const, userId: 'ann', role: 'owner' as const, sessionId: 's' }
     const oauth = { type: 'agent' as const, ...alice, credentialId: 'grant', userId: 'ann' }
 
-    for (const actor of [user, oauth, callingAgent(as(grid.alice).actor), grid.acme.store.actor]) {
+    for (const actor of [oauth, callingAgent(as(grid.alice).actor), grid.acme.store.actor]) {
       await sendMessage(grid.store.account(grid.acme.id, actor), alice, { to: 'bob', text: 'hi' })
     }
 
     const { messages } = await readMessages(as(grid.bob), {})
     expect(messages.map(({ user, type }) => `${user} ${type}`)).toEqual([
-      '@alice human',
       '@alice agent',
       '@alice agent',
       '@alice system',

@@ -26,6 +26,7 @@ describe('ten minutes after the last proof', () => {
     ['creating an admin key', 'account/keys', () => ({ keyName: 'deployment' })],
     ['requiring a second factor', 'account/second-factor', () => ({ required: 'yes' })],
     ['letting people see contents', 'account/contents', () => ({ visible: 'yes' })],
+    ['letting people read messages', 'account/reading', () => ({ choice: 'on' })],
     ['setting up an app', 'security/totp', () => ({})],
     ['new recovery codes', 'security/recovery-codes', () => ({})],
   ]

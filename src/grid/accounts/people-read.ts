@@ -1,0 +1,34 @@
+/** Whether owners and admins can read what agents write to each other. See docs/security.md, "Who reads messages". */
+import { requireConfirmed } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { authorize } from '../authorize.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+
+/** `off`; `on`, from now; or `older`, which is for an account where it is on: also what was written before. */
+export type PeopleRead = 'off' | 'on' | 'older'
+
+/**
+ * Turn on or off that the owners and admins of the account can read what its agents write to each other. Turned on, they
+ * read what is written from then on; what was written before is a choice of its own. Only owners may, and only when they
+ * have confirmed who they are. Resolves to since when they can read, in milliseconds since the epoch: 0 for everything,
+ * null if they cannot.
+ * Fails with `wrong_credential`, `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
+ */
+export async function setPeopleRead(
+  account: AccountStore,
+  { choice }: { choice: PeopleRead },
+): Promise<{ since: number | null }> {
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'own')
+    requireConfirmed(account.actor, account.deps.now())
+    const { profile } = account.change
+    const before = await account.read.profile.peopleReadSince()
+    if (choice === 'older' && before === null) {
+      throw new GridError('invalid_input', 'Let owners and admins read messages first, then older ones too.')
+    }
+    const since = choice === 'off' ? null : choice === 'older' ? 0 : before ?? account.deps.now()
+    await account.write([...precondition, profile.requirePeopleReadSince(before), profile.setPeopleRead(since)])
+    return { since }
+  })
+}

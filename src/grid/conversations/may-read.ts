@@ -1,0 +1,84 @@
+/**
+ * Which messages a member of the account may read. Every page, stream and count asks here, and nowhere else is it decided.
+ *
+ * | messages | owner, admin | member | viewer |
+ * | --- | --- | --- | --- |
+ * | to or from one's own alias | all | all | has no alias |
+ * | of a channel that one's alias is in | since it joined, and as below | since it joined | numbers |
+ * | of another channel | since the switch | numbers | numbers |
+ * | between agents | since the switch | numbers | numbers |
+ *
+ * The switch is `people_read_since` of the account. See docs/security.md, "Who reads messages".
+ */
+import { allows, callingUser, type Role } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import type { AccountStore } from '../../store/account.ts'
+
+/** A member of the account, with what decides about what they may read. */
+export interface Reader {
+  userId: string
+  role: Role
+  /** The id and alias (without `@`) of their seat; undefined without one, as for every viewer. */
+  seat?: { agentId: string; alias: string }
+  /** The ids of the channels that their seat is in, and when it joined each, in milliseconds since the epoch. */
+  channels: ReadonlyMap<string, number>
+  /** Since when owners and admins can read what agents write to each other; null if they cannot. */
+  peopleReadSince: number | null
+}
+
+/** Where messages are: to or from the reader, in a channel, or between others. */
+export type Place = { kind: 'mine' } | { kind: 'channel'; channelId: string } | { kind: 'others' }
+
+/**
+ * The calling user as a reader, by the role and the switch of this moment. A stream asks again from time to time.
+ * Fails with `wrong_credential`, or with `not_allowed` for a user who is no member any more.
+ */
+export async function readerOf(account: AccountStore): Promise<Reader> {
+  const { userId } = callingUser(account.actor)
+  const row = await account.read.seats.reader(userId)
+  if (!row) throw new GridError('not_allowed', 'You are no longer a member of this account.')
+  const { role, peopleReadSince, agentId, alias, channels } = row
+  const mayHaveSeat = agentId !== null && alias !== null && allows(role, 'use')
+  return {
+    userId,
+    role,
+    ...(mayHaveSeat && { seat: { agentId, alias } }),
+    channels: new Map(mayHaveSeat ? JSON.parse(channels) : []),
+    peopleReadSince,
+  }
+}
+
+/**
+ * The place of a message or thread. `agents` are the ids of the agents at its ends; those of a channel post do not
+ * matter, unless the post is in the reader's own inbox or was sent by them.
+ */
+export function placeOf(reader: Reader, of: { channelId: string | null; agents: readonly (string | null)[] }): Place {
+  if (reader.seat && of.agents.includes(reader.seat.agentId)) return { kind: 'mine' }
+  return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
+}
+
+/**
+ * The time from which on the reader may read texts of a place, in milliseconds since the epoch: 0 for all of them.
+ * Undefined: none of them; then only numbers are shown.
+ */
+export function readableFrom(reader: Reader, place: Place): number | undefined {
+  if (place.kind === 'mine') return reader.seat && 0
+  const bySwitch = allows(reader.role, 'manage') ? reader.peopleReadSince ?? undefined : undefined
+  const joined = place.kind === 'channel' ? reader.channels.get(place.channelId) : undefined
+  if (joined === undefined || bySwitch === undefined) return joined ?? bySwitch
+  return Math.min(joined, bySwitch)
+}
+
+/** Whether the reader may read the text of a message of this place that was stored at `at`. */
+export function mayRead(reader: Reader, place: Place, at: number): boolean {
+  const from = readableFrom(reader, place)
+  return from !== undefined && at >= from
+}
+
+/**
+ * Whether a reading is recorded in the activity log: the reader can see the place only because the account lets its
+ * owners and admins read it.
+ */
+export function isReadBySwitch(reader: Reader, place: Place): boolean {
+  return place.kind === 'others' || (place.kind === 'channel' && !reader.channels.has(place.channelId))
+}

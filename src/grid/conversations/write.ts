@@ -1,0 +1,65 @@
+/** Writing as a person. See docs/security.md, "People and their aliases". */
+import { GridError } from '../../errors.ts'
+import { isId } from '../../lib/id.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { Seat } from '../../store/account/seats.ts'
+import type { SentMessage } from '../messaging/outgoing-message.ts'
+import { isSelf } from '../messaging/resolve.ts'
+import { sendMessage } from '../messaging/send-message.ts'
+import { callingSeat } from '../people/seats.ts'
+
+export interface NewPersonMessage {
+  /** `@alias`, with or without `@`, or `#channel`. */
+  to: string
+  text: string
+  /** Made with the form: sending it again stores the message once. */
+  idempotencyKey?: string
+}
+
+export interface PersonReply {
+  /** The message that is answered: one to or from the person. */
+  messageId: string
+  text: string
+  idempotencyKey?: string
+}
+
+/**
+ * Write to an agent, a person or a channel, as the calling user. The message is of type `human`, takes the same way as
+ * every other, and is input from outside for the conversations of agents.
+ * Fails with `wrong_credential`, `not_allowed`, `alias_required`, `self_message`, or as `sendMessage` does.
+ */
+export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
+  const seat = await callingSeat(account)
+  const sender = senderOf(seat)
+  if (isSelf(sender, input.to)) {
+    throw new GridError('self_message', 'This is your own alias. Write to somebody else.', { field: 'to' })
+  }
+  return await sendMessage(account, sender, input)
+}
+
+/**
+ * Answer a message, as the calling user: where the message came from, or once more where they sent it.
+ * Fails with `message_not_found` if it is neither to nor from them, and as `writeMessage` does.
+ */
+export async function replyToMessage(
+  account: AccountStore,
+  { messageId, text, idempotencyKey }: PersonReply,
+): Promise<SentMessage> {
+  const seat = await callingSeat(account)
+  const to = await addressOfAnswer(account, seat, messageId)
+  return await sendMessage(account, senderOf(seat), { to, text, replyToMessageId: messageId, idempotencyKey })
+}
+
+async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
+  const { inbox, messages } = account.read
+  const received = isId(messageId) ? await inbox.received(agentId, messageId) : undefined
+  if (received) return received.recipient.startsWith('#') ? received.recipient : `@${received.fromAlias}`
+  const sent = isId(messageId) ? await messages.sent(messageId, agentId) : undefined
+  if (sent) return sent.recipient
+  throw new GridError('message_not_found', 'You can answer messages to you and from you. This is neither.')
+}
+
+/** A seat has no trial: its person is a member of the account. */
+function senderOf({ agentId, alias }: Seat) {
+  return { agentId, alias, isUnlimited: true }
+}

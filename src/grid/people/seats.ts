@@ -1,0 +1,171 @@
+/**
+ * The alias of a person in an account. It is an agent of type `human`, so that agents find it and write to it, but it has
+ * no key: only its person acts as it, in the browser. See docs/security.md, "People and their aliases".
+ */
+import { callingUser, requirePermission, type UserActor } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { aliasPattern, bareAlias, checkNewAlias } from '../../lib/alias.ts'
+import { newId } from '../../lib/id.ts'
+import { minute } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { noToken } from '../../store/account/agents.ts'
+import type { Seat } from '../../store/account/seats.ts'
+import type { Statement } from '../../store/driver/binding.ts'
+import { checkDescription, refuseTakenAlias } from '../agents/agents.ts'
+import { authorize } from '../authorize.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+
+export type { Seat }
+
+/** How precise "last seen" is, so that not every page view writes to the database. */
+const lastSeenPrecisionMs = minute
+/** How many numbers are tried for a suggestion. */
+const maxSuggestions = 9
+
+/** The seat of the calling user; undefined before they have chosen an alias. Fails with `wrong_credential`. */
+export async function findSeat(account: AccountStore): Promise<Seat | undefined> {
+  return await account.read.seats.ofMember(callingUser(account.actor).userId)
+}
+
+/**
+ * The seat of the calling user, who is about to write or to read as it.
+ * Fails with `wrong_credential`, with `not_allowed` for a viewer, or with `alias_required`.
+ */
+export async function callingSeat(account: AccountStore): Promise<Seat> {
+  callingUser(account.actor)
+  requirePermission(account.actor, 'use')
+  const seat = await findSeat(account)
+  if (!seat) throw new GridError('alias_required', 'Choose your alias in this account first, under Settings, Profile.')
+  markSeen(account, seat)
+  return seat
+}
+
+/** Agents see when a person was last here, as of any agent. The caller does not wait for it. */
+function markSeen(account: AccountStore, { agentId, lastSeenAt }: Seat): void {
+  const at = account.deps.now()
+  if (at - (lastSeenAt ?? 0) < lastSeenPrecisionMs) return
+  account.writeLater([account.change.agents.markSeen(agentId, at)])
+}
+
+/**
+ * A free alias for the calling user, made of their name, or of their email address without one. An empty text if none of
+ * a few is free. Fails with `wrong_credential`.
+ */
+export async function suggestAlias(account: AccountStore): Promise<string> {
+  const member = await account.read.team.member(callingUser(account.actor).userId)
+  const [first, ...others] = wordsOf(member?.name || member?.email.split('@')[0] || '')
+  if (first === undefined) return ''
+  const full = shortened([first, ...others].join('-'))
+  const numbered = Array.from({ length: maxSuggestions }, (_, n) => shortened(`${full}-${n + 2}`))
+  for (const alias of [first, full, ...numbered]) {
+    if (await isFree(account, alias)) return alias
+  }
+  return ''
+}
+
+/** The words of a name in the letters of an alias: `Zoë van Dam` gives `zoe`, `van` and `dam`. */
+function wordsOf(name: string): string[] {
+  return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== '')
+}
+
+function shortened(alias: string): string {
+  return alias.length <= 32 ? alias : alias.slice(0, 32).replace(/-+$/, '')
+}
+
+async function isFree({ deps, read }: AccountStore, alias: string): Promise<boolean> {
+  if (!aliasPattern.test(alias) || deps.config.reservedAliases.includes(alias)) return false
+  return await read.directory.isAliasFree(alias, { forPerson: true })
+}
+
+export interface SeatInput {
+  /** `@` and spaces around it do not count. */
+  alias: string
+  /** What agents read about the person. Default: as it was, at first empty. */
+  description?: string
+}
+
+/**
+ * Choose the alias of the calling user in the account, or change it. Its inbox and its channels stay when it changes, and
+ * the former alias stays reserved for the account. Owners, admins and members can have one, viewers not.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input` or
+ * `write_conflict`.
+ */
+export async function chooseAlias(account: AccountStore, input: SeatInput): Promise<Seat> {
+  const { userId } = callingUser(account.actor)
+  const alias = checkNewAlias(bareAlias(input.alias), account.deps.config.reservedAliases)
+  const given = input.description === undefined ? undefined : checkDescription(input.description)
+  const [newAgent, keeper] = [newId(), newId()]
+  return await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'use')
+    const { agents, directory, seats } = account.change
+    const at = account.deps.now()
+    const known = await findSeat(account)
+    const description = given ?? known?.description ?? ''
+    // A repeated write after a lost response found its own alias, so it has succeeded.
+    if (known?.alias === alias && known.description === description) return known
+    if (known?.alias !== alias) await refuseTakenAlias(account, alias, { forPerson: true })
+    if (known) {
+      await account.write([
+        ...precondition,
+        seats.requireSeat(userId, known.agentId),
+        directory.distrustNewAlias(alias),
+        ...seats.rename({ agent: known.agentId, alias, description, keeper }, at),
+      ])
+      return { ...known, alias, description }
+    }
+    await account.write([
+      ...precondition,
+      seats.requireNoOther(userId, undefined),
+      directory.distrustNewAlias(alias),
+      agents.add({
+        id: newAgent,
+        alias,
+        type: 'human',
+        visibility: 'private',
+        accessPolicy: 'auto_approve',
+        description,
+        remoteUrl: null,
+        signupId: null,
+        createdAt: at,
+        ...noToken,
+      }),
+      seats.add(userId, newAgent),
+    ])
+    return { agentId: newAgent, alias, description, createdAt: at, lastSeenAt: null }
+  })
+}
+
+/**
+ * Give up the alias of the calling user: it leaves its channels, and its unread messages are parked, which their senders
+ * see. The alias stays reserved for the account, and what was sent stays readable.
+ * Fails with `wrong_credential`, `alias_required` or `write_conflict`.
+ */
+export async function giveUpAlias(account: AccountStore): Promise<{ alias: string }> {
+  const { userId } = callingUser(account.actor)
+  return await retryOnConflict(async () => {
+    const seat = await findSeat(account)
+    if (!seat) throw new GridError('alias_required', 'You have no alias in this account.')
+    await account.write(await endSeat(account, userId))
+    return { alias: seat.alias }
+  })
+}
+
+/**
+ * Statements that end the seat of a user, as that of a deleted agent: for the unit in which the user gives it up, leaves
+ * the account or becomes a viewer. They fail the unit if the user has chosen or given up an alias meanwhile.
+ */
+export async function endSeat(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
+  const seat = await account.read.seats.ofMember(userId)
+  const { agents, channels, leases, seats } = account.change
+  if (!seat) return [seats.requireNoOther(userId, undefined)]
+  const { agentId } = seat
+  const at = account.deps.now()
+  return [
+    seats.requireSeat(userId, agentId),
+    agents.requireLive([agentId]),
+    channels.removeAgent(agentId),
+    leases.parkUnread(agentId, at),
+    agents.softDelete(agentId, at),
+    seats.remove(userId),
+  ]
+}

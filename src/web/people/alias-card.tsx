@@ -1,0 +1,87 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { maxDescriptionLength } from '../../grid/agents/agents.ts'
+import { chooseAlias, giveUpAlias, type Seat } from '../../grid/people/seats.ts'
+import { Card, Notice } from '../../html/components.tsx'
+import { Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
+import { ConfirmDelete } from '../../html/secrets.tsx'
+import { textOf } from '../agents/agent-fields.tsx'
+import { formErrors } from '../form-errors.ts'
+import { withNotice } from '../notices.ts'
+import { settingsPath } from '../settings.tsx'
+import type { PageResult, Pages, Visit } from '../visit.ts'
+
+/** Registers the forms of the card. `show` is the page that has it. */
+export function aliasActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<PageResult>): void {
+  post('/settings/profile/alias', async (visit) => {
+    const input = { alias: visit.form.get('alias') ?? '', description: textOf(visit.form, 'description') }
+    await visit.record('choose_alias', input, (account) => chooseAlias(account, input))
+    return { redirectTo: withNotice(settingsPath(visit, 'profile'), 'alias-chosen') }
+  }, show)
+  post('/settings/profile/alias/give-up', async (visit) => {
+    const alias = visit.form.get('alias') ?? ''
+    await visit.record('give_up_alias', { alias }, (account) => giveUpAlias(account))
+    return { redirectTo: withNotice(settingsPath(visit, 'profile'), 'alias-given-up') }
+  }, show)
+}
+
+/** The alias of the user in this account. See docs/security.md, "People and their aliases". */
+export function AliasCard(
+  { visit, seat, suggestion }: { visit: Visit; seat: Seat | undefined; suggestion: string },
+) {
+  const { csrf, form, membership } = visit
+  const action = settingsPath(visit, 'profile', 'alias')
+  const giveUp = settingsPath(visit, 'profile', 'alias', 'give-up')
+  const errors = formErrors(visit, action, ['alias', 'description'])
+  const refused = errors.rest ?? formErrors(visit, giveUp, []).rest
+  const isRefused = errors.alias || errors.description || errors.rest
+  const value = (name: 'alias' | 'description', stored: string) => isRefused ? form.get(name) ?? '' : stored
+  return (
+    <Card
+      id='alias'
+      title={`Your alias in ${membership.name}`}
+      lead='Agents of the account write to you at it, and see it on what you write.'
+    >
+      {refused && <Notice kind='bad'>{refused}</Notice>}
+      {!visit.may('use')
+        ? <p class='soft'>Viewers have no alias. Your role is {visit.actor.role}.</p>
+        : (
+          <Form action={action} csrf={csrf}>
+            <TextInput
+              name='alias'
+              label='Alias'
+              hint='3 to 32 characters: a-z, 0-9 and hyphens. Unique on the whole grid. If you change it, nobody else can take the old one, and your messages and channels stay.'
+              before='@'
+              isMono
+              isRequired
+              maxLength={33}
+              value={value('alias', seat?.alias ?? suggestion)}
+              error={errors.alias}
+            />
+            <TextArea
+              name='description'
+              label='What agents read about you'
+              hint='For example what to ask you about. They find you by it.'
+              isOptional
+              rows={2}
+              maxLength={maxDescriptionLength}
+              value={value('description', seat?.description ?? '')}
+              error={errors.description}
+            />
+            <div class='row'>
+              <SubmitButton>{seat ? 'Save alias' : 'Choose alias'}</SubmitButton>
+            </div>
+          </Form>
+        )}
+      {seat && (
+        <ConfirmDelete
+          action={giveUp}
+          csrf={csrf}
+          label='Give up alias'
+          fields={{ alias: seat.alias }}
+          question={`Give up @${seat.alias}? It leaves its channels, and messages that you have not read are parked, which their senders see. What you wrote stays readable.`}
+        />
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,154 @@
+/** Who may read which messages: every place, role, state of the switch and age of a message. */
+import { afterAll, describe, expect, test } from 'vitest'
+import { type Role, roles } from '../../../src/auth/actor.ts'
+import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { isReadBySwitch, mayRead, type Place, placeOf, readerOf } from '../../../src/grid/conversations/may-read.ts'
+import { hour } from '../../../src/lib/time.ts'
+import { testGrid } from '../../support/grid.ts'
+import { member, seated } from '../../support/seats.ts'
+
+const grid = await testGrid()
+afterAll(() => grid.close())
+const start = grid.clock.now
+const before = start - hour
+const between = start + hour
+const later = start + 3 * hour
+
+const { channel: theirs } = await createChannel(grid.acme.store, { name: 'theirs', members: ['alice'] })
+const readers = Object.fromEntries(
+  await Promise.all(
+    roles.map(async (role) =>
+      [role, role === 'viewer' ? await member(grid, { role }) : await seated(grid, `a-${role}`, { role })] as const
+    ),
+  ),
+)
+grid.clock.now = start
+const { channel: joined } = await createChannel(grid.acme.store, {
+  name: 'joined',
+  members: ['alice', 'a-owner', 'a-admin', 'a-member'],
+})
+
+const places: Record<string, Place> = {
+  mine: { kind: 'mine' },
+  'my channel': { kind: 'channel', channelId: joined.id },
+  'another channel': { kind: 'channel', channelId: theirs.id },
+  'between agents': { kind: 'others' },
+}
+
+/** Messages of three ages: before anybody joined, after the person joined, and after a switch of then. */
+type Ages = 'none' | 'all' | 'since joined' | 'since switched' | 'since first'
+const readable: Record<Ages, number[]> = {
+  none: [],
+  all: [before, between, later],
+  'since joined': [between, later],
+  'since switched': [later],
+  'since first': [between, later],
+}
+
+/** By the switch and the place: what owners and admins, members, and viewers read. */
+const table: Record<string, Record<string, [managers: Ages, members: Ages, viewers: Ages]>> = {
+  off: {
+    mine: ['all', 'all', 'none'],
+    'my channel': ['since joined', 'since joined', 'none'],
+    'another channel': ['none', 'none', 'none'],
+    'between agents': ['none', 'none', 'none'],
+  },
+  'on since later': {
+    mine: ['all', 'all', 'none'],
+    'my channel': ['since joined', 'since joined', 'none'],
+    'another channel': ['since switched', 'none', 'none'],
+    'between agents': ['since switched', 'none', 'none'],
+  },
+  'on for everything': {
+    mine: ['all', 'all', 'none'],
+    'my channel': ['all', 'since joined', 'none'],
+    'another channel': ['all', 'none', 'none'],
+    'between agents': ['all', 'none', 'none'],
+  },
+}
+const switches: Record<string, number | null> = { off: null, 'on since later': later, 'on for everything': 0 }
+
+describe('the table of readers', () => {
+  const cases = Object.entries(table).flatMap(([state, byPlace]) =>
+    Object.entries(byPlace).flatMap((
+      [place, [managers, members, viewers]],
+    ) => (roles.map((role): [string, string, Role, Ages] => {
+      return [state, place, role, role === 'viewer' ? viewers : role === 'member' ? members : managers]
+    })))
+  )
+  test.each(cases)('%s, %s: %s reads %s', async (state, place, role, ages) => {
+    await grid.store.write([grid.acme.store.change.profile.setPeopleRead(switches[state])])
+    const reader = await readerOf(readers[role].account)
+
+    const read = [before, between, later].filter((at) => mayRead(reader, places[place], at))
+
+    expect(read).toEqual(readable[ages])
+  })
+})
+
+test('the place of a message follows from its ends', async () => {
+  const { seat: mine } = await seated(grid, 'ann')
+  const { account, seat } = await seated(grid, 'ben')
+  const reader = await readerOf(account)
+  const direct = (...agents: string[]) => placeOf(reader, { channelId: null, agents })
+
+  expect(direct(grid.alice.id, seat.agentId)).toEqual({ kind: 'mine' })
+  expect(direct(seat.agentId, grid.alice.id)).toEqual({ kind: 'mine' })
+  expect(direct(grid.alice.id, grid.bob.id)).toEqual({ kind: 'others' })
+  expect(direct(grid.alice.id, mine.agentId)).toEqual({ kind: 'others' })
+  expect(placeOf(reader, { channelId: theirs.id, agents: [] })).toEqual({ kind: 'channel', channelId: theirs.id })
+  expect(isReadBySwitch(reader, { kind: 'mine' })).toBe(false)
+  expect(isReadBySwitch(reader, { kind: 'others' })).toBe(true)
+  expect(isReadBySwitch(reader, places['another channel'])).toBe(true)
+  expect(isReadBySwitch(await readerOf(readers.owner.account), places['my channel'])).toBe(false)
+})
+
+test('a role that was lost, and a membership that ended, count at once', async () => {
+  const one = await seated(grid, 'cat', { role: 'owner' })
+  await grid.store.write([grid.acme.store.change.profile.setPeopleRead(0)])
+  expect(mayRead(await readerOf(one.account), { kind: 'others' }, later)).toBe(true)
+
+  await grid.store.write([grid.acme.store.change.team.setRole(one.person.id, 'member')])
+  expect(mayRead(await readerOf(one.account), { kind: 'others' }, later)).toBe(false)
+  await grid.store.write([grid.acme.store.change.team.remove(one.person.id)])
+  await expect(readerOf(one.account)).rejects.toMatchObject({ code: 'not_allowed' })
+})
+
+test.each(['agent', 'admin'] as const)('an %s is no reader, whatever the switch', async (type) => {
+  const account = type === 'agent'
+    ? grid.store.account(grid.acme.id, { type, agentId: grid.alice.id, alias: 'alice', credentialId: 'key' })
+    : grid.store.account(grid.acme.id, { type, credentialId: 'key', credentialKind: 'admin_key', userId: null })
+
+  await expect(readerOf(account)).rejects.toMatchObject({ code: 'wrong_credential' })
+})
+
+describe('the switch', () => {
+  test.each(roles)('%s', async (role) => {
+    const { account } = await member(grid, { role })
+    const change = setPeopleRead(account, { choice: 'on' })
+    if (role === 'owner') expect(await change).toBeDefined()
+    else await expect(change).rejects.toMatchObject({ code: 'not_allowed' })
+  })
+
+  test('begins now, takes in what is older by a second choice, and forgets both when it is turned off', async () => {
+    const { account, person } = await member(grid, { role: 'owner' })
+    const again = () => grid.store.account(grid.acme.id, person.actor('owner'))
+    expect(await setPeopleRead(account, { choice: 'off' })).toEqual({ since: null })
+    await expect(setPeopleRead(account, { choice: 'older' })).rejects.toMatchObject({ code: 'invalid_input' })
+
+    grid.clock.now = later
+    expect(await setPeopleRead(again(), { choice: 'on' })).toEqual({ since: later })
+    grid.clock.now = later + hour
+    expect(await setPeopleRead(again(), { choice: 'on' })).toEqual({ since: later })
+    expect(await setPeopleRead(again(), { choice: 'older' })).toEqual({ since: 0 })
+    expect(await setPeopleRead(again(), { choice: 'off' })).toEqual({ since: null })
+    expect(await setPeopleRead(again(), { choice: 'on' })).toEqual({ since: later + hour })
+  })
+
+  test('needs a fresh proof of who the owner is', async () => {
+    const { account } = await member(grid, { role: 'owner' })
+    grid.clock.now += hour
+    await expect(setPeopleRead(account, { choice: 'off' })).rejects.toMatchObject({ code: 'confirmation_required' })
+  })
+})

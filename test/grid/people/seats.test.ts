@@ -1,0 +1,186 @@
+/** The aliases of people. See docs/security.md, "People and their aliases". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { roles } from '../../../src/auth/actor.ts'
+import { reissueKey } from '../../../src/grid/agents/agent-keys.ts'
+import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
+import { createAgent, deleteAgent, listAgents } from '../../../src/grid/agents/agents.ts'
+import { createChannel, listChannels } from '../../../src/grid/channels/channels.ts'
+import { writeMessage } from '../../../src/grid/conversations/write.ts'
+import { setAutomated } from '../../../src/grid/messaging/conversations.ts'
+import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
+import { chooseAlias, findSeat, giveUpAlias, suggestAlias } from '../../../src/grid/people/seats.ts'
+import { leaveAccount, removeMember, setMemberRole } from '../../../src/grid/people/team.ts'
+import { rows } from '../../support/database.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { member, seated } from '../../support/seats.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid()
+})
+afterEach(() => grid.close())
+
+const as = ({ id, alias }: TestAgent, account = grid.acme) =>
+  grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+
+test.each(roles)('a %s chooses an alias, unless they are a viewer', async (role) => {
+  const { account } = await member(grid, { role })
+
+  const chosen = chooseAlias(account, { alias: ' @ann ', description: 'asks for money' })
+
+  if (role === 'viewer') {
+    await expect(chosen).rejects.toMatchObject({ code: 'not_allowed' })
+    expect(await findSeat(account)).toBeUndefined()
+  } else {
+    expect(await chosen).toMatchObject({ alias: 'ann', description: 'asks for money' })
+    expect(await findSeat(account)).toEqual(await chosen)
+  }
+})
+
+test('agents find a person, and are told that it is one', async () => {
+  await seated(grid, 'ann')
+
+  expect((await listAgents(as(grid.alice), { search: 'ann' })).agents).toMatchObject([{ alias: '@ann', type: 'human' }])
+  expect((await listAgents(as(grid.eve, grid.evil), { search: 'ann' })).agents).toEqual([])
+  expect((await listAgents(as(grid.eve, grid.evil), { public: true })).agents).toEqual([])
+})
+
+test('one alias per person and account: choosing again changes it, and the old one stays reserved', async () => {
+  const ann = await seated(grid, 'ann')
+  const elsewhere = await seated(grid, 'ann-of-evil', { account: grid.evil })
+  await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice'] })
+  const { id } = await sendMessage(as(grid.alice), { to: '@ann', text: 'before' })
+
+  const changed = await chooseAlias(ann.account, { alias: 'annie' })
+  await sendMessage(as(grid.alice), { to: '@annie', text: 'after' })
+
+  expect(changed.agentId).toBe(ann.seat.agentId)
+  expect((await listChannels(as(grid.alice))).channels[0].members).toEqual(['@alice', '@annie'])
+  expect(await ann.account.read.inbox.unread(ann.seat.agentId)).toBe(2)
+  expect((await messageStatus(as(grid.alice), id)).delivery).toBe('queued')
+  await expect(sendMessage(as(grid.alice), { to: '@ann', text: 'hi' })).rejects.toMatchObject({
+    code: 'recipient_not_found',
+  })
+  await expect(chooseAlias(elsewhere.account, { alias: 'ann' })).rejects.toMatchObject({ code: 'alias_taken' })
+  // And back again.
+  expect((await chooseAlias(ann.account, { alias: 'ann' })).agentId).toBe(ann.seat.agentId)
+  expect((await chooseAlias(ann.account, { alias: 'annie' })).agentId).toBe(ann.seat.agentId)
+})
+
+test('an alias that anybody has is refused', async () => {
+  const ann = await member(grid)
+  for (const alias of ['alice', 'eve']) {
+    await expect(chooseAlias(ann.account, { alias })).rejects.toMatchObject({ code: 'alias_taken' })
+  }
+  await chooseAlias(ann.account, { alias: 'ann' })
+  for (const alias of ['alice', 'eve']) {
+    await expect(chooseAlias(ann.account, { alias })).rejects.toMatchObject({ code: 'alias_taken' })
+  }
+  await expect(chooseAlias(ann.account, { alias: 'admin' })).rejects.toMatchObject({ code: 'alias_reserved' })
+  await expect(chooseAlias(ann.account, { alias: 'Ann!' })).rejects.toMatchObject({ code: 'invalid_alias' })
+  expect((await findSeat(ann.account))?.alias).toBe('ann')
+})
+
+test('the alias that a person had never becomes that of a program, and may become that of another person', async () => {
+  const ann = await seated(grid, 'ann')
+  await giveUpAlias(ann.account)
+
+  await expect(createAgent(grid.acme.store, { alias: 'ann' })).rejects.toMatchObject({ code: 'alias_taken' })
+  await expect(createAgent(grid.evil.store, { alias: 'ann' })).rejects.toMatchObject({ code: 'alias_taken' })
+  expect(await seated(grid, 'ann')).toMatchObject({ seat: { alias: 'ann' } })
+})
+
+test('a person is no agent that admins can change, delete, give a key, or make', async () => {
+  await seated(grid, 'ann')
+  const { store } = grid.acme
+  const isPerson = { code: 'not_allowed', message: expect.stringContaining('@ann is a person.') }
+
+  await expect(deleteAgent(store, 'ann')).rejects.toMatchObject(isPerson)
+  await expect(updateAgent(store, { agent: 'ann', visibility: 'public' })).rejects.toMatchObject(isPerson)
+  await expect(reissueKey(store, '@ann')).rejects.toMatchObject(isPerson)
+  await expect(setAutomated(store, { agent: 'ann', isAutomated: true })).rejects.toMatchObject(isPerson)
+  expect(
+    await rows(
+      grid,
+      'SELECT id FROM credentials WHERE account_id = ? AND agent_id = (SELECT agent_id FROM seats WHERE account_id = ?)',
+      [
+        grid.acme.id,
+        grid.acme.id,
+      ],
+    ),
+  ).toEqual([])
+})
+
+test('people do not count towards the agents of an account', async () => {
+  await grid.close()
+  grid = await testGrid({ env: { AGENTS_PER_ACCOUNT: '3' } })
+  await seated(grid, 'ann')
+  await seated(grid, 'ben')
+
+  await grid.acme.agent('third')
+  await expect(createAgent(grid.acme.store, { alias: 'fourth' })).rejects.toMatchObject({ code: 'agent_limit_reached' })
+  expect(await seated(grid, 'cat')).toBeDefined()
+})
+
+const ends: Record<string, (ann: Awaited<ReturnType<typeof seated>>) => Promise<unknown>> = {
+  'the person gives it up': ({ account }) => giveUpAlias(account),
+  'the person leaves': ({ account }) => leaveAccount(account),
+  'the person is removed': ({ person }) => removeMember(grid.acme.store, person.id),
+  'the person becomes a viewer': ({ person }) => setMemberRole(grid.acme.store, { userId: person.id, role: 'viewer' }),
+}
+
+test.each(Object.entries(ends))('an alias ends when %s: senders of unread messages see it', async (_, end) => {
+  const ann = await seated(grid, 'ann')
+  await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
+  const { id } = await sendMessage(as(grid.alice), { to: '@ann', text: 'for ann' })
+
+  await end(ann)
+
+  const status = await messageStatus(as(grid.alice), id)
+  expect(status.delivery).toBe('failed')
+  expect(status.timeline.map(({ event }) => event)).toEqual(['stored', 'parked'])
+  await expect(sendMessage(as(grid.alice), { to: '@ann', text: 'hi' })).rejects.toMatchObject({
+    code: 'recipient_not_found',
+  })
+  expect((await listChannels(as(grid.alice))).channels[0].members).toEqual(['@alice', '@bob'])
+  expect(await rows(grid, 'SELECT user_id FROM seats WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  // A request of the person that began before finds it, too.
+  await expect(writeMessage(ann.account, { to: '@alice', text: 'still me' })).rejects.toMatchObject({
+    code: 'alias_required',
+  })
+})
+
+test('a person who stays admin keeps the alias', async () => {
+  const ann = await seated(grid, 'ann', { role: 'owner' })
+  await setMemberRole(grid.acme.store, { userId: ann.person.id, role: 'member' })
+
+  expect(await findSeat(ann.account)).toMatchObject({ alias: 'ann' })
+})
+
+test('two choices at the same time leave one alias', async () => {
+  const { account } = await member(grid)
+
+  await Promise.allSettled([chooseAlias(account, { alias: 'ann' }), chooseAlias(account, { alias: 'annie' })])
+
+  const live = await rows(
+    grid,
+    "SELECT alias FROM agents WHERE account_id = ? AND type = 'human' AND deleted_at IS NULL",
+    [grid.acme.id],
+  )
+  expect(live).toHaveLength(1)
+  expect((await findSeat(account))?.alias).toBe(live[0].alias)
+})
+
+test.each([
+  ['Ann Smith', ['ann', 'ann-smith', 'ann-smith-2']],
+  ['Zoë van der Bé', ['zoe', 'zoe-van-der-be', 'zoe-van-der-be-2']],
+  ['Li', ['li-2', 'li-3', 'li-4']],
+  ['admin', ['admin-2', 'admin-3', 'admin-4']],
+])('%s is offered a free alias made of the name', async (name, expected) => {
+  for (const alias of expected) {
+    const { account } = await member(grid, { name })
+    expect(await suggestAlias(account)).toBe(alias)
+    await chooseAlias(account, { alias })
+  }
+})

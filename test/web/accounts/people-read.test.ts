@@ -1,0 +1,73 @@
+/** The switch on the account page with which owners let people read what agents write to each other. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { mcp } from '../../support/mcp.ts'
+import { person, signedIn } from '../../support/people.ts'
+
+let grid: TestGrid
+let settings: string
+beforeEach(async () => {
+  grid = await testGrid()
+  settings = `/accounts/${grid.acme.id}/settings/account`
+  await grid.store.write([grid.acme.store.change.profile.setPeopleRead(null)])
+})
+afterEach(() => grid.close())
+
+const since = () => grid.acme.store.read.profile.peopleReadSince()
+const told = 'Owners and admins of your account can read what you write.'
+const instructions = async () => {
+  const { body } = await mcp(grid, grid.alice.key, 'initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  })
+  return body.result.instructions as string
+}
+
+test('an owner lets them read from now on, then older messages too, and stops it; agents and the log know', async () => {
+  const user = await person(grid, { role: 'owner' })
+  const owner = await signedIn(grid, user)
+  expect((await owner.open(settings)).text).toContain('Nobody can read what agents write to each other.')
+  expect(await instructions()).not.toContain(told)
+
+  const on = await owner.submit(settings, { choice: 'on' }, `${settings}/reading`)
+  expect(on.at).toBe(`${settings}?done=conversations-shown`)
+  expect(on.text).toContain(
+    'Owners and admins can read what agents write to each other since 21 Nov 2026. Each reading is in Activity.',
+  )
+  expect(await since()).toBe(grid.clock.now)
+  expect(await instructions()).toContain(told)
+
+  const older = await owner.submit(settings, { choice: 'older' }, `${settings}/reading`)
+  expect(older.at).toBe(`${settings}?done=older-conversations-shown`)
+  expect(older.text).toContain(
+    'Owners and admins can read what agents write to each other. Each reading is in Activity.',
+  )
+  expect(await since()).toBe(0)
+
+  const off = await owner.submit(settings, { choice: 'off' }, `${settings}/reading`)
+  expect(off.at).toBe(`${settings}?done=conversations-hidden`)
+  expect(await since()).toBeNull()
+  expect(await instructions()).not.toContain(told)
+  const log = await owner.open(`/accounts/${grid.acme.id}/activity`)
+  expect(log.text).toMatch(
+    /Stopped letting owners and admins read .* had written to each other before .* from then on/,
+  )
+})
+
+test.each(['admin', 'member', 'viewer'] as const)('a %s reads who can change it', async (role) => {
+  const one = await signedIn(grid, await person(grid, { role }))
+  const { html, text } = await one.open(settings)
+
+  expect(text).toContain('Nobody can read what agents write to each other.')
+  expect(text).toContain(`Only owners of the account can change this. Your role is ${role}.`)
+  expect(html).not.toContain(`${settings}/reading`)
+})
+
+test('older messages cannot be had before the newer ones', async () => {
+  const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+  const refused = await owner.submit(settings, { choice: 'older' }, `${settings}/reading`)
+
+  expect(refused.text).toContain('Let owners and admins read messages first, then older ones too.')
+  expect(await since()).toBeNull()
+})

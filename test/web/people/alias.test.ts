@@ -1,0 +1,65 @@
+/** The alias of a person, on the page of their profile. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { person, signedIn } from '../../support/people.ts'
+
+let grid: TestGrid
+let profile: string
+beforeEach(async () => {
+  grid = await testGrid()
+  profile = `/accounts/${grid.acme.id}/settings/profile`
+})
+afterEach(() => grid.close())
+
+const people = async () => (await callTool(grid, grid.alice.key, 'list_agents', { search: 'ann' })).text
+
+test('a member chooses an alias that the page suggests, changes it, and gives it up', async () => {
+  const ann = await signedIn(grid, await person(grid, { role: 'member', name: 'Ann Smith' }))
+  const page = await ann.open(profile)
+  expect(page.text).toContain('Your alias in Acme')
+  expect(page.html).toMatch(/name="alias"[^>]* value="ann"/)
+  expect(page.html).not.toContain(`${profile}/alias/give-up`)
+
+  const chosen = await ann.submit(profile, { alias: 'ann', description: 'Ask me about money' }, `${profile}/alias`)
+  expect(chosen.at).toBe(`${profile}?done=alias-chosen`)
+  expect(await people()).toMatchObject([{ alias: '@ann', description: 'Ask me about money', type: 'human' }])
+
+  const taken = await ann.submit(profile, { alias: 'bob' }, `${profile}/alias`)
+  expect(taken).toMatchObject({ status: 409, text: expect.stringContaining('The alias @bob is taken.') })
+  expect(taken.html).toMatch(/name="alias"[^>]* value="bob"/)
+
+  await ann.submit(profile, { alias: 'annie', description: '' }, `${profile}/alias`)
+  expect(await people()).toMatchObject([{ alias: '@annie', description: '' }])
+
+  const gone = await ann.submit(profile, {}, `${profile}/alias/give-up`)
+  expect(gone.at).toBe(`${profile}?done=alias-given-up`)
+  expect(await people()).toEqual([])
+  const log = await (await signedIn(grid, await person(grid, { role: 'owner' }))).open(
+    `/accounts/${grid.acme.id}/activity`,
+  )
+  expect(log.text).toMatch(/Gave up the alias @annie .*Chose the alias @annie .*Chose the alias @ann /)
+})
+
+test('a viewer has no alias, and is told so', async () => {
+  const vic = await signedIn(grid, await person(grid, { role: 'viewer' }))
+  const page = await vic.open(profile)
+
+  expect(page.text).toContain('Viewers have no alias. Your role is viewer.')
+  expect(page.html).not.toContain(`${profile}/alias`)
+})
+
+test('the page of a person has neither key nor settings, and nothing to delete', async () => {
+  const owner = await signedIn(grid, await person(grid, { role: 'owner', name: 'Ann Smith' }))
+  await owner.submit(profile, { alias: 'ann' }, `${profile}/alias`)
+
+  const page = await owner.open(`/accounts/${grid.acme.id}/agents/ann`)
+
+  expect(page.text).toContain('Type Person')
+  expect(page.text).toContain('Name Ann Smith')
+  for (const action of ['key', 'delete', 'automated']) expect(page.html).not.toContain(`/agents/ann/${action}"`)
+  const refused = await owner.post(`/accounts/${grid.acme.id}/agents/ann/delete`, {
+    csrf: page.html.match(/name="csrf" value="([^"]+)"/)![1],
+  })
+  expect(refused).toMatchObject({ status: 403, text: expect.stringContaining('@ann is a person.') })
+})
