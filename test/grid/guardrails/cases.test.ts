@@ -163,6 +163,17 @@ test('what is redacted or flagged is not kept for people', async () => {
   expect(JSON.stringify(kept)).not.toContain(secret)
 })
 
+test('of a blocked text that another guardrail redacts, people see what that leaves', async () => {
+  await setContentsVisible(ann, { isVisible: true })
+  const id = await guard(grid.acme, 'alice', { name: 'strict', direction: 'outbound' })
+  const config = { phrases: ['Blue Heron'] }
+  await guard(grid.acme, 'alice', { name: 'private', config, direction: 'outbound', action: 'redact' })
+
+  await blocked(`the Blue Heron knows ${secret}`)
+
+  expect(await listCases(ann, id)).toMatchObject([{ content: `the [redacted] knows ${secret}` }])
+})
+
 test('the account of the recipient decides whether it keeps the text of a blocked message', async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.evil, 'desk', { direction: 'inbound' })
