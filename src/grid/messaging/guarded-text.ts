@@ -231,14 +231,18 @@ function boundary(text: string, at: number, step: -1 | 1): number {
   return isInside ? at + step : at
 }
 
-const clusters = once(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }))
+const segmenter = once(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }))
+/** How much of a text is looked at on both sides of a position, because finding a cluster takes as long as its text. */
+const mostOfCluster = 32
 
 /** Where the grapheme cluster ends of which a part is before the position. @see UAX #29 */
 function clusterEnd(text: string, at: number): number {
   // Nearly all characters begin a cluster.
   if (!(text.charCodeAt(at) >= 0x300)) return at
-  const { index, segment } = clusters().segment(text).containing(at)!
-  return index === at ? at : index + segment.length
+  const from = boundary(text, Math.max(0, at - mostOfCluster), 1)
+  const near = text.slice(from, boundary(text, Math.min(text.length, at + mostOfCluster), 1))
+  const { index, segment } = segmenter().segment(near).containing(at - from)!
+  return from + index === at ? at : from + index + segment.length
 }
 
 /** A part of the one text that begins at `start`, with what the spans cover of it masked. */
