@@ -24,9 +24,9 @@ const shapes: readonly (readonly [hint: RegExp, shape: string])[] = [
   ],
   // French: 10 rue de la Paix.
   [
-    /\d(?: ?bis| ?ter)?,? (?:rue|av|b[do]|place|chemin|impasse|allée|quai|cours|route)/,
+    /\d(?: ?bis| ?ter)?,? (?:[Rr]ue|[Aa]v|b[do]|Bd|Boul|place|[Cc]hemin|[Ii]mpasse|[Aa]llée|[Qq]uai|cours|route)/,
     String
-      .raw`\d{1,4}(?: ?(?:bis|ter))?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse|allée|quai|cours|route) (?:(?:de la|de l['’]|des|du|de|d['’]|la|le|les) ?)?${name}(?: ${name}){0,3}`,
+      .raw`\d{1,4}(?: ?(?:bis|ter))?,? (?:[Rr]ue|[Aa]venue|av\.|[Bb]oulevard|[Bb]d|place|[Cc]hemin|[Ii]mpasse|[Aa]llée|[Qq]uai|cours|route) (?:(?:de la|de l['’]|des|du|de|d['’]|la|le|les) ?)?${name}(?: ${name}){0,3}`,
   ],
   // Spanish, Portuguese, Italian: Calle Mayor 5, Rua Augusta, 1200, Via Roma 12.
   [
@@ -55,6 +55,12 @@ const shapes: readonly (readonly [hint: RegExp, shape: string])[] = [
   [/[로길] \d/, String.raw`[\p{Script=Hangul}\d]{1,12}(?:로|길) \d{1,4}(?:-\d{1,4})?(?:번지)?(?![\p{L}\p{N}])`],
   // Arabic: شارع الملك فهد 12.
   [/شارع/, String.raw`شارع (?:[\p{Script=Arabic}]{2,20} ){1,3}\d{1,4}`],
+  // Germany, Austria, France, Italy, Spain, Poland: a number, and a town behind its code: Unter den Linden 77, 10117 Berlin.
+  [
+    /\d[a-zA-Z]?, (?:[A-Z]{1,2}-)?\d\d-?\d{2,3} /,
+    String
+      .raw`(?:${name} (?:[\p{L}\p{M}'’.-]{1,30} ){0,3})?${name} \d{1,4} ?[a-zA-Z]?, (?:[A-Z]{1,2}-)?(?:\d{4,5}|\d\d-\d{3}) ${name}`,
+  ],
   // A town of the United States, of Britain, of Canada with its code; a post office box.
   [
     /, [A-Z]{2} \d{5}/,

@@ -2,8 +2,8 @@
 import { luhn, mod97 } from './checksums.ts'
 import { type Detector, matching } from './detector.ts'
 
-/** In groups of any size, with one space or hyphen between them. */
-const cardShape = /(?<![\p{L}\p{N}_]|\d[.,:-])\d(?:[ -]?\d){12,18}(?![\p{L}\p{N}_]|[.,:-]\d)/gu
+/** In groups of any size, with one space, hyphen or dot between them. */
+const cardShape = /(?<![\p{L}\p{N}_]|\d[.,:-])\d(?:[ .-]?\d){12,18}(?![\p{L}\p{N}_]|[.,:-]\d)/gu
 
 /** First digits and lengths of the large schemes. @see ISO/IEC 7812-1 */
 const schemes: readonly RegExp[] = [
@@ -23,8 +23,8 @@ export const card: Detector = {
   kind: 'credit card number',
   find: (text) =>
     matching(text, cardShape, ({ text: found }) => {
-      const digits = found.replace(/[ -]/g, '')
-      const isGrouped = digits.length === found.length || /^\d{4,6}(?:[ -]\d{3,7})+$/.test(found)
+      const digits = found.replace(/[ .-]/g, '')
+      const isGrouped = digits.length === found.length || /^\d{4,6}(?:[ .-]\d{3,7})+$/.test(found)
       return isGrouped && !/^(\d)\1*$/.test(digits) && schemes.some((scheme) => scheme.test(digits)) && luhn(digits)
     }),
 }
