@@ -38,6 +38,17 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
+test('hops travel with replies over accounts', async () => {
+  const grid = await newGrid()
+  const desk = await grid.acme.agent('desk', { visibility: 'public' })
+  await send(grid, grid.eve, '@desk')
+
+  const { turns, refused } = await echo(grid, [desk, grid.eve], { withReplyIds: true })
+
+  expect(turns).toBe(64)
+  expect(refused.message).toContain('more than 64 answers led to this message')
+})
+
 test('a cycle of three over three grids ends after 64 hops, although no grid sees the whole', async () => {
   const ring = [await newGrid(), await newGrid(), await newGrid()]
   // On each grid alice answers to carol what bob has brought; a program takes what carol got to the next grid.

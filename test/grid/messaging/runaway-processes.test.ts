@@ -18,6 +18,7 @@ import { echo, exchangeMessages, pausesOf, read, send } from '../../support/echo
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { person } from '../../support/people.ts'
 import { startSqld } from '../../support/sqld.ts'
+import { tripwire } from '../../support/tripwire.ts'
 
 let grid: TestGrid
 
@@ -130,6 +131,45 @@ test('each account counts and pauses for its own agents, and sees nothing of the
   expect(await send(grid, desk, '@eve')).toMatchObject({ recipient: '@eve' })
   await tellOfPauses(grid.store)
   expect(grid.emails.map(({ to }) => to)).toEqual(['ed@evil.example'])
+})
+
+test('a turn, and a read that is told of it, run the same statements as others', async () => {
+  const seen: string[] = []
+  grid = await testGrid({
+    inspect(sql, name) {
+      tripwire(sql, name)
+      seen.push(sql)
+    },
+  })
+  await setTurnLimits(grid.acme.store, { warn: 1 })
+  const statements = async (run: () => Promise<unknown>) => {
+    seen.length = 0
+    await run()
+    return [...seen]
+  }
+  const answer = () => send(grid, grid.bob, '@alice')
+  const readNext = async () => (await read(grid, grid.bob)).more
+  // Both are looked up, and what each has to read is the same in both rounds.
+  for (let n = 0; n < 2; n++) {
+    await answer()
+    await send(grid, grid.alice, '@bob')
+  }
+  const oneWay = await statements(answer)
+  await setAutomated(grid.acme.store, { agent: 'alice', isAutomated: true })
+  const untold = await statements(readNext)
+  await setAutomated(grid.acme.store, { agent: 'alice', isAutomated: false })
+  await send(grid, grid.alice, '@bob')
+  await read(grid, grid.bob)
+  let sent
+  const turn = await statements(async () => sent = await answer())
+  await send(grid, grid.alice, '@bob')
+  let more
+  const told = await statements(async () => more = await readNext())
+
+  expect(sent).toHaveProperty('turns')
+  expect(more).toHaveProperty('turns')
+  expect(turn).toEqual(oneWay)
+  expect(told).toEqual(untold)
 })
 
 test('claiming an agent into another account removes what was counted', async () => {
