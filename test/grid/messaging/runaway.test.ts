@@ -200,15 +200,20 @@ test('an echo over A2A without reply ids is stopped', async () => {
   expect(turns).toBe(200)
 })
 
-test('an agent that is marked as automated is exempt', async () => {
-  grid = await testGrid()
-  await setAutomated(grid.acme.store, { agent: 'bob', isAutomated: true })
-  await send(grid, grid.alice, '@bob')
+test.each([{ withReplyIds: false }, { withReplyIds: true }])(
+  'an agent that is marked as automated is exempt, reply ids: $withReplyIds',
+  async ({ withReplyIds }) => {
+    grid = await testGrid()
+    await setAutomated(grid.acme.store, { agent: 'bob', isAutomated: true })
+    await send(grid, grid.alice, '@bob')
 
-  const { turns, refused } = await echo(grid, [grid.bob, grid.alice], { most: 300, withReplyIds: false })
+    const { turns, refused } = await echo(grid, [grid.bob, grid.alice], { most: 420, withReplyIds })
 
-  expect([turns, refused]).toEqual([300, undefined])
-})
+    expect([turns, refused]).toEqual([420, undefined])
+    await exchangeMessages(grid)
+    expect(await rows(grid, 'SELECT key FROM conversation_turns WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  },
+)
 
 test('a repeat under the same key is one turn, and so are several answers to one message', async () => {
   grid = await testGrid()
