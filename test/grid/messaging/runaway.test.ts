@@ -138,6 +138,23 @@ test('turns of more than an hour ago are not counted', async () => {
   }
 })
 
+test('what was read more than 10 minutes ago is answered only by reply id', async () => {
+  grid = await testGrid()
+  const turnsAfter = async (wait: number, withReplyId: boolean) => {
+    await send(grid, grid.alice, '@bob')
+    const [{ message_id }] = (await read(grid, grid.bob)).messages
+    grid.clock.now += wait
+    await send(grid, grid.bob, '@alice', withReplyId ? { reply_to_message_id: message_id } : {})
+    await exchangeMessages(grid)
+    const stored = await rows(grid, 'SELECT turns FROM conversation_turns WHERE account_id = ?', [grid.acme.id])
+    return stored.reduce((sum, { turns }) => sum + Number(turns), 0)
+  }
+
+  expect(await turnsAfter(10 * minute, false)).toBe(1)
+  expect(await turnsAfter(10 * minute + 1, false)).toBe(1)
+  expect(await turnsAfter(10 * minute + 1, true)).toBe(2)
+})
+
 test('the owners get one row and one email for a pause, and that is all', async () => {
   grid = await testGrid()
   await send(grid, grid.alice, '@bob')
