@@ -75,13 +75,23 @@ function showNew(visit: Visit, tried?: TriedText) {
     visit.may('manage')
       ? (
         <div class='grid halves'>
-          <GuardrailForm
-            visit={visit}
-            provider={provider}
-            action={path}
-            cancel={visit.path('guardrails')}
-          />
-          <TryCard visit={visit} path={path} isRemote={provider.kind === 'remote'} tried={tried} settings={newFormId} />
+          <div class='stack'>
+            <GuardrailForm
+              visit={visit}
+              provider={provider}
+              action={path}
+              cancel={visit.path('guardrails')}
+            />
+          </div>
+          <div class='stack'>
+            <TryCard
+              visit={visit}
+              path={path}
+              isRemote={provider.kind === 'remote'}
+              tried={tried}
+              settings={newFormId}
+            />
+          </div>
         </div>
       )
       : (
