@@ -356,5 +356,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE INDEX `agents_automated` ON `agents` (`alias`) WHERE automated = 1;",
       "ALTER TABLE `messages` ADD `hops` integer DEFAULT 0 NOT NULL;"
     ]
+  },
+  {
+    "name": "0021_guardrail_counts_of_account",
+    "hash": "26397657a70d9cb3d5d080f179085ddee40db645da50f65357d2656c34b8de9b",
+    "createdAt": 1795367371602,
+    "statements": [
+      "CREATE INDEX `guardrail_counts_of_account` ON `guardrail_counts` (`account_id`,`hour`);"
+    ]
   }
 ]
