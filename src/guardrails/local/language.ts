@@ -177,14 +177,14 @@ function withoutCode(text: string): string {
   // The same, with a look only at words that have a mark.
   let prose = ''
   let copied = 0
-  for (const { index } of text.matchAll(marks)) {
-    if (index < copied) continue
-    let start = index
+  marks.lastIndex = 0
+  for (let match = marks.exec(text); match; match = marks.exec(text)) {
+    let start = match.index
     while (start > copied && inWord.test(text[start - 1])) start--
-    let end = index + 1
+    let end = match.index + 1
     while (end < text.length && inWord.test(text[end])) end++
     prose += text.slice(copied, start) + ' '.repeat(end - start)
-    copied = end
+    marks.lastIndex = copied = end
   }
   return prose + text.slice(copied)
 }
