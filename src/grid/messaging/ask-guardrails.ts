@@ -32,7 +32,7 @@ export interface Asking {
   deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
   guarding: Guarding
   deadline: Deadline
-  answers: LocalAnswers<Answer>
+  answers: LocalAnswers<Answer | undefined>
 }
 
 /**
@@ -45,38 +45,33 @@ export async function askGuardrails(
   guarded: Omit<GuardedText, 'text'>,
   asking: Asking,
 ): Promise<Finding[]> {
-  const answers = content.fits ? await answersOf(guardrails, { ...guarded, text: content.text }, asking) : undefined
   const isReadable = content.fits && content.unreadable.length === 0
-  return guardrails.flatMap((guardrail) => {
-    const found = findingOf(guardrail, answers ? answers.get(guardrail.id) : nothing, isReadable)
-    return found ? [found] : []
-  })
+  const answers = content.fits
+    ? await answersOf(guardrails, { ...guarded, text: content.text }, asking)
+    : guardrails.map(() => nothing)
+  const findings: Finding[] = []
+  for (const [i, guardrail] of guardrails.entries()) {
+    const found = findingOf(guardrail, answers[i], isReadable)
+    if (found) findings.push(found)
+  }
+  return findings
 }
 
-/** By the ids of guardrails, what they answer; nothing for those that fail. */
-async function answersOf(
+/** What each guardrail answers; undefined for one that fails. */
+function answersOf(
   guardrails: readonly ActiveGuardrail[],
   guarded: GuardedText,
   asking: Asking,
-): Promise<Map<string, Answer>> {
-  const { guardrailChecks } = asking.deps
-  const answers = new Map<string, Answer>()
-  const asked = new Set<string>()
-  const waiting: Promise<void>[] = []
-  const take = ({ id }: ActiveGuardrail, answer: Answer | undefined) => {
-    if (answer) answers.set(id, answer)
-  }
-  const local: ActiveGuardrail[] = []
-  for (const guardrail of guardrails) {
-    if (asked.has(guardrail.id)) continue
-    asked.add(guardrail.id)
-    if (guardrailChecks.isLocal(guardrail)) local.push(guardrail)
-    else waiting.push(remoteAnswer(guardrail, guarded, asking).then((answer) => take(guardrail, answer)))
-  }
-  // The services answer meanwhile.
-  for (const guardrail of local) take(guardrail, localAnswer(guardrail, guarded, asking))
-  if (waiting.length > 0) await Promise.all(waiting)
-  return answers
+): (Answer | undefined)[] | Promise<(Answer | undefined)[]> {
+  const services = new Map<string, Promise<Answer | undefined>>()
+  const answers = guardrails.map((guardrail) => {
+    if (asking.deps.guardrailChecks.isLocal(guardrail)) return localAnswer(guardrail, guarded, asking)
+    const answer = services.get(guardrail.id) ?? remoteAnswer(guardrail, guarded, asking)
+    services.set(guardrail.id, answer)
+    return answer
+  })
+  // Without a service there is nothing to wait for.
+  return services.size > 0 ? Promise.all(answers) : answers as (Answer | undefined)[]
 }
 
 const nothing: Answer = { kinds: [], spans: [] }
@@ -96,15 +91,14 @@ function findingOf(guardrail: ActiveGuardrail, answer: Answer | undefined, isRea
 
 /** Undefined if the guardrail fails, whatever the reason: its log has it, without anything of the text. */
 function localAnswer(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): Answer | undefined {
-  const { deps, answers } = asking
-  try {
-    return answers.of(guarded.text, guardrail, () => {
-      return checked(deps.guardrailChecks.of(guardrail)(guarded, localTools(asking)) as Verdict)
-    })
-  } catch (error) {
-    logFailure(guardrail, error, asking)
-    return undefined
-  }
+  return asking.answers.of(guarded.text, guardrail, () => {
+    try {
+      return checked(asking.deps.guardrailChecks.of(guardrail)(guarded, localTools(asking)) as Verdict)
+    } catch (error) {
+      logFailure(guardrail, error, asking)
+      return undefined
+    }
+  })
 }
 
 /** The same of a guardrail that may have to wait. */

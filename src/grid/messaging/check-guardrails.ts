@@ -49,7 +49,7 @@ export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review
   const asking = {
     deps,
     deadline: new Deadline(deps.guardrailChecks.timeoutMs),
-    answers: new LocalAnswers<Answer>(),
+    answers: new LocalAnswers<Answer | undefined>(),
   }
   try {
     const sent = await checkSender(outgoing, asking)

@@ -9,14 +9,13 @@ export class LocalAnswers<Answer> {
   /** By configuration and provider. */
   readonly #answers = new Map<string, Map<string, Answer>>()
 
-  /** The answer that is known, or that of `ask`. Fails as `ask` does. */
+  /** The answer that is known, or that of `ask`. */
   of(text: string, { provider, config }: { provider: string; config: string }, ask: () => Answer): Answer {
     if (text !== this.#text) this.#answers.clear()
     this.#text = text
     let byProvider = this.#answers.get(config)
     if (!byProvider) this.#answers.set(config, byProvider = new Map())
-    let answer = byProvider.get(provider)
-    if (answer === undefined) byProvider.set(provider, answer = ask())
-    return answer
+    if (!byProvider.has(provider)) byProvider.set(provider, ask())
+    return byProvider.get(provider) as Answer
   }
 }
