@@ -2,14 +2,14 @@
  * The guardrails of a message: those of its sender, then those of its recipients, who see what the first left of it.
  * See docs/delivery.md, "Guardrails".
  */
-import { clearTimeout, setTimeout } from 'node:timers'
 import { GridError } from '../../errors.ts'
+import { Deadline } from '../../guardrails/deadline.ts'
 import { newId } from '../../lib/id.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
 import { type ChangedDelivery, type GuardedSend, lengthOf, type ReviewedMessage } from '../../store/account/messages.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
-import { askGuardrails, type Asking, type Finding } from './ask-guardrails.ts'
+import { type Answer, askGuardrails, type Asking, type Finding } from './ask-guardrails.ts'
 import {
   type GuardedContent,
   guardedContent,
@@ -18,6 +18,7 @@ import {
   withMasked,
   withReplacement,
 } from './guarded-text.ts'
+import { LocalAnswers } from './local-answers.ts'
 import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
 import { blocked, kindsOf, unavailable } from './guardrail-refusals.ts'
 import { splitDetails } from './parts.ts'
@@ -42,13 +43,17 @@ interface Findings {
  * answer gave none; that send may be repeated.
  */
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), outgoing.account.deps.guardrailChecks.timeoutMs)
+  const { deps } = outgoing.account
+  const asking = {
+    deps,
+    deadline: new Deadline(deps.guardrailChecks.timeoutMs),
+    answers: new LocalAnswers<Answer | undefined>(),
+  }
   try {
-    const sent = await checkSender(outgoing, deadline.signal)
-    return await checkRecipients(outgoing, sent, deadline.signal)
+    const sent = await checkSender(outgoing, asking)
+    return await checkRecipients(outgoing, sent, asking)
   } finally {
-    clearTimeout(timer)
+    asking.deadline.cancel()
   }
 }
 
@@ -56,11 +61,13 @@ export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review
 interface Checked {
   message: ReviewedMessage
   content: MessageContent
+  /** What guardrails see of `content`, if that is known. */
+  guarded?: GuardedContent
   outbound?: Findings
 }
 
-async function checkSender({ input, ...outgoing }: OutgoingMessage, signal: AbortSignal): Promise<Checked> {
-  const { account, sender, recipient, message } = outgoing
+async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guarding'>): Promise<Checked> {
+  const { account, sender, recipient, message, input } = outgoing
   const { body, conversationId } = message
   const content: MessageContent = {
     body,
@@ -72,25 +79,26 @@ async function checkSender({ input, ...outgoing }: OutgoingMessage, signal: Abor
   const guarding = account.guarding()
   const guarded = guardedContent(content)
   const guardrails = await guarding.read.ofAgent(sender.agentId, 'outbound')
-  const outbound = await ask(outgoing, guardrails, guarded, { deps: account.deps, guarding, signal }, 'outbound')
-  await refuse({ input, ...outgoing }, outbound)
-  return { ...applied(message, content, outbound), outbound }
+  const outbound = await ask(outgoing, guardrails, guarded, { ...asking, guarding }, 'outbound')
+  await refuse(outgoing, outbound)
+  const left = applied(message, content, outbound)
+  return { ...left, ...(left.content === content && { guarded }), outbound }
 }
 
 async function checkRecipients(
   outgoing: OutgoingMessage,
   sent: Checked,
-  signal: AbortSignal,
+  asking: Omit<Asking, 'guarding'>,
 ): Promise<ReviewedMessage> {
   const { account, recipient } = outgoing
   if ((recipient.guards & recipientIsGuarded) === 0) return withVerdicts(outgoing, sent.message, [sent.outbound])
 
   const guarding = account.guarding(recipient.inbox?.home)
-  const content = guardedContent(sent.content)
+  const content = sent.guarded ?? guardedContent(sent.content)
   const guardrails = recipient.inbox
     ? await guarding.read.ofAgent(recipient.id, 'inbound')
     : await guarding.read.ofMembers(recipient.id, outgoing.sender.agentId)
-  const inbound = await ask(outgoing, guardrails, content, { deps: account.deps, guarding, signal }, 'inbound')
+  const inbound = await ask(outgoing, guardrails, content, { ...asking, guarding }, 'inbound')
   if (recipient.inbox) {
     await refuse(outgoing, inbound)
     return withVerdicts(outgoing, applied(sent.message, sent.content, inbound).message, [sent.outbound, inbound])

@@ -96,7 +96,7 @@ export const apiKey: Detector = {
   find: (text) => [
     ...(hasRun(text, keyChars, shortestKey, true) ? longKeys(text) : []),
     ...(text.includes('://') ? matching(text, userInfo, hasPassword) : []),
-    ...privateKeys(text),
+    ...(text.includes('-----BEGIN ') ? privateKeys(text) : []),
   ],
 }
 
@@ -117,7 +117,6 @@ function hasPassword({ text }: Candidate): boolean {
 /** From its first to its last line; without the last one, to the end of the text. */
 function privateKeys(text: string): Candidate[] {
   const begins = matching(text, begin)
-  if (begins.length === 0) return []
   const ends = matching(text, end)
   let next = 0
   return begins.map(({ start, end: headEnd }) => {
