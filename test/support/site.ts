@@ -133,6 +133,7 @@ export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
+  '/accounts/:account/guardrails/new/:provider/try': 'redirects to the form of the provider',
   '/accounts/:account/guardrails/:guardrail/try': 'redirects to the guardrail',
   '/accounts/:account/guardrails/:guardrail/allow': 'the same',
   '/accounts/:account/guardrails/:guardrail/disallow': 'the same',
