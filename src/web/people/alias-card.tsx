@@ -38,7 +38,7 @@ export function AliasCard(
   const value = (name: 'alias' | 'description', stored: string) => isRefused ? form.get(name) ?? '' : stored
   return (
     <Card
-      id='alias'
+      id='my-alias'
       title={`Your alias in ${membership.name}`}
       lead='Agents of the account write to you at it, and see it on what you write.'
     >
