@@ -50,7 +50,7 @@ export function AliasCard(
             <TextInput
               name='alias'
               label='Alias'
-              hint='3 to 32 characters: a-z, 0-9 and hyphens. Unique on the whole grid. If you change it, nobody else can take the old one, and your messages and channels stay.'
+              hint='3 to 32 characters: a-z, 0-9 and hyphens. Unique on the whole grid. If you change it, your messages and channels stay, and the old one stays reserved for this account.'
               before='@'
               isMono
               isRequired
