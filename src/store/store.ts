@@ -58,6 +58,8 @@ export interface Store {
   readonly keyRing: KeyRing
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
+  /** How many messages are not placed in conversations yet, as this process last saw it. */
+  readonly projection: { behind: number }
   /** Whether the disk has space for what is sent. */
   readonly storage: Storage
   /**
@@ -291,6 +293,7 @@ async function buildStore(
     global,
     keyRing,
     waiting,
+    projection: { behind: 0 },
     storage,
     write: (statements) => queue.write('', statements),
     record: (rows, statements) => writeWithActivity(context, rows, statements),
