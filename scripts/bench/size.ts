@@ -105,7 +105,7 @@ function readAgain(
 ): Workload {
   const connection = connect()
   const steps = reader.slice(0, inboxes)
-    .map((agent) => step(connection, readMessagesRequest(server.port, agent, args), '"replayed":true'))
+    .map((agent) => step(connection, readMessagesRequest(server.port, agent, args), '\\"replayed\\":true'))
   let next = 0
   return { steps: [() => steps[next++ % steps.length]()] }
 }
