@@ -15,6 +15,7 @@ export async function openBenchContext(
   database: Database,
   sizes: BenchSizes,
   table: Table,
+  printTable: BenchContext['table'],
 ): Promise<BenchContext> {
   const floor: Floor = {
     key: (await mintKey('agent_key')).key,
@@ -39,6 +40,7 @@ export async function openBenchContext(
     database,
     floor,
     note: table.text,
+    table: printTable,
     hello: async (clients) => void await floorOf(clients),
     async report(figures) {
       const { clients, floorClients = clients, usesDatabase } = figures

@@ -77,7 +77,12 @@ function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: numb
   }
 }
 
-function pairWork({ server, agents: { sender, reader } }: BenchGrid, clients: number, connect: Connect): Workload {
+/** Each client sends to its own recipient, which reads the message. */
+export function pairWork(
+  { server, agents: { sender, reader } }: BenchGrid,
+  clients: number,
+  connect: Connect,
+): Workload {
   return {
     prepare: async () => void await drainInboxes(server.port, reader, connect),
     steps: sender.slice(0, clients).map((from, i) => {

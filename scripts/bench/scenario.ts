@@ -2,6 +2,7 @@
 import type { Connection } from './connection.ts'
 import type { Database } from './grid.ts'
 import type { Measured, Workload } from './load.ts'
+import type { TextTable } from './report.ts'
 import type { Runtime, ServerProcess } from './server.ts'
 
 /** A group of measurements. Throws if the service did not work correctly. */
@@ -57,6 +58,8 @@ export interface BenchContext extends BenchSizes {
   floor: Floor
   /** Print a line of text in the table. */
   note(text: string): void
+  /** Print a table of its own, after the other one. */
+  table(table: TextTable): void
 }
 
 /** The measurements of a line. What was not measured is missing. */

@@ -1,0 +1,176 @@
+/** Compares pairs on the grid with those on all installed brokers, and with the aims of the grid. */
+import type { Broker, Queue, RunningBroker } from './brokers/broker.ts'
+import { nats } from './brokers/nats.ts'
+import { postgresql, postgresqlBehindHttp } from './brokers/postgresql.ts'
+import { redis } from './brokers/redis.ts'
+import { sqlite } from './brokers/sqlite.ts'
+import { type Aim, comparisonOf, type Rates } from './comparison.ts'
+import { Connection } from './connection.ts'
+import { run, type Step, type Totals, type Workload } from './load.ts'
+import { median, spread } from './numbers.ts'
+import { pairRow, pairWork, startPairs } from './pairs.ts'
+import type { BenchContext, Scenario } from './scenario.ts'
+import { type Runtime, type ServerProcess, temporaryFolder } from './server.ts'
+
+const brokers: Broker[] = [postgresql, postgresqlBehindHttp, nats, redis, sqlite]
+
+/** How often all are measured in turn. */
+const rounds = 8
+/** The share of `--seconds` that each is measured in a round. */
+const shareOfRound = 0.5
+
+/** The least ratio of the pairs of the grid to those of a broker, by the runtime of the grid. */
+const aims: Partial<Record<Runtime, Aim[]>> = {
+  node: [
+    { broker: postgresqlBehindHttp.name, clients: 1, ratio: 1 },
+    { broker: postgresqlBehindHttp.name, clients: 32, ratio: 1.5 },
+    { broker: postgresqlBehindHttp.name, clients: 256, ratio: 1.5 },
+    { broker: nats.name, clients: 32, ratio: 1 },
+    { broker: nats.name, clients: 256, ratio: 1 },
+    { broker: sqlite.name, clients: 1, ratio: 1 },
+  ],
+  bun: [{ broker: postgresql.name, clients: 32, ratio: 1 }],
+}
+
+/** The grid or a broker, running. */
+interface Subject {
+  name: string
+  /** In the comparison. */
+  label: string
+  server: ServerProcess
+  open(clients: number): Promise<{ work: Workload; close(): unknown }>
+}
+
+/** The slices of one subject with one number of clients. */
+interface Line {
+  subject: Subject
+  slices: Totals[]
+  perSecond: number[]
+}
+
+export const compare: Scenario = {
+  rows: [
+    pairRow,
+    ...brokers.map(({ name, pairDescription: pair, speaksHttp }) => ({
+      name: `${name}, pair`,
+      measures:
+        `A message is published and acknowledged, then taken by its recipient; each client has its own queue. ${pair}`,
+      limit: speaksHttp
+        ? 'the single JavaScript thread of the service'
+        : 'none comparable: plain TCP without key, HTTP or JSON, so the comparison favours it',
+    })),
+  ],
+  async run(context) {
+    const subjects = [await startGridSubject(context)]
+    for (const broker of brokers) {
+      const found = broker.find()
+      if (found === undefined) context.note(`${broker.name} is not installed`)
+      else subjects.push(subjectOf(context, broker, await broker.start(temporaryFolder(), found)))
+    }
+    const rates: Rates = subjects.map(({ name, label }) => ({ name, label, perSecond: new Map() }))
+    for (const clients of context.clients) {
+      for (const [i, line] of (await measure(subjects, clients, context.seconds)).entries()) {
+        rates[i].perSecond.set(clients, line.perSecond)
+        await context.report({ name: `${line.subject.name}, pair`, clients, floorClients: null, ...figuresOf(line) })
+      }
+    }
+    for (const { server } of subjects) await server.stop()
+    context.table(comparisonOf(rates, context.clients, aims[context.runtime] ?? []))
+  },
+}
+
+async function startGridSubject(context: BenchContext): Promise<Subject> {
+  const grid = await startPairs(context)
+  return {
+    name: 'the grid',
+    label: 'the grid',
+    server: grid.server,
+    open(clients) {
+      const connections: Connection[] = []
+      const work = pairWork(grid, clients, () => {
+        const connection = new Connection(grid.server.port)
+        connections.push(connection)
+        return connection
+      })
+      return Promise.resolve({ work, close: () => connections.forEach((connection) => connection.close()) })
+    },
+  }
+}
+
+function subjectOf(
+  context: BenchContext,
+  { name }: Broker,
+  { server, durability, isFsynced, open }: RunningBroker,
+): Subject {
+  context.note(durability)
+  return {
+    name,
+    label: isFsynced ? name : `${name}, not fsynced`,
+    server,
+    async open(clients) {
+      const queues = await Promise.all(Array.from({ length: clients }, (_, i) => open(`queue-${clients}-${i}`)))
+      return {
+        work: { steps: queues.map(pairOf) },
+        close: () => Promise.allSettled(queues.map((queue) => queue.close())),
+      }
+    },
+  }
+}
+
+/** All subjects in slices that take turns, so that a machine whose speed changes is the same for all. */
+async function measure(subjects: Subject[], clients: number, seconds: number): Promise<Line[]> {
+  const forMs = seconds * shareOfRound * 1_000
+  const opened = await Promise.all(subjects.map(async (subject) => ({
+    ...await subject.open(clients),
+    line: { subject, slices: [], perSecond: [] } as Line,
+  })))
+  // The first round is not counted: what has just started is not compiled yet.
+  for (let round = 0; round <= rounds; round++) {
+    for (const { line, work } of inTurn(opened, round)) {
+      const { name, server } = line.subject
+      try {
+        await work.prepare?.()
+        // Opens connections that were idle for too long.
+        await Promise.all(work.steps.map((step) => step()))
+        const totals = await run(work, server, forMs)
+        if (round === 0) continue
+        line.slices.push(totals)
+        line.perSecond.push(totals.times.length / totals.ms * 1_000)
+      } catch (error) {
+        throw new Error(`${name}: ${(error as Error).message}\n${server.lastOutput()}`, { cause: error })
+      }
+    }
+  }
+  for (const { close } of opened) await close()
+  return opened.map(({ line }) => line)
+}
+
+/** Each round begins with another one, so that none always follows the same busy neighbour after a pause. */
+function inTurn<Each>(all: Each[], round: number): Each[] {
+  const first = round % all.length
+  return [...all.slice(first), ...all.slice(0, first)]
+}
+
+function figuresOf({ slices, perSecond }: Line) {
+  const ms = slices.reduce((sum, slice) => sum + slice.ms, 0)
+  const share = (part: 'server' | 'caller' | 'others') =>
+    Math.max(0, slices.reduce((sum, { cpuMs }) => sum + cpuMs[part], 0) / ms)
+  return {
+    perSecond: median(perSecond),
+    ...spread(slices.flatMap(({ times }) => times)),
+    cpuUs: median(slices.map(({ cpuMs, times }) => cpuMs.server / times.length * 1_000)),
+    cpu: { server: share('server'), caller: share('caller'), others: share('others') },
+    remark: `${rounds} slices`,
+  }
+}
+
+/** Publishes a message and takes it. Throws if it is not the same message. */
+function pairOf(queue: Queue): Step {
+  let n = 0
+  return async () => {
+    const text = `What is 6 times ${n++}?`
+    await queue.publish(text)
+    const taken = await queue.take()
+    if (taken !== text) throw new Error(`"${taken}" was taken where "${text}" was sent`)
+  }
+}
