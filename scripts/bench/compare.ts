@@ -6,18 +6,13 @@ import { redis } from './brokers/redis.ts'
 import { sqlite } from './brokers/sqlite.ts'
 import { type Aim, comparisonOf, type Rates } from './comparison.ts'
 import { Connection } from './connection.ts'
-import { run, type Step, type Totals, type Workload } from './load.ts'
-import { median, spread } from './numbers.ts'
+import type { Step, Workload } from './load.ts'
 import { pairRow, pairWork, startPairs } from './pairs.ts'
 import type { BenchContext, Scenario } from './scenario.ts'
 import { type Runtime, type ServerProcess, temporaryFolder } from './server.ts'
+import { figuresOf, inSlices, rounds } from './slices.ts'
 
 const brokers: Broker[] = [postgresql, postgresqlBehindHttp, nats, redis, sqlite]
-
-/** How often all are measured in turn. */
-const rounds = 8
-/** The share of `--seconds` that each is measured in a round. */
-const shareOfRound = 0.5
 
 /** The least ratio of the pairs of the grid to those of a broker, by the runtime of the grid. */
 const aims: Partial<Record<Runtime, Aim[]>> = {
@@ -41,13 +36,6 @@ interface Subject {
   open(clients: number): Promise<{ work: Workload; close(): unknown }>
 }
 
-/** The slices of one subject with one number of clients. */
-interface Line {
-  subject: Subject
-  slices: Totals[]
-  perSecond: number[]
-}
-
 export const compare: Scenario = {
   rows: [
     pairRow,
@@ -69,10 +57,21 @@ export const compare: Scenario = {
     }
     const rates: Rates = subjects.map(({ name, label }) => ({ name, label, perSecond: new Map() }))
     for (const clients of context.clients) {
-      for (const [i, line] of (await measure(subjects, clients, context.seconds)).entries()) {
-        rates[i].perSecond.set(clients, line.perSecond)
-        await context.report({ name: `${line.subject.name}, pair`, clients, floorClients: null, ...figuresOf(line) })
+      const opened = await Promise.all(
+        subjects.map(async (subject) => ({ ...subject, ...await subject.open(clients) })),
+      )
+      for (const [i, slices] of (await inSlices(opened, context.seconds)).entries()) {
+        rates[i].perSecond.set(clients, slices.perSecond)
+        const remark = `${rounds} slices`
+        await context.report({
+          name: `${rates[i].name}, pair`,
+          clients,
+          floorClients: null,
+          ...figuresOf(slices),
+          remark,
+        })
       }
+      for (const { close } of opened) await close()
     }
     for (const { server } of subjects) await server.stop()
     context.table(comparisonOf(rates, context.clients, aims[context.runtime] ?? []))
@@ -114,53 +113,6 @@ function subjectOf(
         close: () => Promise.allSettled(queues.map((queue) => queue.close())),
       }
     },
-  }
-}
-
-/** All subjects in slices that take turns, so that a machine whose speed changes is the same for all. */
-async function measure(subjects: Subject[], clients: number, seconds: number): Promise<Line[]> {
-  const forMs = seconds * shareOfRound * 1_000
-  const opened = await Promise.all(subjects.map(async (subject) => ({
-    ...await subject.open(clients),
-    line: { subject, slices: [], perSecond: [] } as Line,
-  })))
-  // The first round is not counted: what has just started is not compiled yet.
-  for (let round = 0; round <= rounds; round++) {
-    for (const { line, work } of inTurn(opened, round)) {
-      const { name, server } = line.subject
-      try {
-        await work.prepare?.()
-        // Opens connections that were idle for too long.
-        await Promise.all(work.steps.map((step) => step()))
-        const totals = await run(work, server, forMs)
-        if (round === 0) continue
-        line.slices.push(totals)
-        line.perSecond.push(totals.times.length / totals.ms * 1_000)
-      } catch (error) {
-        throw new Error(`${name}: ${(error as Error).message}\n${server.lastOutput()}`, { cause: error })
-      }
-    }
-  }
-  for (const { close } of opened) await close()
-  return opened.map(({ line }) => line)
-}
-
-/** Each round begins with another one, so that none always follows the same busy neighbour after a pause. */
-function inTurn<Each>(all: Each[], round: number): Each[] {
-  const first = round % all.length
-  return [...all.slice(first), ...all.slice(0, first)]
-}
-
-function figuresOf({ slices, perSecond }: Line) {
-  const ms = slices.reduce((sum, slice) => sum + slice.ms, 0)
-  const share = (part: 'server' | 'caller' | 'others') =>
-    Math.max(0, slices.reduce((sum, { cpuMs }) => sum + cpuMs[part], 0) / ms)
-  return {
-    perSecond: median(perSecond),
-    ...spread(slices.flatMap(({ times }) => times)),
-    cpuUs: median(slices.map(({ cpuMs, times }) => cpuMs.server / times.length * 1_000)),
-    cpu: { server: share('server'), caller: share('caller'), others: share('others') },
-    remark: `${rounds} slices`,
   }
 }
 

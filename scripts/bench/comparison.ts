@@ -1,6 +1,7 @@
 /** The table of a comparison: what each did, how the first one compares with it, and whether the aims are met. */
 import { median } from './numbers.ts'
 import type { TextTable } from './report.ts'
+import { ratioOf } from './slices.ts'
 
 /** The least ratio of the pairs of the first subject to those of a broker. */
 export interface Aim {
@@ -21,7 +22,7 @@ export function comparisonOf([grid, ...others]: Rates, clients: number[], aims: 
   let met = 0
   const cellOf = ({ name, perSecond }: Rates[number], count: number): string => {
     const rates = perSecond.get(count)!
-    const ratio = median(grid.perSecond.get(count)!.map((rate, slice) => rate / rates[slice]))
+    const ratio = ratioOf(grid.perSecond.get(count)!, rates)
     const aim = aims.find(({ broker, clients }) => broker === name && clients === count)
     if (aim && ratio >= aim.ratio) met++
     const judged = aim ? `, aim ${aim.ratio}: ${ratio >= aim.ratio ? 'met' : 'missed'}` : ''

@@ -3,6 +3,7 @@ import type { BenchAgent } from './agents.ts'
 import {
   callWithRetries,
   checkHoldsOnly,
+  drainConnections,
   drainInboxes,
   readMessagesRequest,
   sendMessage,
@@ -60,7 +61,10 @@ function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: numb
   const sent = Array.from({ length: clients }, () => 0)
   const sinks = sink.slice(0, clients)
   return {
-    prepare: async () => void await drainInboxes(server.port, sinks, connect),
+    async prepare() {
+      await drainInboxes(server.port, sinks, connect)
+      sent.fill(0)
+    },
     steps: sender.slice(0, clients).map((from, i) => {
       const connection = connect()
       const request = sendMessageRequest(server.port, from, `@${sink[i].alias}`)
@@ -129,10 +133,15 @@ function readWork({ server, agents: { sender, reader } }: BenchGrid, clients: nu
     }))
   }
   return {
-    prepare: async () => void await drainInboxes(port, reader, connect),
+    async prepare() {
+      let next = 0
+      await drainInboxes(port, reader, () => refillers[next++])
+      waiting.clear()
+    },
     steps,
     refill: { every: share, run: refill },
   }
 }
 
-const refillConnections = 32
+/** As many as `drainInboxes` uses. */
+const refillConnections = drainConnections
