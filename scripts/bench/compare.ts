@@ -27,6 +27,9 @@ const aims: Partial<Record<Runtime, Aim[]>> = {
   bun: [{ broker: postgresql.name, clients: 32, ratio: 1 }],
 }
 
+/** The grid again, with SQLite and its commits on a thread of their own. */
+const withThread = 'the grid, DATABASE_THREAD=on'
+
 /** The grid or a broker, running. */
 interface Subject {
   name: string
@@ -38,7 +41,7 @@ interface Subject {
 
 export const compare: Scenario = {
   rows: [
-    pairRow,
+    { ...pairRow, name: 'the grid, pair' },
     ...brokers.map(({ name, pairDescription: pair, speaksHttp }) => ({
       name: `${name}, pair`,
       measures:
@@ -49,7 +52,10 @@ export const compare: Scenario = {
     })),
   ],
   async run(context) {
-    const subjects = [await startGridSubject(context)]
+    const subjects = [await startGridSubject(context, 'the grid')]
+    if (context.database === 'file') {
+      subjects.push(await startGridSubject(context, withThread, { DATABASE_THREAD: 'on' }))
+    }
     for (const broker of brokers) {
       const found = broker.find()
       if (found === undefined) context.note(`${broker.name} is not installed`)
@@ -78,20 +84,25 @@ export const compare: Scenario = {
   },
 }
 
-async function startGridSubject(context: BenchContext): Promise<Subject> {
-  const grid = await startPairs(context)
+async function startGridSubject(
+  context: BenchContext,
+  name: string,
+  settings?: Record<string, string>,
+): Promise<Subject> {
+  const grid = await startPairs(context, settings)
   return {
-    name: 'the grid',
-    label: 'the grid',
+    name,
+    label: name,
     server: grid.server,
     open(clients) {
       const connections: Connection[] = []
-      const work = pairWork(grid, clients, () => {
+      // Without its `prepare`: pairs leave nothing in the inboxes.
+      const { steps } = pairWork(grid, clients, () => {
         const connection = new Connection(grid.server.port)
         connections.push(connection)
         return connection
       })
-      return Promise.resolve({ work, close: () => connections.forEach((connection) => connection.close()) })
+      return Promise.resolve({ work: { steps }, close: () => connections.forEach((connection) => connection.close()) })
     },
   }
 }

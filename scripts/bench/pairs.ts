@@ -17,11 +17,15 @@ import type { BenchContext, Connect, Row } from './scenario.ts'
 const warmSeconds = 10
 const warmClients = 32
 
-/** Start a grid with enough agents for the largest number of clients. */
-export async function startPairs({ runtime, database, clients, inboxes }: BenchContext): Promise<BenchGrid> {
+/** Start a grid with enough agents for the largest number of clients. `settings` are added to its environment. */
+export async function startPairs(
+  { runtime, database, clients, inboxes }: BenchContext,
+  settings: Record<string, string> = {},
+): Promise<BenchGrid> {
   const most = Math.max(...clients)
   const agents = { sender: most, sink: most, reader: Math.max(inboxes, most) }
-  return await warm(await startGrid(runtime, await createDatabase(database, { agents })))
+  const created = await createDatabase(database, { agents })
+  return await warm(await startGrid(runtime, { ...created, env: { ...created.env, ...settings } }))
 }
 
 /** Run pairs for some seconds: the code of a server that has just started is not compiled yet. */
