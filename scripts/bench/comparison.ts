@@ -1,6 +1,6 @@
 /** The table of a comparison: what each did, how the first one compares with it, and whether the aims are met. */
 import { median } from './numbers.ts'
-import type { TextTable } from './report.ts'
+import type { TextTable } from './scenario.ts'
 import { ratioOf } from './slices.ts'
 
 /** The least ratio of the pairs of the first subject to those of a broker. */

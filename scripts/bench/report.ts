@@ -1,6 +1,6 @@
 /** The output: tables and texts, for a terminal or as Markdown. */
 import type { Database } from './grid.ts'
-import type { BenchSizes, Figures, RowText } from './scenario.ts'
+import type { BenchSizes, Figures, RowText, TextTable } from './scenario.ts'
 import { type Runtime, versionOf } from './server.ts'
 
 /** A line of a table, with its ratio to the floor. */
@@ -15,14 +15,6 @@ export interface TableLine extends Figures {
 export interface Table {
   line(line: TableLine): void
   text(text: string): void
-}
-
-/** A table with columns of its own. */
-export interface TextTable {
-  headings: string[]
-  rows: string[][]
-  /** A line below it. */
-  remark: string
 }
 
 export interface Report {

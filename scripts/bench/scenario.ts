@@ -2,7 +2,6 @@
 import type { Connection } from './connection.ts'
 import type { Database } from './grid.ts'
 import type { Measured, Workload } from './load.ts'
-import type { TextTable } from './report.ts'
 import type { Runtime, ServerProcess } from './server.ts'
 
 /** A group of measurements. Throws if the service did not work correctly. */
@@ -60,6 +59,14 @@ export interface BenchContext extends BenchSizes {
   note(text: string): void
   /** Print a table of its own, after the other one. */
   table(table: TextTable): void
+}
+
+/** A table with columns of its own. */
+export interface TextTable {
+  headings: string[]
+  rows: string[][]
+  /** A line below it. */
+  remark: string
 }
 
 /** The measurements of a line. What was not measured is missing. */
