@@ -27,6 +27,7 @@ import {
 } from './driver/database-errors.ts'
 import type { DiskSpace } from './driver/disk-space.ts'
 import type { Lookups } from './lookups.ts'
+import { inSets, oneByOne } from './unit-sets.ts'
 
 /**
  * Rows of each statement of a unit, in order. They have the column names of the database, and values are not decoded.
@@ -49,7 +50,7 @@ export interface QueueOptions {
   now: () => number
   /**
    * True for a local file. On a remote database, a group is sent once more if its result was lost or the database was
-   * locked.
+   * locked, and its units run in sets.
    */
   local: boolean
   /** Told when the disk is full, and when a remote database has written again. */
@@ -286,13 +287,11 @@ export class WriteQueue {
       for (const unit of group) unit.reject(storageFailed())
       return
     }
-    const statements = group.flatMap((unit) => unit.statements)
+    const order = this.#options.local ? oneByOne : inSets
+    const { statements, placesOf } = order(group.map((unit) => unit.statements))
     try {
       const results = await this.#batch(statements)
-      let at = 0
-      for (const unit of group) {
-        unit.resolve(results.slice(at, at += unit.statements.length).map((result) => result.rows))
-      }
+      for (const [n, unit] of group.entries()) unit.resolve(placesOf[n].map((place) => results[place].rows))
     } catch (error) {
       if (isStatementFault(error) && group.length > 1) {
         for (const part of split(group)) await this.#commit(part)
