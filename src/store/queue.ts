@@ -27,7 +27,6 @@ import {
 } from './driver/database-errors.ts'
 import type { DiskSpace } from './driver/disk-space.ts'
 import type { Lookups } from './lookups.ts'
-import { inSets, oneByOne } from './unit-sets.ts'
 
 /**
  * Rows of each statement of a unit, in order. They have the column names of the database, and values are not decoded.
@@ -44,15 +43,24 @@ interface Unit {
   isDeferred?: true
 }
 
+/** The statements of a group, in the order in which they run. */
+export interface GroupOrder {
+  statements: Statement[]
+  /** Of each unit, the places of its statements. */
+  placesOf: number[][]
+}
+
 export interface QueueOptions {
   client: Pick<Client, 'batch'>
   log: Log
   now: () => number
   /**
    * True for a local file. On a remote database, a group is sent once more if its result was lost or the database was
-   * locked, and its units run in sets.
+   * locked.
    */
   local: boolean
+  /** The order of the statements of a group. By default a unit comes after the other. */
+  order?: (units: readonly Statement[][]) => GroupOrder
   /** Told when the disk is full, and when a remote database has written again. */
   storage: Pick<DiskSpace, 'isFull' | 'full' | 'recover'>
   /** Called with every statement before it runs; may throw. */
@@ -287,7 +295,7 @@ export class WriteQueue {
       for (const unit of group) unit.reject(storageFailed())
       return
     }
-    const order = this.#options.local ? oneByOne : inSets
+    const { order = oneByOne } = this.#options
     const { statements, placesOf } = order(group.map((unit) => unit.statements))
     try {
       const results = await this.#batch(statements)
@@ -366,6 +374,11 @@ export class WriteQueue {
     this.#options.onStorageFault(error)
     return storageFailed()
   }
+}
+
+function oneByOne(units: readonly Statement[][]): GroupOrder {
+  let place = 0
+  return { statements: units.flat(), placesOf: units.map((statements) => statements.map(() => place++)) }
 }
 
 /** One group for each unit, but one for all deferred units if there are others. */

@@ -44,6 +44,7 @@ import { migrate } from './migrate.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
 import { ConversationTurns } from './turns.ts'
+import { inSets } from './unit-sets.ts'
 import { UnreadCounts } from './unread-counts.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
@@ -236,6 +237,7 @@ async function buildStore(
     log: deps.log,
     now: deps.now,
     local: path !== undefined,
+    order: path === undefined ? inSets : undefined,
     storage,
     inspect,
     lookups,

@@ -3,24 +3,12 @@
  * and so on, so that the client can run each as a set. See docs/delivery.md, "Remote database".
  */
 import type { Statement } from './driver/binding.ts'
-
-/** The statements of a group, in the order in which they run. */
-export interface GroupOrder {
-  statements: Statement[]
-  /** Of each unit, the places of its statements. */
-  placesOf: number[][]
-}
+import type { GroupOrder } from './queue.ts'
 
 interface UnitSet {
   /** The places of the units in the group. */
   units: number[]
   subjects: Set<string>
-}
-
-/** Each unit after the other. */
-export function oneByOne(units: readonly Statement[][]): GroupOrder {
-  let place = 0
-  return { statements: units.flat(), placesOf: units.map((statements) => statements.map(() => place++)) }
 }
 
 /**

@@ -14,10 +14,10 @@ import {
   type TransactionMode,
 } from '@libsql/client'
 import { Buffer } from 'node:buffer'
+import { type RowClass, rowClassOf } from './binding.ts'
 import { LocalConnection, type LocalStatement, type RawResult, type ResultColumns } from './local-connection.ts'
 import { localPath } from './local-file.ts'
 import { connectRemote } from './remote-client.ts'
-import { type RowClass, rowClassOf } from './row-class.ts'
 import type { ThreadConnection } from './thread-connection.ts'
 
 /** The settings of the store. A local file uses only `url` and `thread`, and returns integers as numbers. */

@@ -8,7 +8,7 @@
  */
 import type { InValue, ResultSet, Row, Value } from '@libsql/client'
 import { RecentMap } from '../../lib/recent-map.ts'
-import { rowClassOf } from './row-class.ts'
+import { rowClassOf } from './binding.ts'
 
 /** A statement with its arguments. */
 export interface PlainStatement {
@@ -36,7 +36,17 @@ interface Token {
 /** Table and column with one list of arguments in each row. Their names occur in no statement. */
 const units = '(SELECT "value" AS "unit" FROM json_each(?1)) AS "units"'
 /** Clauses that say something about all rows of a statement together. */
-const aboutAllRows = new Set(['group', 'order', 'limit', 'union', 'except', 'intersect', 'distinct', 'returning', 'with'])
+const aboutAllRows = new Set([
+  'group',
+  'order',
+  'limit',
+  'union',
+  'except',
+  'intersect',
+  'distinct',
+  'returning',
+  'with',
+])
 /** A number that JavaScript may not represent exactly, or a text that looks like one. */
 const hasLargeNumber = /[[,]-?\d{16}/
 /** How many texts are known. The grid has some hundred statements; more would be texts made at run time. */
@@ -105,7 +115,9 @@ function setText(sql: string, columns: number, shared: readonly boolean[]): stri
   const isParameter = ({ text }: Token) => text === '?'
   if (tokens.filter(isParameter).length !== shared.length) return undefined
   // The bounds of a query cannot be read from a table.
-  if (tokens.some((token, i) => isParameter(token) && isBound(tokens[i - 1]) && !shared[numberOf(token)])) return undefined
+  if (tokens.some((token, i) => isParameter(token) && isBound(tokens[i - 1]) && !shared[numberOf(token)])) {
+    return undefined
+  }
 
   const outer = tokens.filter(({ depth }) => depth === 0)
   const find = (word: string) => outer.find(({ text }) => text.toLowerCase() === word)
