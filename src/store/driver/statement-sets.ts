@@ -31,6 +31,8 @@ interface Token {
   at: number
   /** How many brackets it is in. */
   depth: number
+  /** It is in an ORDER BY, LIMIT or ON CONFLICT, which cannot name the table of the units. */
+  isFixed: boolean
 }
 
 /** Table and column with one list of arguments in each row. Their names occur in no statement. */
@@ -113,9 +115,8 @@ function resultSet(columns: string[], rows: Row[]): ResultSet {
 function setText(sql: string, columns: number, shared: readonly boolean[]): string | undefined {
   const tokens = tokensOf(sql)
   const isParameter = ({ text }: Token) => text === '?'
-  if (tokens.filter(isParameter).length !== shared.length) return undefined
-  // The bounds of a query cannot be read from a table.
-  if (tokens.some((token, i) => isParameter(token) && isBound(tokens[i - 1]) && !shared[numberOf(token)])) {
+  const parameters = tokens.filter(isParameter)
+  if (parameters.length !== shared.length || parameters.some(({ isFixed }, i) => isFixed && !shared[i])) {
     return undefined
   }
 
@@ -138,15 +139,11 @@ function setText(sql: string, columns: number, shared: readonly boolean[]): stri
   }
   return undefined
 
-  function numberOf(parameter: Token): number {
-    return tokens.filter(isParameter).indexOf(parameter)
-  }
-
   /** The text with `more` inserted, and with each parameter replaced by what is shared or what is the unit's own. */
   function numbered(at = 0, more = ''): string {
     let [text, end, own, same] = ['', 0, 0, 2]
     let parameter = 0
-    for (const { at: start } of [...tokens.filter(isParameter), { at: sql.length }]) {
+    for (const { at: start } of [...parameters, { at: sql.length }]) {
       const piece = sql.slice(end, start)
       text += at >= end && at < start ? piece.slice(0, at - end) + more + piece.slice(at - end) : piece
       if (start < sql.length) text += shared[parameter++] ? `?${same++}` : `("units"."unit" ->> ${own++})`
@@ -156,16 +153,14 @@ function setText(sql: string, columns: number, shared: readonly boolean[]): stri
   }
 }
 
-function isBound(token: Token | undefined): boolean {
-  return token !== undefined && /^(limit|offset)$/i.test(token.text)
-}
-
 function tokensOf(sql: string): Token[] {
-  let depth = 0
+  /** Of each bracket around the token, and of the whole, whether it has come to such a clause. */
+  const isFixed = [false]
   return [...sql.matchAll(/'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\w+|[^\s\w]/g)].map(({ 0: text, index: at }) => {
-    if (text === ')') depth--
-    const token = { text, at, depth }
-    if (text === '(') depth++
+    if (text === ')') isFixed.pop()
+    if (/^(order|limit|conflict)$/i.test(text)) isFixed[isFixed.length - 1] = true
+    const token = { text, at, depth: isFixed.length - 1, isFixed: isFixed.includes(true) }
+    if (text === '(') isFixed.push(false)
     return token
   })
 }
