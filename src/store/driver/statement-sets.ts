@@ -49,8 +49,6 @@ const aboutAllRows = new Set([
   'returning',
   'with',
 ])
-/** A number that JavaScript may not represent exactly, or a text that looks like one. */
-const hasLargeNumber = /[[,]-?\d{16}/
 /** How many texts are known. The grid has some hundred statements; more would be texts made at run time. */
 const maxKnown = 500
 
@@ -81,9 +79,8 @@ export class StatementSets {
     if (columns.length === 0) return of.map(() => resultSet(columns, []))
     const SetRow = rowClassOf(columns)
     return result.rows.map((row) => {
-      const text = String(row[0])
-      if (hasLargeNumber.test(text)) throw new RangeError('A number in a result of a set may be too large')
-      const values: Value[][] = JSON.parse(text)
+      const values: Value[][] = JSON.parse(String(row[0]))
+      if (values.some((each) => each.some(isInexact))) throw new RangeError('A number is too large for JavaScript')
       return resultSet(columns, values.map((each) => new SetRow(each)))
     })
   }
@@ -101,6 +98,11 @@ export class StatementSets {
     const own = argsOf.map((args) => args.filter((_, i) => !shared[i]).map(toJsonValue))
     return { sql: known.text, args: [JSON.stringify(own), ...first.filter((_, i) => shared[i])], columns }
   }
+}
+
+/** Whether it may have been another integer in the database. */
+function isInexact(value: Value): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
 function resultSet(columns: string[], rows: Row[]): ResultSet {

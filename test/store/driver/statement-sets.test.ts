@@ -25,6 +25,7 @@ test.each<[string, string, InValue[][]]>([
   ['columns of the same name', 'SELECT ? AS same, ? AS same', [['a', 1], ['b', null]]],
   ['equal arguments', 'SELECT id FROM facts WHERE account = ?', [['a'], ['a']]],
   ['a text like a parameter', 'SELECT \'?\' AS "?", ? AS b', [['?'], ["'"]]],
+  ['a text like a number that is too large', 'SELECT ? AS a', [[',90071992547409930,'], ['b']]],
   ['booleans', 'SELECT ? AS a', [[true], [false]]],
   [
     'an insert',
@@ -76,7 +77,7 @@ test.each<[string, string, InValue[][]]>([
 })
 
 test('a number that is too large for JavaScript is an error', async () => {
-  const statements = [1, 2].map((n) => ({ sql: 'SELECT 9007199254740990 + ? AS n', args: [n] }))
+  const statements = [1, 2].map((n) => ({ sql: 'SELECT 9007199254740990 + ? AS n', args: [n + 1] }))
   sets.resultsOf(only(statements[0]), await client.execute('SELECT 1 AS n'))
 
   const [step] = sets.stepsOf(statements, [[0, 1]])
