@@ -51,8 +51,8 @@ import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  /** The tables of one account, for one caller. */
-  account(accountId: string, actor: Actor): AccountStore
+  /** The tables of one account, for one caller. `confirm`: see `AccountStore`. */
+  account(accountId: string, actor: Actor, confirm?: () => Promise<void>): AccountStore
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
   /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
