@@ -35,8 +35,8 @@ export type Authenticate = (
   mayPresume?: boolean,
 ) => Promise<AccountStore>
 
-/** A caller that was presumed is another one now, or has other rights. The call has changed nothing and can be repeated. */
-export class CallerChanged extends GridError {
+/** A caller that was presumed is another one now, or has other rights. */
+class CallerChanged extends GridError {
   constructor() {
     super('unavailable', 'This agent was changed during the call. Repeat it.', { retryAfterSeconds: 1 })
   }
@@ -149,8 +149,11 @@ export interface IncomingCall {
 /** The caller of a request. */
 export interface AuthenticatedCall {
   readonly account: AccountStore
-  /** As that of `account`, and counts a refused key. */
-  confirm?(): Promise<void>
+  /**
+   * Whether the caller is who it was presumed to be; absent if that is known. Otherwise the call, which has changed
+   * nothing, begins anew without presuming. Fails as `Authenticate`. Nothing may be answered before.
+   */
+  confirm?(): Promise<boolean>
   /** Authenticate again, for a call that runs long. It is not counted. Fails as `Authenticate` with `previous`. */
   check(): Promise<AccountStore>
 }
@@ -191,9 +194,12 @@ export function createCallLimits({ config, now, callerHints }: Deps): (authentic
       const accountId = accountIds.get(account)!
       if (call.connection.caller?.name !== accountId) callerHints.learn(authorization!, accountId)
       countCall(account, accountId)
-      let confirmed: Promise<void> | undefined
+      let confirmed: Promise<boolean> | undefined
       const confirm = account.confirm && (() => {
-        confirmed ??= account.confirm!().catch(refused)
+        confirmed ??= account.confirm!().then(
+          () => true,
+          (error) => !(error instanceof CallerChanged) && refused(error),
+        )
         // It is waited for before the answer.
         confirmed.catch(() => {})
         return confirmed

@@ -2,7 +2,7 @@
  * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
  * URL, without sessions. Batches, which 2025-03-26 still had, are refused.
  */
-import { type AuthenticateCall, CallerChanged } from '../auth/bearer.ts'
+import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/leases.ts'
@@ -62,10 +62,8 @@ export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handl
   })
 }
 
-/** The tools of a caller who may have to be confirmed, see `AccountStore`. */
-interface PresumedToolset extends Toolset {
-  confirm?(): Promise<void>
-}
+/** The tools of a caller who may have to be confirmed. */
+type PresumedToolset = Toolset & Pick<AuthenticatedCall, 'confirm'>
 
 /** What differs between the endpoints. */
 interface Endpoint {
@@ -94,10 +92,8 @@ function mcpServer(
       if (request.method === 'GET') return inboxStream(request, toolset)
       if (request.method !== 'POST') throw new GridError('method_not_allowed', 'Send MCP messages with POST.')
       const message = await readMessage(bodies, request, limits)
-      return await answer(context, message, toolset).catch(async (error) => {
-        if (!(error instanceof CallerChanged)) throw error
-        return await answer(context, message, await endpoint.authenticate(context, false))
-      })
+      return await answer(context, message, toolset) ??
+        (await answer(context, message, await endpoint.authenticate(context, false)))!
     } catch (error) {
       // To a caller who is refused, nothing else is said.
       const cause = await toolset?.confirm?.().then(() => error, (refused) => refused) ?? error
@@ -105,21 +101,21 @@ function mcpServer(
     }
   }
 
+  /** Undefined if the caller is not who it was presumed to be. */
   async function answer(
     { request, requestId }: RequestContext,
     message: unknown,
     toolset: PresumedToolset,
-  ): Promise<Response> {
+  ): Promise<Response | undefined> {
     // Sent with the first query of the call.
     const confirmed = toolset.confirm?.()
-    if (asksToWait(message)) await confirmed
+    if (asksToWait(message) && await confirmed === false) return undefined
     const short = shortcut(request.headers, message, toolset)
     const connection = toolset.inbox?.connection
     if (short && connection && waitsLong(message) && isSmall(request)) return lateAnswer(short, connection)
-    if (!short) await confirmed
+    if (!short && await confirmed === false) return undefined
     const leased = short ? asResponse(await short, requestId) : await sdk(request, message, toolset)
-    await confirmed
-    return await send(connection, leased)
+    return await confirmed === false ? undefined : await send(connection, leased)
   }
 
   function asResponse({ message, lease }: RpcAnswer, requestId: string): LeasedResponse {

@@ -78,7 +78,7 @@ export function waitsLong(message: unknown): boolean {
 }
 
 function waitOf(message: unknown): unknown {
-  const { params } = message as { params?: { name?: unknown; arguments?: { wait_seconds?: unknown } } }
+  const params = (message as { params?: { name?: unknown; arguments?: { wait_seconds?: unknown } } } | null)?.params
   return params?.name === 'read_messages' ? params.arguments?.wait_seconds : undefined
 }
 

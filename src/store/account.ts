@@ -62,7 +62,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
   /**
    * Whether the caller is still who it was at its last call; absent if that is known. Nothing may be answered before, and
-   * `write`, `record` and `writeLater` wait for it. Fails with `unauthenticated`, or as a `CallerChanged`.
+   * `write`, `record` and `writeLater` wait for it. Fails with `unauthenticated`, or with `unavailable` if it has changed.
    */
   confirm?(): Promise<void>
   readonly deps: Deps
