@@ -2,7 +2,7 @@
 import { mintKey } from '../../src/lib/secrets.ts'
 import { loadServer } from './connections.ts'
 import { hello } from './floor-rows.ts'
-import type { Database } from './grid.ts'
+import { type Database, unreachableLimits } from './grid.ts'
 import type { Measured } from './load.ts'
 import { ratioToFloor } from './numbers.ts'
 import type { Table } from './report.ts'
@@ -18,7 +18,7 @@ export async function openBenchContext(
 ): Promise<BenchContext> {
   const floor: Floor = {
     key: (await mintKey('agent_key')).key,
-    server: await startScript(runtime, ['scripts/bench/floor.ts'], { LOG_LEVEL: 'warn' }),
+    server: await startScript(runtime, ['scripts/bench/floor.ts'], { LOG_LEVEL: 'warn', ...unreachableLimits }),
   }
   const floors = new Map<number, Measured>()
 

@@ -39,6 +39,7 @@ const memoryStore = {
     deps,
     actor,
     change: { keys: {} },
+    waiting: { lists: { acquire: () => () => {} }, takeListBytes: () => () => {} },
     read: { channels: { ofAgent: () => Promise.resolve([]), memberAliases: () => Promise.resolve([]) } },
   }),
 } as unknown as Store
