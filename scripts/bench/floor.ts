@@ -45,7 +45,6 @@ const memoryStore = {
     actor,
     waiting,
     change: { keys: {} },
-    waiting: { lists: { acquire: () => () => {} }, takeListBytes: () => () => {} },
     read: { channels: { ofAgent: () => Promise.resolve([]), memberAliases: () => Promise.resolve([]) } },
   }),
 } as unknown as Store
