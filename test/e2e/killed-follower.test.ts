@@ -10,6 +10,7 @@ import process from 'node:process'
 import { expect, test } from 'vitest'
 import { rebuildConversationsCommand } from '../../src/cli/rebuild-conversations.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
+import { setAutomated } from '../../src/grid/messaging/conversations.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { projected } from '../support/conversations.ts'
 import { rows } from '../support/database.ts'
@@ -26,6 +27,9 @@ test.each([['a local file', 1], ['libsql-server', 2]])(
     const desk = await prepared.evil.agent('desk', { visibility: 'public' })
     await createChannel(prepared.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const { acme, evil, alice, bob, eve } = prepared
+    // What scripts say to each other never runs away.
+    for (const agent of ['alice', 'bob']) await setAutomated(acme.store, { agent, isAutomated: true })
+    await setAutomated(evil.store, { agent: 'desk', isAutomated: true })
     await prepared.store.close()
     const url = server?.url ?? `file:${join(prepared.folder, 'grid.db')}`
     const senders = [{ account: acme.id, ...alice }, { account: acme.id, ...bob }, { account: evil.id, ...desk }]
