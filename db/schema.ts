@@ -1022,3 +1022,6 @@ export const snoozes = sqliteTable('snoozes', {
   primaryKey({ columns: [t.accountId, t.userId, t.kind, t.subject] }),
   index('snoozes_until').on(t.until),
 ])
+
+/** Tables whose rows SQLite stores by their primary keys (`WITHOUT ROWID`). The migration says so; drizzle cannot. */
+export const tablesWithoutRowid: readonly string[] = ['thread_agents', 'thread_messages']
