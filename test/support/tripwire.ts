@@ -59,6 +59,7 @@ export const allowedCrossAccountQueries = [
   'old blocked sends',
   'old counts of guardrails',
   'old idempotency keys',
+  'old snoozes',
   'old texts of verdicts',
   'old verdicts',
   'leases in flight',

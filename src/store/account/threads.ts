@@ -11,6 +11,7 @@ import {
   deliveries,
   messages,
   seats,
+  snoozes,
   threadAgents,
   threadMessages,
   threads,
@@ -179,6 +180,10 @@ export function prepareThreads(db: Db) {
     set: { seq: sql`excluded.seq` },
   }).toSQL()
 
+  const ofUser = [threadSeen, snoozes].map((table) =>
+    db.delete(table).where(inAccount(table, eq(table.userId, p('user')))).toSQL()
+  )
+
   return {
     reads: (account: AccountBinding) => ({
       /** Threads with a message before `before` and since a time, the newest first. */
@@ -206,6 +211,8 @@ export function prepareThreads(db: Db) {
     changes: (account: AccountBinding) => ({
       /** Record up to which message a user has looked at a thread. Does nothing if the account has no such thread. */
       setSeen: (user: string, thread: number, seq: number): Statement => account.bind(add, { user, thread, seq }),
+      /** Forget what a user who leaves the account has looked at, and put off. */
+      forgetUser: (user: string): Statement[] => ofUser.map((statement) => account.bind(statement, { user })),
     }),
   }
 }
