@@ -359,7 +359,7 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
   },
   {
     "name": "0021_message_log",
-    "hash": "49ab469c383059c39ecb0788b5dccff6da76419d6871f1a90e1ed8a6e680898f",
+    "hash": "a208569452f0c5343802f05588d834de4ca80ba283a532c630307054aed06dc1",
     "createdAt": 1795367631881,
     "statements": [
       "CREATE TABLE `projections` (\n\t`name` text PRIMARY KEY NOT NULL,\n\t`seq` integer NOT NULL\n);",
@@ -374,7 +374,7 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE INDEX `thread_messages_root` ON `thread_messages` (`account_id`,`root_seq`) WHERE root_seq <> seq;",
       "CREATE TABLE `thread_seen` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`, `thread_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `thread_seen_thread` ON `thread_seen` (`account_id`,`thread_id`);",
-      "CREATE TABLE `threads` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`kind` text NOT NULL,\n\t`key` text NOT NULL,\n\t`a` text,\n\t`b` text,\n\t`last_seq` integer NOT NULL,\n\t`last_at` integer NOT NULL,\n\t`messages` integer NOT NULL,\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `threads` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`kind` text NOT NULL,\n\t`key` text NOT NULL,\n\t`last_seq` integer NOT NULL,\n\t`last_at` integer NOT NULL,\n\t`messages` integer NOT NULL,\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `threads_id` ON `threads` (`account_id`,`id`);",
       "CREATE UNIQUE INDEX `threads_key` ON `threads` (`account_id`,`kind`,`key`);",
       "CREATE INDEX `threads_newest` ON `threads` (`account_id`,`last_seq`);",

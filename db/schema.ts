@@ -945,9 +945,6 @@ export const threads = sqliteTable('threads', {
    * id, behind the id of the agent of another account if there is one.
    */
   key: text('key').notNull(),
-  /** Its first two agents, sorted by id; null for a channel. One of them may belong to another account. */
-  a: text('a'),
-  b: text('b'),
   /** The newest message; 0 while the projection is being made again. */
   lastSeq: integer('last_seq').notNull(),
   lastAt: integer('last_at').notNull(),

@@ -64,8 +64,6 @@ CREATE TABLE `threads` (
 	`account_id` text NOT NULL,
 	`kind` text NOT NULL,
 	`key` text NOT NULL,
-	`a` text,
-	`b` text,
 	`last_seq` integer NOT NULL,
 	`last_at` integer NOT NULL,
 	`messages` integer NOT NULL,

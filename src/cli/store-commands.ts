@@ -18,6 +18,7 @@ import { listGuardrailsCommand } from './list-guardrails.ts'
 import { listPausedConversationsCommand } from './list-paused-conversations.ts'
 import { migrate } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
+import { rebuildConversationsCommand } from './rebuild-conversations.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
 import { resumeConversationCommand } from './resume-conversation.ts'
 import { rotateKeysCommand } from './rotate-keys.ts'
@@ -52,6 +53,7 @@ export const storeCommands: readonly StoreCommand[] = [
   resetSecondFactorCommand,
   verifyActivityCommand,
   rotateKeysCommand,
+  rebuildConversationsCommand,
   migrate,
   confirmClockCommand,
 ]

@@ -29,6 +29,7 @@ const maxExpected = 10_000
  */
 export class Notifier {
   readonly #signals = new Map<string, Set<Signal>>()
+  readonly #listeners = new Set<() => void>()
   readonly #expected = new RecentMap<string, number>(maxExpected)
   readonly #onFirst: () => void
 
@@ -53,12 +54,19 @@ export class Notifier {
     }
   }
 
+  /** Call `listener` at each notification of whatever agents. Returns the function that ends this. */
+  onEach(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
   /** Each of the agents has one more message, as far as is known. */
   notify(agentIds: Iterable<string>): void {
     for (const id of agentIds) {
       this.#expected.set(id, this.expected(id) + 1)
       this.#raise(id)
     }
+    for (const listener of this.#listeners) listener()
   }
 
   notifyAll(): void {

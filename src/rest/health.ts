@@ -12,7 +12,7 @@ export function live(): Response {
 
 /**
  * `/readyz`: the process is not stopping, its database answers, and its disk has space. Shows how durable an
- * acknowledged message is.
+ * acknowledged message is, and how many stored messages are not placed in conversations yet, if they are many.
  */
 export function ready(store: Store): Handler {
   let ping: Promise<unknown> | undefined
@@ -36,7 +36,13 @@ export function ready(store: Store): Handler {
       await checkDatabase()
       const { problem } = store.storage
       if (problem !== undefined) return notReady('storage full', store, problem)
-      return Response.json({ status: 'ready', durability: store.durability })
+      const { behind } = store.projection
+      return Response.json({
+        status: 'ready',
+        durability: store.durability,
+        // While stored messages are taken in; a few are normal.
+        ...(behind >= 1_000 && { messagesToPlace: behind }),
+      })
     } catch {
       return notReady('database unreachable', store)
     }

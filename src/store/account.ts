@@ -32,6 +32,8 @@ import { prepareRetention } from './account/retention.ts'
 import { prepareSeats } from './account/seats.ts'
 import { prepareSkills } from './account/skills.ts'
 import { prepareTeam } from './account/team.ts'
+import { prepareThreadMessages } from './account/thread-messages.ts'
+import { prepareThreads } from './account/threads.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
@@ -228,10 +230,12 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     parts: () => prepareParts(db),
     profile: () => prepareProfile(db),
     messageStatus: () => prepareMessageStatus(db),
-    retention: () => prepareRetention(db),
+    retention: () => prepareRetention(db, crossAccountQueries),
     seats: () => prepareSeats(db),
     skills: () => prepareSkills(db),
     team: () => prepareTeam(db),
+    threads: () => prepareThreads(db),
+    threadMessages: () => prepareThreadMessages(db),
     unclaimed: () => prepareUnclaimed(db),
     usage: () => prepareUsage(db),
     verdicts: () => prepareVerdicts(db),

@@ -18,6 +18,7 @@ import { prepareSealedTokens } from './global/sealed-tokens.ts'
 import { prepareSecondFactors } from './global/second-factors.ts'
 import { prepareSessions } from './global/sessions.ts'
 import { prepareSignups } from './global/signups.ts'
+import { prepareThreadProjection } from './global/thread-projection.ts'
 import { prepareUsers } from './global/users.ts'
 import type { Lookups } from './lookups.ts'
 
@@ -43,6 +44,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     secondFactors: () => prepareSecondFactors(db, crossAccountQueries),
     sessions: () => prepareSessions(db),
     signups: () => prepareSignups(db, crossAccountQueries),
+    threadProjection: () => prepareThreadProjection(db, crossAccountQueries),
     users: () => prepareUsers(db, crossAccountQueries),
   })
 }

@@ -32,6 +32,8 @@ export interface Store {
   readonly keyRing: KeyRing
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
+  /** How many messages are not placed in conversations yet, as this process last saw it. */
+  readonly projection: { behind: number }
   /** Whether the disk has space for what is sent. */
   readonly storage: Storage
   /**
@@ -152,6 +154,7 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
     global,
     keyRing,
     waiting,
+    projection: { behind: 0 },
     storage,
     write: (statements) => queue.write('', statements),
     record: (rows, statements) => writeWithActivity(context, rows, statements),

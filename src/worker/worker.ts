@@ -6,6 +6,7 @@ import { keepClock } from './clock.ts'
 import { LeaseRecovery } from './leases.ts'
 import { tellOfPauses } from './paused-conversations.ts'
 import { sweep } from './retention.ts'
+import { LogFollower } from './threads.ts'
 
 const heartbeatMs = 15 * second
 /** Soon after the start, for processes that do not run for an hour. */
@@ -13,6 +14,8 @@ const firstSweepMs = minute
 const sweepMs = hour
 const storageMs = second
 const pausesMs = 5 * second
+/** For messages of processes that were killed before they placed them in conversations. */
+const followMs = 5 * second
 
 export interface Worker {
   /** Start no more tasks, and wait for those that run. May be called several times. */
@@ -26,12 +29,14 @@ export async function startWorker(store: Store): Promise<Worker> {
   const startsFull = await store.storage.check()
   await keepClock(store)
   await leases.start()
+  const follower = new LogFollower(store)
 
   const stopTasks = [
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
+    every(followMs, 0, () => follower.run()),
     // Only a remote database has several processes.
     every(
       heartbeatMs,
@@ -78,6 +83,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     stopping.abort()
     await Promise.all(stopTasks.map((stopTask) => stopTask()))
     await sweeping
+    await follower.stop()
     await leases.stop().catch((error) => store.deps.log.warn('The end of this process was not recorded', { error }))
   }
   return { stop: () => stopped ??= stop() }

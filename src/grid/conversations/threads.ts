@@ -1,9 +1,9 @@
 /**
- * The conversations of an account, as its people see them: threads, their messages, what became of each message, and
- * chains of replies. Reading here changes nothing for an agent. Nothing here decides who may read; callers pass `since`.
- * See docs/architecture.md, "Projections".
+ * The conversations of an account, as its people see them: threads and who takes part in them. Reading here changes
+ * nothing for an agent. Nothing here decides who may read; callers pass `since`. See docs/architecture.md, "Projections".
  */
 import type { AccountStore } from '../../store/account.ts'
+import type { StoredThread } from '../../store/account/threads.ts'
 
 export type ThreadKind = 'channel' | 'conversation' | 'pair'
 
@@ -26,6 +26,9 @@ export interface ThreadAgent {
   isForeign: boolean
 }
 
+/** The beginning of a message. Null for the newest message of a thread that was removed a moment ago. */
+export type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
+
 /** A thread in a list. Times are milliseconds since the epoch. */
 export interface Thread {
   id: number
@@ -40,7 +43,7 @@ export interface Thread {
   lastAt: number
   messages: number
   /** Its newest message. */
-  preview: { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string }
+  preview: ThreadPreview
   /** The user has looked at it up to this message; 0 for never. */
   seenSeq: number
   /** Unread messages of the seat of the user in it, up to 100; 0 without a seat. */
@@ -62,112 +65,95 @@ export interface ThreadListPage {
   next?: number
 }
 
-/** A message in a thread. */
-export interface ThreadMessage {
-  seq: number
-  id: string
-  threadId: number
-  /** The first message of its chain; its own `seq` if it replies to nothing that is left. */
-  rootSeq: number
-  fromAgentId: string
-  fromAlias: string
-  /** Its sender belongs to another account. */
-  isForeign: boolean
-  type: 'agent' | 'human' | 'system'
-  /** As addressed: `@alias` or `#name`. */
-  recipient: string
-  /** A message of another account is shown as it was delivered. */
-  body: string
-  /** JSON text of its A2A fields, which may be damaged; null for most messages. */
-  a2a: string | null
-  conversationId: string | null
-  replyToMessageId: string | null
-  flagged: boolean
-  sanitized: boolean
-  hops: number
-  createdAt: number
+/** How many threads a page of a list has. */
+const pageSize = 50
+
+/** Threads, the newest first, 50 at a time. */
+export async function listThreads(account: AccountStore, list: ThreadList): Promise<ThreadListPage> {
+  const { agentId, waiting, channels, userId, since = 0, before = Number.MAX_SAFE_INTEGER } = list
+  const [found, unread] = await Promise.all([
+    account.read.threads.list(
+      { agentId, isWaiting: waiting },
+      { user: userId ?? '', before, since, isChannel: channels ?? false, limit: pageSize + 1 },
+    ),
+    unreadOf(account, userId),
+  ])
+  const threads = found.slice(0, pageSize).map((thread) => shown(thread, unread))
+  return { threads, ...(found.length > pageSize && { next: threads[pageSize - 1].lastSeq }) }
+}
+
+/** One thread; undefined if the account has none of this id. */
+export async function findThread(account: AccountStore, id: number, userId?: string): Promise<Thread | undefined> {
+  const [found, unread] = await Promise.all([
+    account.read.threads.byId(id, userId ?? ''),
+    unreadOf(account, userId),
+  ])
+  return found && shown(found, unread)
+}
+
+/** Whether an agent takes part in a thread: it wrote or was written to, or it is a member of the channel. */
+export async function isInThread(account: AccountStore, id: number, agentId: string): Promise<boolean> {
+  return await account.read.threads.hasAgent(id, agentId)
 }
 
 /**
- * Where a page begins: the newest messages; those before or after a message, without it; those from a time on; or those
- * around a message, with it. Messages are named by their `seq`.
+ * Record that the user has looked at a thread up to a message. With a smaller `seq` it is unseen from there on again.
+ * Does nothing if the account has no such thread.
  */
-export type ThreadPosition =
-  | { newest: true }
-  | { before: number }
-  | { after: number }
-  | { at: number }
-  | { around: number }
-
-export interface ThreadPage {
-  /** Oldest first, at most 50. */
-  messages: ThreadMessage[]
-  hasOlder: boolean
-  hasNewer: boolean
+export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
+  await account.write([account.change.threads.setSeen(userId, threadId, seq)])
 }
 
-/** What became of a message at one recipient. */
-export interface Receipt {
-  seq: number
-  agentId: string
-  /** Null for an agent of another account: it is the `recipient` of the message. */
-  alias: string | null
-  /** `leased`: a reader has it and has not taken it for sure. */
-  state: 'unread' | 'leased' | 'read' | 'parked'
-  storedAt: number
-  wokenAt: number | null
-  /** When it was leased last, or parked. */
-  readAt: number | null
-  /** How many leases of it were released. */
-  releaseCount: number
-  /** When this recipient first replied to it in the account; null if it has not. */
-  repliedAt: number | null
-}
-
-/** A message of a chain with its replies, oldest first. */
-export interface ChainMessage extends ThreadMessage {
-  replies: ChainMessage[]
-}
-
-/** Threads, the newest first, 50 at a time. */
-export declare function listThreads(account: AccountStore, list: ThreadList): Promise<ThreadListPage>
-
-/** One thread; undefined if the account has none of this id. */
-export declare function findThread(account: AccountStore, id: number, userId?: string): Promise<Thread | undefined>
-
-/** Whether an agent takes part in a thread: it wrote or was written to, or it is a member of the channel. */
-export declare function isInThread(account: AccountStore, id: number, agentId: string): Promise<boolean>
-
-/** A page of a thread. `since`: no messages from before this time; 0 for all. */
-export declare function readThread(
-  account: AccountStore,
-  id: number,
-  position: ThreadPosition,
-  since?: number,
-): Promise<ThreadPage>
-
-/** The message with this `seq` or id and its thread in this account; undefined if it is not there (yet). */
-export declare function findMessage(
-  account: AccountStore,
-  message: { seq: number } | { id: string },
-): Promise<ThreadMessage | undefined>
-
-/** What became of messages of this account and of those delivered to it, by the `seq` of the messages: 50 at most. */
-export declare function receiptsOf(account: AccountStore, seqs: number[]): Promise<Map<number, Receipt[]>>
-
-/** All messages that have this root, over all threads, as a tree. At most 1,000 messages. */
-export declare function readChain(
-  account: AccountStore,
-  rootSeq: number,
-  since?: number,
-): Promise<ChainMessage | undefined>
-
-/** Record that the user has looked at a thread up to a message. With a smaller `seq` it is unseen from there on again. */
-export declare function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void>
-
-/** How many messages of an agent are unread in a thread, up to 100, and the `seq` of the oldest of them. */
-export declare function unreadIn(
+/**
+ * How many of the 1,000 oldest unread messages of an agent are in a thread, and the `seq` of the oldest of them; null
+ * for none.
+ */
+export async function unreadIn(
   account: AccountStore,
   threadId: number,
   agentId: string,
-): Promise<{ unread: number; firstSeq: number | null }>
+): Promise<{ unread: number; firstSeq: number | null }> {
+  const found = (await account.read.threads.unreadOfAgent(agentId)).find((thread) => thread.threadId === threadId)
+  return { unread: found?.unread ?? 0, firstSeq: found?.firstSeq ?? null }
+}
+
+async function unreadOf(account: AccountStore, userId: string | undefined): Promise<Map<number, number>> {
+  if (userId === undefined) return new Map()
+  return new Map((await account.read.threads.unreadOfSeat(userId)).map(({ threadId, unread }) => [threadId, unread]))
+}
+
+interface StoredPreview {
+  fromAlias: string
+  fromAgentId: string
+  type: 'agent' | 'human' | 'system'
+  recipient: string
+  text: string
+}
+
+function shown(thread: StoredThread, unread: Map<number, number>): Thread {
+  const { id, kind, key, lastSeq, lastAt, messages, seenSeq } = thread
+  const preview: StoredPreview | null = thread.preview === null ? null : JSON.parse(thread.preview)
+  return {
+    id,
+    kind,
+    channel: kind === 'channel' ? { id: key, name: thread.channel ?? '', isDeleted: thread.deletedAt !== null } : null,
+    conversationId: kind === 'conversation' ? key.slice(key.indexOf('/') + 1) : null,
+    agents: kind === 'channel' ? [] : agentsOf(thread, preview),
+    lastSeq,
+    lastAt,
+    messages,
+    preview: preview && { fromAlias: preview.fromAlias, type: preview.type, text: preview.text },
+    seenSeq,
+    unread: unread.get(id) ?? 0,
+  }
+}
+
+/** The agent of another account is named by the newest message: every message of its thread is from it or to it. */
+function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
+  const own = (JSON.parse(agents) as { id: string; alias: string }[]).map((agent) => ({ ...agent, isForeign: false }))
+  const named = kind === 'pair' ? key.split(' ') : [key.slice(0, key.indexOf('/'))]
+  const stranger = named.find((id) => id !== '' && !own.some((agent) => agent.id === id))
+  if (stranger === undefined || preview === null) return own.slice(0, 2)
+  const alias = preview.fromAgentId === stranger ? preview.fromAlias : preview.recipient.replace(/^@/, '')
+  return [own[0], { id: stranger, alias, isForeign: true }].filter((agent) => agent !== undefined)
+}

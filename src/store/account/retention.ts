@@ -2,10 +2,11 @@
 import { and, eq, inArray, lte, sql } from 'drizzle-orm'
 import { deliveries, idempotencyKeys, leaseReleases, messages, parts, usage } from '../../../db/schema.ts'
 import { type AccountBinding, p, type Statement } from '../driver/binding.ts'
-import type { Db } from '../driver/db.ts'
+import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
+import { threadErasure } from './thread-erasure.ts'
 
-export function prepareRetention(db: Db) {
+export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQueries) {
   const ids = sql`(SELECT value FROM json_each(${p('ids')}))`
 
   // Ids of messages sort by time, so the first are the oldest, apart from clock differences.
@@ -21,16 +22,19 @@ export function prepareRetention(db: Db) {
   ).toSQL()
   // Referencing rows first, because of the foreign keys.
   const removeMessages = [
-    db.delete(leaseReleases).where(
-      and(eq(leaseReleases.senderAccountId, p('account')), sql`${leaseReleases.messageId} IN ${ids}`),
-    ),
-    db.delete(deliveries).where(
-      and(eq(deliveries.senderAccountId, p('account')), sql`${deliveries.messageId} IN ${ids}`),
-    ),
-    db.delete(idempotencyKeys).where(inAccount(idempotencyKeys, sql`${idempotencyKeys.messageId} IN ${ids}`)),
-    db.delete(parts).where(inAccount(parts, sql`${parts.messageId} IN ${ids}`)),
-    db.delete(messages).where(inAccount(messages, sql`${messages.id} IN ${ids}`)),
-  ].map((statement) => statement.toSQL())
+    ...threadErasure(db, crossAccountQueries, sql`m.id IN ${ids}`),
+    ...[
+      db.delete(leaseReleases).where(
+        and(eq(leaseReleases.senderAccountId, p('account')), sql`${leaseReleases.messageId} IN ${ids}`),
+      ),
+      db.delete(deliveries).where(
+        and(eq(deliveries.senderAccountId, p('account')), sql`${deliveries.messageId} IN ${ids}`),
+      ),
+      db.delete(idempotencyKeys).where(inAccount(idempotencyKeys, sql`${idempotencyKeys.messageId} IN ${ids}`)),
+      db.delete(parts).where(inAccount(parts, sql`${parts.messageId} IN ${ids}`)),
+      db.delete(messages).where(inAccount(messages, sql`${messages.id} IN ${ids}`)),
+    ].map((statement) => statement.toSQL()),
+  ]
 
   const oldUsage = db.select({ id: usage.counterId }).from(usage).where(inAccount(usage, lte(usage.day, p('until'))))
     .limit(p('limit'))

@@ -19,6 +19,10 @@ import {
   recentReads,
   signups,
   skills,
+  threadAgents,
+  threadMessages,
+  threads,
+  threadSeen,
   trials,
   usage,
   users,
@@ -27,6 +31,7 @@ import {
 import { bind, p, precondition, runQuery, type Statement, value } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 import { inboxOf } from '../in-account.ts'
+import { followed, placing } from './thread-projection.ts'
 
 /**
  * A claim by a user. `keep` and `discard` are agent ids; `email` is the owner address, which the user must have
@@ -200,6 +205,12 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .map((table) => db.delete(table).where(eq(table.accountId, p('from'))).toSQL())
   const removeMessages = db.delete(messages)
     .where(and(eq(messages.accountId, p('from')), keptAgent(messages.fromAgentId))).toSQL()
+  // What was made of the messages is made again, of those that moved and of those that the agents left behind.
+  const removePlaces = [threadSeen, threadAgents, threadMessages, threads]
+    .map((table) => db.delete(table).where(eq(table.accountId, p('from'))).toSQL())
+  const isMoved = sql`(m.account_id = ${p('to')} AND ${keptAgent(sql`m.from_agent_id`)} OR m.account_id = ${p('from')})`
+  const placeMoved = placing(db, sql`${isMoved} AND m.seq <= ${followed}`)
+  for (const { sql: text } of placeMoved) crossAccountQueries.set(text, 'places of messages that move')
   // A message keeps its place in the log. Until the original is removed, the copy has the negative of it.
   const keepPlaces = db.update(messages).set({ seq: sql`-${messages.seq}` })
     .where(and(eq(messages.accountId, p('to')), lt(messages.seq, 0))).toSQL()
@@ -230,6 +241,8 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     ...removeConversations,
     removeMessages,
     keepPlaces,
+    ...removePlaces,
+    ...placeMoved,
     leaveBehind,
     revive,
   ]

@@ -1,0 +1,188 @@
+/**
+ * Messages of conversations, as the people of an account see them: pages of a thread, what became of each message, and
+ * chains of replies. Nothing here decides who may read. See docs/architecture.md, "Projections".
+ */
+import type { AccountStore } from '../../store/account.ts'
+import type { PlacedMessage } from '../../store/account/thread-messages.ts'
+
+/** A message in a thread. */
+export interface ThreadMessage {
+  seq: number
+  id: string
+  threadId: number
+  /** The first message of its chain; its own `seq` if it replies to nothing that is left. */
+  rootSeq: number
+  fromAgentId: string
+  fromAlias: string
+  /** Its sender belongs to another account. */
+  isForeign: boolean
+  type: 'agent' | 'human' | 'system'
+  /** As addressed: `@alias` or `#name`. */
+  recipient: string
+  /** A message of another account is shown as it was delivered. */
+  body: string
+  /** JSON text of its A2A fields, which may be damaged; null for most messages. */
+  a2a: string | null
+  conversationId: string | null
+  replyToMessageId: string | null
+  flagged: boolean
+  sanitized: boolean
+  hops: number
+  createdAt: number
+}
+
+/**
+ * Where a page begins: the newest messages; those before or after a message, without it; those from a time on; or those
+ * around a message, with it. Messages are named by their `seq`.
+ */
+export type ThreadPosition =
+  | { newest: true }
+  | { before: number }
+  | { after: number }
+  | { at: number }
+  | { around: number }
+
+export interface ThreadPage {
+  /** Oldest first, at most 50. */
+  messages: ThreadMessage[]
+  hasOlder: boolean
+  hasNewer: boolean
+}
+
+/** What became of a message at one recipient. */
+export interface Receipt {
+  seq: number
+  agentId: string
+  /** Null for an agent of another account: it is the `recipient` of the message. */
+  alias: string | null
+  /**
+   * `leased`: a reader has it, and it is not known yet whether the answer arrived. At an agent of another account only
+   * `unread` and `read`.
+   */
+  state: 'unread' | 'leased' | 'read' | 'parked'
+  storedAt: number
+  /** Null for an agent of another account. */
+  wokenAt: number | null
+  /** When it was leased last, or parked. */
+  readAt: number | null
+  /** How many leases of it were released. */
+  releaseCount: number
+  /** When this recipient first replied to it in the account; null if it has not. */
+  repliedAt: number | null
+}
+
+/** What became of a message. */
+export interface Receipts {
+  /** The recipient of a direct message; null for a post. */
+  recipient: Receipt | null
+  recipients: number
+  /** Leased or read, by whom a reader was given it. */
+  read: number
+  unread: number
+  parked: number
+}
+
+/** A message of a chain with its replies, oldest first. */
+export interface ChainMessage extends ThreadMessage {
+  replies: ChainMessage[]
+}
+
+/** How many messages a page has, and a chain. */
+const pageSize = 50
+const maxChain = 1_000
+
+/**
+ * A page of a thread. `since`: no messages from before this time; 0 for all. A thread that the account does not have is
+ * empty.
+ */
+export async function readThread(
+  account: AccountStore,
+  id: number,
+  position: ThreadPosition,
+  since = 0,
+): Promise<ThreadPage> {
+  const { threadMessages } = account.read
+  const from = since > 0 ? await threadMessages.firstSince(id, since) : 0
+  const place = await placeOf(account, id, position)
+  if (from === null || place === undefined) return { messages: [], hasOlder: false, hasNewer: false }
+  const { anchor, older, newer } = place
+  // One more in each direction says whether there is more.
+  const seqs = (await threadMessages.around(id, anchor, from, older + 1, newer + 1)).sort((a, b) => a - b)
+  const [before, after] = [seqs.filter((seq) => seq < anchor), seqs.filter((seq) => seq >= anchor)]
+  const messages = await threadMessages.bySeqs([...older > 0 ? before.slice(-older) : [], ...after.slice(0, newer)])
+  return {
+    messages: messages.map(shown),
+    hasOlder: before.length > older,
+    hasNewer: after.length > newer,
+  }
+}
+
+async function placeOf(account: AccountStore, id: number, position: ThreadPosition) {
+  if ('newest' in position) return { anchor: Number.MAX_SAFE_INTEGER, older: pageSize, newer: 0 }
+  if ('before' in position) return { anchor: position.before, older: pageSize, newer: 0 }
+  if ('after' in position) return { anchor: position.after + 1, older: 0, newer: pageSize }
+  if ('around' in position) return { anchor: position.around, older: pageSize / 2, newer: pageSize / 2 }
+  const anchor = await account.read.threadMessages.firstSince(id, position.at)
+  return anchor === null ? undefined : { anchor, older: 0, newer: pageSize }
+}
+
+/** A message and its thread in this account, by its `seq` or id; undefined if it has no place in the account (yet). */
+export async function findMessage(
+  account: AccountStore,
+  message: { seq: number } | { id: string },
+): Promise<ThreadMessage | undefined> {
+  const { threadMessages } = account.read
+  const seq = 'seq' in message ? message.seq : await threadMessages.seqOf(message.id)
+  if (seq === undefined) return undefined
+  const [found] = await threadMessages.bySeqs([seq])
+  return found && shown(found)
+}
+
+/** What became of messages in threads of this account, by their `seq`. None for those that it does not have. */
+export async function receiptsOf(account: AccountStore, seqs: number[]): Promise<Map<number, Receipts>> {
+  const { threadMessages } = account.read
+  const [direct, posts] = await Promise.all([threadMessages.direct(seqs), threadMessages.posts(seqs)])
+  const found = new Map<number, Receipts>()
+  for (const recipient of direct) {
+    const { state } = recipient
+    found.set(recipient.seq, {
+      recipient,
+      recipients: 1,
+      read: state === 'read' || state === 'leased' ? 1 : 0,
+      unread: state === 'unread' ? 1 : 0,
+      parked: state === 'parked' ? 1 : 0,
+    })
+  }
+  for (const { seq, recipients, unread, parked } of posts) {
+    found.set(seq, { recipient: null, recipients, read: recipients - unread - parked, unread, parked })
+  }
+  return found
+}
+
+/** What became of a post at each of its recipients, 50 at a time, by their ids. `after`: the last id of a page before. */
+export async function receiptsOfPost(account: AccountStore, seq: number, after = ''): Promise<Receipt[]> {
+  return await account.read.threadMessages.ofPost(seq, after, pageSize)
+}
+
+/**
+ * All messages that have this root, over all threads, as a tree; at most 1,001 messages. A reply to a message that was
+ * removed is a reply to the root. Undefined if nothing of it is left. With `since`, messages from before are left out.
+ */
+export async function readChain(account: AccountStore, rootSeq: number, since = 0): Promise<ChainMessage | undefined> {
+  const { threadMessages } = account.read
+  const seqs = await threadMessages.chain(rootSeq, maxChain)
+  const messages = (await threadMessages.bySeqs([rootSeq, ...seqs])).filter(({ createdAt }) => createdAt >= since)
+  const [root, ...others] = messages.map((message): ChainMessage => ({ ...shown(message), replies: [] }))
+  if (!root) return undefined
+  const byId = new Map([[root.id, root]])
+  for (const message of others) {
+    const parent = message.replyToMessageId === null ? undefined : byId.get(message.replyToMessageId)
+    ;(parent ?? root).replies.push(message)
+    byId.set(message.id, message)
+  }
+  return root
+}
+
+function shown({ isForeign, flagged, sanitized, ...message }: PlacedMessage): ThreadMessage {
+  return { ...message, isForeign: isForeign === 1, flagged: flagged === 1, sanitized: sanitized === 1 }
+}

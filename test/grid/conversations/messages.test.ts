@@ -1,0 +1,166 @@
+/** Messages of threads, what became of them, and chains. See docs/architecture.md, "Projections". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import {
+  type ChainMessage,
+  findMessage,
+  readChain,
+  readThread,
+  receiptsOf,
+  receiptsOfPost,
+  type ThreadPosition,
+} from '../../../src/grid/conversations/messages.ts'
+import { listThreads } from '../../../src/grid/conversations/threads.ts'
+import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { followLog } from '../../../src/worker/threads.ts'
+import { as, say } from '../../support/conversations.ts'
+import { rows } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
+
+onEachDatabase((open) => {
+  let grid: TestGrid
+  let [alice, bob, desk] = [] as unknown as AccountStore[]
+  beforeEach(async () => {
+    grid = await open()
+    ;[alice, bob] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
+    desk = as(grid, grid.evil, await grid.evil.agent('desk', { visibility: 'public' }))
+  })
+  afterEach(() => grid.close())
+
+  const newest = async (account = grid.acme.store) => (await listThreads(account, {})).threads[0].id
+
+  test('a page of a thread begins at the end, before or after a message, at a time, or around a message', async () => {
+    const start = grid.clock.now
+    for (let i = 0; i < 120; i++) {
+      grid.clock.now = start + i * 1_000
+      await sendMessage(i % 2 ? alice : bob, { to: i % 2 ? 'bob' : 'alice', text: String(i) })
+      // Another thread between them.
+      if (i % 10 === 0) await sendMessage(alice, { to: 'desk', text: 'other' })
+    }
+    await followLog(grid.store)
+    const { threads } = await listThreads(grid.acme.store, {})
+    const { id, lastSeq } = threads.find(({ agents }) => agents.every(({ isForeign }) => !isForeign))!
+    const page = async (position: ThreadPosition, since?: number) => {
+      const { messages, hasOlder, hasNewer } = await readThread(grid.acme.store, id, position, since)
+      return [hasOlder, messages[0]?.body, messages.at(-1)?.body, messages.length, hasNewer]
+    }
+    const seqOf = async (text: string) =>
+      (await readThread(grid.acme.store, id, { at: start + Number(text) * 1_000 })).messages[0].seq
+
+    expect(await page({ newest: true })).toEqual([true, '70', '119', 50, false])
+    expect(await page({ before: await seqOf('70') })).toEqual([true, '20', '69', 50, true])
+    expect(await page({ before: await seqOf('20') })).toEqual([false, '0', '19', 20, true])
+    expect(await page({ after: await seqOf('99') })).toEqual([true, '100', '119', 20, false])
+    expect(await page({ at: start + 42_500 })).toEqual([true, '43', '92', 50, true])
+    expect(await page({ at: start - 1 })).toEqual([false, '0', '49', 50, true])
+    expect(await page({ at: grid.clock.now + 1 })).toEqual([true, undefined, undefined, 0, false])
+    expect(await page({ around: await seqOf('60') })).toEqual([true, '35', '84', 50, true])
+    expect(await page({ newest: true }, start + 100_000)).toEqual([false, '100', '119', 20, false])
+    expect(await page({ before: lastSeq }, grid.clock.now + 1)).toEqual([false, undefined, undefined, 0, false])
+  })
+
+  test('a message of another account is shown as it was delivered, to its recipient alone', async () => {
+    const { id, seq } = await say(grid, desk, 'alice', 'x').catch(async () => {
+      await say(grid, alice, 'desk', 'hello')
+      return await say(grid, desk, 'alice', 'the original')
+    })
+    await rows(grid, "UPDATE deliveries SET body = 'redacted' WHERE account_id = ? AND message_id = ?", [
+      grid.acme.id,
+      id,
+    ])
+
+    const [shown, original] = [await findMessage(grid.acme.store, { seq }), await findMessage(grid.evil.store, { id })]
+    expect(shown).toMatchObject({ id, body: 'redacted', isForeign: true, fromAlias: 'desk', recipient: '@alice' })
+    expect(original).toMatchObject({ seq, body: 'the original', isForeign: false })
+    expect((await listThreads(grid.acme.store, {})).threads[0].preview!.text).toBe('redacted')
+  })
+
+  test('messages of others are not there', async () => {
+    const { id, seq } = await say(grid, alice, 'bob', 'private')
+    const thread = await newest()
+
+    expect(await findMessage(grid.evil.store, { seq })).toBeUndefined()
+    expect(await findMessage(grid.evil.store, { id })).toBeUndefined()
+    expect((await readThread(grid.evil.store, thread, { newest: true })).messages).toEqual([])
+    expect((await receiptsOf(grid.evil.store, [seq])).size).toBe(0)
+    expect(await readChain(grid.evil.store, seq)).toBeUndefined()
+  })
+
+  test('receipts say what became of a message', async () => {
+    const { id, seq } = await say(grid, alice, 'bob', 'hi')
+    const receipt = async () => (await receiptsOf(grid.acme.store, [seq])).get(seq)!.recipient
+
+    expect(await receipt()).toMatchObject({ alias: 'bob', state: 'unread', storedAt: grid.clock.now, readAt: null })
+    const first = await readMessages(bob, {})
+    expect(await receipt()).toMatchObject({ state: 'leased', readAt: grid.clock.now })
+    await leaseOf(bob, first.lease!.id).release()
+    expect(await receipt()).toMatchObject({ state: 'unread', releaseCount: 1 })
+    const second = await readMessages(bob, {})
+    await bob.write([bob.change.leases.ack(second.lease!.id)])
+    grid.clock.now += 5
+    await say(grid, bob, 'alice', 'yes', { replyToMessageId: id })
+    expect(await receipt()).toMatchObject({ state: 'read', repliedAt: grid.clock.now })
+  })
+
+  test('of a message to another account they say whether it was read, and not how', async () => {
+    const { seq } = await say(grid, alice, 'desk', 'hi')
+    const sent = async () => (await receiptsOf(grid.acme.store, [seq])).get(seq)!.recipient
+    const { lease } = await readMessages(desk, {})
+
+    expect(await sent()).toMatchObject({ alias: null, state: 'read', wokenAt: null, releaseCount: 0 })
+    expect((await receiptsOf(grid.evil.store, [seq])).get(seq)!.recipient).toMatchObject({
+      alias: 'desk',
+      state: 'leased',
+    })
+    await leaseOf(desk, lease!.id).release()
+    expect(await sent()).toMatchObject({ state: 'unread', readAt: null, releaseCount: 0 })
+  })
+
+  test('of a post they say how many members have read it, and which', async () => {
+    await grid.acme.agent('carol')
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
+    const { seq } = await say(grid, alice, '#general', 'hi')
+    await readMessages(bob, {})
+
+    expect((await receiptsOf(grid.acme.store, [seq])).get(seq)).toEqual({
+      ...{ recipient: null, recipients: 2, read: 1, unread: 1, parked: 0 },
+    })
+    const each = (await receiptsOfPost(grid.acme.store, seq)).map(({ alias, state }) => [alias, state])
+    expect(each.toSorted()).toEqual([['bob', 'leased'], ['carol', 'unread']])
+  })
+
+  test('a chain has all replies, over all threads, also if they were taken in at once', async () => {
+    const carol = as(grid, grid.acme, await grid.acme.agent('carol'))
+    const ask = await sendMessage(alice, { to: 'bob', text: 'ask' })
+    const forward = await sendMessage(bob, { to: 'carol', text: 'forward', replyToMessageId: ask.id })
+    const answer = await sendMessage(carol, { to: 'bob', text: 'answer', replyToMessageId: forward.id })
+    await followLog(grid.store)
+    await sendMessage(bob, { to: 'alice', text: 'result', replyToMessageId: ask.id })
+    await sendMessage(bob, { to: 'carol', text: 'thanks', replyToMessageId: answer.id })
+    await followLog(grid.store)
+
+    const { rootSeq } = (await findMessage(grid.acme.store, { id: answer.id }))!
+    const texts = ({ body, replies }: ChainMessage): unknown[] => [body, ...replies.map(texts)]
+    expect(texts((await readChain(grid.acme.store, rootSeq))!)).toEqual(
+      ['ask', ['forward', ['answer', ['thanks']]], ['result']],
+    )
+  })
+
+  test('a chain in another account begins where that account comes in', async () => {
+    const ask = await say(grid, alice, 'bob', 'ask')
+    const out = await say(grid, bob, 'desk', 'out', { replyToMessageId: ask.id })
+    await say(grid, desk, 'bob', 'back', { replyToMessageId: out.id })
+
+    const bodies = async (account: AccountStore) => {
+      const { messages } = await readThread(account, await newest(account), { newest: true })
+      const root = (await findMessage(account, { seq: messages[0].rootSeq }))!.body
+      return [root, messages.map(({ body }) => body)]
+    }
+    expect(await bodies(grid.acme.store)).toEqual(['ask', ['out', 'back']])
+    expect(await bodies(grid.evil.store)).toEqual(['out', ['out', 'back']])
+  })
+})

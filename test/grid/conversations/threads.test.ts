@@ -1,0 +1,151 @@
+/** Which threads messages are in, and lists of threads. See docs/architecture.md, "Projections". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { findThread, isInThread, listThreads, setSeen, unreadIn } from '../../../src/grid/conversations/threads.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { as, say } from '../../support/conversations.ts'
+import { rows } from '../../support/database.ts'
+import { onEachDatabase } from '../../support/databases.ts'
+import type { TestAgent, TestGrid } from '../../support/grid.ts'
+import { person } from '../../support/people.ts'
+
+onEachDatabase((open) => {
+  let grid: TestGrid
+  let [alice, bob, desk] = [] as unknown as AccountStore[]
+  let deskAgent: TestAgent
+  beforeEach(async () => {
+    grid = await open()
+    ;[alice, bob] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
+    deskAgent = await grid.evil.agent('desk', { visibility: 'public' })
+    desk = as(grid, grid.evil, deskAgent)
+  })
+  afterEach(() => grid.close())
+
+  const list = async (account = grid.acme.store, more = {}) =>
+    (await listThreads(account, more)).threads.map(({ kind, channel, conversationId, agents, messages, preview }) =>
+      [kind, channel?.name ?? conversationId, agents.map(({ alias, isForeign }) => alias + (isForeign ? '*' : ''))]
+        .concat(messages, `${preview?.fromAlias}: ${preview?.text}`)
+    )
+
+  test('a message is in its channel, its conversation or with the pair of its agents, and a reply does not change that', async () => {
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
+    const first = await say(grid, alice, 'bob', 'one')
+    await say(grid, bob, 'alice', 'two', { replyToMessageId: first.id })
+    const post = await say(grid, alice, '#general', 'a post', { conversationId: 'talk' })
+    await say(grid, bob, 'alice', 'about the post', { replyToMessageId: post.id })
+    await say(grid, alice, 'bob', 'in a talk', { conversationId: 'talk' })
+
+    expect(await list()).toEqual([
+      ['conversation', 'talk', ['alice', 'bob'], 2, 'alice: in a talk'],
+      ['channel', 'general', [], 1, 'alice: a post'],
+      ['pair', null, ['alice', 'bob'], 2, 'bob: two'],
+    ])
+  })
+
+  test('a message between accounts has a thread in each, and its conversation id is not that of others', async () => {
+    await say(grid, alice, 'bob', 'among us', { conversationId: 'secret' })
+    const asked = await say(grid, alice, 'desk', 'hello')
+    await say(grid, desk, 'alice', 'guessed', { conversationId: 'secret', replyToMessageId: asked.id })
+
+    expect(await list()).toEqual([
+      ['conversation', 'secret', ['alice', 'desk*'], 1, 'desk: guessed'],
+      ['pair', null, ['alice', 'desk*'], 1, 'alice: hello'],
+      ['conversation', 'secret', ['alice', 'bob'], 1, 'alice: among us'],
+    ])
+    expect(await list(grid.evil.store)).toEqual([
+      ['conversation', 'secret', ['desk', 'alice*'], 1, 'desk: guessed'],
+      ['pair', null, ['desk', 'alice*'], 1, 'alice: hello'],
+    ])
+  })
+
+  test('a conversation has all its agents', async () => {
+    const carol = await grid.acme.agent('carol')
+    await say(grid, alice, 'bob', 'one', { conversationId: 'talk' })
+    await say(grid, alice, 'carol', 'two', { conversationId: 'talk' })
+
+    const { threads: [{ id, messages }] } = await listThreads(grid.acme.store, { agentId: carol.id })
+    expect(messages).toBe(2)
+    for (const agent of [grid.alice, grid.bob, carol]) {
+      expect(await isInThread(grid.acme.store, id, agent.id)).toBe(true)
+    }
+    expect(await isInThread(grid.acme.store, id, grid.eve.id)).toBe(false)
+  })
+
+  test('lists can be of one agent, with the channels it is a member of, and of channels', async () => {
+    await grid.acme.agent('carol')
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
+    await createChannel(grid.acme.store, { name: 'others', members: ['alice'] })
+    for (const to of ['#general', '#others', 'bob', 'carol']) await say(grid, alice, to, `to ${to}`)
+
+    const titles = async (more: object) => (await list(grid.acme.store, more)).map((thread) => thread.at(-1))
+    expect(await titles({ agentId: grid.bob.id })).toEqual(['alice: to bob', 'alice: to #general'])
+    expect(await titles({ channels: true })).toEqual(['alice: to #others', 'alice: to #general'])
+    expect(await titles({ agentId: grid.bob.id, channels: true })).toEqual(['alice: to #general'])
+  })
+
+  test('a thread waits while the newest message to one of its agents is unread', async () => {
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
+    await say(grid, alice, 'bob', 'direct')
+    await say(grid, alice, '#general', 'post')
+    await say(grid, alice, 'desk', 'to another account')
+
+    const waiting = async (agentId?: string) =>
+      (await list(grid.acme.store, { waiting: true, agentId })).map((thread) => thread.at(-1))
+    expect(await waiting()).toEqual(['alice: post', 'alice: direct'])
+    expect(await waiting(grid.alice.id)).toEqual([])
+    await readMessages(bob, { limit: 1 })
+    expect(await waiting(grid.bob.id)).toEqual(['alice: post'])
+    await readMessages(bob, {})
+    expect(await waiting()).toEqual([])
+    expect(await list(grid.evil.store, { waiting: true })).toHaveLength(1)
+  })
+
+  test('a list continues where its page ended, and begins at a time', async () => {
+    const names = Array.from({ length: 52 }, (_, i) => `agent-${i}`)
+    for (const name of names) {
+      await grid.acme.agent(name)
+      grid.clock.now++
+      await say(grid, alice, name, name)
+    }
+    const first = await listThreads(grid.acme.store, {})
+    const second = await listThreads(grid.acme.store, { before: first.next })
+
+    expect([...first.threads, ...second.threads].map(({ preview }) => preview!.text)).toEqual(names.toReversed())
+    expect([first.threads.length, second.next]).toEqual([50, undefined])
+    expect((await listThreads(grid.acme.store, { since: grid.clock.now - 1 })).threads).toHaveLength(2)
+  })
+
+  test('a list says what a user has seen, and what their seat has not read', async () => {
+    const user = await person(grid, { role: 'owner' })
+    const seat = await grid.acme.agent('ann-seat')
+    await grid.acme.store.write([{
+      sql: 'INSERT INTO seats (account_id, user_id, agent_id) VALUES (?, ?, ?)',
+      args: [grid.acme.id, user.id, seat.id],
+    }])
+    const { seq } = await say(grid, alice, 'ann-seat', 'one')
+    await say(grid, alice, 'ann-seat', 'two')
+    const thread = async () => (await listThreads(grid.acme.store, { userId: user.id })).threads[0]
+    const { id } = await thread()
+
+    expect(await thread()).toMatchObject({ seenSeq: 0, unread: 2 })
+    expect(await unreadIn(grid.acme.store, id, seat.id)).toEqual({ unread: 2, firstSeq: seq })
+    await setSeen(grid.acme.store, user.id, id, seq + 1)
+    await readMessages(as(grid, grid.acme, seat), { limit: 1 })
+    expect(await thread()).toMatchObject({ seenSeq: seq + 1, unread: 1 })
+    await setSeen(grid.acme.store, user.id, id, seq)
+    expect((await findThread(grid.acme.store, id, user.id))!.seenSeq).toBe(seq)
+  })
+
+  test('nothing of a thread is shown to another account', async () => {
+    const user = await person(grid, { role: 'owner', account: grid.evil })
+    await say(grid, alice, 'bob', 'private')
+    const { threads: [{ id }] } = await listThreads(grid.acme.store, {})
+
+    expect(await listThreads(grid.evil.store, {})).toEqual({ threads: [] })
+    expect(await findThread(grid.evil.store, id)).toBeUndefined()
+    expect(await isInThread(grid.evil.store, id, grid.alice.id)).toBe(false)
+    await setSeen(grid.evil.store, user.id, id, 1)
+    expect(await rows(grid, 'SELECT 1 FROM thread_seen WHERE account_id = ?', [grid.evil.id])).toEqual([])
+  })
+})

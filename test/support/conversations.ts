@@ -1,0 +1,34 @@
+/** Conversations of a test grid. */
+import type { AccountStore } from '../../src/store/account.ts'
+import { followLog } from '../../src/worker/threads.ts'
+import { rows } from './database.ts'
+import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
+import { sendMessage } from './messaging.ts'
+
+/** An account as one of its agents uses it. */
+export function as(grid: TestGrid, account: TestAccount, { id, alias }: TestAgent): AccountStore {
+  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+}
+
+/** Send a message and place it. Resolves to its id and its number. */
+export async function say(
+  grid: TestGrid,
+  from: AccountStore,
+  to: string,
+  text: string,
+  more: { replyToMessageId?: string; conversationId?: string } = {},
+): Promise<{ id: string; seq: number }> {
+  const { id } = await sendMessage(from, { to, text, ...more })
+  await followLog(grid.store)
+  return { id, seq: (await from.read.threadMessages.seqOf(id))! }
+}
+
+/** What the projection has made for an account. With the ids of the threads, which stay when it is made again. */
+export async function projected(grid: TestGrid, accountId: string): Promise<Record<string, unknown[]>> {
+  const read = async (sql: string) => (await rows(grid, sql, [accountId])).map((row) => ({ ...row }))
+  return {
+    threads: await read('SELECT * FROM threads WHERE account_id = ? ORDER BY id'),
+    messages: await read('SELECT * FROM thread_messages WHERE account_id = ? ORDER BY seq'),
+    agents: await read('SELECT * FROM thread_agents WHERE account_id = ? ORDER BY agent_id, thread_id'),
+  }
+}
