@@ -22,11 +22,14 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  const list = async (account = grid.acme.store, more = {}) =>
-    (await listThreads(account, more)).threads.map(({ kind, channel, conversationId, agents, messages, preview }) =>
-      [kind, channel?.name ?? conversationId, agents.map(({ alias, isForeign }) => alias + (isForeign ? '*' : ''))]
-        .concat(messages, `${preview?.fromAlias}: ${preview?.text}`)
-    )
+  const list = async (account = grid.acme.store, more = {}): Promise<unknown[][]> =>
+    (await listThreads(account, more)).threads.map(({ kind, channel, conversationId, agents, messages, preview }) => [
+      kind,
+      channel?.name ?? conversationId,
+      agents.map(({ alias, isForeign }) => alias + (isForeign ? '*' : '')),
+      messages,
+      `${preview?.fromAlias}: ${preview?.text}`,
+    ])
 
   test('a message is in its channel, its conversation or with the pair of its agents, and a reply does not change that', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
