@@ -358,9 +358,17 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     ]
   },
   {
-    "name": "0021_message_log",
+    "name": "0021_guardrail_counts_of_account",
+    "hash": "26397657a70d9cb3d5d080f179085ddee40db645da50f65357d2656c34b8de9b",
+    "createdAt": 1795367371602,
+    "statements": [
+      "CREATE INDEX `guardrail_counts_of_account` ON `guardrail_counts` (`account_id`,`hour`);"
+    ]
+  },
+  {
+    "name": "0022_message_log",
     "hash": "a208569452f0c5343802f05588d834de4ca80ba283a532c630307054aed06dc1",
-    "createdAt": 1795367631881,
+    "createdAt": 1795367551602,
     "statements": [
       "CREATE TABLE `projections` (\n\t`name` text PRIMARY KEY NOT NULL,\n\t`seq` integer NOT NULL\n);",
       "CREATE TABLE `seats` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
@@ -412,9 +420,9 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     ]
   },
   {
-    "name": "0022_people",
+    "name": "0023_people",
     "hash": "bff69943b282f1cb7f440026d9b0a627311fb7f18cf5b0c3796e9eca78b8a1e8",
-    "createdAt": 1795369307061,
+    "createdAt": 1795367611602,
     "statements": [
       "-- The type was a mark that anybody could set, and their keys worked like any other. It now stands for a person, who has no key.\nUPDATE `agents` SET `type` = 'mcp' WHERE `type` = 'human';"
     ]

@@ -469,6 +469,8 @@ export const guardrailCounts = sqliteTable('guardrail_counts', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.guardrailId, t.hour, t.action] }),
   index('guardrail_counts_hour').on(t.hour),
+  // Also what deleted guardrails did, for the overview.
+  index('guardrail_counts_of_account').on(t.accountId, t.hour),
 ])
 
 /** Texts that a guardrail lets pass, because people found that it was wrong about them. */

@@ -147,19 +147,27 @@ export function createApp(store: Store): Hono<AppEnv> {
 
   app.notFound(async (c) => {
     const { method, path } = c.req
-    const routes = app.routes.filter((route) => route.path === path && route.method !== 'ALL')
-    const allowed = [...new Set(routes.map((route) => route.method))]
-    if (allowed.length === 0) {
-      const where = method === 'GET' ? path : `${method} ${path}`
-      const error = new GridError('not_found', `There is nothing at ${where}.`)
-      // A browser followed a link or mistyped an address: programs do not ask for HTML.
-      if (!c.req.header('accept')?.includes('text/html')) return restError(error)
-      return await htmlError(error, await errorFrame(people, c.req.raw, error))
-    }
-    const answer = restError(new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`))
-    answer.headers.set('Allow', allowed.join(', '))
+    const allowed = methodsOf(path)
+    const where = method === 'GET' ? path : `${method} ${path}`
+    const error = allowed.length === 0
+      ? new GridError('not_found', `There is nothing at ${where}.`)
+      : new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`)
+    // A browser followed a link or mistyped an address: programs do not ask for HTML.
+    const isPage = c.req.header('accept')?.includes('text/html')
+    const answer = isPage ? await htmlError(error, await errorFrame(people, c.req.raw, error)) : restError(error)
+    if (allowed.length > 0) answer.headers.set('Allow', allowed.join(', '))
     return answer
   })
+
+  /** The methods of the routes that take a path. Middleware, which takes all methods, is no route. */
+  function methodsOf(path: string): string[] {
+    const methods = new Set(app.routes.map(({ method }) => method).filter((method) => method !== 'ALL'))
+    return [...methods].filter((method) => {
+      const [matches] = app.router.match(method, path)
+      return matches.some(([[, route]]) => route.method === method)
+    })
+  }
+
   app.onError((error, c) => refusal(error, c.req.path, c.get('requestId')))
 
   function refusal(error: unknown, path: string, requestId: string): Response {

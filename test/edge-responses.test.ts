@@ -169,6 +169,46 @@ describe('a request without a route', () => {
     if (status === 405) expect(response.headers.get('allow')).toMatch(/^(GET|POST)$/)
   })
 
+  test('any method that the routes of a path do not have gets 405 with Allow', async () => {
+    const byPath = new Map<string, string[]>()
+    for (const { method, path } of routesOf(grid)) {
+      // The patterns of pages overlap.
+      if (/^\/(api|a2a|oauth|assets|\.well-known)\//.test(path)) {
+        byPath.set(path, [...byPath.get(path) ?? [], method])
+      }
+    }
+    const answers: [path: string, method: string, status: number, allow: unknown][] = []
+    for (const [path, methods] of byPath) {
+      // These take every method, and answer themselves.
+      if (grid.app.routes.some((route) => route.path === path && route.method === 'ALL')) continue
+      for (const method of ['PUT', 'TRACE-X', ...methods.includes('GET') ? [] : ['GET']]) {
+        const response = await grid.request(path, { method })
+        answers.push([path, method, response.status, response.headers.get('allow')?.split(', ').sort()])
+      }
+    }
+
+    expect(answers.length).toBeGreaterThan(30)
+    expect(answers).toEqual(answers.map(([path, method]) => [path, method, 405, byPath.get(path)!.sort()]))
+  })
+
+  test.each([
+    ['PUT', '/api/v1/guardrails/a-name', 'GET, PATCH, DELETE'],
+    ['POST', '/api/v1/parts/an-id', 'GET'],
+    ['GET', '/accounts/a/guardrails/b/delete', 'POST'],
+  ])('%s %s gets 405, as a page if it accepts HTML', async (method, path, allow) => {
+    const json = await grid.request(path, { method })
+    const page = await grid.request(path, { method, headers: { Accept: 'text/html' } })
+
+    expect(await json.json()).toEqual({
+      error: { code: 'method_not_allowed', message: `${path} takes ${allow}, not ${method}.` },
+    })
+    expect(await page.text()).toContain('Method not allowed')
+    expect([json, page].map(({ status, headers }) => [status, headers.get('allow')])).toEqual([
+      [405, allow],
+      [405, allow],
+    ])
+  })
+
   test('gets a page if it accepts HTML, with the path escaped', async () => {
     const response = await grid.request('/<b>nowhere</b>', { headers: { Accept: 'text/html,*/*;q=0.8' } })
 

@@ -77,7 +77,7 @@ const rules: Record<string, Rule> = {
     packages: ['hono', 'oslo', 'hash-wasm', 'zod', '@simplewebauthn/server', 'otpauth'],
   },
   'wire.ts': { ours: ['errors.ts', 'html/error-page.tsx'], types: ['lib/'] },
-  'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono', 'qr'] },
+  'html/': { ours: ['errors.ts', 'lib/'], types: ['auth/actor.ts'], packages: ['hono', 'markdown-it', 'qr'] },
   'store/': {
     ours: ['../db/schema.ts', '../db/migrations.ts', 'auth/actor.ts', 'errors.ts', 'lib/'],
     types: ['deps.ts'],

@@ -19,11 +19,11 @@ const bytesOfEach = 16 * 1024
 export class PreparedChecks {
   /** How long all guardrails of one message may take together. */
   readonly timeoutMs: number
-  readonly #providers: readonly Provider[]
+  readonly #providers: ReadonlyMap<string, Provider>
   readonly #prepared = new SizedMap<string, { provider: string; config: string; check: GuardrailCheck }>(maxBytes)
 
   constructor(known: readonly Provider[] = providers, timeoutMs = 3 * second) {
-    this.#providers = known
+    this.#providers = new Map(known.map((provider) => [provider.id, provider]))
     this.timeoutMs = timeoutMs
   }
 
@@ -47,8 +47,13 @@ export class PreparedChecks {
     return this.#providerOf(provider).prepare(config)
   }
 
+  /** Whether a guardrail answers at once, in the grid. */
+  isLocal({ provider }: ConfiguredGuardrail): boolean {
+    return this.#providers.get(provider)?.kind === 'local'
+  }
+
   #providerOf(id: string): Provider {
-    const provider = this.#providers.find((provider) => provider.id === id)
+    const provider = this.#providers.get(id)
     if (!provider) throw new Error(`There is no provider ${id}`)
     return provider
   }

@@ -56,7 +56,10 @@ export interface Provider<Config = unknown> {
   readonly id: string
   readonly name: string
   readonly description: string
-  /** `local` runs in the grid, `remote` calls a service. */
+  /**
+   * `local` runs in the grid: it answers at once, and from its configuration and the text alone. `remote` calls a
+   * service.
+   */
   readonly kind: 'local' | 'remote'
   readonly config: z.ZodType<Config>
   /** Whether it needs the token of a service. */

@@ -10,10 +10,16 @@ export function CsrfField({ token }: { token: string }) {
 
 /** A POST form with the CSRF token. `isLine` puts its fields beside its button. */
 export function Form(
-  { action, csrf, isLine, children }: { action: string; csrf: string; isLine?: boolean; children: Child },
+  { action, csrf, id, isLine, children }: {
+    action: string
+    csrf: string
+    id?: string
+    isLine?: boolean
+    children: Child
+  },
 ) {
   return (
-    <form method='post' action={action} class={isLine ? 'line' : undefined}>
+    <form method='post' action={action} id={id} class={isLine ? 'line' : undefined}>
       <CsrfField token={csrf} />
       {children}
     </form>
@@ -189,12 +195,21 @@ export function PasswordInput(field: FieldProps & { autocomplete: 'current-passw
 }
 
 export function TextArea(
-  field: FieldProps & { value?: string; rows?: number; maxLength?: number; isMono?: boolean; placeholder?: string },
+  field: FieldProps & {
+    value?: string
+    rows?: number
+    maxLength?: number
+    isMono?: boolean
+    placeholder?: string
+    /** The id of the form that it belongs to, if it is outside of it. */
+    inForm?: string
+  },
 ) {
   return (
     <Field field={field}>
       <textarea
         {...fieldAttributes(field)}
+        form={field.inForm}
         class={field.isMono ? 'input mono' : 'input'}
         rows={field.rows ?? 4}
         maxlength={unitsOf(field.maxLength)}
@@ -300,10 +315,12 @@ export interface ButtonProps {
   waits?: boolean
   /** Hidden until a value in its form changes. Without script it is always visible. */
   whenChanged?: boolean
+  /** Sends a form by its id to another place than its own, also while required fields are empty. */
+  sends?: { form: string; to: string }
 }
 
 export function SubmitButton(
-  { children, kind = 'main-action', name, value, isWhole, isSmall, waits, whenChanged }: ButtonProps,
+  { children, kind = 'main-action', name, value, isWhole, isSmall, waits, whenChanged, sends }: ButtonProps,
 ) {
   return (
     <button
@@ -311,6 +328,9 @@ export function SubmitButton(
       class={buttonClass(kind, { isWhole, isSmall })}
       name={name}
       value={value}
+      form={sends?.form}
+      formaction={sends?.to}
+      formnovalidate={sends !== undefined}
       data-wait={waits ? '' : undefined}
       data-when-changed={whenChanged ? '' : undefined}
     >

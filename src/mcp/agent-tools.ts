@@ -188,7 +188,7 @@ export const listAgentsTool = tool({
   input: z.strictObject({
     search: atMost(z.string(), 200).optional().describe('Part of an alias, description or skill'),
     public: z.boolean().optional().describe(
-      'true: public agents of other accounts, whose people may read what you write to them',
+      'true: public agents of other accounts, whose people may read along',
     ),
     cursor: pageCursor,
   }),

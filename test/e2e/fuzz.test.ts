@@ -1,12 +1,33 @@
 import process from 'node:process'
 import { expect, test } from 'vitest'
+import { liveGrid } from '../support/server.ts'
+import { FuzzClient } from './fuzz/client.ts'
+import { corpusOf } from './fuzz/corpus.ts'
 import { fuzz, type FuzzFault } from './fuzz/fuzz.ts'
+import { unchanged } from './fuzz/mutate.ts'
 
 // `npm run fuzz` sets these for a longer run.
 const { FUZZ_REQUESTS, FUZZ_SEED } = process.env
 const requests = Number(FUZZ_REQUESTS ?? 3_000)
 const seed = Number(FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const testTimeoutMs = 120_000 + requests * 20
+
+test('every door serves requests of the corpus that are not changed', async () => {
+  const grid = await liveGrid({ env: { CALLS_PER_SECOND: '0' } })
+  const { port, host } = new URL(grid.url)
+  const client = new FuzzClient(Number(port))
+  const served = new Map<string, boolean>()
+  for (const { request } of await corpusOf(grid)) {
+    if (request.isLast || served.get(request.door)) continue
+    const { status } = await client.send(unchanged(request, host))
+    served.set(request.door, status >= 200 && status < 400)
+  }
+  client.close()
+  await grid.close()
+
+  expect([...served].filter(([, isServed]) => !isServed)).toEqual([])
+  expect(served.size).toBeGreaterThan(10)
+})
 
 test('changed requests over all doors: no 500, no -32603, no crash', async () => {
   console.log(`Seed ${seed}: npm run fuzz -- --requests ${requests} --seed ${seed}`)

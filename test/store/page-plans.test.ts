@@ -50,6 +50,11 @@ test.each([
     'signups USING INDEX signups_owner (owner_email=?)',
   ],
   ['the programs of an agent', /"oauth_grants"."agent_id" = \?/, 'oauth_grants_agent (account_id=? AND agent_id=?)'],
+  [
+    'what guardrails did',
+    /"is_deleted" from "guardrail_counts"/,
+    'guardrail_counts_of_account (account_id=? AND hour>?)',
+  ],
   ['the users in the log', /min\("activity"."user_id"\)/, 'COVERING INDEX activity_user (account_id=? AND user_id>?)'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = queries.filter((sql) => statement.test(sql))
@@ -72,9 +77,10 @@ async function recordQueries(): Promise<string[]> {
       seen.add(sql)
     },
   })
-  const { activity, agentSettings, overview } = grid.acme.store.read
+  const { activity, agentSettings, overview, verdicts } = grid.acme.store.read
   await overview.sentPerHour([0])
   await overview.unreadTotals(5)
+  await verdicts.countsByGuardrail(0)
   await agentSettings.page(0, 50)
   await agentSettings.search('a', 0, 50)
   const filters = [
@@ -116,6 +122,8 @@ async function fill(client: Client): Promise<void> {
       numbers(6_000)
     } SELECT ${account}, ${agent}, ${account}, 'message ' || i, iif(i % 10, 'read', 'unread'), 4, i,
       (SELECT n FROM agent_numbers WHERE account_id = ${account} AND agent_id = ${agent}) FROM n`,
+    `INSERT INTO guardrail_counts (account_id, guardrail_id, hour, action, n) ${numbers(6_000)}
+      SELECT ${account}, 'guardrail ' || (i / 20 % 10), i / 200, 'blocked', 1 FROM n`,
     `INSERT INTO activity (account_id, n, id, created_at, actor_type, user_id, credential_id, tool, arguments, outcome,
       previous_hash, hash) ${numbers(6_000)} SELECT ${account}, i / 20, 'row ' || i, i, 'admin',
       iif(i % 3, 'user ' || (i % 7), NULL), 'key ' || (i % 11), 'tool ' || (i % 13), '{}', iif(i % 9, 'ok', 'internal'), '', '' FROM n`,

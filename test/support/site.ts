@@ -1,11 +1,13 @@
 /** All pages of the grid, and an account with data for each of them. */
 import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { createSkill } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { requestEmailLink, requestVerification } from '../../src/grid/people/email-links.ts'
 import { inviteMember } from '../../src/grid/people/invitations.ts'
 import { createSetUpLink } from '../../src/grid/people/people.ts'
+import { chooseAlias } from '../../src/grid/people/seats.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from './browse.ts'
@@ -69,6 +71,7 @@ const accountPages: SitePage[] = [
     (site) => `/guardrails/${site.busyGuardrail}?span=day`,
   ),
   inAccount('activity', '/activity'),
+  inAccount('person', '/agents/:alias', () => '/agents/olga-marin'),
   inAccount('settings-profile', '/settings/profile'),
   inAccount('settings-security', '/settings/security'),
   inAccount('new-passkey', '/settings/security/passkeys/new'),
@@ -79,7 +82,17 @@ const accountPages: SitePage[] = [
   inAccount('settings-sessions', '/settings/sessions'),
 ]
 
-const asViewer = ['agent', 'channel', 'skill', 'guardrail', 'guardrail-cases', 'settings-account', 'settings-team']
+const asViewer = [
+  'agent',
+  'person',
+  'channel',
+  'skill',
+  'guardrail',
+  'guardrail-cases',
+  'settings-profile',
+  'settings-account',
+  'settings-team',
+]
 const asBeginner = [
   'settings-security',
   'overview',
@@ -133,6 +146,7 @@ export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
+  '/accounts/:account/guardrails/new/:provider/try': 'redirects to the form of the provider',
   '/accounts/:account/guardrails/:guardrail/try': 'redirects to the guardrail',
   '/accounts/:account/guardrails/:guardrail/allow': 'the same',
   '/accounts/:account/guardrails/:guardrail/disallow': 'the same',
@@ -221,6 +235,9 @@ export async function seedSite(grid: TestGrid) {
   await admin('admin_delete_agent', { alias: 'nobody' })
 
   const account = store.account(acme.id, olga.actor('owner'))
+  await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
+  await setPeopleRead(account, { choice: 'off' })
+  await setPeopleRead(account, { choice: 'on' })
   const links: Record<string, string> = {}
   const emailed = async (name: string, ask: () => Promise<unknown>) => {
     const before = grid.emails.length

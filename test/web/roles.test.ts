@@ -113,6 +113,10 @@ const actions: Record<string, Action> = {
     may: managers,
     given: () => Promise.resolve({ params: { provider: 'length' }, fields: { ...lengthFields, name: aName() } }),
   },
+  '/guardrails/new/:provider/try': {
+    may: managers,
+    given: () => Promise.resolve({ params: { provider: 'length' }, fields: { ...lengthFields, text: 'a text' } }),
+  },
   '/guardrails/:guardrail': {
     may: managers,
     given: async (grid) => ({ ...await aGuardrail(grid), fields: { ...lengthFields, name: aName() } }),

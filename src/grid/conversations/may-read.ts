@@ -13,6 +13,7 @@
 import { allows, callingUser, type Role } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
+import type { Thread } from './threads.ts'
 
 /** A member of the account, with what decides about what they may read. */
 export interface Reader {
@@ -55,6 +56,18 @@ export async function readerOf(account: AccountStore): Promise<Reader> {
 export function placeOf(reader: Reader, of: { channelId: string | null; agents: readonly (string | null)[] }): Place {
   if (reader.seat && of.agents.includes(reader.seat.agentId)) return { kind: 'mine' }
   return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
+}
+
+/**
+ * The place of all messages of a thread. Undefined for a conversation id, under which several agents may write to each
+ * other: there each message has a place of its own, by its sender and its recipients.
+ */
+export function placeOfThread(
+  reader: Reader,
+  { kind, channel, agents }: Pick<Thread, 'kind' | 'channel' | 'agents'>,
+): Place | undefined {
+  if (kind === 'conversation') return undefined
+  return placeOf(reader, { channelId: channel?.id ?? null, agents: agents.map(({ id }) => id) })
 }
 
 /**

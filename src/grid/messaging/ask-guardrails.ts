@@ -1,5 +1,6 @@
 /** Asking guardrails about one text: all at the same time, until one deadline. Their answers are hostile input. */
-import type { GuardedText, Span, Verdict } from '../../guardrails/provider.ts'
+import type { Deadline } from '../../guardrails/deadline.ts'
+import type { GuardedText, ProviderTools, Span, Verdict } from '../../guardrails/provider.ts'
 import { ProviderFailure } from '../../guardrails/provider-failure.ts'
 import { runCheck } from '../../guardrails/run-check.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
@@ -8,6 +9,7 @@ import type { Deps } from '../../deps.ts'
 import type { ActiveGuardrail } from '../../store/account/guarding.ts'
 import type { VerdictAction } from '../../store/account/verdicts.ts'
 import type { GuardedContent } from './guarded-text.ts'
+import type { LocalAnswers } from './local-answers.ts'
 
 /** Most kinds of one answer, and their longest names. */
 const maxKinds = 10
@@ -22,13 +24,15 @@ export interface Finding {
   replacement?: string
 }
 
-type Answer = Omit<Finding, 'guardrail' | 'action'>
+/** What a guardrail makes of a text. */
+export type Answer = Omit<Finding, 'guardrail' | 'action'>
 
-/** What asking takes. `signal` is aborted at the deadline. */
+/** What asking takes. `deadline` and `answers` are those of the send. */
 export interface Asking {
   deps: Pick<Deps, 'log' | 'now' | 'safeFetch' | 'guardrailChecks'>
   guarding: Guarding
-  signal: AbortSignal
+  deadline: Deadline
+  answers: LocalAnswers<Answer | undefined>
 }
 
 /**
@@ -41,20 +45,33 @@ export async function askGuardrails(
   guarded: Omit<GuardedText, 'text'>,
   asking: Asking,
 ): Promise<Finding[]> {
-  const distinct = new Map(guardrails.map((guardrail) => [guardrail.id, guardrail]))
-  const answers = new Map(
-    await Promise.all(
-      [...distinct.values()].map(async (guardrail) => {
-        const answer = content.fits ? await answerOf(guardrail, { ...guarded, text: content.text }, asking) : nothing
-        return [guardrail.id, answer] as const
-      }),
-    ),
-  )
   const isReadable = content.fits && content.unreadable.length === 0
-  return guardrails.flatMap((guardrail) => {
-    const found = findingOf(guardrail, answers.get(guardrail.id), isReadable)
-    return found ? [found] : []
+  const answers = content.fits
+    ? await answersOf(guardrails, { ...guarded, text: content.text }, asking)
+    : guardrails.map(() => nothing)
+  const findings: Finding[] = []
+  for (const [i, guardrail] of guardrails.entries()) {
+    const found = findingOf(guardrail, answers[i], isReadable)
+    if (found) findings.push(found)
+  }
+  return findings
+}
+
+/** What each guardrail answers; undefined for one that fails. */
+function answersOf(
+  guardrails: readonly ActiveGuardrail[],
+  guarded: GuardedText,
+  asking: Asking,
+): (Answer | undefined)[] | Promise<(Answer | undefined)[]> {
+  const services = new Map<string, Promise<Answer | undefined>>()
+  const answers = guardrails.map((guardrail) => {
+    if (asking.deps.guardrailChecks.isLocal(guardrail)) return localAnswer(guardrail, guarded, asking)
+    const answer = services.get(guardrail.id) ?? remoteAnswer(guardrail, guarded, asking)
+    services.set(guardrail.id, answer)
+    return answer
   })
+  // Without a service there is nothing to wait for.
+  return services.size > 0 ? Promise.all(answers) : answers as (Answer | undefined)[]
 }
 
 const nothing: Answer = { kinds: [], spans: [] }
@@ -73,37 +90,63 @@ function findingOf(guardrail: ActiveGuardrail, answer: Answer | undefined, isRea
 }
 
 /** Undefined if the guardrail fails, whatever the reason: its log has it, without anything of the text. */
-async function answerOf(
+function localAnswer(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): Answer | undefined {
+  return asking.answers.of(guarded.text, guardrail, () => {
+    try {
+      return checked(asking.deps.guardrailChecks.of(guardrail)(guarded, localTools(asking)) as Verdict)
+    } catch (error) {
+      logFailure(guardrail, error, asking)
+      return undefined
+    }
+  })
+}
+
+/** The same of a guardrail that may have to wait. */
+async function remoteAnswer(
   guardrail: ActiveGuardrail,
   guarded: GuardedText,
-  { deps, guarding, signal }: Asking,
+  asking: Asking,
 ): Promise<Answer | undefined> {
+  const { deps, guarding, deadline } = asking
   try {
     const check = deps.guardrailChecks.of(guardrail)
     const token = guardrail.token && await guarding.openToken(guardrail.id, guardrail.token)
-    const tools = { fetch: deps.safeFetch, signal, now: deps.now, ...(token !== undefined && { token }) }
+    const tools = { ...localTools(asking), signal: deadline.signal, ...(token !== undefined && { token }) }
     return checked(await runCheck(check, guarded, tools))
   } catch (error) {
-    const fault = error instanceof ProviderFailure ? error.reason : error instanceof Error ? error.name : typeof error
-    deps.log.warn('A guardrail could not check a message', {
-      guardrail: guardrail.id,
-      provider: guardrail.provider,
-      fault: signal.aborted ? 'timeout' : fault,
-    })
+    logFailure(guardrail, error, asking)
     return undefined
   }
+}
+
+/** Local checks answer at once, so they have no deadline. */
+const noDeadline = new AbortController().signal
+
+function localTools({ deps }: Asking): ProviderTools {
+  return { fetch: deps.safeFetch, now: deps.now, signal: noDeadline }
+}
+
+function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps, deadline }: Asking): void {
+  const fault = error instanceof ProviderFailure ? error.reason : error instanceof Error ? error.name : typeof error
+  deps.log.warn('A guardrail could not check a message', {
+    guardrail: id,
+    provider,
+    fault: deadline.hasPassed ? 'timeout' : fault,
+  })
 }
 
 /** Senders and agents read the kinds, so each is a short line of plain text. Throws for an answer of another shape. */
 function checked({ kinds, spans = [], replacement }: Verdict): Answer {
   if (!Array.isArray(kinds) || !Array.isArray(spans)) throw new TypeError('The answer has another shape')
+  // Nearly always.
+  if (kinds.length === 0) return nothing
   const lines = kinds.map((kind) =>
     withoutInvisible(String(kind).toWellFormed()).replace(/\s+/g, ' ').trim().slice(0, maxKindLength).toWellFormed()
   )
   const named = [...new Set(lines.filter((line) => line !== ''))].slice(0, maxKinds)
   return {
     // An objection without a usable name is still one.
-    kinds: named.length === 0 && kinds.length > 0 ? ['other'] : named,
+    kinds: named.length === 0 ? ['other'] : named,
     spans: spans.filter(({ start, end }) => Number.isFinite(start) && Number.isFinite(end)),
     ...(typeof replacement === 'string' && { replacement }),
   }

@@ -2,14 +2,14 @@
  * The guardrails of a message: those of its sender, then those of its recipients, who see what the first left of it.
  * See docs/delivery.md, "Guardrails".
  */
-import { clearTimeout, setTimeout } from 'node:timers'
 import { GridError } from '../../errors.ts'
+import { Deadline } from '../../guardrails/deadline.ts'
 import { newId } from '../../lib/id.ts'
 import type { Guarding } from '../../store/account.ts'
 import { type ActiveGuardrail, recipientIsGuarded, senderIsGuarded } from '../../store/account/guarding.ts'
 import { type ChangedDelivery, type GuardedSend, lengthOf, type ReviewedMessage } from '../../store/account/messages.ts'
 import type { NewVerdict, VerdictAction } from '../../store/account/verdicts.ts'
-import { askGuardrails, type Asking, type Finding } from './ask-guardrails.ts'
+import { type Answer, askGuardrails, type Asking, type Finding } from './ask-guardrails.ts'
 import {
   type GuardedContent,
   guardedContent,
@@ -18,13 +18,12 @@ import {
   withMasked,
   withReplacement,
 } from './guarded-text.ts'
+import { LocalAnswers } from './local-answers.ts'
 import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
+import { blocked, kindsOf, unavailable } from './guardrail-refusals.ts'
 import { splitDetails } from './parts.ts'
 import { countSent } from './quota.ts'
 import type { OutgoingMessage } from './review-check.ts'
-
-/** When to try a send again whose guardrail could not answer. */
-const retryAfterSeconds = 5
 
 /** The findings of one side, and whose they are. */
 interface Findings {
@@ -44,13 +43,17 @@ interface Findings {
  * answer gave none; that send may be repeated.
  */
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<ReviewedMessage> {
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), outgoing.account.deps.guardrailChecks.timeoutMs)
+  const { deps } = outgoing.account
+  const asking = {
+    deps,
+    deadline: new Deadline(deps.guardrailChecks.timeoutMs),
+    answers: new LocalAnswers<Answer | undefined>(),
+  }
   try {
-    const sent = await checkSender(outgoing, deadline.signal)
-    return await checkRecipients(outgoing, sent, deadline.signal)
+    const sent = await checkSender(outgoing, asking)
+    return await checkRecipients(outgoing, sent, asking)
   } finally {
-    clearTimeout(timer)
+    asking.deadline.cancel()
   }
 }
 
@@ -58,36 +61,44 @@ export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review
 interface Checked {
   message: ReviewedMessage
   content: MessageContent
+  /** What guardrails see of `content`, if that is known. */
+  guarded?: GuardedContent
   outbound?: Findings
 }
 
-async function checkSender({ input, ...outgoing }: OutgoingMessage, signal: AbortSignal): Promise<Checked> {
-  const { account, sender, recipient, message } = outgoing
-  const content = { body: message.body, details: input.a2a && present(input.a2a) }
+async function checkSender(outgoing: OutgoingMessage, asking: Omit<Asking, 'guarding'>): Promise<Checked> {
+  const { account, sender, recipient, message, input } = outgoing
+  const { body, conversationId } = message
+  const content: MessageContent = {
+    body,
+    ...(input.a2a && { details: present(input.a2a) }),
+    ...(conversationId !== null && conversationId !== input.a2a?.contextId && { conversationId }),
+  }
   if ((recipient.guards & senderIsGuarded) === 0) return { message, content }
 
   const guarding = account.guarding()
   const guarded = guardedContent(content)
   const guardrails = await guarding.read.ofAgent(sender.agentId, 'outbound')
-  const outbound = await ask(outgoing, guardrails, guarded, { deps: account.deps, guarding, signal }, 'outbound')
-  await refuse({ input, ...outgoing }, outbound)
-  return { ...applied(message, content, outbound), outbound }
+  const outbound = await ask(outgoing, guardrails, guarded, { ...asking, guarding }, 'outbound')
+  await refuse(outgoing, outbound)
+  const left = applied(message, content, outbound)
+  return { ...left, ...(left.content === content && { guarded }), outbound }
 }
 
 async function checkRecipients(
   outgoing: OutgoingMessage,
   sent: Checked,
-  signal: AbortSignal,
+  asking: Omit<Asking, 'guarding'>,
 ): Promise<ReviewedMessage> {
   const { account, recipient } = outgoing
   if ((recipient.guards & recipientIsGuarded) === 0) return withVerdicts(outgoing, sent.message, [sent.outbound])
 
   const guarding = account.guarding(recipient.inbox?.home)
-  const content = guardedContent(sent.content)
+  const content = sent.guarded ?? guardedContent(sent.content)
   const guardrails = recipient.inbox
     ? await guarding.read.ofAgent(recipient.id, 'inbound')
     : await guarding.read.ofMembers(recipient.id, outgoing.sender.agentId)
-  const inbound = await ask(outgoing, guardrails, content, { deps: account.deps, guarding, signal }, 'inbound')
+  const inbound = await ask(outgoing, guardrails, content, { ...asking, guarding }, 'inbound')
   if (recipient.inbox) {
     await refuse(outgoing, inbound)
     return withVerdicts(outgoing, applied(sent.message, sent.content, inbound).message, [sent.outbound, inbound])
@@ -130,12 +141,13 @@ function applied(
   const redacted = redactedContent(content, text, redactions)
   const split = redacted.details && splitDetails(message.id, redacted.details)
   const isContext = message.conversationId !== null && message.conversationId === content.details?.contextId
+  const conversationId = isContext ? String(redacted.details!.contextId) : redacted.conversationId
   return {
     message: {
       ...message,
       flagged,
       body: redacted.body,
-      conversationId: isContext ? String(redacted.details!.contextId) : message.conversationId,
+      conversationId: conversationId ?? message.conversationId,
       a2a: split ? JSON.stringify(split.inline) : null,
       largeParts: split?.apart.length ? JSON.stringify(split.apart) : null,
     },
@@ -167,7 +179,9 @@ function changedDeliveries({ message, content }: Checked, { content: { text }, f
     if (isRefused(findings)) return { ...unchanged, isLeftOut: true }
     const redactions = findings.filter(({ action }) => action === 'redacted')
     if (redactions.length === 0) return unchanged
-    const { body, details } = redactedContent(content, text, redactions)
+    const { body, details, conversationId } = redactedContent(content, text, redactions)
+    // A delivery has no conversation of its own.
+    if (conversationId !== content.conversationId) return { ...unchanged, isLeftOut: true }
     // Whole, because the parts of the message are stored as the others may see them.
     const a2a = details ? JSON.stringify(details) : null
     const inline = details ? JSON.stringify(splitDetails(message.id, details).inline) : null
@@ -194,7 +208,7 @@ function withVerdicts(
   }
   const verdictsOf = (isOwn: boolean) => found.filter(({ guarding }) => guarding.isOwn === isOwn)
   const statements = (sides: Findings[]) =>
-    sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap(newVerdicts))
+    sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap((side) => newVerdicts(side)))
   const [counts, verdicts] = statements(verdictsOf(true))
   const [theirCounts, theirVerdicts] = statements(verdictsOf(false))
   const leftOut = deliveries.filter(({ isLeftOut }) => isLeftOut).length
@@ -224,21 +238,21 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
     ...{ senderAlias: sender.alias, isStored: false },
   }
   const { isOwn } = guarding
-  const cases = guarding.verdicts(judged, newVerdicts({ ...side, found: decisive }))
+  const cases = guarding.verdicts(judged, newVerdicts(side, decisive))
   if (action === 'failed') {
     account.writeLater(cases)
-    throw unavailable(named(decisive, isOwn, recipient.label))
+    throw unavailable(decisive, isOwn, recipient.label)
   }
-  const blocked = blockedError(decisive, isOwn, recipient.label)
-  const key = message.key === null ? [] : [account.change.verdicts.addBlockedSend(message, requestHash, blocked)]
+  const error = blocked(decisive, isOwn, recipient.label)
+  const key = message.key === null ? [] : [account.change.verdicts.addBlockedSend(message, requestHash, error)]
   await guarding.write([...cases, ...key])
   // It cost its recipient as much as one that arrives.
   countSent(account, recipient, message, { deliveries: 0, receipt: { unread: 0 } })
-  throw new GridError('guardrail_blocked', blocked.message, { info: blocked.info })
+  throw new GridError('guardrail_blocked', error.message, { info: error.info })
 }
 
 /** One row for each guardrail and action, however many agents have it. */
-function newVerdicts({ content, found, hash, keepsContents }: Findings): NewVerdict[] {
+function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   const verdicts = new Map<string, NewVerdict & { agentIds: string[] }>()
   for (const { guardrail, action, kinds } of found) {
     const key = `${guardrail.id} ${action}`
@@ -253,41 +267,19 @@ function newVerdicts({ content, found, hash, keepsContents }: Findings): NewVerd
         action,
         kinds,
         agentIds: [guardrail.agentId],
-        textHash: hash,
-        content: action === 'blocked' && keepsContents ? content.text : null,
+        textHash: side.hash,
+        content: action === 'blocked' ? keptText(side) : null,
       })
     }
   }
   return [...verdicts.values()]
 }
 
-/** `The guardrail 'secrets'`, or of another account only that there is one. */
-function named(found: Finding[], isOwn: boolean, recipient: string): string {
-  if (!isOwn) return `A guardrail of ${recipient}`
-  const names = [...new Set(found.map(({ guardrail }) => `'${guardrail.name}'`))]
-  const of = found[0].guardrail.direction === 'inbound' ? ` of ${recipient}` : ''
-  return `The guardrail${names.length > 1 ? 's' : ''} ${names.join(' and ')}${of}`
-}
-
-function blockedError(found: Finding[], isOwn: boolean, recipient: string) {
-  const kinds = kindsOf(found).join(', ')
-  const guardrail = [...new Set(found.map(({ guardrail }) => guardrail.name))].join(', ')
-  return {
-    message: `${named(found, isOwn, recipient)} blocked this message: ${kinds}. It was not sent.`,
-    info: { kinds, ...(isOwn && { guardrail }) },
-  }
-}
-
-function unavailable(guardrail: string): GridError {
-  return new GridError(
-    'guardrail_unavailable',
-    `${guardrail} could not check this message, so it was not sent. Send it again later.`,
-    { retryAfterSeconds, notExecuted: true },
-  )
-}
-
-function kindsOf(found: Finding[]): string[] {
-  return [...new Set(found.flatMap(({ kinds }) => kinds))]
+/** The text of a blocked message for people, if they may see it: without what others of its guardrails redact. */
+function keptText({ content: { text }, found, keepsContents }: Findings): string | null {
+  if (!keepsContents) return null
+  const redactions = found.filter(({ action }) => action === 'redacted')
+  return redactions.length === 0 ? text : redactedContent({ body: text }, text, redactions).body
 }
 
 /** Without what is undefined, as it will be stored. */

@@ -4,7 +4,9 @@
  */
 import { Buffer } from 'node:buffer'
 import type { Span } from '../../guardrails/provider.ts'
+import { isBase64 } from '../../lib/base64.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
+import { once } from '../../lib/once.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
 
@@ -22,6 +24,8 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export interface MessageContent {
   body: string
   details?: Record<string, unknown>
+  /** The id of its conversation, which some sender chose, if it is not in the details. */
+  conversationId?: string
 }
 
 /** The one text of a message. */
@@ -38,15 +42,17 @@ export function hashOf({ text, unreadable }: GuardedContent): string {
   return hashForLookup([text, ...unreadable].join('\0'))
 }
 
-/** The one text of a message: the text of the message, then those of its details, joined by line feeds. */
+/** The one text of a message: its text, then those of its details and its conversation, joined by line feeds. */
 export function guardedContent(content: MessageContent): GuardedContent {
   const texts: string[] = []
   const unreadable: string[] = []
+  const seen = (text: string) => {
+    texts.push(text)
+    return text
+  }
   mapTexts(content, {
-    text: (text) => {
-      texts.push(text)
-      return text
-    },
+    text: seen,
+    file: seen,
     partOfBody: (text) => text,
     unreadable: (raw) => unreadable.push(raw),
   })
@@ -59,16 +65,23 @@ export function withMasked(content: MessageContent, text: string, spans: readonl
   const merged = mergedSpans(text, spans)
   const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
   let offset = 0
-  const { body, details } = mapTexts(content, {
-    text: (part) => {
-      const start = offset
-      offset += part.length + 1
-      return maskedIn(part, start, masked)
-    },
-    partOfBody: (part, start) => maskedIn(part, start, masked),
+  const next = (part: string) => {
+    const start = offset
+    offset += part.length + 1
+    return maskedIn(part, start, masked)
+  }
+  const redacted = mapTexts(content, {
+    text: (part) => cleanedIfMasked(part, next(part)),
+    file: next,
+    partOfBody: (part, start) => cleanedIfMasked(part, maskedIn(part, start, masked)),
     unreadable: () => {},
   })
-  return { body: hasAtMost(body, max) ? body : mask, details }
+  return { ...redacted, body: hasAtMost(redacted.body, max) ? redacted.body : mask }
+}
+
+/** What a character needed that is masked, such as a joiner, is invisible text now. */
+function cleanedIfMasked(text: string, masked: string): string {
+  return masked === text ? text : withoutInvisible(masked)
 }
 
 /**
@@ -98,6 +111,8 @@ export function withReplacement(
 /** What becomes of each text of a message. */
 interface TextVisitor {
   text(text: string): string
+  /** The text of a file. */
+  file(text: string): string
   /** A text part that is in the text of the message already, from `start` on. */
   partOfBody(text: string, start: number): string
   /** The base64 of a file that is no text. */
@@ -105,9 +120,15 @@ interface TextVisitor {
 }
 
 /** The message with every text replaced by what the visitor makes of it, in one order. */
-function mapTexts({ body, details }: MessageContent, visitor: TextVisitor): MessageContent {
-  const mapped = visitor.text(body)
-  if (!details) return { body: mapped }
+function mapTexts({ body, details, conversationId }: MessageContent, visitor: TextVisitor): MessageContent {
+  return {
+    body: visitor.text(body),
+    ...(details && { details: mapDetails(body, details, visitor) }),
+    ...(conversationId !== undefined && { conversationId: String(deep(conversationId, visitor)) }),
+  }
+}
+
+function mapDetails(body: string, details: Record<string, unknown>, visitor: TextVisitor): Record<string, unknown> {
   const ofBody = bodyParts({ body, details })
   let start = 0
   let n = 0
@@ -124,15 +145,12 @@ function mapTexts({ body, details }: MessageContent, visitor: TextVisitor): Mess
       }),
     )
   }
-  return {
-    body: mapped,
-    details: Object.fromEntries(
-      Object.entries(details).map(([name, value]) => [
-        name,
-        name === 'parts' && Array.isArray(value) ? value.map(part) : deep(value, visitor),
-      ]),
-    ),
-  }
+  return Object.fromEntries(
+    Object.entries(details).map(([name, value]) => [
+      name,
+      name === 'parts' && Array.isArray(value) ? value.map(part) : deep(value, visitor),
+    ]),
+  )
 }
 
 /** The text parts, if the text of the message is exactly these. Otherwise each is a text of its own. */
@@ -152,9 +170,20 @@ function deep(value: unknown, visitor: TextVisitor): unknown {
   }
   if (Array.isArray(value)) return value.map((item) => deep(item, visitor))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name === '' ? name : visitor.text(name), deep(item, visitor)]),
-  )
+  const members = new Map<string, unknown>()
+  const repeats = new Map<string, number>()
+  for (const [name, item] of Object.entries(value)) {
+    const shown = name === '' ? name : visitor.text(name)
+    let unused = shown
+    // Several names may be masked, and no member may take the place of another.
+    while (members.has(unused)) {
+      const n = (repeats.get(shown) ?? 1) + 1
+      repeats.set(shown, n)
+      unused = `${shown} ${n}`
+    }
+    members.set(unused, deep(item, visitor))
+  }
+  return Object.fromEntries(members)
 }
 
 /** A file: its text, if it is UTF-8. */
@@ -164,11 +193,13 @@ function fileOf(raw: string, visitor: TextVisitor): string {
     visitor.unreadable(raw)
     return raw
   }
-  const shown = visitor.text(text)
+  const shown = visitor.file(text)
   return shown === text ? raw : Buffer.from(shown).toString('base64')
 }
 
+/** Undefined also for what is no base64: decoders disagree on where it ends, and a model may read it as it is. */
 function textOfFile(raw: string): string | undefined {
+  if (!isBase64(raw.replace(/[\r\n]/g, ''))) return undefined
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(raw, 'base64'))
     return text.includes('\0') ? undefined : text
@@ -177,11 +208,14 @@ function textOfFile(raw: string): string | undefined {
   }
 }
 
-/** Sorted, within the text, without overlaps, and not through the middle of a character. */
+/**
+ * Sorted, within the text, without overlaps, not through the middle of a character, and with the marks that go with
+ * what they end with.
+ */
 function mergedSpans(text: string, spans: readonly Span[]): Span[] {
   const inside = spans.filter(({ start, end }) => start < end).map(({ start, end }) => ({
     start: boundary(text, Math.max(0, Math.floor(start)), -1),
-    end: boundary(text, Math.min(text.length, Math.ceil(end)), 1),
+    end: clusterEnd(text, boundary(text, Math.min(text.length, Math.ceil(end)), 1)),
   })).filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start)
   const merged: { start: number; end: number }[] = []
   for (const span of inside) {
@@ -195,6 +229,20 @@ function mergedSpans(text: string, spans: readonly Span[]): Span[] {
 function boundary(text: string, at: number, step: -1 | 1): number {
   const isInside = /[\ud800-\udbff]/.test(text[at - 1] ?? '') && /[\udc00-\udfff]/.test(text[at] ?? '')
   return isInside ? at + step : at
+}
+
+const segmenter = once(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }))
+/** How much of a text is looked at on both sides of a position, because finding a cluster takes as long as its text. */
+const mostOfCluster = 32
+
+/** Where the grapheme cluster ends of which a part is before the position. @see UAX #29 */
+function clusterEnd(text: string, at: number): number {
+  // Nearly all characters begin a cluster.
+  if (!(text.charCodeAt(at) >= 0x300)) return at
+  const from = boundary(text, Math.max(0, at - mostOfCluster), 1)
+  const near = text.slice(from, boundary(text, Math.min(text.length, at + mostOfCluster), 1))
+  const { index, segment } = segmenter().segment(near).containing(at - from)!
+  return from + index === at ? at : from + index + segment.length
 }
 
 /** A part of the one text that begins at `start`, with what the spans cover of it masked. */

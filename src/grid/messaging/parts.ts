@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { isBase64 } from '../../lib/base64.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PartOfMessage, StoredPart } from '../../store/account/parts.ts'
@@ -352,7 +353,7 @@ function handleOf(kind: string, { id, mediaType, bytes }: StoredPart): PartHandl
 
 /** Base64 of either alphabet, with or without padding. Undefined for anything else. */
 function bytesOf(base64: string): Buffer | undefined {
-  return /^[\w+/-]*={0,2}$/.test(base64) ? Buffer.from(base64, 'base64') : undefined
+  return isBase64(base64) ? Buffer.from(base64, 'base64') : undefined
 }
 
 function sizeOf(value: unknown): number {

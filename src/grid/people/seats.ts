@@ -3,10 +3,10 @@
  * no key: only its person acts as it, in the browser. See docs/security.md, "People and their aliases".
  */
 import { callingUser, requirePermission, type UserActor } from '../../auth/actor.ts'
-import { GridError } from '../../errors.ts'
+import { GridError, limitReached } from '../../errors.ts'
 import { aliasPattern, bareAlias, checkNewAlias } from '../../lib/alias.ts'
 import { newId } from '../../lib/id.ts'
-import { minute } from '../../lib/time.ts'
+import { day, hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { noToken } from '../../store/account/agents.ts'
 import type { Seat } from '../../store/account/seats.ts'
@@ -19,6 +19,8 @@ export type { Seat }
 
 /** How precise "last seen" is, so that not every page view writes to the database. */
 const lastSeenPrecisionMs = minute
+/** How many aliases the people of an account can change or give up within a day. */
+const maxFormerPerDay = 20
 /** How many numbers are tried for a suggestion. */
 const maxSuggestions = 9
 
@@ -87,8 +89,8 @@ export interface SeatInput {
 /**
  * Choose the alias of the calling user in the account, or change it. Its inbox and its channels stay when it changes, and
  * the former alias stays reserved for the account. Owners, admins and members can have one, viewers not.
- * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input` or
- * `write_conflict`.
+ * Fails with `wrong_credential`, `not_allowed`, `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`,
+ * `rate_limit_exceeded` or `write_conflict`.
  */
 export async function chooseAlias(account: AccountStore, input: SeatInput): Promise<Seat> {
   const { userId } = callingUser(account.actor)
@@ -103,7 +105,10 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
     const description = given ?? known?.description ?? ''
     // A repeated write after a lost response found its own alias, so it has succeeded.
     if (known?.alias === alias && known.description === description) return known
-    if (known?.alias !== alias) await refuseTakenAlias(account, alias, { forPerson: true })
+    if (known?.alias !== alias) {
+      await refuseTakenAlias(account, alias, { forPerson: true })
+      await refuseManyChanges(account, at)
+    }
     if (known) {
       await account.write([
         ...precondition,
@@ -133,6 +138,17 @@ export async function chooseAlias(account: AccountStore, input: SeatInput): Prom
     ])
     return { agentId: newAgent, alias, description, createdAt: at, lastSeenAt: null }
   })
+}
+
+/** Each former alias stays reserved, so people cannot try out any number of them. */
+async function refuseManyChanges({ read }: AccountStore, at: number): Promise<void> {
+  if (await read.seats.givenUpSince(at - day) < maxFormerPerDay) return
+  throw limitReached(
+    'rate_limit_exceeded',
+    `People of this account have changed or given up ${maxFormerPerDay} aliases within a day. Choose another tomorrow.`,
+    { name: 'aliases', quota: maxFormerPerDay, windowSeconds: day / second },
+    hour / second,
+  )
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What a text says in escapes and encodings: HTML entities, percent-encoding, JavaScript escapes, base64, hexadecimal. */
 import { Buffer } from 'node:buffer'
 import { charSet, hasRun } from './runs.ts'
+import { hasAny, kinds } from './traits.ts'
 import { replaceIn, spanOf, type View } from './view.ts'
 
 /** Entities that stand for what a phrase or an address consists of, and those that hide something. */
@@ -17,7 +18,7 @@ const escapes =
 /** The view with its escapes resolved, also where one is inside another. */
 export function unescaped(view: View): View {
   let current = view
-  for (let depth = 0; depth < 3 && /[&%\\]/.test(current.text); depth++) {
+  for (let depth = 0; depth < 3 && hasAny(current.text, kinds.escape); depth++) {
     const next = replaceIn(current, escapes, unescape)
     if (next === current) break
     current = next
@@ -46,7 +47,7 @@ const comments = /<!--[^]*?-->/g
 
 /** The view without the tags and comments of HTML, or the same view. */
 export function withoutTags(view: View): View {
-  if (!view.text.includes('<')) return view
+  if (!hasAny(view.text, kinds.tag)) return view
   // A search for the end of a comment that has none would read the rest of the text, for each.
   const plain = replaceIn(view, comments, () => '', view.text.lastIndexOf('-->') + '-->'.length)
   return replaceIn(plain, tags, () => '')

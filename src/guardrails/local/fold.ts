@@ -1,6 +1,7 @@
 /** What phrases are compared by: text without the differences that a reader does not mind. */
 import { lookalikes } from './lookalikes.ts'
 import type { Units } from './phrase-automaton.ts'
+import { hasAny, kinds, traitsOf } from './traits.ts'
 
 /** A folded text, and where each of its code units begins and ends in the text. */
 export class Folded implements Units {
@@ -49,7 +50,7 @@ export class Folded implements Units {
   }
 }
 
-/** A text folded in both ways. */
+/** A text folded in both ways. Without its words, if nobody asked for them: those are empty then. */
 export interface FoldedText {
   /** Words with one space between them, and with their punctuation. */
   readonly words: Folded
@@ -63,48 +64,68 @@ const space = 0x20
  * Fold a text: case, width and styles of letters (NFKD), accents, letters that look like Latin ones, digits and signs
  * that stand for letters in a word, runs of white space, characters that do not show.
  *
- * `buffers` may be used for the result, if it fits: it is then valid until they are used again.
+ * `buffers` may be used for the result, if it fits: it is then valid until they are used again. Without `withWords`,
+ * the words of most texts are left out.
  */
-export function fold(text: string, buffers?: FoldedText): FoldedText {
-  if (beyondAscii.test(text)) return foldAny(text)
+export function fold(text: string, buffers?: FoldedText, withWords = true): FoldedText {
+  if (hasAny(text, kinds.other)) return foldAny(text)
   const fits = buffers && text.length <= buffers.words.units.length
-  return foldAscii(text, fits ? buffers : { words: new Folded(text.length), letters: new Folded(text.length) })
+  const folded = fits ? buffers : { words: new Folded(text.length), letters: new Folded(text.length) }
+  foldLetters(text, folded.letters)
+  if (withWords) foldWords(text, folded.words)
+  else folded.words.length = 0
+  return folded
 }
 
-const beyondAscii = /[^\0-\x7f]/
+/** The letters that `foldAny` makes of a text of ASCII characters, each of which becomes one or none. */
+function foldLetters(text: string, letters: Folded): void {
+  const given = traitsOf(text).units
+  const { units, starts, ends } = letters
+  let count = 0
+  let wordEnd = 0
+  let hasLetter = false
+  for (let i = 0; i < text.length; i++) {
+    const code = given[i]
+    let unit = asciiLetters[code]
+    if (unit === 0) continue
+    if (unit === dependsOnWord) {
+      if (i >= wordEnd) ({ end: wordEnd, hasLetter } = wordAt(text, wordStart(text, i)))
+      unit = mergedLetters[hasLetter ? letterFolds[code] : asciiFolds[code]]
+      if (unit === 0) continue
+    }
+    units[count] = unit
+    starts[count] = i
+    ends[count++] = i + 1
+  }
+  letters.length = count
+}
 
-/** What `foldAny` makes of a text of ASCII characters, each of which becomes one unit or none. */
-function foldAscii(text: string, { words, letters }: FoldedText): FoldedText {
-  const { length } = text
-  let wordCount = 0
-  let letterCount = 0
+/** The words that `foldAny` makes of a text of ASCII characters, each of which becomes one unit or none. */
+function foldWords(text: string, words: Folded): void {
+  const given = traitsOf(text).units
+  const { units, starts, ends } = words
+  let count = 0
   let wordEnd = 0
   let hasLetter = false
   let wasSpace = false
-  for (let i = 0; i < length; i++) {
-    const code = text.charCodeAt(i)
+  for (let i = 0; i < text.length; i++) {
+    const code = given[i]
     let unit = asciiFolds[code]
     if (letterFolds[code] !== unit) {
       if (i >= wordEnd) ({ end: wordEnd, hasLetter } = wordAt(text, wordStart(text, i)))
       if (hasLetter) unit = letterFolds[code]
     }
     if (unit === 0) continue
-    if (unit === space && wasSpace) words.ends[wordCount - 1] = i + 1
-    else {
-      words.units[wordCount] = unit
-      words.starts[wordCount] = i
-      words.ends[wordCount++] = i + 1
+    if (unit === space && wasSpace) {
+      ends[count - 1] = i + 1
+      continue
     }
     wasSpace = unit === space
-    const letter = mergedLetters[unit]
-    if (letter === 0) continue
-    letters.units[letterCount] = letter
-    letters.starts[letterCount] = i
-    letters.ends[letterCount++] = i + 1
+    units[count] = unit
+    starts[count] = i
+    ends[count++] = i + 1
   }
-  words.length = wordCount
-  letters.length = letterCount
-  return { words, letters }
+  words.length = count
 }
 
 function foldAny(text: string): FoldedText {
@@ -182,6 +203,12 @@ const mergedLetters = Uint8Array.from({ length: 0x80 }, (_, code) => {
   const char = String.fromCharCode(code)
   return char === 'l' ? 0x69 : /[a-z0-9]/.test(char) ? code : 0
 })
+
+/** ASCII characters as letters and digits, where the word that they are in makes no difference. */
+const dependsOnWord = 0xff
+const asciiLetters = asciiFolds.map((folded, code) =>
+  folded === letterFolds[code] ? mergedLetters[folded] : dependsOnWord
+)
 
 interface FoldedChar {
   readonly words: string

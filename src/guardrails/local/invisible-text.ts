@@ -1,6 +1,7 @@
 /** Finds invisible text. */
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { provider, type Span } from '../provider.ts'
+import { hasAny, kinds } from './traits.ts'
 import { joined } from './view.ts'
 
 /** What does not show, also where a script or an emoji needs it. */
@@ -20,7 +21,7 @@ export const invisibleText = provider({
   config: {},
   prepare: () => ({ text }) => {
     // Nearly all texts.
-    if (!invisible.test(text)) return { kinds: [] }
+    if (!hasAny(text, kinds.control | kinds.other) || !invisible.test(text)) return { kinds: [] }
     const spans = joined([...removed(text), ...hidden(text)])
     return spans.length > 0 ? { kinds: ['invisible text'], spans } : { kinds: [] }
   },

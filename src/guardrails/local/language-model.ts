@@ -5,6 +5,7 @@
  * @see Cavnar, Trenkle: "N-Gram-Based Text Categorization", 1994
  */
 import { data } from 'franc/data.js'
+import { UnitBuffer } from './units.ts'
 
 /** As many UTF-16 code units of a text are read. */
 export const sampleLength = 2_048
@@ -14,11 +15,20 @@ const farthest = 300
 /** Bits of the class of one letter. */
 const classBits = 10
 const mostClasses = 2 ** classBits - 1
+/** The classes of the most frequent letters have so few bits that a table may have a place for any three of them. */
+const smallBits = 6
+const smallClasses = 2 ** smallBits
 /** White space, and the ASCII digits and signs before the letters. */
 const space = 1
 const asciiSpaces = /[\s!-@]/
 const otherSpaces = '\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f' +
   '\u205f\u3000\ufeff'
+/** Most trigrams of a text: small letters may be twice as long. */
+const mostTrigrams = 2 * sampleLength + 2
+
+/** Bits of the nearness in an entry; the language is above them. */
+const nearBits = 9
+const nearMask = 2 ** nearBits - 1
 
 /** The languages of one script. */
 export class LanguageModel {
@@ -27,71 +37,81 @@ export class LanguageModel {
   readonly #otherClasses = new Map<number, number>([...otherSpaces].map((char) => [char.charCodeAt(0), space]))
   #classCount = space
   readonly #languages: readonly string[]
-  /** Letters, and where their entries begin in the two lists below. */
-  readonly #trigrams: Trigrams
+  /** By place, where the entries of three letters begin. */
   readonly #starts: Int32Array
-  /** The index of a language, and the rank that the letters have in it. */
-  readonly #entryLanguages: Uint8Array
-  readonly #entryRanks: Uint16Array
+  /** Languages, and the rank that the letters have in them, counted down: 300 for the most frequent ones. */
+  readonly #entries: Uint16Array
+  readonly #trigrams: Trigrams
+  /** By language, of one text. */
+  readonly #nearness: Int32Array
 
   /** `script` and `languages` as franc names them. */
   constructor(script: string, languages: readonly string[]) {
-    for (let unit = 0; unit < 0x80; unit++) {
-      this.#asciiClasses[unit] = asciiSpaces.test(String.fromCharCode(unit)) ? space : ++this.#classCount
-    }
     this.#languages = languages.filter((language) => language in data[script])
-    const entries = new Map<number, { language: number; rank: number }[]>()
+    const letters = this.#languages.map((name) => data[script][name].replaceAll('|', '')).join('')
+    for (const unit of unitsByFrequency(letters)) {
+      if (asciiSpaces.test(String.fromCharCode(unit)) || this.#otherClasses.has(unit)) continue
+      if (unit < 0x80) this.#asciiClasses[unit] = ++this.#classCount
+      else this.#otherClasses.set(unit, ++this.#classCount)
+    }
+    for (let unit = 0; unit < 0x80; unit++) {
+      if (asciiSpaces.test(String.fromCharCode(unit))) this.#asciiClasses[unit] = space
+      else this.#asciiClasses[unit] ||= ++this.#classCount
+    }
+    const entries = new Map<string, number[]>()
     this.#languages.forEach((name, language) => {
       data[script][name].split('|').forEach((letters, rank) => {
-        const [first, second, third] = [0, 1, 2].map((i) => this.#classOf(letters.charCodeAt(i)))
-        const key = keyOf(first, second, third)
-        entries.set(key, [...entries.get(key) ?? [], { language, rank }])
+        entries.set(letters, [...entries.get(letters) ?? [], language << nearBits | (farthest - rank)])
       })
     })
-    this.#trigrams = new Trigrams(entries.size)
+    this.#nearness = new Int32Array(this.#languages.length)
+    this.#trigrams = new Trigrams(
+      [...entries.keys()].map((letters) => [0, 1, 2].map((i) => this.#classOf(letters.charCodeAt(i)))),
+    )
     this.#starts = new Int32Array(entries.size + 1)
-    for (const [key, { length }] of entries) {
-      const place = this.#trigrams.add(key)
-      this.#starts[place + 1] = this.#starts[place] + length
-    }
-    const all = [...entries.values()].flat()
-    this.#entryLanguages = Uint8Array.from(all, ({ language }) => language)
-    this.#entryRanks = Uint16Array.from(all, ({ rank }) => rank)
+    ;[...entries.values()].forEach(({ length }, place) => this.#starts[place + 1] = this.#starts[place] + length)
+    this.#entries = Uint16Array.from([...entries.values()].flat())
   }
 
   /** The languages that are at least so likely beside the likeliest one, which has 1. */
   likely(text: string, atLeast: number): string[] {
     const sample = text.slice(0, sampleLength)
-    const found = this.#trigramsOf(sample)
-    const { keys, counts, length } = found
-    const [starts, languages, ranks] = [this.#starts, this.#entryLanguages, this.#entryRanks]
-    const distances = new Int32Array(this.#languages.length).fill(farthest * length)
-    for (let i = 0; i < length; i++) {
-      const place = this.#trigrams.placeOf(keys[i])
-      if (place < 0) continue
-      const end = starts[place + 1]
-      for (let entry = starts[place]; entry < end; entry++) {
-        const distance = counts[i] - ranks[entry] - 1
-        distances[languages[entry]] += (distance < 0 ? -distance : distance) - farthest
-      }
+    const trigrams = this.#trigrams
+    this.#count(sample.toLowerCase())
+    const nearness = this.#nearness.fill(0)
+    for (let i = 0; i < trigrams.seenCount; i++) {
+      const place = trigrams.seen[i]
+      if (place < trigrams.known) this.#addNearness(place, trigrams.counts[place])
     }
-    found.clear()
-    const least = distances.reduce((least, distance) => Math.min(least, distance))
-    const most = sample.length * farthest - least
-    return this.#languages.filter((_, i) => 1 - (distances[i] - least) / most >= atLeast)
+    // Each trigram that was seen is `farthest` away, less its nearness.
+    const total = farthest * trigrams.seenCount
+    trigrams.clear()
+    const nearest = nearness.reduce((nearest, near) => Math.max(nearest, near))
+    const most = sample.length * farthest - (total - nearest)
+    return this.#languages.filter((_, i) => 1 - (nearest - nearness[i]) / most >= atLeast)
   }
 
-  /** Of the text in small letters, with one space between words and around them. The caller clears them. */
-  #trigramsOf(sample: string): Trigrams {
-    const text = sample.toLowerCase()
+  /** Add how near the trigram of a place, which a text has `count` times, is to the rank that each language has it in. */
+  #addNearness(place: number, count: number): void {
+    const [nearness, entries] = [this.#nearness, this.#entries]
+    const end = this.#starts[place + 1]
+    for (let at = this.#starts[place]; at < end; at++) {
+      const entry = entries[at]
+      const near = (entry & nearMask) + count - 1
+      nearness[entry >>> nearBits] += near <= farthest ? near : 2 * farthest - near
+    }
+  }
+
+  /** Count the trigrams of a text in small letters, with one space between words and around them. */
+  #count(text: string): void {
     const { length } = text
-    const found = length + 2 <= scratchLength ? scratch : new Trigrams(length + 2)
-    const [asciiClasses, otherClasses] = [this.#asciiClasses, this.#otherClasses]
+    const units = buffer.read(text)
+    const [asciiClasses, otherClasses, trigrams] = [this.#asciiClasses, this.#otherClasses, this.#trigrams]
     let unknown: Map<number, number> | undefined
     let first = 0
     let second = space
     for (let i = 0; i <= length; i++) {
-      const unit = i < length ? text.charCodeAt(i) : 0x20
+      const unit = i < length ? units[i] : 0x20
       let third = unit < 0x80 ? asciiClasses[unit] : otherClasses.get(unit) ?? 0
       if (third === 0) {
         unknown ??= new Map()
@@ -99,76 +119,88 @@ export class LanguageModel {
         unknown.set(unit, third)
       }
       if (third === space && second === space) continue
-      if (first > 0) found.add(keyOf(first, second, third))
+      if (first > 0) trigrams.add(first, second, third)
       first = second
       second = third
     }
-    return found
   }
 
+  /** 0 for a unit that no language has. */
   #classOf(unit: number): number {
-    if (unit < 0x80) return this.#asciiClasses[unit]
-    let known = this.#otherClasses.get(unit)
-    if (known === undefined) this.#otherClasses.set(unit, known = ++this.#classCount)
-    return known
+    return unit < 0x80 ? this.#asciiClasses[unit] : this.#otherClasses.get(unit) ?? 0
   }
 }
 
-function keyOf(first: number, second: number, third: number): number {
-  return (first << 2 * classBits) | (second << classBits) | third
+/** Distinct UTF-16 units, the most frequent ones first. */
+function unitsByFrequency(text: string): number[] {
+  const counts = new Map<number, number>()
+  for (let i = 0; i < text.length; i++) counts.set(text.charCodeAt(i), (counts.get(text.charCodeAt(i)) ?? 0) + 1)
+  return [...counts].sort(([, a], [, b]) => b - a).map(([unit]) => unit)
 }
 
-/** Distinct trigrams in the order in which they came, and how often each came. */
+const buffer = new UnitBuffer()
+
+/** Trigrams that are known, and those of one text: which it has, and how often. Each has a place. */
 class Trigrams {
-  readonly keys: Int32Array
+  /** The places before this one are of trigrams that are known. The others are given away anew for each text. */
+  readonly known: number
+  /** The places of those that the text has. */
+  readonly seen = new Uint16Array(mostTrigrams)
+  seenCount = 0
+  /** By place, how often the text has them. */
   readonly counts: Uint16Array
-  length = 0
-  /** An open hash table of places from 1 on; 0 is free. */
-  readonly table: Uint16Array
-  readonly shift: number
+  #places = 0
+  /** By three small classes, the place, counted from 1. */
+  readonly #small = new Uint16Array(smallClasses ** 3)
+  #addedSmall: number[] = []
+  /** By any other classes, the place. */
+  readonly #others = new Map<number, number>()
+  #addedOthers: number[] = []
 
-  constructor(most: number) {
-    const bits = Math.ceil(Math.log2(2 * most))
-    this.keys = new Int32Array(most)
-    this.counts = new Uint16Array(most)
-    this.table = new Uint16Array(2 ** bits)
-    this.shift = 32 - bits
+  /** The classes of those that are known; their places are in the same order. */
+  constructor(known: readonly (readonly number[])[]) {
+    for (const [first, second, third] of known) this.#placeOf(first, second, third)
+    this.known = this.#places
+    this.counts = new Uint16Array(this.known + mostTrigrams)
+    this.#addedSmall = []
+    this.#addedOthers = []
   }
 
-  /** Count a trigram. Returns its place. */
-  add(key: number): number {
-    const at = this.at(key)
-    let place = this.table[at] - 1
-    if (place < 0) {
-      this.table[at] = this.length + 1
-      place = this.length++
-      this.keys[place] = key
-      this.counts[place] = 0
-    }
-    this.counts[place]++
-    return place
+  add(first: number, second: number, third: number): void {
+    const place = this.#placeOf(first, second, third)
+    if (this.counts[place]++ === 0) this.seen[this.seenCount++] = place
   }
 
-  /** The place of a trigram, or -1. */
-  placeOf(key: number): number {
-    return this.table[this.at(key)] - 1
-  }
-
+  /** Forget the text. */
   clear(): void {
-    this.length = 0
-    this.table.fill(0)
+    for (let i = 0; i < this.seenCount; i++) this.counts[this.seen[i]] = 0
+    for (const key of this.#addedSmall) this.#small[key] = 0
+    for (const key of this.#addedOthers) this.#others.delete(key)
+    this.#addedSmall = []
+    this.#addedOthers = []
+    this.seenCount = 0
+    this.#places = this.known
   }
 
-  /** Where a trigram is in the table, or the free place for it. */
-  at(key: number): number {
-    const { table, keys } = this
-    const last = table.length - 1
-    let at = Math.imul(key, 0x9e3779b1) >>> this.shift
-    while (table[at] !== 0 && keys[table[at] - 1] !== key) at = (at + 1) & last
-    return at
+  #placeOf(first: number, second: number, third: number): number {
+    return (first | second | third) < smallClasses
+      ? this.#placeOfSmall(first << 2 * smallBits | second << smallBits | third)
+      : this.#placeOfOther(first << 2 * classBits | second << classBits | third)
+  }
+
+  #placeOfSmall(key: number): number {
+    const known = this.#small[key]
+    if (known > 0) return known - 1
+    this.#addedSmall.push(key)
+    this.#small[key] = this.#places + 1
+    return this.#places++
+  }
+
+  #placeOfOther(key: number): number {
+    const known = this.#others.get(key)
+    if (known !== undefined) return known
+    this.#addedOthers.push(key)
+    this.#others.set(key, this.#places)
+    return this.#places++
   }
 }
-
-/** For texts up to this length, which are most: making one takes longer than counting. Cleared after each use. */
-const scratchLength = 2 * sampleLength
-const scratch = new Trigrams(scratchLength)

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { once } from '../../lib/once.ts'
 import { provider, type Span, type Verdict } from '../provider.ts'
 import { LanguageModel, sampleLength } from './language-model.ts'
+import { hasAny, kinds } from './traits.ts'
 import { joined } from './view.ts'
 
 /** The languages that can be told apart, by ISO 639-1, with the codes of ISO 639-3 by which they are recognized. */
@@ -152,15 +153,14 @@ export const language = provider({
 })
 
 function check(text: string, allowed: readonly Language[], otherScripts: readonly RegExp[]): Verdict {
+  const isAscii = !hasAny(text, kinds.other)
   const prose = withoutCode(text)
   const spans = joined([
-    ...(beyondAscii.test(prose) ? otherScripts.flatMap((letters) => writtenIn(prose, letters)) : []),
-    ...stretches(prose).filter((span) => isOther(prose.slice(span.start, span.end), allowed)),
+    ...(isAscii ? [] : otherScripts.flatMap((letters) => writtenIn(prose, letters))),
+    ...stretches(prose).filter((span) => isOther(prose.slice(span.start, span.end), allowed, isAscii)),
   ])
   return spans.length > 0 ? { kinds: ['language that is not allowed'], spans } : { kinds: [] }
 }
-
-const beyondAscii = /[^\0-\x7f]/
 
 /** What may be no prose: code between backticks, and words of ASCII characters. */
 const words = /```[^`]*(?:```|$)|`[^`\n]*`|[!-~]+/g
@@ -177,14 +177,14 @@ function withoutCode(text: string): string {
   // The same, with a look only at words that have a mark.
   let prose = ''
   let copied = 0
-  for (const { index } of text.matchAll(marks)) {
-    if (index < copied) continue
-    let start = index
+  marks.lastIndex = 0
+  for (let match = marks.exec(text); match; match = marks.exec(text)) {
+    let start = match.index
     while (start > copied && inWord.test(text[start - 1])) start--
-    let end = index + 1
+    let end = match.index + 1
     while (end < text.length && inWord.test(text[end])) end++
     prose += text.slice(copied, start) + ' '.repeat(end - start)
-    copied = end
+    marks.lastIndex = copied = end
   }
   return prose + text.slice(copied)
 }
@@ -216,18 +216,18 @@ const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => {
 })
 
 /** Whether a stretch is in another language than the allowed ones, as far as the frequency of its letters tells. */
-function isOther(text: string, allowed: readonly Language[]): boolean {
-  const counts = letterCounts(text)
+function isOther(text: string, allowed: readonly Language[], isAscii: boolean): boolean {
+  const counts = letterCounts(text, isAscii)
   const most = Math.max(...counts)
   if (most < fewestLetters) return false
   if (counts[0] >= fewestLetters && !allowed.some((language) => latin.includes(language))) return true
-  const likely = likelyLanguages(text, counts.indexOf(most), most)
+  const likely = likelyLanguages(text, counts.indexOf(most), most, isAscii)
   return likely.length > 0 && !likely.some((code) => code === 'und' || allowed.some((one) => codes[one] === code))
 }
 
 /** How many letters of each guessed script a text has. */
-function letterCounts(text: string): number[] {
-  if (beyondAscii.test(text)) return guessed.map(({ letters }) => text.match(letters)?.join('').length ?? 0)
+function letterCounts(text: string, isAscii: boolean): number[] {
+  if (!isAscii) return guessed.map(({ letters }) => text.match(letters)?.join('').length ?? 0)
   let count = 0
   for (let i = 0; i < text.length; i++) {
     const small = text.charCodeAt(i) | 0x20
@@ -237,10 +237,10 @@ function letterCounts(text: string): number[] {
 }
 
 /** The codes of the languages that may be the right ones, or `und`. The text has `count` letters of the script. */
-function likelyLanguages(text: string, script: number, count: number): string[] {
+function likelyLanguages(text: string, script: number, count: number, isAscii: boolean): string[] {
   const { only, model } = guessed[script]
   const sample = text.slice(0, sampleLength)
-  const inSample = sample === text ? count : letterCounts(sample)[script]
+  const inSample = sample === text ? count : letterCounts(sample, isAscii)[script]
   // There, franc would choose the same script.
   if (inSample > sample.length / 2) return model().likely(sample, nearlyAsLikely)
   return francAll(text, { only }).filter(([, likelihood]) => likelihood >= nearlyAsLikely).map(([code]) => code)

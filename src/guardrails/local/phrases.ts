@@ -4,10 +4,11 @@ import { once } from '../../lib/once.ts'
 import { text } from '../config-fields.ts'
 import { type GuardedText, provider, type Span, type Verdict } from '../provider.ts'
 import { embedded, unescaped, withoutTags } from './encodings.ts'
-import { fold, Folded } from './fold.ts'
+import { fold, Folded, type FoldedText } from './fold.ts'
 import { injectionRules, secretRules, templateMarks } from './injection-phrases.ts'
 import { PhraseAutomaton } from './phrase-automaton.ts'
 import { PhraseRules } from './phrase-rules.ts'
+import { hasAny, kinds } from './traits.ts'
 import { joined, spanOf, untilClean, type View } from './view.ts'
 import { endsWord, startsWord } from './word-edges.ts'
 
@@ -38,7 +39,14 @@ interface Found extends Span {
 }
 
 /** Finds phrases in a view. */
-type Finder = (view: View, folded: ReturnType<typeof fold>, found: Found[]) => void
+interface Finder {
+  /** What of a folded text it searches; `signs` is words, if the view has any of the `signs`. */
+  readonly needs: 'letters' | 'words' | 'signs'
+  search(view: View, folded: FoldedText, found: Found[]): void
+}
+
+/** Of these, each mark of a template has one. Beyond ASCII there are signs that are folded to them. */
+const signs = kinds.tag | kinds.bracket | kinds.hash | kinds.other
 
 /** For most texts: making new ones takes as long as folding. A check is never interrupted by another. */
 const buffers = { words: new Folded(4_096), letters: new Folded(4_096) }
@@ -47,8 +55,9 @@ function check(text: string, finders: readonly Finder[]): Verdict {
   const found = untilClean(text, (text) => {
     const found: Found[] = []
     for (const view of viewsOf(text)) {
-      const folded = fold(view.text, buffers)
-      for (const find of finders) find(view, folded, found)
+      const fitting = hasAny(view.text, signs) ? finders : finders.filter(({ needs }) => needs !== 'signs')
+      const folded = fold(view.text, buffers, fitting.some(({ needs }) => needs !== 'letters'))
+      for (const finder of fitting) finder.search(view, folded, found)
     }
     return found
   })
@@ -67,11 +76,11 @@ const longEnough = 12
 /** Such phrases have nothing but words. */
 const onlyWords = /^[\p{L}\p{N}\p{M}\s]+$/u
 
-function listed(kind: string, phrases: readonly string[]): Finder {
+function listed(kind: string, phrases: readonly string[], needs: Finder['needs'] = 'words'): Finder {
   const words = new PhraseAutomaton(phrases.map((phrase) => fold(phrase).words.text.trim()))
   const long = phrases.filter((phrase) => onlyWords.test(phrase)).map((phrase) => fold(phrase).letters.text)
   const letters = new PhraseAutomaton(long.filter(({ length }) => length >= longEnough))
-  return (view, folded, found) => {
+  const search = (view: View, folded: FoldedText, found: Found[]) => {
     for (const [automaton, units] of [[words, folded.words], [letters, folded.letters]] as const) {
       automaton.search(units, (start, end) => {
         const from = units.starts[start]
@@ -82,20 +91,22 @@ function listed(kind: string, phrases: readonly string[]): Finder {
       })
     }
   }
+  return { needs, search }
 }
 
 function ruled(sets: readonly { kind: string; rules: readonly string[] }[]): Finder {
-  const kinds = sets.flatMap(({ kind, rules }) => rules.map(() => kind))
+  const kindOfRule = sets.flatMap(({ kind, rules }) => rules.map(() => kind))
   const compiled = new PhraseRules(sets.flatMap(({ rules }) => rules))
-  return (view, { letters }, found) =>
+  const search = (view: View, { letters }: FoldedText, found: Found[]) =>
     compiled.search(view.text, letters, (start, end, rule) => {
-      found.push({ kind: kinds[rule], ...spanOf(view, start, end) })
+      found.push({ kind: kindOfRule[rule], ...spanOf(view, start, end) })
     })
+  return { needs: 'letters', search }
 }
 
 const injection = { kind: 'prompt injection', rules: injectionRules }
 const secrets = { kind: 'secret', rules: secretRules }
-const marks = once(() => listed(injection.kind, templateMarks))
+const marks = once(() => listed(injection.kind, templateMarks, 'signs'))
 
 /** Compiled when they are first needed: most accounts use no preset. */
 const presets = {

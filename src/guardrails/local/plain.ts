@@ -1,4 +1,5 @@
 /** Text with the plain forms of its characters: ASCII digits, spaces and hyphens, no width and style, nothing hidden. */
+import { hasAny, kinds } from './traits.ts'
 import { mask, replaceIn, type View } from './view.ts'
 
 const plainForms = new Map<string, string>()
@@ -7,6 +8,7 @@ const mostForms = 20_000
 
 /** The view with the plain form of each character. */
 export function plain(view: View): View {
+  if (!hasAny(view.text, kinds.other)) return view
   return replaceIn(view, changeable, ([char]) => {
     const form = plainForm(char)
     return form === char ? undefined : form

@@ -89,7 +89,7 @@ function jsonOf<Answer>(response: SafeResponse, { maxTokens }: Question<Answer>,
   try {
     return response.json({ maxTokens })
   } catch {
-    throw unusableAnswer(host, 'it is not JSON, or JSON beyond the limits')
+    throw unusableAnswer(host, 'it is not JSON with the type application/json, or JSON beyond the limits')
   }
 }
 

@@ -1,5 +1,5 @@
 /** The aliases of people: each is an agent of type `human`. See docs/security.md, "People and their aliases". */
-import { and, eq, exists, isNull, ne, notExists, sql } from 'drizzle-orm'
+import { and, count, eq, exists, gt, isNull, ne, notExists, sql } from 'drizzle-orm'
 import { accounts, agents, channelMembers, memberships, seats, users } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
@@ -44,6 +44,8 @@ export function prepareSeats(db: Db) {
   }
   const ofMember = db.select(seatFields).from(seats).innerJoin(agents, agentOfSeat)
     .where(inAccount(seats, ofUser)).prepare()
+  const given = db.select({ n: count() }).from(agents)
+    .where(inAccount(agents, eq(agents.type, sql`'human'`), gt(agents.deletedAt, p('since')))).prepare()
   const holder = db.select({ userId: users.id, name: users.name, email: users.email }).from(seats)
     .innerJoin(users, eq(users.id, seats.userId)).where(inAccount(seats, eq(seats.agentId, p('agent')))).prepare()
 
@@ -103,6 +105,8 @@ export function prepareSeats(db: Db) {
     reads: (account: AccountBinding) => ({
       /** The seat of a member; undefined without one. */
       ofMember: (user: string): Promise<Seat | undefined> => account.one(ofMember, { user }),
+      /** How many aliases people of the account gave up or changed after this time. */
+      givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
       /** The user whose seat an agent is. */
       holder: (agent: string) => account.one(holder, { agent }),
       /** What decides about what a member may read; undefined for a user who is not a member. */

@@ -174,19 +174,18 @@ export function prepareVerdicts(db: Db) {
       lt(guardrailCounts.hour, p('until')),
     ))
     .orderBy(guardrailCounts.hour).prepare()
-  // By guardrail, so that each takes one range of the index.
   const countsByGuardrail = db.select({
-    guardrailId: guardrails.id,
+    guardrailId: guardrailCounts.guardrailId,
     action: guardrailCounts.action,
     n: sql<number>`sum(${guardrailCounts.n})`.as('n'),
-  }).from(guardrails).innerJoin(
-    guardrailCounts,
-    and(
-      eq(guardrailCounts.accountId, guardrails.accountId),
-      eq(guardrailCounts.guardrailId, guardrails.id),
-      gte(guardrailCounts.hour, p('from')),
-    ),
-  ).where(inAccount(guardrails)).groupBy(guardrails.id, guardrailCounts.action).prepare()
+    isDeleted: notExists(
+      db.select(one).from(guardrails).where(and(
+        eq(guardrails.accountId, guardrailCounts.accountId),
+        eq(guardrails.id, guardrailCounts.guardrailId),
+      )),
+    ).mapWith(Boolean).as('is_deleted'),
+  }).from(guardrailCounts).where(inAccount(guardrailCounts, gte(guardrailCounts.hour, p('from'))))
+    .groupBy(guardrailCounts.guardrailId, guardrailCounts.action).prepare()
   const exceptions = db.select({ textHash: guardrailExceptions.textHash, createdAt: guardrailExceptions.createdAt })
     .from(guardrailExceptions)
     .where(inAccount(guardrailExceptions, eq(guardrailExceptions.guardrailId, p('guardrail'))))
@@ -226,7 +225,7 @@ export function prepareVerdicts(db: Db) {
         account.all(cases, { guardrail, beforeCase: before, limit }),
       /** How often the guardrail did what, in hours that began from `from` on and before `until`. */
       counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
-      /** How often each guardrail of the account did what, in hours that began from `from` on. */
+      /** How often each guardrail of the account did what, deleted ones too, in hours that began from `from` on. */
       countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
       /** The texts that a guardrail lets pass, newest first. */
       exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),

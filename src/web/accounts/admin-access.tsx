@@ -38,7 +38,7 @@ export function AdminAccess(
   },
 ) {
   const lead =
-    'With an admin key, a program can manage the agents, channels, skills and guardrails of this account over MCP.'
+    'With an admin key, a program can manage the agents, channels, skills and guardrails of this account over MCP and REST.'
   if (!visit.may('manage')) {
     return (
       <Card title='Admin Access' lead={lead}>

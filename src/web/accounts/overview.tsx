@@ -82,14 +82,21 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined) {
 /** What guardrails objected to; nothing if they did not. */
 function Objections({ counts, path }: { counts: CountOfGuardrail[]; path: Path }) {
   if (counts.length === 0) return null
-  const [{ guardrailId }] = counts
-  const isOne = counts.every((count) => count.guardrailId === guardrailId)
+  const deleted = counts.filter(({ isDeleted }) => isDeleted)
+  const present = new Set(counts.filter(({ isDeleted }) => !isDeleted).map(({ guardrailId }) => guardrailId))
+  const [one] = present
   return (
     <Notice kind='warning'>
-      In the last 24 hours, guardrails {objectionsInWords(sumsOf(counts))}.{' '}
-      <a href={isOne ? path('guardrails', guardrailId) : path('guardrails')}>
-        {isOne ? 'See the cases' : 'See which guardrails'}
-      </a>
+      In the last 24 hours, guardrails {objectionsInWords(sumsOf(counts))}.
+      {deleted.length > 0 && ` Of these, guardrails that were deleted since ${objectionsInWords(sumsOf(deleted))}.`}
+      {present.size > 0 && (
+        <>
+          {' '}
+          <a href={present.size === 1 ? path('guardrails', one) : path('guardrails')}>
+            {present.size === 1 ? 'See the cases' : 'See which guardrails'}
+          </a>
+        </>
+      )}
     </Notice>
   )
 }

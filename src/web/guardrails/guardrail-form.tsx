@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { GridError } from '../../errors.ts'
 import { createGuardrail, type GuardrailUpdate } from '../../grid/guardrails/guardrails.ts'
+import { triedText, tryGuardrail } from '../../grid/guardrails/try-guardrail.ts'
 import { type ListedProvider, listedProviders } from '../../guardrails/providers.ts'
 import { Card, Notice } from '../../html/components.tsx'
 import { ButtonLink, Checkbox, ChoiceList, Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
@@ -11,6 +12,7 @@ import { formErrors } from '../form-errors.ts'
 import { ManagersOnlyNote } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { type JsonSchema, readSchemaValue, SchemaFields } from './schema-form.tsx'
+import { settingFields, type TriedText, TryCard } from './try-card.tsx'
 
 /** What a guardrail does with a match. */
 export const actions = [
@@ -30,18 +32,39 @@ export const failures = [
 
 /** Registers the form for a new guardrail of a provider. */
 export function newGuardrailPages({ get, post }: Pages<Visit>): void {
-  get('/guardrails/new/:provider', showNew)
+  get('/guardrails/new/:provider', (visit) => showNew(visit))
   post('/guardrails/new/:provider', async (visit) => {
     const provider = providerOf(visit.param('provider'))
     const { token, ...settings } = settingsOf(provider, visit.form)
     const input = { ...settings, provider: provider.id, token: token ?? undefined }
     const { id } = await visit.record('create_guardrail', input, (account) => createGuardrail(account, input))
     return { redirectTo: `${visit.path('guardrails', id)}?done=guardrail-created` }
-  }, showNew)
+  }, (visit) => showNew(visit))
+  get('/guardrails/new/:provider/try', (visit) => ({
+    redirectTo: visit.path('guardrails', 'new', visit.param('provider')),
+  }))
+  post('/guardrails/new/:provider/try', async (visit) => {
+    const { id: provider, config, token } = triedSettings(visit)
+    const text = visit.form.get('text') ?? ''
+    // Recorded without the text and the token.
+    const trial = await visit.record(
+      'try_guardrail',
+      { provider, config },
+      (account) => tryGuardrail(account, { provider, config, token }, text),
+    )
+    return showNew(visit, { text: triedText(text), trial })
+  }, (visit) => showNew(visit))
 }
 
-function showNew(visit: Visit) {
+function triedSettings(visit: Visit) {
   const provider = providerOf(visit.param('provider'))
+  const { config, token } = settingsOf(provider, visit.form)
+  return { id: provider.id, config, token: token ?? undefined }
+}
+
+function showNew(visit: Visit, tried?: TriedText) {
+  const provider = providerOf(visit.param('provider'))
+  const path = visit.path('guardrails', 'new', provider.id)
   return appPage(
     visit.frame('guardrails'),
     {
@@ -51,12 +74,25 @@ function showNew(visit: Visit) {
     },
     visit.may('manage')
       ? (
-        <GuardrailForm
-          visit={visit}
-          provider={provider}
-          action={visit.path('guardrails', 'new', provider.id)}
-          cancel={visit.path('guardrails')}
-        />
+        <div class='grid halves'>
+          <div class='stack'>
+            <GuardrailForm
+              visit={visit}
+              provider={provider}
+              action={path}
+              cancel={visit.path('guardrails')}
+            />
+          </div>
+          <div class='stack'>
+            <TryCard
+              visit={visit}
+              path={path}
+              isRemote={provider.kind === 'remote'}
+              tried={tried}
+              settings={newFormId}
+            />
+          </div>
+        </div>
       )
       : (
         <Card>
@@ -92,6 +128,9 @@ interface StoredGuardrail extends Required<Omit<GuardrailUpdate, 'token'>> {
   hasToken: boolean
 }
 
+/** The id of the form of a new guardrail. */
+const newFormId = 'settings'
+
 /** The form of a guardrail. `stored` is undefined for a new one; the provider cannot be changed. */
 export function GuardrailForm(
   { visit, provider, stored, action, cancel }: {
@@ -102,20 +141,26 @@ export function GuardrailForm(
     cancel?: string
   },
 ) {
-  const { form, csrf, inputError } = visit
-  const errors = formErrors(visit, action, provider.needsToken ? ['name', 'token'] : ['name'])
+  const { form, csrf, inputError, request } = visit
+  const { pathname } = new URL(request.url)
+  // The settings of a new guardrail are also posted to be tried; other forms of the page do not have them.
+  const isTried = !stored && pathname === `${action}/try`
+  const isPosted = request.method === 'POST' && (pathname === action || isTried)
+  const errors = isTried
+    ? { ...formErrors(visit, pathname, settingFields), name: undefined, rest: undefined }
+    : formErrors(visit, action, provider.needsToken ? ['name', 'token'] : ['name'])
   const schema = provider.configSchema as JsonSchema
-  const field = inputError?.details.field ?? ''
+  const field = isPosted ? inputError?.details.field ?? '' : ''
   const configError = field.startsWith('config.') ? { field, text: withoutPath(inputError!.message) } : undefined
-  const shown = inputError ? { posted: form } : {}
-  const value = (name: string, otherwise: string) => inputError ? form.get(name) ?? '' : otherwise
+  const shown = isPosted ? { posted: form } : {}
+  const value = (name: string, otherwise: string) => isPosted ? form.get(name) ?? '' : otherwise
   const hasFields = Object.keys(schema.properties ?? {}).length > 0
   return (
     <>
       {errors.rest && !configError && <Notice kind='bad'>{errors.rest}</Notice>}
-      {configError && <Notice kind='bad'>Not saved. Check the marked field.</Notice>}
+      {configError && <Notice kind='bad'>Check the marked field.</Notice>}
       <Card>
-        <Form action={action} csrf={csrf}>
+        <Form action={action} csrf={csrf} id={stored ? undefined : newFormId}>
           <TextInput
             name='name'
             label='Name'
@@ -133,6 +178,7 @@ export function GuardrailForm(
               provider={provider}
               hasToken={stored?.hasToken ?? false}
               isRemoved={form.has('removeToken')}
+              isTried={isTried}
               error={errors.token}
             />
           )}
@@ -156,7 +202,7 @@ export function GuardrailForm(
             name='enabled'
             label='Enabled'
             hint='A disabled guardrail stays attached but checks nothing.'
-            isChecked={inputError ? form.has('enabled') : stored?.enabled ?? true}
+            isChecked={isPosted ? form.has('enabled') : stored?.enabled ?? true}
           />
           <div class='row'>
             <SubmitButton>{stored ? 'Save' : 'Create guardrail'}</SubmitButton>
@@ -169,23 +215,25 @@ export function GuardrailForm(
 }
 
 function TokenFields(
-  { provider, hasToken, isRemoved, error }: {
+  { provider, hasToken, isRemoved, isTried, error }: {
     provider: ListedProvider
     hasToken: boolean
     /** Whether the rejected form removes the stored token. */
     isRemoved: boolean
+    isTried: boolean
     error?: string
   },
 ) {
   const purpose = provider.id === 'webhook' ? 'The secret that signs the requests.' : 'The API key of the service.'
+  const kept = isTried
+    ? 'It is not kept after a trial: enter it again.'
+    : 'It is stored encrypted and never shown again.'
   return (
     <>
       <PasswordInput
         name='token'
         label={hasToken ? 'New token' : 'Token'}
-        hint={hasToken
-          ? 'A token is stored. It is never shown; leave this empty to keep it.'
-          : `${purpose} It is stored encrypted and never shown again.`}
+        hint={hasToken ? 'A token is stored. It is never shown; leave this empty to keep it.' : `${purpose} ${kept}`}
         error={error}
         isOptional={hasToken}
         autocomplete='new-password'

@@ -18,6 +18,7 @@ export interface CountOfGuardrail {
   guardrailId: string
   action: VerdictAction
   n: number
+  isDeleted: boolean
 }
 
 /** How often each thing was done. */

@@ -17,6 +17,9 @@ const maxRaw = 20_000
 const maxText = 20_000
 const maxMarks = 500
 
+/** Fields of the settings that a trial checks. */
+export const settingFields = ['config', 'token'] as const
+
 /** What came of a trial. */
 export interface TriedText {
   /** As the guardrail saw it. */
@@ -40,37 +43,65 @@ export function tryPages({ get, post }: Pages<Visit>, page: (visit: Visit, tried
   }, (visit) => page(visit))
 }
 
-/** The form, and the result of the trial that was just made. */
+/**
+ * The form, and the result of the trial that was just made. `settings` is the id of the form that has the settings of a
+ * guardrail that is not stored yet: they are sent with the text.
+ */
 export function TryCard(
-  { visit, path, isRemote, tried }: { visit: Visit; path: string; isRemote: boolean; tried: TriedText | undefined },
+  { visit, path, isRemote, tried, settings }: {
+    visit: Visit
+    path: string
+    isRemote: boolean
+    tried: TriedText | undefined
+    settings?: string
+  },
 ) {
   const action = `${path}/try`
-  const errors = formErrors(visit, action, ['text'])
-  const isPosted = tried !== undefined || errors.text !== undefined || errors.rest !== undefined
+  // The form of the settings shows the errors of its own fields.
+  const errors = formErrors(visit, action, settings ? ['text', ...settingFields] : ['text'])
+  const text = (
+    <TextArea
+      name='text'
+      label='Text'
+      hint='Up to 3,500 characters. The command try-guardrail takes longer texts.'
+      rows={5}
+      maxLength={maxTyped}
+      value={visit.form.get('text') ?? ''}
+      error={errors.text}
+      isRequired={!settings}
+      inForm={settings}
+    />
+  )
   return (
     <Card
       id='try'
       title='Try it'
-      lead={`Runs this guardrail on a text, also while it is off. No message is sent. ${
+      lead={`${
+        settings
+          ? 'Runs these settings on a text, before you save them.'
+          : 'Runs this guardrail on a text, also while it is off.'
+      } No message is sent. ${
         isRemote ? 'The service receives the text; the grid does not store it.' : 'The text is not stored.'
       }`}
     >
       {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
-      <Form action={`${action}#try`} csrf={visit.csrf}>
-        <TextArea
-          name='text'
-          label='Text'
-          hint='Up to 3,500 characters. The command try-guardrail takes longer texts.'
-          rows={5}
-          maxLength={maxTyped}
-          value={isPosted ? visit.form.get('text') ?? '' : ''}
-          error={errors.text}
-          isRequired
-        />
-        <div class='row'>
-          <SubmitButton kind='plain'>Run</SubmitButton>
-        </div>
-      </Form>
+      {settings
+        ? (
+          <>
+            {text}
+            <div class='row'>
+              <SubmitButton kind='plain' sends={{ form: settings, to: `${action}#try` }}>Run</SubmitButton>
+            </div>
+          </>
+        )
+        : (
+          <Form action={`${action}#try`} csrf={visit.csrf}>
+            {text}
+            <div class='row'>
+              <SubmitButton kind='plain'>Run</SubmitButton>
+            </div>
+          </Form>
+        )}
       {tried && <Result {...tried} />}
     </Card>
   )

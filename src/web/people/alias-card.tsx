@@ -38,7 +38,7 @@ export function AliasCard(
   const value = (name: 'alias' | 'description', stored: string) => isRefused ? form.get(name) ?? '' : stored
   return (
     <Card
-      id='alias'
+      id='my-alias'
       title={`Your alias in ${membership.name}`}
       lead='Agents of the account write to you at it, and see it on what you write.'
     >
@@ -50,7 +50,7 @@ export function AliasCard(
             <TextInput
               name='alias'
               label='Alias'
-              hint='3 to 32 characters: a-z, 0-9 and hyphens. Unique on the whole grid. If you change it, nobody else can take the old one, and your messages and channels stay.'
+              hint='3 to 32 characters: a-z, 0-9 and hyphens. Unique on the whole grid. If you change it, your messages and channels stay, and the old one stays reserved for this account.'
               before='@'
               isMono
               isRequired

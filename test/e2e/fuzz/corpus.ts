@@ -1,6 +1,7 @@
 /** Valid requests for every door, which the fuzz test changes. */
-import { send03, send10 } from '../../support/a2a.ts'
+import { postA2a, send03, send10 } from '../../support/a2a.ts'
 import { browser } from '../../support/browse.ts'
+import { rows } from '../../support/database.ts'
 import { envelope, eras, gridPath, signupPath, wireRequest } from '../../support/mcp.ts'
 import { accessTokenFor } from '../../support/oauth-token.ts'
 import { routesOf } from '../../support/routes.ts'
@@ -33,7 +34,7 @@ export async function corpusOf(grid: LiveGrid): Promise<{ request: FuzzRequest; 
   return [
     ...mcpRequests(keys).map((request) => ({ request, weight: 4 })),
     ...a2aRequests(grid.alice.key).map((request) => ({ request, weight: 40 })),
-    ...restRequests(keys).map((request) => ({ request, weight: 12 })),
+    ...restRequests(keys, site.guardrail, await largePart(grid)).map((request) => ({ request, weight: 12 })),
     ...oauthRequests(site, oauth.token).map((request) => ({ request, weight: 12 })),
     ...routesOf(grid).map(({ method, path }) => ({ request: plain('routes', method, path, []), weight: 1 })),
     ...await pageRequests(grid, site),
@@ -138,25 +139,39 @@ function a2aRequests(key: string): FuzzRequest[] {
   }))
 }
 
-function restRequests({ agent: key, admin }: Record<'agent' | 'admin', string>): FuzzRequest[] {
+/** Store a message with a part that is set apart. Resolves to the id of the part. */
+async function largePart(grid: LiveGrid): Promise<string> {
+  const raw = { raw: Buffer.alloc(50_000, 'part').toString('base64'), mediaType: 'image/png' }
+  await postA2a(grid, grid.alice.key, send10({ parts: [{ text: 'see the picture' }, raw] }))
+  const [{ id }] = await rows(grid, 'SELECT id FROM parts WHERE account_id = ?', [grid.acme.id])
+  return String(id)
+}
+
+function restRequests(
+  { agent: key, admin }: Record<'agent' | 'admin', string>,
+  guardrail: string,
+  part: string,
+): FuzzRequest[] {
   return [
-    {
+    // An alias can be taken once.
+    ...['rest-one', 'rest-two', 'rest-three', 'rest-four'].map((alias): FuzzRequest => ({
       door: 'rest signup',
       method: 'POST',
       target: '/api/v1/agentic-signup',
       headers: [['Content-Type', json]],
-      body: { json: signupFields },
-    },
+      body: { json: { ...signupFields, alias } },
+    })),
     ...Object.entries(restRows).map(([route, { args }]): FuzzRequest => {
       const [method, pattern] = route.split(' ')
       const headers: [string, string][] = [bearer(admin), ['Content-Type', json]]
-      const target = pattern.replace(':guardrail', String(args.guardrail ?? ''))
+      const { guardrail: _, ...fields } = args
       return {
-        ...plain('rest guardrails', method, target, headers),
-        ...((method === 'POST' || method === 'PATCH') && { body: { json: { name: 'fuzzed', ...args } } }),
+        ...plain('rest guardrails', method, pattern.replace(':guardrail', guardrail), headers),
+        ...((method === 'POST' || method === 'PATCH') && { body: { json: { name: 'fuzzed', ...fields } } }),
+        isLast: method === 'DELETE',
       }
     }),
-    plain('rest parts', 'GET', '/api/v1/parts/01a2-1?x=1', [bearer(key), ['Range', 'bytes=0-1'], ['If-Range', '"x"']]),
+    plain('rest parts', 'GET', `/api/v1/parts/${part}?x=1`, [bearer(key), ['Range', 'bytes=0-1'], ['If-Range', '"x"']]),
     plain('rest wake', 'GET', '/api/agents/wake-stream', [bearer(key), ['Last-Event-ID', '1']]),
     plain('cards', 'GET', '/.well-known/agent-card.json', [['If-None-Match', '"x"']]),
     plain('health', 'GET', '/readyz', []),

@@ -147,11 +147,34 @@ function bodyText(body: NonNullable<FuzzRequest['body']>): string {
   return 'fields' in body ? new URLSearchParams(body.fields).toString() : body.text
 }
 
-function written({ method, target, headers, body }: FuzzRequest, host: string, random: Random): WrittenRequest {
-  const isHead = method === 'HEAD'
-  const content = Buffer.from(body ? bodyText(body) : '')
-  if (body && random.chance(0.02)) content[random.below(content.length)] = 0xff
-  const isChunked = body !== undefined && random.chance(0.1)
+function written(request: FuzzRequest, host: string, random: Random): WrittenRequest {
+  const content = contentOf(request)
+  if (request.body && random.chance(0.02)) content[random.below(content.length)] = 0xff
+  const whole = framed(request, host, content, request.body !== undefined && random.chance(0.1))
+  if (!random.chance(0.02)) return whole
+  const { bytes, isHead } = whole
+  const at = random.below(bytes.length)
+  const kind = random.below(3)
+  if (kind === 0) return { bytes: bytes.subarray(0, at), isHead, isBroken: true }
+  const noise = Buffer.from(kind === 1 ? random.pick(oddTexts) : [random.below(256)])
+  return { bytes: Buffer.concat([bytes.subarray(0, at), noise, bytes.subarray(at + 1)]), isHead, isBroken: true }
+}
+
+/** A request as it is. */
+export function unchanged(request: FuzzRequest, host: string): WrittenRequest {
+  return framed(request, host, contentOf(request), false)
+}
+
+function contentOf({ body }: FuzzRequest): Buffer {
+  return Buffer.from(body ? bodyText(body) : '')
+}
+
+function framed(
+  { method, target, headers, body }: FuzzRequest,
+  host: string,
+  content: Buffer,
+  isChunked: boolean,
+): WrittenRequest {
   const framing = isChunked ? ['Transfer-Encoding: chunked'] : body ? [`Content-Length: ${content.length}`] : []
   const lines = [
     `${method} ${target} HTTP/1.1`,
@@ -164,10 +187,5 @@ function written({ method, target, headers, body }: FuzzRequest, host: string, r
   const bytes = isChunked
     ? Buffer.concat([head, Buffer.from(chunks), content, Buffer.from(content.length === 0 ? '' : '\r\n0\r\n\r\n')])
     : Buffer.concat([head, content])
-  if (!random.chance(0.02)) return { bytes, isHead, isBroken: false }
-  const at = random.below(bytes.length)
-  const kind = random.below(3)
-  if (kind === 0) return { bytes: bytes.subarray(0, at), isHead, isBroken: true }
-  const noise = Buffer.from(kind === 1 ? random.pick(oddTexts) : [random.below(256)])
-  return { bytes: Buffer.concat([bytes.subarray(0, at), noise, bytes.subarray(at + 1)]), isHead, isBroken: true }
+  return { bytes, isHead: method === 'HEAD', isBroken: false }
 }

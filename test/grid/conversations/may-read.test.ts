@@ -1,9 +1,18 @@
 /** Who may read which messages: every place, role, state of the switch and age of a message. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Role, roles } from '../../../src/auth/actor.ts'
+import { createOwnedAccount } from '../../../src/grid/accounts/accounts.ts'
+import { claimAccount, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import { isReadBySwitch, mayRead, type Place, placeOf, readerOf } from '../../../src/grid/conversations/may-read.ts'
+import {
+  isReadBySwitch,
+  mayRead,
+  type Place,
+  placeOf,
+  placeOfThread,
+  readerOf,
+} from '../../../src/grid/conversations/may-read.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { testGrid } from '../../support/grid.ts'
 import { member, seated } from '../../support/seats.ts'
@@ -102,6 +111,39 @@ test('the place of a message follows from its ends', async () => {
   expect(isReadBySwitch(reader, { kind: 'others' })).toBe(true)
   expect(isReadBySwitch(reader, places['another channel'])).toBe(true)
   expect(isReadBySwitch(await readerOf(readers.owner.account), places['my channel'])).toBe(false)
+})
+
+test('a thread of a pair or channel is one place, and the messages of a conversation id have each their own', async () => {
+  const { account, seat } = await seated(grid, 'dan')
+  const reader = await readerOf(account)
+  const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false }, {
+    id: seat.agentId,
+    alias: 'dan',
+    isForeign: false,
+  }]
+  const channel = { id: theirs.id, name: 'theirs', isDeleted: false }
+
+  expect(placeOfThread(reader, { kind: 'pair', channel: null, agents })).toEqual({ kind: 'mine' })
+  expect(placeOfThread(reader, { kind: 'channel', channel, agents: [] })).toEqual({
+    kind: 'channel',
+    channelId: theirs.id,
+  })
+  expect(placeOfThread(reader, { kind: 'conversation', channel: null, agents })).toBeUndefined()
+})
+
+test('accounts that people made are open to them from the beginning, and those of a signup are not, also when claimed', async () => {
+  const ann = await member(grid, { role: 'owner' })
+  const user = { user: { id: ann.person.id, email: ann.person.email, emailVerifiedAt: 1 }, sessionId: 's' }
+  const signup = await (await grid.post('/api/v1/agentic-signup', { owner_email: ann.person.email, alias: 'zoe' }))
+    .json()
+  const { provisionalId, agents } = await openClaim(grid.store, signup.trial.claim_url.split('/').at(-1))
+  const made = await createOwnedAccount(grid.store, { name: 'Mine' }, user, null)
+  const decision = { keep: agents.map(({ id }) => id), discard: [], name: 'Claimed' }
+  await claimAccount(grid.store, signup.trial.claim_url.split('/').at(-1), user, decision, null)
+
+  const since = (id: string) => grid.store.account(id, ann.person.actor('owner')).read.profile.peopleReadSince()
+  expect(await since(made)).toBe(0)
+  expect(await since(provisionalId)).toBeNull()
 })
 
 test('a role that was lost, and a membership that ended, count at once', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../../../src/grid/guardrails/cases.ts'
 import { deleteGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { hashForLookup } from '../../../src/lib/secrets.ts'
-import { day, hour } from '../../../src/lib/time.ts'
+import { day, hour, minute } from '../../../src/lib/time.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import type { Statement } from '../../../src/store/driver/binding.ts'
 import { sweep } from '../../../src/worker/retention.ts'
@@ -33,16 +33,20 @@ afterEach(() => grid.close())
 
 test('cases are listed and counted', async () => {
   const id = await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
+  const firstAt = grid.clock.now
   await blocked(secret)
-  grid.clock.now += hour
+  // Two in the next hour, at different times, neither of which is its beginning.
+  grid.clock.now += hour + 10 * minute
+  const secondAt = grid.clock.now
   await blocked(`${secret}!`)
+  grid.clock.now += 20 * minute
   await blocked(`${secret}?`)
 
   const cases = await listCases(ann, id)
   expect(cases.map(({ id: _, ...found }) => found)).toEqual(['?', '!', ''].map((end, n) => ({
     ...{ direction: 'outbound', action: 'blocked', kinds: [kind], sender: 'alice', recipient: '@bob' },
     ...{ agents: ['alice'], textHash: hashForLookup(secret + end), isAllowed: false },
-    createdAt: grid.clock.now - (n === 2 ? hour : 0),
+    createdAt: [grid.clock.now, secondAt, firstAt][n],
   })))
   expect(await listCases(ann, id, { limit: 1, before: cases[0].id })).toEqual([cases[1]])
   const thisHour = grid.clock.now - grid.clock.now % hour
@@ -141,9 +145,13 @@ test('the text of a blocked message is kept only while people may see contents',
   expect(await contents()).toEqual([`while ${secret}`, undefined])
   // Programs do not see it.
   expect(await contents(grid.store.account(grid.acme.id, admin))).toEqual([undefined, undefined])
-  grid.clock.now += 7 * day
+  grid.clock.now += 7 * day - minute
   await sweep(grid.store)
-  expect(await contents()).toEqual([undefined, undefined])
+  const owner = await person('owner')
+  expect(await contents(owner)).toEqual([`while ${secret}`, undefined])
+  grid.clock.now += minute
+  await sweep(grid.store)
+  expect(await contents(owner)).toEqual([undefined, undefined])
 
   await blocked(`again ${secret}`)
   await setContentsVisible(await person('owner'), { isVisible: false })
@@ -161,6 +169,17 @@ test('what is redacted or flagged is not kept for people', async () => {
   expect(await listCases(ann, id)).toMatchObject([{ action: 'redacted' }])
   const kept = await rows(grid, 'SELECT * FROM verdicts WHERE account_id = ?', [grid.acme.id])
   expect(JSON.stringify(kept)).not.toContain(secret)
+})
+
+test('of a blocked text that another guardrail redacts, people see what that leaves', async () => {
+  await setContentsVisible(ann, { isVisible: true })
+  const id = await guard(grid.acme, 'alice', { name: 'strict', direction: 'outbound' })
+  const config = { phrases: ['Blue Heron'] }
+  await guard(grid.acme, 'alice', { name: 'private', config, direction: 'outbound', action: 'redact' })
+
+  await blocked(`the Blue Heron knows ${secret}`)
+
+  expect(await listCases(ann, id)).toMatchObject([{ content: `the [redacted] knows ${secret}` }])
 })
 
 test('the account of the recipient decides whether it keeps the text of a blocked message', async () => {

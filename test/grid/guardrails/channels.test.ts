@@ -45,6 +45,22 @@ onEachDatabase((open) => {
     expect(status.text.timeline.map(({ alias }: { alias: string }) => alias)).not.toContain('@bob')
   })
 
+  test('a post is not for a member whose guardrail would redact the id of its conversation', async () => {
+    const asked = await sendMessage(as(carol), {
+      to: 'alice',
+      text: 'a question',
+      conversationId: `about ${secret}`,
+      a2a: { messageId: 'm', contextId: `about ${secret}` },
+    })
+    await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
+
+    const sent = await post('an answer', { reply_to_message_id: asked.id })
+
+    expect(sent.text).toMatchObject({ recipients: 2, left_out: 1 })
+    expect(await texts(grid.bob)).toEqual([])
+    expect(await texts(dave)).toEqual(['an answer'])
+  })
+
   test('what is redacted for one member is seen by that member alone, everywhere', async () => {
     await guard(grid.acme, 'bob', { name: 'private', direction: 'inbound', action: 'redact' })
     await guard(grid.acme, 'dave', { name: 'careful', direction: 'inbound', action: 'flag' })

@@ -30,6 +30,7 @@ const places: Record<string, Omit<A2aDetails, 'messageId'>> = {
   'metadata of the message': { metadata: { note: `a ${secret}.` } },
   'metadata of a part': { parts: [{ url: 'https://x.example', metadata: { note: `a ${secret}.` } }] },
   'a text file': { parts: [{ raw: btoa(`a ${secret}.`), mediaType: 'application/octet-stream' }] },
+  'a text file in lines of base64': { parts: [{ raw: btoa(`a ${secret}.`).replace(/.{8}/g, '$&\r\n') }] },
   'a large text file': { parts: [{ raw: btoa(`${'x'.repeat(20_000)} a ${secret}.`) }] },
   'a large data part': { parts: [{ data: { fill: 'x'.repeat(20_000), note: `a ${secret}.` } }] },
   'a file name': { parts: [{ raw: btoa('x'), filename: `a ${secret}.` }] },
@@ -71,6 +72,8 @@ test('a text part is in the text of the message already, and is masked in both',
 
 const unreadable: Record<string, object> = {
   'a picture': { raw: btoa('\x89PNG\x00\xff') },
+  // Most decoders end at the padding, and a model reads on.
+  'a file that is no base64': { raw: `${btoa('hello')} ${secret}` },
   'UTF-16': { raw: btoa('\xff\xfes\x00') },
   'a very long text': { data: 'x'.repeat(maxGuardedLength + 1) },
 }
@@ -105,6 +108,34 @@ test('spans are cut to the text, merged, and leave characters whole', () => {
   expect(masked([2, 2], [9, 5])).toBe('[redacted]')
 })
 
+test.each([
+  ['a combining mark', 'cafe\u0301 au lait', 'cafe', '[redacted] au lait'],
+  ['the family', '👩‍👩‍👧 at home', '👩', '[redacted] at home'],
+  ['the rest of a family', '👩‍👧 at home', '👧', '👩[redacted] at home'],
+  ['the tone of the skin', 'ok 👍🏽!', '👍', 'ok [redacted]!'],
+  ['the other half of a flag', '🇩🇪 wins', '🇩', '[redacted] wins'],
+  ['a vowel sign', 'नमस्ते दुनिया', 'दुन', 'नमस्ते [redacted]या'],
+  ['a tone mark of Thai', 'ขอบน้ำใจ', 'ขอบน', '[redacted]ใจ'],
+  ['a mark of direction that only it needed', 'a שלום\u200f b', 'שלום', 'a [redacted] b'],
+  ['nothing of an ideograph whose variant is masked', '葛\u{e0100}飾', '\u{e0100}', '葛[redacted]飾'],
+])('with what is masked goes %s', (_, text, found, left) => {
+  const start = text.indexOf(found)
+
+  expect(withMasked({ body: text }, text, [{ start, end: start + found.length }], 100).body).toBe(left)
+})
+
+test('no member is lost when several names are masked', () => {
+  const details = { metadata: { 'a@x.test': 1, 'b@x.test': { deep: 2 }, '[redacted] 2': 3, c: 4 } }
+  const { text } = guardedContent({ body: 'hi', details })
+  const spans = ['a@x.test', 'b@x.test'].map((name) => ({
+    start: text.indexOf(name),
+    end: text.indexOf(name) + name.length,
+  }))
+
+  expect(withMasked({ body: 'hi', details }, text, spans, 100).details!.metadata)
+    .toEqual({ '[redacted]': 1, '[redacted] 2': { deep: 2 }, '[redacted] 2 2': 3, c: 4 })
+})
+
 test('a masked text stays within the limit of a message', () => {
   const text = 'a b '.repeat(2_500)
   const spans = Array.from({ length: 900 }, (_, n) => ({ start: 2 * n, end: 2 * n + 1 }))
@@ -113,6 +144,21 @@ test('a masked text stays within the limit of a message', () => {
   expect(withMasked({ body: text }, text, spans, 100_000).body).toContain(' [redacted] ')
   const many = Array.from({ length: 1_001 }, (_, n) => ({ start: 2 * n, end: 2 * n + 1 }))
   expect(withMasked({ body: text }, text, many, 100_000).body).toBe('[redacted]')
+})
+
+test('an answer brings the id of a conversation that others chose, and guardrails see it', async () => {
+  const contextId = `about ${secret}`
+  const a2a = { messageId: id, contextId }
+  const asked = await sendMessage(as(grid.bob), { to: 'alice', text: 'a question', conversationId: contextId, a2a })
+  const answer = () => sendMessage(as(grid.alice), { to: 'bob', text: 'hi', replyToMessageId: asked.id })
+  await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound' })
+
+  await expect(answer()).rejects.toMatchObject({ code: 'guardrail_blocked' })
+  await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
+  await answer()
+
+  const [message] = (await readMessages(as(grid.bob), {})).messages
+  expect(message).toMatchObject({ message: 'hi', conversation_id: 'about [redacted]', flagged: true })
 })
 
 test('a text that a guardrail wrote replaces the text of the message, and nothing else', () => {

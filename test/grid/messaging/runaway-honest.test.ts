@@ -1,5 +1,6 @@
 /** What must not be paused: one-way traffic, pipelines and honest conversations. docs/delivery.md, "Conversations that run away". */
 import { afterEach, expect, test } from 'vitest'
+import { GridError } from '../../../src/errors.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { minute, second } from '../../../src/lib/time.ts'
@@ -85,6 +86,27 @@ test('a lively conversation of five agents over an hour is not paused', async ()
   expect(turn).toBe(360)
   expect(await pausesOf(grid)).toEqual([])
 }, 60_000)
+
+test.each(
+  [
+    ['fails', () => Promise.reject(new GridError('unavailable', 'The database is away.')), 'unavailable'],
+    ['stores nothing, because the sender is gone', async (write: () => Promise<unknown>) => {
+      await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, grid.bob.id])
+      return await write()
+    }, 'unavailable'],
+  ] as const,
+)('an answer that %s is no turn', async (_, commit, code) => {
+  grid = await testGrid()
+  await sendMessage(as(grid.alice), { to: '@bob', text: 'hi' })
+  await readMessages(as(grid.bob), {})
+  const bob = as(grid.bob)
+  const write = bob.write.bind(bob)
+  bob.write = (statements) => commit(() => write(statements)) as ReturnType<typeof write>
+
+  await expect(sendMessage(bob, { to: '@alice', text: 'hi' })).rejects.toMatchObject({ code })
+
+  expect(await countedTurns()).toEqual([])
+})
 
 test('three echo agents in a channel are paused', async () => {
   grid = await testGrid()

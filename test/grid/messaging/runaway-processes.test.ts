@@ -9,7 +9,7 @@ import {
   setAutomated,
   setTurnLimits,
 } from '../../../src/grid/messaging/conversations.ts'
-import { day } from '../../../src/lib/time.ts'
+import { day, hour } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
 import { tellOfPauses } from '../../../src/worker/paused-conversations.ts'
 import { postA2a, send10 } from '../../support/a2a.ts'
@@ -18,6 +18,7 @@ import { echo, exchangeMessages, pausesOf, read, send } from '../../support/echo
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { person } from '../../support/people.ts'
 import { startSqld } from '../../support/sqld.ts'
+import { tripwire } from '../../support/tripwire.ts'
 
 let grid: TestGrid
 
@@ -79,13 +80,7 @@ test('a restart forgets neither turns nor pauses, and what is old is removed', a
   await echo(grid, [grid.bob, grid.alice], {})
   await send(grid, grid.alice, '@carol')
   await echo(grid, [carol, grid.alice], { most: 40 })
-  await grid.store.exchangeUsage()
-  const url = grid.deps.config.databaseUrl
-  const { acme, evil, alice, bob, eve, folder } = grid
-  // The folder of a local file would go with the grid, so only the store is closed.
-  await grid.store.close()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  grid = await testGrid({ url, cast: { acme, evil, alice, bob, eve } })
+  await restart()
 
   expect(await pausesOf(grid)).toMatchObject([{ agents: ['alice', 'bob'], reason: 'turns', turns: 200 }])
   expect(await longConversations(grid.acme.store)).toEqual([{ agents: ['alice', 'carol'], turns: 40 }])
@@ -130,6 +125,58 @@ test('each account counts and pauses for its own agents, and sees nothing of the
   expect(await send(grid, desk, '@eve')).toMatchObject({ recipient: '@eve' })
   await tellOfPauses(grid.store)
   expect(grid.emails.map(({ to }) => to)).toEqual(['ed@evil.example'])
+})
+
+test('after a restart, turns of more than an hour ago are not counted either', async () => {
+  grid = await testGrid()
+  await send(grid, grid.alice, '@bob')
+  await echo(grid, [grid.bob, grid.alice], { most: 150 })
+  await restart()
+  grid.clock.now += hour
+
+  await send(grid, grid.alice, '@bob')
+  const { refused } = await echo(grid, [grid.bob, grid.alice], { most: 150, again: true })
+
+  expect(refused).toBeUndefined()
+})
+
+test('a turn, and a read that is told of it, run the same statements as others', async () => {
+  const seen: string[] = []
+  grid = await testGrid({
+    inspect(sql, name) {
+      tripwire(sql, name)
+      seen.push(sql)
+    },
+  })
+  await setTurnLimits(grid.acme.store, { warn: 1 })
+  const statements = async (run: () => Promise<unknown>) => {
+    seen.length = 0
+    await run()
+    return [...seen]
+  }
+  const answer = () => send(grid, grid.bob, '@alice')
+  const readNext = async () => (await read(grid, grid.bob)).more
+  // Both are looked up, and what each has to read is the same in both rounds.
+  for (let n = 0; n < 2; n++) {
+    await answer()
+    await send(grid, grid.alice, '@bob')
+  }
+  const oneWay = await statements(answer)
+  await setAutomated(grid.acme.store, { agent: 'alice', isAutomated: true })
+  const untold = await statements(readNext)
+  await setAutomated(grid.acme.store, { agent: 'alice', isAutomated: false })
+  await send(grid, grid.alice, '@bob')
+  await read(grid, grid.bob)
+  let sent
+  const turn = await statements(async () => sent = await answer())
+  await send(grid, grid.alice, '@bob')
+  let more
+  const told = await statements(async () => more = await readNext())
+
+  expect(sent).toHaveProperty('turns')
+  expect(more).toHaveProperty('turns')
+  expect(turn).toEqual(oneWay)
+  expect(told).toEqual(untold)
 })
 
 test('claiming an agent into another account removes what was counted', async () => {
@@ -183,3 +230,14 @@ test('limits are whole numbers, defaults are not stored, and 0 is no limit', asy
   })
   expect(refused).toBeUndefined()
 })
+
+/** Close the grid and open its database again. */
+async function restart(): Promise<void> {
+  await grid.store.exchangeUsage()
+  const { acme, evil, alice, bob, eve, folder, clock, deps } = grid
+  // The folder of a local file would go with the grid, so only the store is closed.
+  await grid.store.close()
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  grid = await testGrid({ url: deps.config.databaseUrl, cast: { acme, evil, alice, bob, eve } })
+  grid.clock.now = clock.now
+}

@@ -7,6 +7,7 @@ import { postA2a, send10 } from '../../support/a2a.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
+import { person } from '../../support/people.ts'
 import { echo, exchangeMessages, pausesOf, read, send, sendAsPerson } from '../../support/echoes.ts'
 
 let grid: TestGrid
@@ -138,8 +139,27 @@ test('turns of more than an hour ago are not counted', async () => {
   }
 })
 
+test('what was read more than 10 minutes ago is answered only by reply id', async () => {
+  grid = await testGrid()
+  const turnsAfter = async (wait: number, withReplyId: boolean) => {
+    await send(grid, grid.alice, '@bob')
+    const [{ message_id }] = (await read(grid, grid.bob)).messages
+    grid.clock.now += wait
+    await send(grid, grid.bob, '@alice', withReplyId ? { reply_to_message_id: message_id } : {})
+    await exchangeMessages(grid)
+    const stored = await rows(grid, 'SELECT turns FROM conversation_turns WHERE account_id = ?', [grid.acme.id])
+    return stored.reduce((sum, { turns }) => sum + Number(turns), 0)
+  }
+
+  expect(await turnsAfter(10 * minute, false)).toBe(1)
+  expect(await turnsAfter(10 * minute + 1, false)).toBe(1)
+  expect(await turnsAfter(10 * minute + 1, true)).toBe(2)
+})
+
 test('the owners get one row and one email for a pause, and that is all', async () => {
   grid = await testGrid()
+  // They can resume it too, but are not written to.
+  await person(grid, { role: 'admin' })
   await send(grid, grid.alice, '@bob')
   await echo(grid, [grid.bob, grid.alice], {})
   await grid.store.exchangeUsage()
@@ -200,15 +220,20 @@ test('an echo over A2A without reply ids is stopped', async () => {
   expect(turns).toBe(200)
 })
 
-test('an agent that is marked as automated is exempt', async () => {
-  grid = await testGrid()
-  await setAutomated(grid.acme.store, { agent: 'bob', isAutomated: true })
-  await send(grid, grid.alice, '@bob')
+test.each([{ withReplyIds: false }, { withReplyIds: true }])(
+  'an agent that is marked as automated is exempt, reply ids: $withReplyIds',
+  async ({ withReplyIds }) => {
+    grid = await testGrid()
+    await setAutomated(grid.acme.store, { agent: 'bob', isAutomated: true })
+    await send(grid, grid.alice, '@bob')
 
-  const { turns, refused } = await echo(grid, [grid.bob, grid.alice], { most: 300, withReplyIds: false })
+    const { turns, refused } = await echo(grid, [grid.bob, grid.alice], { most: 420, withReplyIds })
 
-  expect([turns, refused]).toEqual([300, undefined])
-})
+    expect([turns, refused]).toEqual([420, undefined])
+    await exchangeMessages(grid)
+    expect(await rows(grid, 'SELECT key FROM conversation_turns WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  },
+)
 
 test('a repeat under the same key is one turn, and so are several answers to one message', async () => {
   grid = await testGrid()

@@ -11,6 +11,7 @@ import { setAutomated } from '../../../src/grid/messaging/conversations.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
 import { chooseAlias, findSeat, giveUpAlias, suggestAlias } from '../../../src/grid/people/seats.ts'
 import { leaveAccount, removeMember, setMemberRole } from '../../../src/grid/people/team.ts'
+import { day } from '../../../src/lib/time.ts'
 import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { sendMessage } from '../../support/messaging.ts'
@@ -157,6 +158,16 @@ test('a person who stays admin keeps the alias', async () => {
   await setMemberRole(grid.acme.store, { userId: ann.person.id, role: 'member' })
 
   expect(await findSeat(ann.account)).toMatchObject({ alias: 'ann' })
+})
+
+test('people cannot reserve any number of aliases by changing theirs', async () => {
+  const { account } = await seated(grid, 'ann-0')
+  for (let n = 1; n <= 20; n++) await chooseAlias(account, { alias: `ann-${n}` })
+
+  await expect(chooseAlias(account, { alias: 'ann-21' })).rejects.toMatchObject({ code: 'rate_limit_exceeded' })
+  expect(await chooseAlias(account, { alias: 'ann-20', description: 'still here' })).toMatchObject({ alias: 'ann-20' })
+  grid.clock.now += day
+  expect(await chooseAlias(account, { alias: 'ann-21' })).toMatchObject({ alias: 'ann-21' })
 })
 
 test('two choices at the same time leave one alias', async () => {

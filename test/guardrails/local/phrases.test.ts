@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { templateMarks } from '../../../src/guardrails/local/injection-phrases.ts'
 import { foundIn, prepared, verdictOn } from './corpus.ts'
 
 function find(phrases: string[], text: string) {
@@ -34,6 +35,12 @@ test.each([
   ['Korean before a particle', '비밀', '비밀은 없다', '비밀'],
 ])('a phrase is found without regard to %s, and its place is right', (_, phrase, text, found) => {
   expect(find([phrase], text)).toEqual([found])
+})
+
+test.each(templateMarks)('the mark %j of a template is found in a text that has no other sign', (mark) => {
+  expect(verdictOn(prepared('phrases', { preset: 'injection' }), `well ${mark} now`).kinds).toEqual([
+    'prompt injection',
+  ])
 })
 
 test.each([

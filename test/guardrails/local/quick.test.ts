@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LanguageModel } from '../../../src/guardrails/local/language-model.ts'
 import { charSet, hasRun } from '../../../src/guardrails/local/runs.ts'
+import { hasAny, kinds, traitsOf } from '../../../src/guardrails/local/traits.ts'
 import { corpus } from './corpus.ts'
 
 const scripts = { Latin: /\p{Script=Latin}/gu, Cyrillic: /\p{Script=Cyrillic}/gu, Arabic: /\p{Script=Arabic}/gu }
@@ -37,4 +38,30 @@ test('a run is found wherever it begins', () => {
       expect(hasRun(text, chars, length, true)).toBe(new RegExp(`[abé]{${length}}`).test(text))
     },
   ))
+})
+
+test('the traits of a text are those that expressions find', () => {
+  const shapes = {
+    digit: /\d/,
+    escape: /[&%\\]/,
+    at: /@/,
+    tag: /</,
+    bracket: /[([{]/,
+    control: /[\p{Cc}--[\x80-\xff]]/v,
+    other: /[^\0-\x7f]/,
+  }
+  const parts = fc.oneof(
+    fc.constantFrom(...'17aZ -&%\\@<[({\0\x7fé', '     ', '      '),
+    fc.string({ unit: 'binary' }),
+  )
+  fc.assert(fc.property(fc.array(parts).map((parts) => parts.join('')), (text) => {
+    for (const [kind, shape] of Object.entries(shapes)) {
+      expect(hasAny(text, kinds[kind as keyof typeof kinds]), kind).toBe(shape.test(text))
+    }
+    const clusters = text.match(/\d(?:[^\d]{0,5}\d)*/g) ?? []
+    expect(traitsOf(text).digits).toBe(Math.max(0, ...clusters.map((digits) => digits.replace(/\D/g, '').length)))
+    expect(traitsOf(text).hasNumberedLetter).toBe(/[A-Za-z\u0080-\uffff]\d/.test(text))
+    const units = text.split('').map((unit) => unit.charCodeAt(0))
+    expect([...traitsOf(text).units.subarray(0, text.length)]).toEqual(units)
+  }))
 })

@@ -24,7 +24,7 @@ const status = (code: number): Answer => ({ headers, text }, response) =>
     JSON.stringify({ error: `canary of the answer ${text} ${JSON.stringify(headers)}` }),
   )
 
-const failures: { name: string; reason: FailureReason; answer: Answer }[] = [
+const failures: { name: string; reason: FailureReason; answer: Answer; says?: string }[] = [
   { name: 'is slow', reason: 'timeout', answer: () => {} },
   {
     name: 'sends the answer slowly',
@@ -52,6 +52,12 @@ const failures: { name: string; reason: FailureReason; answer: Answer }[] = [
     name: 'answers with other JSON',
     reason: 'unusable_answer',
     answer: ({ text }, response) => response.writeHead(200, json).end(JSON.stringify({ 'canary of the answer': text })),
+  },
+  {
+    name: 'answers with JSON of another type',
+    reason: 'unusable_answer',
+    answer: (_, response) => response.writeHead(200, { 'Content-Type': 'text/plain' }).end('{"decision":"allow"}'),
+    says: 'application/json',
   },
   { name: 'answers with nothing', reason: 'unusable_answer', answer: (_, response) => response.writeHead(200).end() },
   {
@@ -92,7 +98,7 @@ test('every remote provider has a service in these tests', () => {
 })
 
 describe.each(ids)('%s fails if its service', (id) => {
-  test.each(failures)('$name: $reason', async ({ reason, answer }) => {
+  test.each(failures)('$name: $reason', async ({ reason, answer, says = '' }) => {
     service = await startService(answer)
     const logs: string[] = []
     const isSlow = reason === 'timeout'
@@ -102,6 +108,7 @@ describe.each(ids)('%s fails if its service', (id) => {
 
     expect(failure.reason).toBe(reason)
     expect(failure.message).toContain(new URL(service.url).host)
+    expect(failure.message).toContain(says)
     expectHidden(failure, logs)
     // One attempt; the judge asks a server that refuses structured answers in another way.
     expect(service.requests).toHaveLength(id === 'llm-judge' && reason === 'rejected' ? 2 : 1)

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { setContentsVisible } from '../../../src/grid/accounts/accounts.ts'
 import { listExceptions } from '../../../src/grid/guardrails/cases.ts'
+import { deleteGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { hashForLookup } from '../../../src/lib/secrets.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -163,6 +164,25 @@ test('the list of guardrails and the overview have the numbers', async () => {
 
   grid.clock.now += 8 * day
   expect((await open(`${overview}/guardrails`)).text).toMatch(/names .* nothing/)
+})
+
+test('the overview also counts what guardrails did that were deleted since', async () => {
+  const overview = async () => await (await signedInWithRole(grid, 'owner')).open(`/accounts/${grid.acme.id}`)
+  await send(secret)
+  const flags = await guard(grid.acme, 'bob', { name: 'flags', direction: 'outbound', action: 'flag' })
+  for (let n = 0; n < 2; n++) await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: secret })
+
+  await deleteGuardrail(grid.acme.store, flags)
+  const one = await overview()
+  expect(one.text).toContain(
+    'guardrails blocked 1 and flagged 2 messages. Of these, guardrails that were deleted since flagged 2 messages.',
+  )
+  expect(one.html).toContain(`href="${path}">See the cases`)
+
+  await deleteGuardrail(grid.acme.store, id)
+  const none = await overview()
+  expect(none.text).toContain('Of these, guardrails that were deleted since blocked 1 and flagged 2 messages.')
+  expect(none.text).not.toMatch(/See (the cases|which)/)
 })
 
 test('owners let people see contents, after a confirmation, and the log says so', async () => {

@@ -1,10 +1,11 @@
 /** The box that runs a guardrail on a text. See docs/protocol.md, "Trying a guardrail". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Browser } from '../../support/browse.ts'
 import { dump } from '../../support/database.ts'
 import { faultsOf, hasBrowser, useBrowser } from '../../support/browser.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
-import { activityOf, signedInWithRole } from '../../support/roles.ts'
+import { activityOf, postWithToken, signedInWithRole } from '../../support/roles.ts'
 import { liveGrid } from '../../support/server.ts'
 import { make } from '../../support/guardrails.ts'
 import { signedInByEmail } from '../../support/people.ts'
@@ -101,6 +102,56 @@ test('a text that cannot be tried is refused at its field, and kept', async () =
   expect(text).toContain('The text must have 1 to 250000 characters')
   expect(html).toMatch(/name="text"[^>]*aria-invalid="true"/)
   expect(html).toContain('\u2063\u2063</textarea>')
+  // The form of the settings beside it shows what is stored.
+  expect(html).toMatch(/id="name"[^>]*value="alice outbound"/)
+  expect(html).toMatch(/name="enabled"[^>]*checked/)
+})
+
+describe('before it is saved', () => {
+  const form = () => `/accounts/${grid.acme.id}/guardrails/new/webhook`
+  const config = { 'config.url': 'https://judge.example/check' }
+  const webhookSecret = `whsec_${btoa('x'.repeat(24))}`
+  const tryNew = async (fields: Record<string, string>, by?: Browser) =>
+    await postWithToken(by ?? await signedInWithRole(grid, 'admin'), `${form()}/try`, fields)
+
+  test('a guardrail is tried with what was typed; the form keeps it, without the token, and nothing is stored', async () => {
+    remote.check = (text) => ({ kinds: [`saw ${text.text}`], spans: [{ start: 0, end: 4 }] })
+    const admin = await signedInWithRole(grid, 'admin')
+    const before = await dump(grid, grid.acme, ['activity'])
+    const settings = { ...config, name: '', token: webhookSecret, action: 'flag', onFailure: 'open' }
+
+    const { status, text, html } = await tryNew({ ...settings, text: 'what about this' }, admin)
+
+    expect(status).toBe(200)
+    expect(text).toContain('It objects to this text')
+    expect(text).toContain('saw what about this')
+    expect(html).toContain('what about this</textarea>')
+    expect(html).toContain('value="https://judge.example/check"')
+    expect(html).toMatch(/value="flag"[^>]*checked/)
+    expect(html).not.toMatch(/name="enabled"[^>]*checked/)
+    expect(text).toContain('It is not kept after a trial: enter it again.')
+    expect(html).not.toContain(webhookSecret)
+    expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
+    const log = await activityOf(grid)
+    expect(log.at(-1)).toMatchObject({ tool: 'try_guardrail', outcome: 'ok', input: { provider: 'webhook' } })
+    expect(JSON.stringify(log)).not.toMatch(/whsec_|what about/)
+  })
+
+  test.each([
+    ['text', { ...config, token: webhookSecret, text: '' }, 'The text must have 1 to'],
+    ['config.url', { 'config.url': 'nowhere', token: webhookSecret, text: 'x' }, 'Check the marked field.'],
+    ['token', { ...config, token: '', text: 'x' }, 'needs a token'],
+  ])('what is wrong is said at %s, once', async (field, fields, message) => {
+    const { status, text, html } = await tryNew(fields)
+
+    expect(status).toBe(400)
+    expect(text.split(message)).toHaveLength(2)
+    expect(html.match(/[^<]*aria-invalid="true"/g)).toEqual([expect.stringContaining(`name="${field}"`)])
+  })
+
+  test('the form opens again at the address of the trial', async () => {
+    expect((await (await signedInWithRole(grid, 'admin')).open(`${form()}/try`)).at).toBe(form())
+  })
 })
 
 test('only people who may manage the account have the box', async () => {
@@ -126,6 +177,17 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('mark')
 
     expect(await faultsOf(visitor, 'guardrail-tried')).toEqual([])
+
+    await page.goto(`${live.url}/accounts/${live.acme.id}/guardrails/new/phrases`)
+    await page.fill('[name="config.phrases"]', 'orion')
+    await page.fill('#text', 'About Orion.')
+    await page.click('#try button')
+    await page.waitForSelector('mark')
+    expect(await page.inputValue('[name="config.phrases"]')).toBe('orion')
+    expect(await faultsOf(visitor, 'guardrail-new-tried')).toEqual([])
+    await page.fill('#name', 'Codenames')
+    await page.press('#name', 'Enter')
+    await page.waitForURL(/done=guardrail-created/)
     await visitor.close()
     await live.close()
   })

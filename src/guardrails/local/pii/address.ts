@@ -1,4 +1,5 @@
 /** Postal addresses: a street with its number, or a town with its postal code. */
+import { hasAny, kinds } from '../traits.ts'
 import { type Detector, matching } from './detector.ts'
 
 const name = String.raw`\p{Lu}[\p{L}\p{M}'’.-]{1,30}`
@@ -24,9 +25,9 @@ const shapes: readonly (readonly [hint: RegExp, shape: string])[] = [
   ],
   // French: 10 rue de la Paix.
   [
-    /\d(?: ?bis| ?ter)?,? (?:rue|av|b[do]|place|chemin|impasse|allée|quai|cours|route)/,
+    /\d(?: ?bis| ?ter)?,? (?:[Rr]ue|[Aa]v|b[do]|Bd|Boul|place|[Cc]hemin|[Ii]mpasse|[Aa]llée|[Qq]uai|cours|route)/,
     String
-      .raw`\d{1,4}(?: ?(?:bis|ter))?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse|allée|quai|cours|route) (?:(?:de la|de l['’]|des|du|de|d['’]|la|le|les) ?)?${name}(?: ${name}){0,3}`,
+      .raw`\d{1,4}(?: ?(?:bis|ter))?,? (?:[Rr]ue|[Aa]venue|av\.|[Bb]oulevard|[Bb]d|place|[Cc]hemin|[Ii]mpasse|[Aa]llée|[Qq]uai|cours|route) (?:(?:de la|de l['’]|des|du|de|d['’]|la|le|les) ?)?${name}(?: ${name}){0,3}`,
   ],
   // Spanish, Portuguese, Italian: Calle Mayor 5, Rua Augusta, 1200, Via Roma 12.
   [
@@ -55,6 +56,12 @@ const shapes: readonly (readonly [hint: RegExp, shape: string])[] = [
   [/[로길] \d/, String.raw`[\p{Script=Hangul}\d]{1,12}(?:로|길) \d{1,4}(?:-\d{1,4})?(?:번지)?(?![\p{L}\p{N}])`],
   // Arabic: شارع الملك فهد 12.
   [/شارع/, String.raw`شارع (?:[\p{Script=Arabic}]{2,20} ){1,3}\d{1,4}`],
+  // Germany, Austria, France, Italy, Spain, Poland: a number, and a town behind its code: Unter den Linden 77, 10117 Berlin.
+  [
+    /\d[a-zA-Z]?, (?:[A-Z]{1,2}-)?\d\d-?\d{2,3} /,
+    String
+      .raw`(?:${name} (?:[\p{L}\p{M}'’.-]{1,30} ){0,3})?${name} \d{1,4} ?[a-zA-Z]?, (?:[A-Z]{1,2}-)?(?:\d{4,5}|\d\d-\d{3}) ${name}`,
+  ],
   // A town of the United States, of Britain, of Canada with its code; a post office box.
   [
     /, [A-Z]{2} \d{5}/,
@@ -74,13 +81,43 @@ const compiled = shapes.map(([hint, shape]) => ({ hint, shape: new RegExp(`(?<![
 /** Those that have a letter of ASCII in their hint. */
 const inAscii = compiled.filter(({ hint }) => /[A-Za-z]/.test(hint.source.replace(/\\./g, '')))
 
+/** What stands beside the number of an address, except where only a name does. */
+const numberOfAddress = new RegExp(
+  `\\d(?:${
+    [
+      // A name or another number after it; a French street; a part of a Japanese one.
+      String.raw`(?=[A-Za-z]?,? [\p{Lu}\d])`,
+      '(?=(?: ?bis| ?ter)?,? (?:rue|av|b[do]|place|chemin|impasse|allée|quai|cours|route))',
+      // A German, Dutch or Scandinavian street before it, a Turkish one, a state, a box, a letter of a postal code.
+      String
+        .raw`(?<=(?:str(?:aße|asse|aat|\.)|weg|platz|allee|gasse|damm|ufer|laan|plein|gracht|kade|steenweg|gatan|vägen|gade|vej|gata|veien) \d)`,
+      String.raw`(?<=(?:Str(?:aße|asse|\.)|Allee|Platz|Weg|Ring|Damm|Ufer) \d)`,
+      String.raw`(?<=No[:. ]{1,2}\d)`,
+      String.raw`(?<=, [A-Z]{2} \d)`,
+      String.raw`(?<=(?:Box|Postfach|Apartado|Correos|Postale) \d)`,
+      String.raw`(?<=[A-Z]\d)`,
+      // The scripts of the other shapes.
+      String.raw`(?<=[\p{Script=Han}〒] ?\d|[로길] \d|\p{Script=Arabic} \d)`,
+    ].join('|')
+  })`,
+  'u',
+)
+/** A number after a name, as in all the other shapes, and what stands before the name. */
+const numberAfterName = /\d(?<=\p{Lu}[\p{L}\p{M}'’.-]{1,30} ?,? ?(?:n\.?[ºo°]? ?|д\.|дом|буд\.)? ?\d)/u
+const streetBeforeName =
+  /Calle|C\/|Av|Plaza|Paseo|Carrera|Rua|Travessa|Praça|Alameda|Via|Piazza|Corso|Vicolo|Largo|ул|пр|пер|пло|вул|ul\.|al\./
+
+/** Whether any of the shapes may be in a text: most numbers have something else beside them. */
+function mayHaveAddress(text: string): boolean {
+  return numberOfAddress.test(text) || (numberAfterName.test(text) && streetBeforeName.test(text))
+}
+
 export const address: Detector = {
   id: 'address',
   kind: 'postal address',
   find(text) {
-    // None is without a number.
-    if (!/\d/.test(text)) return []
-    const shapes = /[^\0-\x7f]/.test(text) ? compiled : inAscii
+    if (!hasAny(text, kinds.digit) || !mayHaveAddress(text)) return []
+    const shapes = hasAny(text, kinds.other) ? compiled : inAscii
     return shapes.flatMap(({ hint, shape }) => hint.test(text) ? matching(text, shape) : [])
   },
 }

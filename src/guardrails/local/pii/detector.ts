@@ -18,15 +18,19 @@ export interface Candidate extends Span {
   readonly text: string
 }
 
-/** What an expression finds and `accept` takes. A stretch that is not taken is not searched again. */
+/**
+ * What an expression finds and `accept` takes. A stretch that is not taken is not searched again. The expression is
+ * global and matches no empty text.
+ */
 export function matching(
   text: string,
   pattern: RegExp,
   accept: (candidate: Candidate) => boolean = () => true,
 ): Candidate[] {
   const found: Candidate[] = []
-  for (const { 0: match, index } of text.matchAll(pattern)) {
-    const candidate = { text: match, start: index, end: index + match.length }
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    const candidate = { text: match[0], start: match.index, end: pattern.lastIndex }
     if (accept(candidate)) found.push(candidate)
   }
   return found

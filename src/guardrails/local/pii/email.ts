@@ -1,5 +1,6 @@
 /** Email addresses. */
 import type { Span } from '../../provider.ts'
+import { hasAny, kinds } from '../traits.ts'
 import { type Detector, matching } from './detector.ts'
 
 const local = /[\p{L}\p{N}\p{M}._%+'-]/u
@@ -18,6 +19,7 @@ export const email: Detector = {
   id: 'email',
   kind: 'email address',
   find(text) {
+    if (!hasAny(text, kinds.at | kinds.bracket)) return []
     const spans: Span[] = []
     for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
       const span = addressAround(text, at)

@@ -8,13 +8,15 @@ import { type Candidate, type Detector, matching } from './detector.ts'
  * that are made to be public, such as those of Stripe with `pk_`, are left out.
  */
 const shapes: readonly string[] = [
-  // Amazon Web Services, Google Cloud, Azure.
+  // Amazon Web Services, Google Cloud, Azure, Alibaba Cloud, Tencent Cloud.
   String.raw`(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}`,
   String.raw`AIza[\w-]{35}`,
   String.raw`GOCSPX-[\w-]{28}`,
   String.raw`ya29\.[\w-]{20,500}`,
   String.raw`(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{43,86}={1,2}`,
   String.raw`[\w~.-]{3}[78]Q~[\w~.-]{31,34}`,
+  String.raw`LTAI[A-Za-z0-9]{12,22}`,
+  String.raw`AKID[A-Za-z0-9]{32}`,
   // GitHub, GitLab, Bitbucket, npm, PyPI, Docker.
   String.raw`gh[pousr]_[A-Za-z0-9]{36,255}`,
   String.raw`github_pat_\w{22,255}`,
@@ -33,6 +35,7 @@ const shapes: readonly string[] = [
   String.raw`xai-[A-Za-z0-9]{40,100}`,
   String.raw`pplx-[A-Za-z0-9]{40,60}`,
   String.raw`r8_[A-Za-z0-9]{37}`,
+  String.raw`nvapi-[\w-]{60,70}`,
   // Chat, payment, email, hosting.
   String.raw`xox[abeoprs]-[A-Za-z0-9-]{10,250}`,
   String.raw`xapp-\d-[A-Z0-9]{8,20}-\d{8,20}-[a-f0-9]{32,80}`,
@@ -48,6 +51,11 @@ const shapes: readonly string[] = [
   String.raw`shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`,
   String.raw`dapi[a-f0-9]{32}`,
   String.raw`hv[sbr]\.[\w-]{24,300}`,
+  String.raw`tskey-[a-z]{2,12}-[A-Za-z0-9]{8,24}-[A-Za-z0-9]{16,64}`,
+  String.raw`nfp_[A-Za-z0-9]{36}`,
+  String.raw`sbp_[a-f0-9]{40}`,
+  String.raw`glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}`,
+  String.raw`NRAK-[A-Z0-9]{27}`,
   String.raw`lin_api_[A-Za-z0-9]{32,48}`,
   String.raw`ntn_[A-Za-z0-9]{40,60}`,
   String.raw`AGE-SECRET-KEY-1[A-Z0-9]{58}`,
@@ -65,6 +73,10 @@ const userInfo =
 /** A name that says secret, and a value that looks like one. */
 const assigned =
   /(?<![\p{L}\p{N}])(?:[a-z0-9]{1,20}[_-]){0,4}(?:api[_-]?key|secret|secret[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|client[_-]?secret|private[_-]?key|token|passw(?:or)?d|pwd)["']?[ \t]{0,3}(?::|=>?|:=)[ \t]{0,3}["']?([\w+/.~!#^*-]{16,200}={0,2})(?![\w({[$<])/giu
+
+/** What a client proves who it is with. @see RFC 9110 §11.6.2 */
+const authorization =
+  /(?<![\p{L}\p{N}])authorization["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?:basic|bearer|token)[ \t]{1,3}([\w+/.~-]{16,1000}={0,2})/giu
 
 const begin = /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g
 const end = /-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g
@@ -84,7 +96,7 @@ export const apiKey: Detector = {
   find: (text) => [
     ...(hasRun(text, keyChars, shortestKey, true) ? longKeys(text) : []),
     ...(text.includes('://') ? matching(text, userInfo, hasPassword) : []),
-    ...privateKeys(text),
+    ...(text.includes('-----BEGIN ') ? privateKeys(text) : []),
   ],
 }
 
@@ -93,6 +105,7 @@ function longKeys(text: string): Candidate[] {
     ...matching(text, key, isRandom),
     ...matching(text, ownKey, ({ text }) => keyKind(text) !== undefined),
     ...matching(text, jsonWebToken),
+    ...matching(text, authorization, ({ text }) => isCredential(text.split(/[ \t]/).at(-1)!)),
     ...matching(text, assigned, ({ text }) => isSecretValue(text)),
   ]
 }
@@ -104,7 +117,6 @@ function hasPassword({ text }: Candidate): boolean {
 /** From its first to its last line; without the last one, to the end of the text. */
 function privateKeys(text: string): Candidate[] {
   const begins = matching(text, begin)
-  if (begins.length === 0) return []
   const ends = matching(text, end)
   let next = 0
   return begins.map(({ start, end: headEnd }) => {
@@ -121,6 +133,12 @@ function isRandom({ text }: Candidate): boolean {
 function isPlaceholder(text: string): boolean {
   return /example|x{4}|\*{3}|\.{3}|your[_-]|placeholder|redacted|changeme|<[^>]*>|\$\{|%s|password$|^(?:pass|pw|secret|token)$/i
     .test(text)
+}
+
+/** No name that stands for one, such as `accessTokenOfUser`. */
+function isCredential(text: string): boolean {
+  const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(text)).length
+  return !isPlaceholder(text) && kinds >= 2 && !/^[A-Z]?[a-z]+(?:[A-Z][a-z]+)*$/.test(text) && new Set(text).size >= 8
 }
 
 function isSecretValue(text: string): boolean {

@@ -1,5 +1,6 @@
 /** Numbers by which states know people: their shapes and check digits. */
 import type { Span } from '../../provider.ts'
+import { traitsOf } from '../traits.ts'
 import { isDate, luhn, mod11And10, mod97, verhoeff, weighted } from './checksums.ts'
 import { before, type Detector, matching } from './detector.ts'
 
@@ -268,6 +269,7 @@ const compiled = ids.map(({ shape: { source, flags }, ...rest }) => ({ ...rest, 
 const withLetters = compiled.filter(({ hasLetters }) => hasLetters)
 /** All of them have a digit after a letter, or four digits. */
 const anyWithLetters = /[A-Z]\d|\d\d ?\d\d/iu
+const manyDigits = /\d(?:\D{0,3}\d){6,}/g
 const ofDigits = compiled.filter(({ hasLetters }) => !hasLetters)
 /** Whether there is any of them: most numbers have no such shape. */
 const anyOfDigits = apart(ids.filter(({ hasLetters }) => !hasLetters).map(({ shape }) => shape.source).join('|'), 'iu')
@@ -275,15 +277,19 @@ const anyOfDigits = apart(ids.filter(({ hasLetters }) => !hasLetters).map(({ sha
 export const nationalIds: Detector = {
   id: 'national_id',
   kind: 'national id number',
-  find: (text) => [
-    ...(anyWithLetters.test(text) ? withLetters.flatMap((id) => findIn(text, 0, text.length, id)) : []),
-    ...matching(text, /\d(?:\D{0,3}\d){6,}/g).flatMap(({ start, end }) => {
-      // With what stands around it.
-      const from = Math.max(0, start - 4)
-      if (!anyOfDigits.test(text.slice(from, end + 4))) return []
-      return ofDigits.flatMap((id) => findIn(text, from, end + 4, id))
-    }),
-  ],
+  find: (text) => {
+    const { digits, hasNumberedLetter } = traitsOf(text)
+    if (digits < 4 && !hasNumberedLetter) return []
+    return [
+      ...(anyWithLetters.test(text) ? withLetters.flatMap((id) => findIn(text, 0, text.length, id)) : []),
+      ...(digits < 7 ? [] : matching(text, manyDigits)).flatMap(({ start, end }) => {
+        // With what stands around it.
+        const from = Math.max(0, start - 4)
+        if (!anyOfDigits.test(text.slice(from, end + 4))) return []
+        return ofDigits.flatMap((id) => findIn(text, from, end + 4, id))
+      }),
+    ]
+  },
 }
 
 /** The ids of one kind from `from` to `to`. */

@@ -1,9 +1,10 @@
 /** Card numbers and IBANs. */
+import { traitsOf } from '../traits.ts'
 import { luhn, mod97 } from './checksums.ts'
-import { type Detector, matching } from './detector.ts'
+import { type Candidate, type Detector, matching } from './detector.ts'
 
-/** In groups of any size, with one space or hyphen between them. */
-const cardShape = /(?<![\p{L}\p{N}_]|\d[.,:-])\d(?:[ -]?\d){12,18}(?![\p{L}\p{N}_]|[.,:-]\d)/gu
+/** In groups of any size, with one space, hyphen or dot between them. */
+const cardShape = /(?<![\p{L}\p{N}_]|\d[.,:-])\d(?:[ .-]?\d){12,18}(?![\p{L}\p{N}_]|[.,:-]\d)/gu
 
 /** First digits and lengths of the large schemes. @see ISO/IEC 7812-1 */
 const schemes: readonly RegExp[] = [
@@ -21,12 +22,13 @@ const schemes: readonly RegExp[] = [
 export const card: Detector = {
   id: 'card',
   kind: 'credit card number',
-  find: (text) =>
-    matching(text, cardShape, ({ text: found }) => {
-      const digits = found.replace(/[ -]/g, '')
-      const isGrouped = digits.length === found.length || /^\d{4,6}(?:[ -]\d{3,7})+$/.test(found)
-      return isGrouped && !/^(\d)\1*$/.test(digits) && schemes.some((scheme) => scheme.test(digits)) && luhn(digits)
-    }),
+  find: (text) => traitsOf(text).digits < 13 ? [] : matching(text, cardShape, isCard),
+}
+
+function isCard({ text }: Candidate): boolean {
+  const digits = text.replace(/[ .-]/g, '')
+  const isGrouped = digits.length === text.length || /^\d{4,6}(?:[ .-]\d{3,7})+$/.test(text)
+  return isGrouped && !/^(\d)\1*$/.test(digits) && schemes.some((scheme) => scheme.test(digits)) && luhn(digits)
 }
 
 /** How long the IBANs of a country are. @see SWIFT IBAN Registry */
@@ -44,14 +46,16 @@ const ibanShape = /(?<![\p{L}\p{N}])[A-Z]{2}\d\d(?:[ -]?[A-Z0-9]){11,29}/giu
 export const iban: Detector = {
   id: 'iban',
   kind: 'bank account number',
-  find: (text) =>
-    matching(text, ibanShape).flatMap(({ text: found, start }) => {
+  find: (text) => {
+    if (!traitsOf(text).hasNumberedLetter) return []
+    return matching(text, ibanShape).flatMap(({ text: found, start }) => {
       const length = ibanLengths[found.slice(0, 2).toUpperCase()]
       const cut = length === undefined ? undefined : take(found, length)
       if (cut === undefined || /[\p{L}\p{N}]/u.test(text[start + cut.length] ?? '')) return []
       const number = cut.replace(/[ -]/g, '').toUpperCase()
       return mod97(number.slice(4) + number.slice(0, 4)) === 1 ? [{ start, end: start + cut.length }] : []
-    }),
+    })
+  },
 }
 
 /** The beginning with so many letters and digits. */

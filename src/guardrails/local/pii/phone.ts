@@ -1,10 +1,14 @@
 /** Phone numbers: international ones, and those of common national shapes. */
-import { before, type Candidate, type Detector, matching } from './detector.ts'
+import { traitsOf } from '../traits.ts'
 import { isDate } from './checksums.ts'
+import { before, type Candidate, type Detector, matching } from './detector.ts'
 
 /** Digits in groups. No part of a longer number, a date, an address or a version. */
 const shape =
   /(?<![\p{L}\p{N}_#$€£¥]|\d[.,:/+-]|[A-Za-z][/+-]|[.,:/=-]\d{0,3}[.,:/-])(?:\+|\()?\d(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0]{1,2}|\) ?[-/]? ?)?(?:\(?\d\)?(?:[ \u00a0]?[-./()][ \u00a0]?|[ \u00a0])?){5,15}\d(?![\p{L}\p{N}_%€$£]|[.,:/-]\d)/gu
+
+/** Fewest digits of the shape. */
+const fewestDigits = 7
 
 /** Country codes. @see ITU-T E.164, Annex to Operational Bulletin */
 const countryCode =
@@ -33,7 +37,8 @@ const cue =
 export const phone: Detector = {
   id: 'phone',
   kind: 'phone number',
-  find: (text) => matching(text, shape, (candidate) => isPhone(text, candidate)),
+  find: (text) =>
+    traitsOf(text).digits < fewestDigits ? [] : matching(text, shape, (candidate) => isPhone(text, candidate)),
 }
 
 function isPhone(text: string, { text: found, start }: Candidate): boolean {

@@ -1,0 +1,1 @@
+CREATE INDEX `guardrail_counts_of_account` ON `guardrail_counts` (`account_id`,`hour`);
