@@ -1,5 +1,6 @@
 /** Conversations: the list, the messages and what is below each. */
 export const conversation = `
+.messages .face, .chain .face { width: 28px; height: 28px } .faces svg { width: 26px; height: 26px; border-radius: 27% }
 .symbols { position: absolute; width: 0; height: 0; overflow: hidden }
 .channel-face { fill: var(--sunk) } .channel-face + g svg { stroke: var(--soft) }
 
@@ -33,8 +34,8 @@ export const conversation = `
 .threads a[aria-current] { background: var(--accent-wash) }
 .threads a:focus-visible { outline-offset: -2px }
 .threads .faces { grid-area: faces; position: relative; width: 2.375rem; height: 2.375rem }
-.threads .faces .face { position: absolute; inset: 0 auto auto 0 } .threads .faces .face + .face { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
-.threads .faces .face:only-child { inset: .375rem auto auto .375rem }
+.threads .faces svg { position: absolute; inset: 0 auto auto 0 } .threads .faces svg + svg { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
+.threads .faces svg:only-child { inset: .375rem auto auto .375rem }
 .threads .names { grid-area: names; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; font-weight: 540 }
 .threads .new .names { font-weight: 650 }
 .threads time { grid-area: at; color: var(--soft); font-size: var(--text-s); white-space: nowrap }
@@ -60,9 +61,10 @@ export const conversation = `
 .messages > .day { display: flex; align-items: center; gap: var(--s3); margin: var(--s4) 0 0; color: var(--soft); font-size: var(--text-s); font-weight: 540 }
 .messages > .day::before, .messages > .day::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
 
-.state-line > summary { display: inline-flex; align-items: center; gap: .375rem; min-height: 1.5rem } .state-line > summary:hover { color: var(--ink) }
+.state-line > summary, span.state-line { display: inline-flex; align-items: center; gap: .375rem; min-height: 1.5rem } .state-line > summary:hover { color: var(--ink) }
 .state-line > summary::after { content: '\\203a'; transition: rotate .12s } .state-line[open] > summary::after { rotate: 90deg }
 .state-line[open] { flex-basis: 100%; order: 1 }
+.state-line > p { padding-bottom: var(--s2) }
 .state-line ul { display: grid; gap: var(--s1); padding: 0 0 var(--s2) .125rem; list-style: none }
 .state-line li { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2) }
 .state { flex: none; width: .5625rem; height: .5625rem; border-radius: 50%; color: var(--edge); box-shadow: inset 0 0 0 1.5px currentColor }

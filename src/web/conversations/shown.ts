@@ -10,6 +10,8 @@ import { minute } from '../../lib/time.ts'
 
 /** Longer texts are cut here in a conversation, in UTF-16 units. */
 const maxShown = 1_200
+/** A line of the list has room for less, in UTF-16 units. */
+const maxPreview = 100
 /** A message that is unread for longer is said to wait. */
 const usualWaitMs = 10 * minute
 
@@ -35,7 +37,7 @@ export function shownThread(thread: Thread, path: Path, query: string, current?:
     names: namesOf(thread),
     ...(conversationId !== null && { label: conversationId }),
     lastAt,
-    ...(preview && { preview: { from: `@${preview.fromAlias}`, text: oneLine(preview.text) } }),
+    ...(preview && { preview: { from: `@${preview.fromAlias}`, text: oneLine(preview.text).slice(0, maxPreview) } }),
     unread,
     isNew,
     isCurrent: id === current,
@@ -58,7 +60,8 @@ export function shownMessages(
   const roots = new Set(messages.flatMap(({ rootSeq, seq }) => rootSeq === seq ? [] : [rootSeq]))
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
-    ...(thread.channel && { to: undefined }),
+    // The title says it.
+    ...(thread.kind !== 'conversation' && { to: undefined }),
     quote: message.replyToMessageId === null
       ? undefined
       : shownQuote(quoted.get(message.replyToMessageId), path, thread),
