@@ -6,8 +6,10 @@ import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { listAgents } from '../../src/grid/agents/list-agents.ts'
 import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
+import { findMessage } from '../../src/grid/conversations/messages.ts'
 import { markRead, markUnread } from '../../src/grid/conversations/my-inbox.ts'
 import { replyToMessage, writeMessage } from '../../src/grid/conversations/write.ts'
+import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { allowText, countCases, disallowText, listCases, listExceptions } from '../../src/grid/guardrails/cases.ts'
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { showGuardrail } from '../../src/grid/guardrails/list-guardrails.ts'
@@ -186,6 +188,13 @@ export const probes: Probe[] = [
   { name: 'reissueKey', as: 'admin', takes: 'agent', call: reissueKey },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
   { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
+  {
+    name: 'listThreads of an agent',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agentId) => listThreads(account, { agentId }),
+  },
+  { name: 'findMessage', as: 'admin', takes: 'message', call: (account, id) => findMessage(account, { id }) },
   { name: 'listGrantsOfAgent', as: 'admin', takes: 'agent', call: listGrantsOfAgent },
 ]
 
@@ -210,6 +219,14 @@ export const verbsWithoutProbe: Record<string, string> = {
   refuseTakenAlias: 'the same',
   refuseUnknownAliases: 'the same, of an alias that nobody has (test/grid/access-list.test.ts)',
   createAdminKey: 'takes a display name',
+  findThread: 'names a thread by its number (test/grid/conversations/threads.test.ts)',
+  isInThread: 'the same',
+  setSeen: 'the same',
+  unreadIn: 'the same',
+  readThread: 'names a thread by its number (test/grid/conversations/messages.test.ts)',
+  receiptsOf: 'names messages by their numbers (the same)',
+  receiptsOfPost: 'the same',
+  readChain: 'the same',
   listGrants: 'lists only grants of the account (test/oauth/revoke.test.ts)',
   fetchAgentKey: 'makes a key of the calling agent',
   newAgentStatements: 'builds statements for createAgent and signUp',
