@@ -8,6 +8,7 @@ import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skil
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
 import { findMessage } from '../../src/grid/conversations/messages.ts'
 import { markRead, markUnread } from '../../src/grid/conversations/my-inbox.ts'
+import { openChain, openMessage, openPart } from '../../src/grid/conversations/open-message.ts'
 import { replyToMessage, writeMessage } from '../../src/grid/conversations/write.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { allowText, countCases, disallowText, listCases, listExceptions } from '../../src/grid/guardrails/cases.ts'
@@ -16,7 +17,7 @@ import { showGuardrail } from '../../src/grid/guardrails/list-guardrails.ts'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { resumeConversation, setAutomated } from '../../src/grid/messaging/conversations.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
-import { findPart, readPart } from '../../src/grid/messaging/parts.ts'
+import { findListedPart, findPart, readPart } from '../../src/grid/messaging/parts.ts'
 import { readMessage } from '../../src/grid/messaging/read-again.ts'
 import { resolve } from '../../src/grid/messaging/resolve.ts'
 import { listGrantsOfAgent, revokeGrant } from '../../src/grid/oauth/grants.ts'
@@ -91,6 +92,25 @@ export const probes: Probe[] = [
   },
   { name: 'markRead', as: 'person', takes: 'message', call: (account, id) => markRead(account, [id]) },
   { name: 'markUnread', as: 'person', takes: 'message', call: (account, id) => markUnread(account, [id]) },
+  {
+    name: 'openMessage',
+    as: 'person',
+    takes: 'message',
+    call: (account, id) => openMessage(account, id, { requestId: null }),
+  },
+  {
+    name: 'openChain',
+    as: 'person',
+    takes: 'message',
+    call: (account, id) => openChain(account, id, { requestId: null }),
+  },
+  { name: 'openPart', as: 'person', takes: 'message', call: (account, id) => openPart(account, id, 'details', null) },
+  {
+    name: 'findListedPart',
+    as: 'admin',
+    takes: 'message',
+    call: (account, id) => findListedPart(account, { id, agentId: id, isSent: false }, 'details'),
+  },
   { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
   { name: 'readMessage', as: 'agent', takes: 'message', call: (account, id) => readMessage(account, id) },
   { name: 'findPart', as: 'agent', takes: 'message', call: (account, id) => findPart(account, `${id}.0`) },
@@ -219,6 +239,11 @@ export const verbsWithoutProbe: Record<string, string> = {
   refuseTakenAlias: 'the same',
   refuseUnknownAliases: 'the same, of an alias that nobody has (test/grid/access-list.test.ts)',
   createAdminKey: 'takes a display name',
+  listConversations: 'lists only threads of the account (test/web/conversations/conversations.test.ts)',
+  openConversation: 'names a thread by its number (the same)',
+  readable: 'the same, inside openConversation',
+  recordIfOthers: 'the same',
+  findMessages: 'names messages by their numbers (the same)',
   findThread: 'names a thread by its number (test/grid/conversations/threads.test.ts)',
   isInThread: 'the same',
   setSeen: 'the same',
