@@ -43,20 +43,22 @@ export function shownThread(thread: Thread, path: Path, query: string, current?:
 }
 
 /** A text in one line, without the marks of Markdown at the beginning of its lines. */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return text.replace(/^[\s>#*|-]+/gm, '').replace(/\*\*|`+/g, '').replace(/\s+/g, ' ').trim()
 }
 
-/** The messages of a page of a conversation. */
+/** The messages of a page of a conversation. `replyHref`: where the reader answers one. */
 export function shownMessages(
   { messages, quoted, thread }: Pick<OpenConversation, 'messages' | 'quoted' | 'thread'>,
   path: Path,
   now: number,
+  replyHref?: (message: OpenMessage) => string | undefined,
 ): ShownMessage[] {
   const roots = new Set(messages.flatMap(({ rootSeq, seq }) => rootSeq === seq ? [] : [rootSeq]))
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
     ...(thread.channel && { to: undefined }),
+    replyHref: replyHref?.(message),
     quote: message.replyToMessageId === null
       ? undefined
       : shownQuote(quoted.get(message.replyToMessageId), path, thread),
