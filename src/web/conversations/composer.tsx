@@ -97,7 +97,7 @@ function Writing(
   const { show } = listPlace(form.has('show') ? form : query)
   return (
     <Form action={action} csrf={csrf}>
-      <input type='hidden' name='key' value={messageKey(visit, refused !== undefined)} />
+      <input type='hidden' name='key' value={messageKey(visit)} />
       {show !== 'all' && <input type='hidden' name='show' value={show} />}
       {answered && (
         <p class='answering'>
@@ -137,12 +137,11 @@ export function draftName(user: string, account: string, place: string): string 
 }
 
 /**
- * The idempotency key of a form: that of a refused form, so that nothing is stored twice, or a new one. A form whose key
- * stands for another message gets a new one.
+ * The idempotency key of a form. The same one again after an error that leaves open whether the message was stored; after
+ * others a key may stand for the text that was refused.
  */
-export function messageKey({ form, inputError }: Pick<Visit, 'form' | 'inputError'>, isRefused: boolean): string {
-  const key = form.get('key')
-  return isRefused && key && inputError?.code !== 'idempotency_conflict' ? key : newId()
+export function messageKey({ form, inputError }: Pick<Visit, 'form' | 'inputError'>): string {
+  return (inputError?.kind === 'unavailable' && form.get('key')) || newId()
 }
 
 /** Buttons that mark the messages of the page as read, or as unread again, and the way to the next unread one. */

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Writing as a person: a page to begin, and the forms of a conversation. */
-import { GridError } from '../../errors.ts'
+import { type ErrorCode, GridError } from '../../errors.ts'
 import { placeOfSent, writeInConversation } from '../../grid/conversations/answer.ts'
 import { markConversationRead, markConversationUnread, nextUnread } from '../../grid/conversations/marks.ts'
 import { writeMessage } from '../../grid/conversations/write.ts'
@@ -32,12 +32,8 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
 
   post('/conversations/:thread/messages', async (visit) => {
     const { account, form } = visit
-    const sent = await writeInConversation(account, threadIn(visit), {
-      text: form.get('text') ?? '',
-      answers: seqIn(form, 'reply'),
-      idempotencyKey: keyIn(form),
-    })
-    return await toSent(visit, sent)
+    const answer = { text: form.get('text') ?? '', answers: seqIn(form, 'reply'), idempotencyKey: keyIn(form) }
+    return await toSent(visit, await atField('text', () => writeInConversation(account, threadIn(visit), answer)))
   }, showThread)
   post('/conversations/:thread/read', async (visit) => {
     const { account, form } = visit
@@ -67,12 +63,21 @@ async function write(visit: Visit): Promise<PageResult> {
   if (alias !== null && !await findSeat(account)) {
     await visit.record('choose_alias', { alias }, (account) => chooseAlias(account, { alias }))
   }
-  const sent = await writeMessage(account, {
-    to: (form.get('to') ?? '').trim(),
-    text: form.get('text') ?? '',
-    idempotencyKey: keyIn(form),
-  })
-  return await toSent(visit, sent)
+  const message = { to: (form.get('to') ?? '').trim(), text: form.get('text') ?? '', idempotencyKey: keyIn(form) }
+  return await toSent(visit, await atField('to', () => writeMessage(account, message)))
+}
+
+/** Why nobody gets a message. Its writer can correct that, or keeps the text. */
+const nobodyThere: ErrorCode[] = ['recipient_not_found', 'channel_not_found', 'not_channel_member', 'message_not_found']
+
+/** Tells at which field of its form an error belongs that says that nobody is there. */
+async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
+  try {
+    return await send()
+  } catch (error) {
+    if (!(error instanceof GridError) || !nobodyThere.includes(error.code)) throw error
+    throw new GridError(error.code, error.message, { ...error.details, field })
+  }
 }
 
 /** The page of a conversation, beside the list that the form came from. */
@@ -149,7 +154,7 @@ function WriteCard(
     <Card>
       {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
       <Form action={action} csrf={csrf}>
-        <input type='hidden' name='key' value={messageKey(visit, isRefused)} />
+        <input type='hidden' name='key' value={messageKey(visit)} />
         {!seat && (
           <TextInput
             name='alias'

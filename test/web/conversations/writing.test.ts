@@ -24,16 +24,16 @@ test('the first message chooses the alias of its writer, and leads to its conver
   const { grid, path } = site
   const mo = await signedIn(grid, await person(grid, { role: 'admin', name: 'Mo Reyes' }))
   const page = await mo.open(path('write?to=%40bob'))
-  expect(page.html).toMatch(/name="alias"[^>]* value="mo"/)
+  expect(page.html).toMatch(/name="alias"[^>]* value="mo-reyes"/)
   expect(page.html).toMatch(/name="to"[^>]* value="@bob"/)
   expect(page.html).toContain('<option value="@alice"></option>')
 
-  const sent = await mo.send(page, { alias: 'mo', to: '@bob', text: 'Please stop.' }, path('write'))
+  const sent = await mo.send(page, { alias: 'mo-reyes', to: '@bob', text: 'Please stop.' }, path('write'))
 
   expect(sent).toMatchObject({ status: 200, text: expect.stringContaining('Please stop.') })
   expect(sent.at).toMatch(/\/conversations\/\d+#m\d+$/)
   expect(sent.html).toContain(`id="${sent.at.split('#')[1]}"`)
-  expect(await inbox(grid.bob.key)).toMatchObject([{ user: '@mo', type: 'human', message: 'Please stop.' }])
+  expect(await inbox(grid.bob.key)).toMatchObject([{ user: '@mo-reyes', type: 'human', message: 'Please stop.' }])
   expect((await mo.open(path('write'))).html).not.toContain('name="alias"')
 })
 
@@ -47,7 +47,7 @@ test('a person answers in the conversation, and with a quote one message of it',
 
   const plain = await browser.send(page, { text: 'One moment' }, `${thread}/messages`)
   const answering = await browser.open(`${thread}?reply=${asked.seq}`)
-  expect(answering.text).toContain('Answer to @alice : Which branch shall it be?')
+  expect(answering.text).toContain('Answer to @alice: Which branch shall it be?')
   const reply = await browser.send(answering, { text: 'main' }, `${thread}/messages`)
 
   for (const at of [plain.at, reply.at]) expect(at).toMatch(new RegExp(`^${thread}#m\\d+$`))
@@ -141,7 +141,7 @@ test('a message that a guardrail refuses comes back with its text, its quote and
   expect(refused.status).toBeGreaterThanOrEqual(400)
   expect(refused.html).toContain('>A blue &lt;heron&gt;</textarea>')
   expect(refused.text).toContain('No birds')
-  expect(refused.text).toContain('Answer to @alice : What is it?')
+  expect(refused.text).toContain('Answer to @alice: What is it?')
   const sent = await browser.send(refused, { text: 'A bird' }, `${thread}/messages`)
   expect(sent).toMatchObject({ status: 200, text: expect.stringContaining('A bird') })
 })
@@ -160,7 +160,7 @@ test('texts that are too long, empty, or for nobody come back with the reason', 
   expect(toNobody.html).toContain('>Hi</textarea>')
   const toSelf = await browser.submit(path('write'), { to: '@ann', text: 'Hi' })
   expect(toSelf.text).toContain('This is your own alias.')
-  expect((await browser.submit(path('write'), { to: '@alice', text: ' ' })).status).toBe(400)
+  expect((await browser.submit(path('write'), { to: '@alice', text: '' })).status).toBe(400)
 })
 
 test('a viewer sees nothing to write with', async () => {
