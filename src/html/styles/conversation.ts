@@ -1,7 +1,8 @@
 /** Conversations: the list, the messages and what is below each. */
 export const conversation = `
+.messages .face, .chain .face { width: 28px; height: 28px } .faces svg { width: 26px; height: 26px; border-radius: 27% }
 .symbols { position: absolute; width: 0; height: 0; overflow: hidden }
-.channel-face { fill: var(--sunk) } .symbols symbol { color: var(--soft) }
+.channel-face { fill: var(--sunk) } .channel-face + g svg { stroke: var(--soft) }
 
 .main.whole-window { max-width: none; padding: 0; gap: 0; align-content: stretch }
 .whole-window > .notice { margin: var(--s3) var(--s4) 0 }
@@ -9,7 +10,7 @@ export const conversation = `
 .conversations > section { display: grid; grid-template-rows: auto minmax(0, 1fr) auto; grid-template-columns: minmax(0, 1fr); min-height: 0 }
 .conversations > section:first-of-type { border-inline-end: 1px solid var(--line); background: var(--panel) }
 .conversations .scrolls { overflow-y: auto; overscroll-behavior: contain }
-.pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s2) var(--s4); border-bottom: 1px solid var(--line) }
+.pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
 .pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
 .pane-head .jump { padding: var(--s2) var(--s3); gap: var(--s2) }
 .pane-head :is(h1, h2) { flex: 1 1 8rem; font-size: var(--text-l); overflow-wrap: anywhere }
@@ -33,8 +34,8 @@ export const conversation = `
 .threads a[aria-current] { background: var(--accent-wash) }
 .threads a:focus-visible { outline-offset: -2px }
 .threads .faces { grid-area: faces; position: relative; width: 2.375rem; height: 2.375rem }
-.threads .faces .face { position: absolute; inset: 0 auto auto 0 } .threads .faces .face + .face { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
-.threads .faces .face:only-child { inset: .375rem auto auto .375rem }
+.threads .faces svg { position: absolute; inset: 0 auto auto 0 } .threads .faces svg + svg { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
+.threads .faces svg:only-child { inset: .375rem auto auto .375rem }
 .threads .names { grid-area: names; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; font-weight: 540 }
 .threads .new .names { font-weight: 650 }
 .threads time { grid-area: at; color: var(--soft); font-size: var(--text-s); white-space: nowrap }
@@ -60,9 +61,10 @@ export const conversation = `
 .messages > .day { display: flex; align-items: center; gap: var(--s3); margin: var(--s4) 0 0; color: var(--soft); font-size: var(--text-s); font-weight: 540 }
 .messages > .day::before, .messages > .day::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
 
-.state-line > summary { display: inline-flex; align-items: center; gap: .375rem; min-height: 1.5rem } .state-line > summary:hover { color: var(--ink) }
+.state-line > summary, span.state-line { display: inline-flex; align-items: center; gap: .375rem; min-height: 1.5rem } .state-line > summary:hover { color: var(--ink) }
 .state-line > summary::after { content: '\\203a'; transition: rotate .12s } .state-line[open] > summary::after { rotate: 90deg }
 .state-line[open] { flex-basis: 100%; order: 1 }
+.state-line > p { padding-bottom: var(--s2) }
 .state-line ul { display: grid; gap: var(--s1); padding: 0 0 var(--s2) .125rem; list-style: none }
 .state-line li { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2) }
 .state { flex: none; width: .5625rem; height: .5625rem; border-radius: 50%; color: var(--edge); box-shadow: inset 0 0 0 1.5px currentColor }
@@ -72,7 +74,7 @@ export const conversation = `
 .state.released { color: var(--warning); background: currentColor; border-radius: 0 }
 .state.parked { color: var(--danger); background: currentColor; border-radius: 0; box-shadow: none; clip-path: polygon(50% 0, 100% 100%, 0 100%) }
 
-.whole-message .text { max-width: 74ch }
+.messages.whole-message { padding: 0 } .whole-message .text { max-width: 74ch }
 .chain { display: grid; gap: var(--s3); padding: 0; list-style: none }
 .chain > li { display: grid; gap: var(--s1); padding-inline-start: var(--s3); border-inline-start: 2px solid var(--line) }
 .chain > li > .from { display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s2) } .chain .from b { font-weight: 620 }

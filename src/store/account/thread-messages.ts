@@ -21,7 +21,7 @@ export function prepareThreadMessages(db: Db) {
     id: messages.id,
     fromAgentId: messages.fromAgentId,
     fromAlias: messages.fromAlias,
-    isForeign: sql<number>`${sql.raw(String(isForeign))}`.as('is_foreign'),
+    isForeign: sql<number>`${isForeign}`.as('is_foreign'),
     type: messages.type,
     recipient: messages.recipient,
     body: sql<string>`${body}`.as('shown_body'),
@@ -80,7 +80,7 @@ export function prepareThreadMessages(db: Db) {
       (SELECT m.created_at FROM ${messages} AS m
         JOIN ${deliveries} AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
         WHERE d.account_id = ${account} AND m.seq = ${seq} LIMIT 1))`
-  const firstSince = db.select({ seq: sql<number | null>`min(up_to) + 1` }).from(
+  const firstSince = db.select({ seq: sql<number | null>`min(up_to) + 1`.as('found') }).from(
     sql`(WITH RECURSIVE search(up_to, step) AS (
     SELECT min(seq) - 1, 1 << 32 FROM ${threadMessages} WHERE ${ofThread}
     UNION ALL

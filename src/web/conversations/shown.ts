@@ -10,6 +10,8 @@ import { minute } from '../../lib/time.ts'
 
 /** Longer texts are cut here in a conversation, in UTF-16 units. */
 const maxShown = 1_200
+/** A line of the list has room for less, in UTF-16 units. */
+const maxPreview = 100
 /** A message that is unread for longer is said to wait. */
 const usualWaitMs = 10 * minute
 
@@ -35,16 +37,18 @@ export function shownThread(thread: Thread, path: Path, query: string, current?:
     names: namesOf(thread),
     ...(conversationId !== null && { label: conversationId }),
     lastAt,
-    ...(preview && { preview: { from: `@${preview.fromAlias}`, text: oneLine(preview.text) } }),
+    ...(preview && { preview: { from: `@${preview.fromAlias}`, text: oneLine(preview.text).slice(0, maxPreview) } }),
     unread,
     isNew,
     isCurrent: id === current,
   }
 }
 
-/** A text in one line, without the marks of Markdown at the beginning of its lines. */
+/** A text in one line, without the most common marks of Markdown. */
 export function oneLine(text: string): string {
-  return text.replace(/^[\s>#*|-]+/gm, '').replace(/\*\*|`+/g, '').replace(/\s+/g, ' ').trim()
+  const lines = text.split('\n').filter((line) => !/^[\s|:`-]*$/.test(line))
+  return lines.map((line) => line.replace(/^[\s>#*|-]+/, '').replace(/\*\*|`+|\|/g, ' ')).join(' ').replace(/\s+/g, ' ')
+    .trim()
 }
 
 /** The messages of a page of a conversation. `replyHref`: where the reader answers one. */
@@ -57,7 +61,8 @@ export function shownMessages(
   const roots = new Set(messages.flatMap(({ rootSeq, seq }) => rootSeq === seq ? [] : [rootSeq]))
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
-    ...(thread.channel && { to: undefined }),
+    // The title says it.
+    ...(thread.kind !== 'conversation' && { to: undefined }),
     replyHref: replyHref?.(message),
     quote: message.replyToMessageId === null
       ? undefined
@@ -121,7 +126,7 @@ export function shownReceipt(receipt: Receipt, recipient: string, now: number): 
 }
 
 function stateOf({ state, storedAt, releaseCount, repliedAt }: Receipt, now: number): DeliveryState {
-  if (state === 'read') return repliedAt === null ? 'read' : 'replied'
+  if (repliedAt !== null) return 'replied'
   if (state !== 'unread') return state
   if (releaseCount > 0) return 'released'
   return now - storedAt > usualWaitMs ? 'waiting' : 'stored'

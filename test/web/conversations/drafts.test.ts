@@ -58,11 +58,9 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await field(page).click()
     await devtools.send('Input.imeSetComposition', { text: 'にほん', selectionStart: 3, selectionEnd: 3 })
     // As the browser sends it while a candidate is chosen, and as older ones do.
-    const prevented = await field(page).evaluate((area: HTMLTextAreaElement) =>
-      [{ isComposing: true }, { keyCode: 229 }].map((init) =>
-        !area.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true, ...init }))
-      )
-    )
+    const prevented = await page.evaluate(`[{ isComposing: true }, { keyCode: 229 }].map(how =>
+      !document.activeElement.dispatchEvent(new KeyboardEvent('keydown',
+        { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true, ...how })))`)
     expect(prevented).toEqual([false, false])
     expect(page.url()).toBe(thread)
 
@@ -123,7 +121,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await stored('from the first and second')).toBe(1)
 
     // A tab that has another text than the draft keeps it.
-    await field(other).evaluate((area: HTMLTextAreaElement) => (area.value = 'mine'))
+    await other.evaluate(`document.querySelector('textarea[data-draft]').value = 'mine'; 0`)
     await field(page).fill('yours')
     await page.reload()
     expect(await typed(page)).toBe('yours')

@@ -24,7 +24,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
 
   test('what is in view for a second is read, what is outside of it is not, and both can be changed', async () => {
     const { grid, browser, path, tell } = site
-    const sent = []
+    const sent: { seq: number; thread: number }[] = []
     for (let n = 0; n < 30; n++) sent.push(await tell(grid.alice, '@ann', `Message ${n}\n\n${'and more\n'.repeat(4)}`))
     const visitor = await visit()
     const { page, faults } = visitor
