@@ -1,3 +1,5 @@
+import { ago } from './scripts/ago.ts'
+
 /**
  * The script of all pages. Every page works without it, except that passkeys need it. Attributes select what it adds:
  *
@@ -19,6 +21,7 @@
  * - `data-passkey="create"` or `"get"` on a form: before it is submitted, asks the browser for a passkey with the options
  *   in `data-options`, and puts the answer into the field `passkey`. `data-starts` does so when the page appears. What goes
  *   wrong is written into the element that `data-error` names.
+ * - `data-ago` on a `<time>`: says how long ago the page was made, and goes on counting.
  * - `data-local` on a `<time>`: shows its `date`, its `time` of the day or its `day` in the time zone of the reader.
  * - Forms are submitted once: the button is busy until the next page loads.
  * - A page that shows a refused form takes the address of the page before it in the history of the browser, so that Reload
@@ -195,4 +198,4 @@ addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
 })
-`
+` + ago

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type { Sessions } from '../auth/session.ts'
+import type { AttentionCounts } from '../grid/attention/counts.ts'
 import type { AppEnv } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 
@@ -7,6 +8,8 @@ import type { Store } from '../store/store.ts'
 export interface PageDeps {
   store: Store
   sessions: Sessions
+  /** The number beside the navigation. */
+  attention: AttentionCounts
   /** The IP address of the client, by which limits count. */
   address(c: Context<AppEnv>): string
 }

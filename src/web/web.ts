@@ -12,6 +12,7 @@ import { overviewPages } from './accounts/overview.tsx'
 import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
+import { attentionPages } from './attention/attention.tsx'
 import { channelPages } from './channels/channels.tsx'
 import { errorFrame } from './error-frame.ts'
 import { guardrailPages } from './guardrails/guardrails.tsx'
@@ -65,6 +66,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   accountRoutes.get('', ({ membership, request }) => ({
     redirectTo: `${sectionPath(membership.id, 'overview')}${new URL(request.url).search}`,
   }))
+  attentionPages(accountRoutes, pageDeps)
   overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)

@@ -29,8 +29,8 @@ test.each([
   ['the hourly count', /json_each\(\?\) AS hours/, 'COVERING INDEX messages_sent (account_id=? AND created_at>?'],
   [
     'the unread messages per agent',
-    /sum\(count\(\*\)\) OVER .*"deliveries"/,
-    'COVERING INDEX deliveries_unread (account_id=?)',
+    /coalesce\(sum\(.*"deliveries"/,
+    'COVERING INDEX deliveries_unread (inbox=?)',
   ],
   ['a page of agents', /as "unread" from "agents"/, 'agents_of_account'],
   ['a search of agents', /count\(\*\) OVER \(\) as "total"/, 'agents_of_account'],
@@ -52,7 +52,7 @@ test.each([
   ['the programs of an agent', /"oauth_grants"."agent_id" = \?/, 'oauth_grants_agent (account_id=? AND agent_id=?)'],
   [
     'what guardrails did',
-    /"is_deleted" from "guardrail_counts"/,
+    /as "name" from "guardrail_counts"/,
     'guardrail_counts_of_account (account_id=? AND hour>?)',
   ],
   ['the users in the log', /min\("activity"."user_id"\)/, 'COVERING INDEX activity_user (account_id=? AND user_id>?)'],
@@ -79,7 +79,7 @@ async function recordQueries(): Promise<string[]> {
   })
   const { activity, agentSettings, overview, verdicts } = grid.acme.store.read
   await overview.sentPerHour([0])
-  await overview.unreadTotals(5)
+  await overview.unread()
   await verdicts.countsByGuardrail(0)
   await agentSettings.page(0, 50)
   await agentSettings.search('a', 0, 50)

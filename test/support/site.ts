@@ -47,6 +47,7 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
 /** The pages of an account. */
 const accountPages: SitePage[] = [
   inAccount('home', '', () => ''),
+  inAccount('attention', '/attention'),
   inAccount('overview', '/overview'),
   inAccount('agents', '/agents'),
   inAccount('agents-search', '/agents?search=nobody-at-all'),
@@ -83,6 +84,7 @@ const accountPages: SitePage[] = [
 ]
 
 const asViewer = [
+  'attention',
   'agent',
   'person',
   'channel',
@@ -95,6 +97,7 @@ const asViewer = [
 ]
 const asBeginner = [
   'settings-security',
+  'attention',
   'overview',
   'agents',
   'channels',

@@ -47,6 +47,13 @@ const actions: Record<string, Action> = {
     may: managers,
     given: async ({ acme }) => ({ params: { conversation: await pausedConversation(acme.store, ['alice', aName()]) } }),
   },
+  '/attention/snooze': {
+    may: roles,
+    given: async ({ acme }) => ({
+      fields: { kind: 'paused', subject: await pausedConversation(acme.store, ['alice', aName()]), time: 'hour' },
+    }),
+  },
+  '/attention/show-again': { may: roles, fields: { kind: 'paused', subject: 'any' } },
   '/settings/account/second-factor': { may: owners, fields: { required: 'no' } },
   '/settings/account/reading': { may: owners, fields: { choice: 'on' } },
   '/settings/account/contents': { may: owners, fields: { visible: 'yes' } },

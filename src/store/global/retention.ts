@@ -5,6 +5,7 @@ import {
   guardrailCounts,
   idempotencyKeys,
   messages,
+  snoozes,
   trials,
   usage,
   verdicts,
@@ -52,6 +53,9 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
     .limit(p('limit'))
   const removeCounts = db.delete(guardrailCounts).where(sql`rowid IN ${oldCounts}`).returning(one).toSQL()
   crossAccountQueries.set(removeCounts.sql, 'old counts of guardrails')
+  const oldSnoozes = db.select({ row: sql`rowid` }).from(snoozes).where(lte(snoozes.until, p('until'))).limit(p('limit'))
+  const removeSnoozes = db.delete(snoozes).where(sql`rowid IN ${oldSnoozes}`).returning(one).toSQL()
+  crossAccountQueries.set(removeSnoozes.sql, 'ended snoozes')
   const oldContents = db.select({ row: sql`rowid` }).from(verdicts)
     .where(and(lte(verdicts.createdAt, p('until')), isNotNull(verdicts.content))).limit(p('limit'))
   const removeContents = db.update(verdicts).set({ content: null }).where(sql`rowid IN ${oldContents}`).returning(one)
@@ -67,6 +71,8 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
     removeVerdicts: removal(removeVerdicts),
     removeBlockedSends: removal(removeBlockedSends),
     removeGuardrailCounts: removal(removeCounts),
+    /** Those that ended by `until`. */
+    removeSnoozes: removal(removeSnoozes),
     /** The texts alone. */
     removeContents: removal(removeContents),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
