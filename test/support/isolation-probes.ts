@@ -4,6 +4,7 @@ import { deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { listAgents } from '../../src/grid/agents/list-agents.ts'
+import { snooze } from '../../src/grid/attention/attention.ts'
 import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
 import { markRead, markUnread } from '../../src/grid/conversations/my-inbox.ts'
@@ -89,6 +90,18 @@ export const probes: Probe[] = [
   },
   { name: 'markRead', as: 'person', takes: 'message', call: (account, id) => markRead(account, [id]) },
   { name: 'markUnread', as: 'person', takes: 'message', call: (account, id) => markUnread(account, [id]) },
+  {
+    name: 'snooze',
+    as: 'person',
+    takes: 'agent',
+    call: (account, subject) => snooze(account, undefined, { kind: 'unread', subject, time: 'week' }),
+  },
+  {
+    name: 'snooze a paused conversation',
+    as: 'person',
+    takes: 'conversation',
+    call: (account, subject) => snooze(account, undefined, { kind: 'paused', subject, time: 'week' }),
+  },
   { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
   { name: 'readMessage', as: 'agent', takes: 'message', call: (account, id) => readMessage(account, id) },
   { name: 'findPart', as: 'agent', takes: 'message', call: (account, id) => findPart(account, `${id}.0`) },
@@ -248,6 +261,10 @@ export const verbsWithoutProbe: Record<string, string> = {
   leaveAccount: 'names nothing',
   pausedConversations: 'lists only conversations of the account (test/isolation-statements.test.ts)',
   longConversations: 'the same',
+  findConditions: 'the same',
+  attentionOf: 'the same',
+  withoutSnoozed: 'names nothing: what the caller has snoozed',
+  endSnooze: 'names a snooze of the caller',
   recordPause: 'is called by the process itself (test/grid/messaging/runaway.test.ts)',
   setTurnLimits: 'changes the account of the caller',
   countTurn: 'counts a message of the sender, inside sendMessage (test/grid/messaging/runaway-accounts.test.ts)',

@@ -1,19 +1,5 @@
 /** What may need a person, found by a few index searches. See docs/operations.md, "Attention". */
-import {
-  aliasedTable,
-  and,
-  count,
-  desc,
-  eq,
-  gte,
-  isNotNull,
-  isNull,
-  lte,
-  ne,
-  or,
-  sql,
-  type SQLWrapper,
-} from 'drizzle-orm'
+import { aliasedTable, and, count, desc, eq, gte, isNotNull, isNull, lte, ne, or, sql } from 'drizzle-orm'
 import {
   activity,
   agentNumbers,
@@ -29,7 +15,7 @@ import {
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
-import { inAccount } from '../in-account.ts'
+import { inAccount, inInbox } from '../in-account.ts'
 
 /** Numbers are counted up to here: this one stands for itself or more. */
 export const maxCounted = 1_000
@@ -40,20 +26,19 @@ export const maxOfKind = 50
 export function prepareAttention(db: Db) {
   // Conditions of partial indexes are written out, not bound: only then may the planner use the index.
   const isUnread = sql`${deliveries.state} = 'unread'`
-  const ofInbox = (n: SQLWrapper) => and(eq(deliveries.inbox, n), isUnread)
 
   // One search for each inbox. GROUP BY over all unread messages takes a hundred times as long.
-  const first = db.select({ seq: deliveries.seq }).from(deliveries).where(ofInbox(agentNumbers.n))
+  const first = db.select({ seq: deliveries.seq }).from(deliveries).where(
+    and(eq(deliveries.inbox, agentNumbers.n), isUnread),
+  )
     .orderBy(deliveries.seq).limit(1)
   const inboxes = db.select({
     agentId: agentNumbers.agentId,
-    inbox: agentNumbers.n,
     firstSeq: sql<number>`(${first})`.as('first_seq'),
   }).from(agentNumbers).where(inAccount(agentNumbers)).as('inboxes')
   const oldest = aliasedTable(deliveries, 'oldest')
   const late = db.select({
     agentId: inboxes.agentId,
-    inbox: inboxes.inbox,
     alias: agents.alias,
     since: oldest.createdAt,
     senderAccountId: oldest.senderAccountId,
@@ -66,7 +51,7 @@ export function prepareAttention(db: Db) {
     )
     .where(lte(oldest.createdAt, p('until')))
     .orderBy(oldest.createdAt).limit(maxOfKind).as('late')
-  const counted = db.select({ one: sql`1`.as('one') }).from(deliveries).where(ofInbox(late.inbox))
+  const counted = db.select({ one: sql`1`.as('one') }).from(deliveries).where(inInbox(sql`${late.agentId}`, isUnread))
     .limit(maxCounted).as('counted')
   const waiting = db.select({
     agentId: late.agentId,
