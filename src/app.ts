@@ -7,7 +7,6 @@ import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.t
 import { createSessions } from './auth/session.ts'
 import { createEdge, newRequestId, servedOrigins } from './edge.ts'
 import { GridError } from './errors.ts'
-import { AttentionCounts } from './grid/attention/counts.ts'
 import { clientAddress } from './lib/http/client-address.ts'
 import { publicCors } from './lib/http/cors.ts'
 import { ResponseHeaders } from './lib/http/response-headers.ts'
@@ -124,7 +123,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     overload.check(c.env.caller?.name)
     return next()
   })
-  app.route('/', createWebApp({ store, sessions: people, attention: new AttentionCounts(store), address: addressOf }))
+  app.route('/', createWebApp({ store, sessions: people, address: addressOf }))
 
   /** See docs/security.md, "Overload". */
   function unlessOverloaded(handler: Handler): Handler {

@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import type { Sessions } from '../auth/session.ts'
-import type { AttentionCounts } from '../grid/attention/counts.ts'
 import type { AppEnv } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
+import type { AttentionCounts } from './attention/counts.ts'
 
 /** What the pages of the web application depend on. */
 export interface PageDeps {

@@ -3,6 +3,7 @@ import type { Context, Hono } from 'hono'
 import { allows, type Permission, type UserActor } from '../auth/actor.ts'
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
+import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
@@ -183,7 +184,7 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    const open = await attention.open(account, id, user)
+    const open = await attention.open({ id, account, findOffer: () => findClaimOffer(store, user) })
     const query = new URL(request.url).searchParams
     const cookies: string[] = []
     return {

@@ -55,7 +55,7 @@ export type Condition =
     | { kind: 'guardrail'; of: Row<'failing'> }
     | { kind: 'released'; of: Row<'returned'> }
     | { kind: 'parked'; of: Row<'parked'> }
-    | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string } }
+    | { kind: 'unread'; of: Omit<Row<'waiting'>, 'sender'> & { sender?: string | null } }
     | { kind: 'refused'; of: Row<'refused'> }
     | { kind: 'turns'; of: LongConversation }
     | { kind: 'quota'; of: UsedQuota }

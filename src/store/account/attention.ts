@@ -60,7 +60,10 @@ export function prepareAttention(db: Db) {
     sender: messages.fromAlias,
     unread: sql<number>`(SELECT count(*) FROM ${counted})`,
   }).from(late)
-    .innerJoin(messages, and(eq(messages.accountId, late.senderAccountId), eq(messages.id, late.messageId)))
+    .leftJoin(
+      messages,
+      inAccount(messages, eq(messages.id, late.messageId), eq(messages.accountId, late.senderAccountId)),
+    )
     .orderBy(late.since).prepare()
 
   const cameBack = db.select({
@@ -187,7 +190,7 @@ export function prepareAttention(db: Db) {
     reads: (account: AccountBinding) => ({
       /**
        * Agents of programs whose oldest unread message was stored by `until`, the longest waiting first, with its sender
-       * (an alias) and the number of their unread messages up to `maxCounted`.
+       * (an alias; null if it is of another account) and the number of their unread messages up to `maxCounted`.
        */
       waiting: (until: number) => account.all(waiting, { until }),
       /** Agents with unread messages that were released three times or more; `releases` is the most of one message. */

@@ -36,7 +36,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
 
   get('/attention', async (visit) => {
     const found = await attentionOf(visit.account, await offerTo(visit))
-    attention.found(visit.account, visit.membership.id, found.open.length)
+    attention.found({ id: visit.membership.id, account: visit.account }, found.open.length)
     return page(visit, found)
   })
   post('/attention/snooze', async (visit) => {

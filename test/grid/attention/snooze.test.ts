@@ -1,7 +1,6 @@
-/** Snoozing what needs a person, and the number beside the navigation. docs/operations.md, "Attention". */
+/** Snoozing what needs a person. docs/operations.md, "Attention". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention/attention.ts'
-import { AttentionCounts } from '../../../src/grid/attention/counts.ts'
 import { resumeConversation } from '../../../src/grid/messaging/conversations.ts'
 import { day, hour } from '../../../src/lib/time.ts'
 import { sweep } from '../../../src/worker/retention.ts'
@@ -100,20 +99,4 @@ test('what needs nobody cannot be snoozed, and neither can it for any other time
     code: 'not_allowed',
   })
   expect(await stored()).toEqual([])
-})
-
-test('the number is found out once for some seconds, for each user', async () => {
-  const counts = new AttentionCounts(grid.store)
-  const user = { id: ann.id, email: ann.email, emailVerifiedAt: ann.emailVerifiedAt }
-  const count = () => counts.open(as(ann), grid.acme.id, user)
-  expect(await count()).toBe(1)
-
-  await pausedConversation(grid.acme.store, ['alice', 'bob'])
-  expect(await count()).toBe(1)
-  grid.clock.now += 10_000
-  expect(await count()).toBe(2)
-
-  await snooze(as(ann), undefined, { ...bob(), time: 'hour' })
-  counts.found(as(ann), grid.acme.id, 1)
-  expect(await count()).toBe(1)
 })
