@@ -2,6 +2,7 @@
  * `npm run bench`: measures the service on each runtime, as ratios to a Hono echo server that the same client measures
  * on the same runtime in the same run. `scripts/bench/README.md` explains the figures.
  */
+import { attention } from './bench/attention.ts'
 import { brokers } from './bench/brokers.ts'
 import { openBenchContext } from './bench/context.ts'
 import { fanOut } from './bench/fan-out.ts'
@@ -17,7 +18,17 @@ import { start } from './bench/start.ts'
 import { waiters } from './bench/waiters.ts'
 import { waking } from './bench/waking.ts'
 
-const scenarios = { requests, waking, waiters, size, 'fan-out': fanOut, guardrails, start, brokers } satisfies Record<
+const scenarios = {
+  requests,
+  waking,
+  waiters,
+  size,
+  'fan-out': fanOut,
+  guardrails,
+  attention,
+  start,
+  brokers,
+} satisfies Record<
   string,
   Scenario
 >

@@ -11,6 +11,7 @@ import { chooseAlias } from '../../src/grid/people/seats.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from './browse.ts'
+import { pausedConversation } from './echoes.ts'
 import type { TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
@@ -239,6 +240,7 @@ export async function seedSite(grid: TestGrid) {
 
   const account = store.account(acme.id, olga.actor('owner'))
   await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
+  await pausedConversation(acme.store, ['night-watch', 'release-manager'])
   await setPeopleRead(account, { choice: 'off' })
   await setPeopleRead(account, { choice: 'on' })
   const links: Record<string, string> = {}

@@ -46,7 +46,7 @@ export async function withoutSnoozed(
 ): Promise<Attention> {
   const { userId, role } = callingUser(account.actor)
   const seen = conditions.filter(({ kind }) => kind !== 'key' || allows(role, 'manage'))
-  const all = offer ? [conditionOfOffer(offer), ...seen] : seen
+  const all = offer ? [...seen, conditionOfOffer(offer)] : seen
   const snoozes = new Map<string, Snooze>()
   for (const snooze of await account.read.snoozes.ofUser(userId, account.deps.now())) snoozes.set(keyOf(snooze), snooze)
   const found: Attention = { open: [], snoozed: [] }

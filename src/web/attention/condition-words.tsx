@@ -31,7 +31,7 @@ export function inWords(condition: Condition, now: number): Words {
       return {
         ...{ icon: 'conversations', tone: 'bad' },
         what: <>{named(agents)} {agents.length === 1 ? 'is' : 'are'} paused</>,
-        facts: [`${why}, without input from a person or another agent`, 'what they send in it is refused', since],
+        facts: [`${why} without input from outside`, 'what they send is refused', since],
       }
     }
     case 'guardrail': {
@@ -88,7 +88,7 @@ export function inWords(condition: Condition, now: number): Words {
       return {
         ...{ icon: 'conversations', tone: 'warning' },
         what: <>{named(agents)} keep answering each other</>,
-        facts: [`${turns.toLocaleString('en')} turns without input from a person or another agent`],
+        facts: [`${turns.toLocaleString('en')} turns without input from outside`],
       }
     }
     case 'quota': {
