@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findConditions } from '../../src/grid/attention/conditions.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { testGrid } from '../support/grid.ts'
 import { tripwire } from '../support/tripwire.ts'
@@ -55,6 +56,13 @@ test.each([
     /as "name" from "guardrail_counts"/,
     'guardrail_counts_of_account (account_id=? AND hour>?)',
   ],
+  ['the oldest unread message of each agent', /"from_alias".* from \(select "inboxes"/, 'deliveries_unread (inbox=?)'],
+  ['messages that come back', /"release_count" > 2/, 'deliveries_returned (account_id=?)'],
+  ['parked messages', /= 'parked'/, 'deliveries_parked (account_id=? AND read_at>?)'],
+  ['keys that are not used', /"revoked_at" IS NULL/, 'credentials_live (account_id=?'],
+  ['guardrails that fail', /"action" = 'failed'/, 'guardrail_counts_of_account (account_id=? AND hour>?)'],
+  ['calls that were refused', /"callers"/, 'activity_refused (account_id=? AND n>?)'],
+  ['where a day begins in the log', /"callers"/, 'activity_time (account_id=? AND created_at>?)'],
   ['the users in the log', /min\("activity"."user_id"\)/, 'COVERING INDEX activity_user (account_id=? AND user_id>?)'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = queries.filter((sql) => statement.test(sql))
@@ -80,6 +88,7 @@ async function recordQueries(): Promise<string[]> {
   const { activity, agentSettings, overview, verdicts } = grid.acme.store.read
   await overview.sentPerHour([0])
   await overview.unread()
+  await findConditions(grid.acme.store)
   await verdicts.countsByGuardrail(0)
   await agentSettings.page(0, 50)
   await agentSettings.search('a', 0, 50)
