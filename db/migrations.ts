@@ -436,5 +436,15 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     "statements": [
       "ALTER TABLE `users` ADD `shortcuts` integer DEFAULT true NOT NULL;"
     ]
+  },
+  {
+    "name": "0025_attention",
+    "hash": "8c2381ac215665609202a8e3a6974ab34be67a387764994d78e76fc556a69a81",
+    "createdAt": 1795371420216,
+    "statements": [
+      "CREATE INDEX `credentials_live` ON `credentials` (`account_id`,`last_used_at`,`created_at`) WHERE revoked_at IS NULL;",
+      "CREATE INDEX `deliveries_returned` ON `deliveries` (`account_id`,`inbox`) WHERE state = 'unread' AND release_count > 2;",
+      "CREATE INDEX `deliveries_parked` ON `deliveries` (`account_id`,`read_at`) WHERE state = 'parked';"
+    ]
   }
 ]

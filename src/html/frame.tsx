@@ -18,6 +18,8 @@ export interface AppFrame {
   csrf: string
   /** Undefined on pages that belong to no section. */
   current: NavItem | undefined
+  /** How much needs the user, for the number beside the navigation; undefined if it is not known. */
+  attention?: number
   /** Shown above the content: the result of the last action. */
   notice?: { kind: NoticeKind; text: string }
 }
@@ -99,6 +101,7 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
 /** The titles of the sections. */
 export const sectionTitles: Record<NavItem, string> = {
   conversations: 'Conversations',
+  attention: 'Attention',
   overview: 'Overview',
   agents: 'Agents',
   channels: 'Channels',
@@ -108,17 +111,26 @@ export const sectionTitles: Record<NavItem, string> = {
   settings: 'Settings',
 }
 
+/** A greater number is not told apart beside the navigation. */
+const maxShownCount = 99
+
 interface SectionProps {
   item: NavItem
   frame: AppFrame
   class?: string
 }
 
-function SectionLink({ item, frame: { account, current }, class: className }: SectionProps) {
+function SectionLink({ item, frame: { account, current, attention = 0 }, class: className }: SectionProps) {
   return (
     <a class={className} href={sectionPath(account.id, item)} aria-current={item === current ? 'page' : undefined}>
       <Icon name={item} />
       {sectionTitles[item]}
+      {item === 'attention' && attention > 0 && (
+        <span class='count'>
+          {attention > maxShownCount ? `${maxShownCount}+` : attention}
+          <span class='unseen'>open</span>
+        </span>
+      )}
     </a>
   )
 }

@@ -22,6 +22,9 @@ const notices = {
   'all-read': 'You have read everything that is to you.',
   'shortcuts-on': 'Single keys are on.',
   'shortcuts-off': 'Single keys are off.',
+  'snoozed': 'You will be shown it again later, or as soon as it gets worse.',
+  'well-again': 'It does not need attention any more.',
+  'shown-again': 'It is shown again.',
   resumed: 'The conversation goes on. Its turns are counted from now.',
 
   'link-sent':

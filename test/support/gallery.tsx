@@ -24,6 +24,7 @@ import { appPage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock, CopyText, SecretDialog } from '../../src/html/secrets.tsx'
 import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
 import { welcome } from '../../src/web/people/welcome.tsx'
+import { attentionPages } from './gallery-attention.tsx'
 import { chartPages } from './gallery-charts.tsx'
 import { conversationPages } from './gallery-conversations.tsx'
 import { formPages } from './gallery-forms.tsx'
@@ -75,6 +76,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
   ...formPages,
   ...chartPages,
   ...conversationPages,
+  ...attentionPages,
   '/': () => welcome(readConfig({})),
 
   '/overview': () =>

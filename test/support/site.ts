@@ -11,6 +11,7 @@ import { chooseAlias } from '../../src/grid/people/seats.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from './browse.ts'
+import { pausedConversation } from './echoes.ts'
 import type { TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
@@ -47,13 +48,18 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
 
 /** The pages of an account. */
 const accountPages: SitePage[] = [
+  inAccount('attention', '/attention'),
   inAccount('conversations', '/conversations'),
   inAccount('conversations-mine', '/conversations?show=you'),
   inAccount('conversations-channels', '/conversations?show=channels'),
   inAccount('conversations-waiting', '/conversations?show=waiting'),
   inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
   inAccount('conversation-mine', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?show=you`),
-  inAccount('conversation-answer', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?reply=${talk.toMe}`),
+  inAccount(
+    'conversation-answer',
+    '/conversations/:thread',
+    ({ talk }) => `/conversations/${talk.mine}?reply=${talk.toMe}`,
+  ),
   inAccount('write', '/write', () => '/write?to=%40night-watch'),
   inAccount('conversation-around', '/conversations/:thread', ({ talk }) => {
     return `/conversations/${talk.conversation}?m=${talk.message}`
@@ -96,6 +102,7 @@ const accountPages: SitePage[] = [
 ]
 
 const asViewer = [
+  'attention',
   'agent',
   'person',
   'channel',
@@ -111,6 +118,7 @@ const asBeginner = [
   'write',
   'conversations',
   'settings-security',
+  'attention',
   'overview',
   'agents',
   'channels',
@@ -256,6 +264,7 @@ export async function seedSite(grid: TestGrid) {
 
   const account = store.account(acme.id, olga.actor('owner'))
   await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
+  await pausedConversation(acme.store, ['night-watch', 'release-manager'])
   await setPeopleRead(account, { choice: 'off' })
   await setPeopleRead(account, { choice: 'on' })
   const talk = await seedTalk(grid, account, channel.id)

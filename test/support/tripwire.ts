@@ -58,6 +58,7 @@ export const allowedCrossAccountQueries = [
   'number of messages',
   'old blocked sends',
   'old counts of guardrails',
+  'ended snoozes',
   'old idempotency keys',
   'old snoozes',
   'old texts of verdicts',

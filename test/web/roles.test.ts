@@ -55,6 +55,13 @@ const actions: Record<string, Action> = {
   },
   '/conversations/:thread/read': { may: writers, fields: { upTo: '1' }, given: aConversation },
   '/conversations/:thread/unread': { may: writers, fields: { from: '1' }, given: aConversation },
+  '/attention/snooze': {
+    may: roles,
+    given: async ({ acme }) => ({
+      fields: { kind: 'paused', subject: await pausedConversation(acme.store, ['alice', aName()]), time: 'hour' },
+    }),
+  },
+  '/attention/show-again': { may: roles, fields: { kind: 'paused', subject: 'any' } },
   '/settings/account/second-factor': { may: owners, fields: { required: 'no' } },
   '/settings/account/reading': { may: owners, fields: { choice: 'on' } },
   '/settings/account/contents': { may: owners, fields: { visible: 'yes' } },
