@@ -7,12 +7,14 @@ import { activityRow } from '../activity.ts'
 
 /**
  * What is read: the thread of agents (aliases without `@`) or of a channel (name without `#`), or a list with lines of
- * several threads, by its name, for example `all`. No text of a message or search.
+ * several threads, by its name, for example `all`, or by the agent (alias without `@`) whose messages it has. No text of
+ * a message or search.
  */
 export type Reading =
   | { thread: string; agents: readonly string[] }
   | { thread: string; channel: string }
   | { list: string }
+  | { listOf: string }
 
 /** Most names of one row. */
 const maxNamed = 8
@@ -42,6 +44,9 @@ export async function recordReading(account: AccountStore, reading: Reading, req
 
 function describe(reading: Reading) {
   if ('list' in reading) return { tool: 'read_conversations', subject: reading.list }
+  if ('listOf' in reading) {
+    return { tool: 'read_conversations', subject: `@${reading.listOf}`, agent: reading.listOf }
+  }
   const subject = reading.thread
   return 'channel' in reading
     ? { tool: 'read_channel', subject, channel: reading.channel }

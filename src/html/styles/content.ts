@@ -40,7 +40,7 @@ export const content = `
 .table { overflow-x: auto; max-width: 100% }
 table { width: 100%; border-collapse: collapse; text-align: left }
 .fixed table { table-layout: fixed }
-.fixed th.narrow { width: 5.5rem } .fixed th.time { width: 10.5rem } .fixed th.wide { width: 32% }
+.fixed th.narrow { width: 5.5rem } .fixed th.short { width: 8rem } .fixed th.time { width: 10.5rem } .fixed th.wide { width: 32% }
 .fixed :is(th, td) time { white-space: normal }
 caption { text-align: left }
 th, td { padding: .5625rem var(--s3); vertical-align: middle; border-top: 1px solid var(--line) }
@@ -94,6 +94,23 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
 .pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
+/* Facts beside the content; above it and folded, where there is no room. */
+.with-facts { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-items: start }
+.facts-fold { border-radius: var(--round-l) } .facts-fold > summary { border: 1px solid var(--line); border-radius: inherit; background: var(--panel) }
+.facts-fold > div { padding: var(--s3) 0 0 }
+.facts-fold .facts { grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4) }
+.names { display: grid; gap: var(--s1); padding: 0; list-style: none }
+.names > li { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0 var(--s3); min-height: 1.5rem; overflow-wrap: anywhere }
+.names a { display: inline-block; min-height: 1.5rem }
+@media (min-width: 72rem) {
+  .with-facts { grid-template-columns: minmax(0, 1fr) 20rem }
+  .facts-fold { grid-column: 2 } .facts-fold + .stack { grid-area: 1 / 1 }
+  /* Always open. Browsers that cannot show closed details keep the fold. */
+  @supports selector(details::details-content) {
+    .facts-fold > summary { display: none } .facts-fold > div { padding: 0 }
+    .facts-fold::details-content { display: block; content-visibility: visible; block-size: auto }
+  }
+}
 .facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
 .facts dt { color: var(--soft) } .facts dd { margin: 0 }
 .copy-text { display: inline-flex; align-items: center; gap: var(--s1); max-width: 100%; color: var(--soft); font-size: var(--text-s) }

@@ -9,6 +9,9 @@ export const conversation = `
 .conversations > section { display: grid; grid-template-rows: auto minmax(0, 1fr) auto; grid-template-columns: minmax(0, 1fr); min-height: 0 }
 .conversations > section:first-of-type { border-inline-end: 1px solid var(--line); background: var(--panel) }
 .conversations .scrolls { overflow-y: auto; overscroll-behavior: contain }
+/* A conversation within a page. */
+.posts > section { position: relative }
+.posts .scrolls { max-height: max(24rem, 100dvh - 20rem); overflow-y: auto }
 .pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s2) var(--s4); border-bottom: 1px solid var(--line) }
 .pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
 .pane-head .jump { padding: var(--s2) var(--s3); gap: var(--s2) }
