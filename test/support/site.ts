@@ -17,6 +17,7 @@ import { sendMessage } from './messaging.ts'
 import { emailedPath, password, person, signedIn } from './people.ts'
 import { addPasskey, addTotp } from './second-factor.ts'
 import { seedCases } from './seed-cases.ts'
+import { seedTalk } from './seed-talk.ts'
 import { waitFor } from './wait-for.ts'
 
 /** The users that open pages. `nobody` is not signed in; `half` has not given the second factor; `beginner` owns an empty
@@ -46,16 +47,32 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
 
 /** The pages of an account. */
 const accountPages: SitePage[] = [
-  inAccount('home', '', () => ''),
+  inAccount('conversations', '/conversations'),
+  inAccount('conversations-mine', '/conversations?show=you'),
+  inAccount('conversations-channels', '/conversations?show=channels'),
+  inAccount('conversations-waiting', '/conversations?show=waiting'),
+  inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
+  inAccount('conversation-mine', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?show=you`),
+  inAccount('conversation-around', '/conversations/:thread', ({ talk }) => {
+    return `/conversations/${talk.conversation}?m=${talk.message}`
+  }),
+  inAccount('message', '/messages/:message', ({ talk }) => `/messages/${talk.message}`),
+  inAccount('chain', '/messages/:message/chain', ({ talk }) => `/messages/${talk.chained}/chain`),
   inAccount('overview', '/overview'),
   inAccount('agents', '/agents'),
   inAccount('agents-search', '/agents?search=nobody-at-all'),
   inAccount('agent', '/agents/:alias', () => '/agents/night-watch'),
+  inAccount('agents-by-oldest', '/agents?sort=oldest'),
   inAccount('agent-remote', '/agents/:alias', () => '/agents/partner-desk'),
+  inAccount('agent-connect', '/agents/:alias/connect', () => '/agents/night-watch/connect'),
+  inAccount('agent-settings', '/agents/:alias/settings', () => '/agents/night-watch/settings'),
+  inAccount('agent-settings-remote', '/agents/:alias/settings', () => '/agents/partner-desk/settings'),
+  inAccount('person-settings', '/agents/:alias/settings', () => '/agents/olga-marin/settings'),
   inAccount('new-agent', '/new-agent'),
   inAccount('channels', '/channels'),
   inAccount('new-channel', '/channels/new'),
   inAccount('channel', '/channels/:channel', (site) => `/channels/${site.channel}`),
+  inAccount('channel-settings', '/channels/:channel/settings', (site) => `/channels/${site.channel}/settings`),
   inAccount('channel-members', '/channels/:channel/members', (site) => `/channels/${site.channel}/members`),
   inAccount('skills', '/skills'),
   inAccount('new-skill', '/skills/new'),
@@ -84,8 +101,12 @@ const accountPages: SitePage[] = [
 
 const asViewer = [
   'agent',
+  'agent-connect',
+  'agent-settings',
   'person',
   'channel',
+  'channel-members',
+  'channel-settings',
   'skill',
   'guardrail',
   'guardrail-cases',
@@ -94,6 +115,7 @@ const asViewer = [
   'settings-team',
 ]
 const asBeginner = [
+  'conversations',
   'settings-security',
   'overview',
   'agents',
@@ -144,6 +166,9 @@ export const pages: SitePage[] = [
 /** Routes that are not in `pages`, with the reason. */
 export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
+  '/accounts/:account': 'redirects to the page where the person arrives (test/web/conversations/home)',
+  '/accounts/:account/conversations/:thread/messages': 'is a part of a page (test/web/conversations/following)',
+  '/accounts/:account/messages/:message/parts/:part': 'is a file (test/web/conversations/message)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
   '/accounts/:account/guardrails/new/:provider/try': 'redirects to the form of the provider',
@@ -238,6 +263,7 @@ export async function seedSite(grid: TestGrid) {
   await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
   await setPeopleRead(account, { choice: 'off' })
   await setPeopleRead(account, { choice: 'on' })
+  const talk = await seedTalk(grid, account, channel.id)
   const links: Record<string, string> = {}
   const emailed = async (name: string, ask: () => Promise<unknown>) => {
     const before = grid.emails.length
@@ -302,6 +328,7 @@ export async function seedSite(grid: TestGrid) {
     account: acme.id,
     emptyAccount: evil.id,
     channel: channel.id,
+    talk,
     skill: skill.id,
     guardrail: guardrail.id,
     busyGuardrail,

@@ -99,6 +99,9 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .facts-fold { border-radius: var(--round-l) } .facts-fold > summary { border: 1px solid var(--line); border-radius: inherit; background: var(--panel) }
 .facts-fold > div { padding: var(--s3) 0 0 }
 .facts-fold .facts { grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4) }
+/* A conversation within a page. */
+.posts > section { position: relative }
+.posts .scrolls { max-height: max(24rem, 100dvh - 20rem); overflow-y: auto }
 .names { display: grid; gap: var(--s1); padding: 0; list-style: none }
 .names > li { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0 var(--s3); min-height: 1.5rem; overflow-wrap: anywhere }
 .names a { display: inline-block; min-height: 1.5rem }

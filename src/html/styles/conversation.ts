@@ -1,7 +1,7 @@
 /** Conversations: the list, the messages and what is below each. */
 export const conversation = `
 .symbols { position: absolute; width: 0; height: 0; overflow: hidden }
-.channel-face { fill: var(--sunk) } .symbols symbol { color: var(--soft) }
+.channel-face { fill: var(--sunk) } .channel-face + g svg { stroke: var(--soft) }
 
 .main.whole-window { max-width: none; padding: 0; gap: 0; align-content: stretch }
 .whole-window > .notice { margin: var(--s3) var(--s4) 0 }
@@ -9,10 +9,7 @@ export const conversation = `
 .conversations > section { display: grid; grid-template-rows: auto minmax(0, 1fr) auto; grid-template-columns: minmax(0, 1fr); min-height: 0 }
 .conversations > section:first-of-type { border-inline-end: 1px solid var(--line); background: var(--panel) }
 .conversations .scrolls { overflow-y: auto; overscroll-behavior: contain }
-/* A conversation within a page. */
-.posts > section { position: relative }
-.posts .scrolls { max-height: max(24rem, 100dvh - 20rem); overflow-y: auto }
-.pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s2) var(--s4); border-bottom: 1px solid var(--line) }
+.pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
 .pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
 .pane-head .jump { padding: var(--s2) var(--s3); gap: var(--s2) }
 .pane-head :is(h1, h2) { flex: 1 1 8rem; font-size: var(--text-l); overflow-wrap: anywhere }
@@ -75,7 +72,7 @@ export const conversation = `
 .state.released { color: var(--warning); background: currentColor; border-radius: 0 }
 .state.parked { color: var(--danger); background: currentColor; border-radius: 0; box-shadow: none; clip-path: polygon(50% 0, 100% 100%, 0 100%) }
 
-.whole-message .text { max-width: 74ch }
+.messages.whole-message { padding: 0 } .whole-message .text { max-width: 74ch }
 .chain { display: grid; gap: var(--s3); padding: 0; list-style: none }
 .chain > li { display: grid; gap: var(--s1); padding-inline-start: var(--s3); border-inline-start: 2px solid var(--line) }
 .chain > li > .from { display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s2) } .chain .from b { font-weight: 620 }

@@ -38,7 +38,7 @@ export const frame = `
 .side a[aria-current] svg { color: var(--accent) }
 
 .bottom { display: none }
-.bottom > ul { display: grid; grid-template-columns: repeat(5, minmax(0, 1fr)); max-width: 40rem; margin: 0 auto; padding: 0; list-style: none }
+.bottom > ul { display: grid; grid-template-columns: repeat(5, auto); max-width: 40rem; margin: 0 auto; padding: 0; list-style: none }
 .bottom li > a, .bottom summary { display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 2px;
   min-height: var(--bar); padding: 0; color: var(--soft); font-size: var(--text-xs); font-weight: 540; line-height: 1.3; text-decoration: none }
 .bottom li > a:hover, .bottom summary:hover { color: var(--ink) }

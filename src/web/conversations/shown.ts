@@ -42,9 +42,11 @@ export function shownThread(thread: Thread, path: Path, query: string, current?:
   }
 }
 
-/** A text in one line, without the marks of Markdown at the beginning of its lines. */
+/** A text in one line, without the most common marks of Markdown. */
 function oneLine(text: string): string {
-  return text.replace(/^[\s>#*|-]+/gm, '').replace(/\*\*|`+/g, '').replace(/\s+/g, ' ').trim()
+  const lines = text.split('\n').filter((line) => !/^[\s|:`-]*$/.test(line))
+  return lines.map((line) => line.replace(/^[\s>#*|-]+/, '').replace(/\*\*|`+|\|/g, ' ')).join(' ').replace(/\s+/g, ' ')
+    .trim()
 }
 
 /** The messages of a page of a conversation. */
@@ -119,7 +121,7 @@ export function shownReceipt(receipt: Receipt, recipient: string, now: number): 
 }
 
 function stateOf({ state, storedAt, releaseCount, repliedAt }: Receipt, now: number): DeliveryState {
-  if (state === 'read') return repliedAt === null ? 'read' : 'replied'
+  if (repliedAt !== null) return 'replied'
   if (state !== 'unread') return state
   if (releaseCount > 0) return 'released'
   return now - storedAt > usualWaitMs ? 'waiting' : 'stored'
