@@ -29,13 +29,15 @@ describe('the list', () => {
     for (let n = 100; n < 155; n++) await grid.acme.agent(`helper-${n}`)
 
     const first = await ann.open(`${base}/agents`)
-    const second = await ann.open(`${base}/agents?page=2`)
+    const next = first.html.match(/href="([^"]+)" rel="next"/)![1].replaceAll('&amp;', '&')
+    const second = await ann.open(next)
 
-    expect(first.text).toContain('1 to 50 of 57')
+    expect(first.text).toContain('57 agents')
     expect(first.text).toContain('@alice')
     expect(first.text).not.toContain('@helper-154')
-    expect(first.html).toContain(`href="${base}/agents?page=2"`)
-    expect(second.text).toContain('51 to 57 of 57')
+    expect(second.text).toContain('57 agents')
+    expect(second.html).toContain(`href="${base}/agents" rel="prev"`)
+    expect(second.text).not.toContain('@alice')
     expect(second.text).toContain('@helper-154')
     expect(`${first.text}${second.text}`).not.toContain('@eve')
   })
@@ -55,13 +57,13 @@ describe('the list', () => {
     expect(text).not.toMatch(/@bob|@eve/)
   })
 
-  test('shows unread counts and an empty search result; invalid page numbers are ignored', async () => {
+  test('shows unread counts and an empty search result; invalid places are ignored', async () => {
     await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
 
-    expect((await ann.open(`${base}/agents?search=bob`)).text).toMatch(/private 1 never|private 1 /)
+    expect((await ann.open(`${base}/agents?search=bob`)).text).toContain('MCP 1 just now')
     expect((await ann.open(`${base}/agents?search=${encodeURIComponent(hostile)}`)).text).toContain('No results')
-    expect((await ann.open(`${base}/agents?page=1e9`)).status).toBe(200)
-    expect((await ann.open(`${base}/agents?page=-3`)).text).toContain('@alice')
+    expect((await ann.open(`${base}/agents?after=x`)).status).toBe(200)
+    expect((await ann.open(`${base}/agents?after=0%20'&sort=toString`)).text).toContain('@alice')
   })
 })
 
@@ -88,11 +90,11 @@ describe('a new agent', () => {
       accessPolicy: 'block_list',
       description: 'Counts\nbeans',
     })
-    const page = await ann.open(`${base}/agents/carol`)
+    const page = await ann.open(`${base}/agents/carol/settings`)
     expect(page.text).toContain('beans of all kinds counting')
     expect(page.text).toContain('eve mallory')
     expect(page.html).not.toContain(key)
-    expect(page.html).toContain('YOUR_AGENT_KEY')
+    expect((await ann.open(`${base}/agents/carol/connect`)).html).toContain('YOUR_AGENT_KEY')
   })
 
   test('of type a2a stores its URL and its encrypted token; the log contains neither token nor key', async () => {
@@ -100,7 +102,7 @@ describe('a new agent', () => {
 
     const { html } = await ann.submit(`${base}/new-agent`, fields)
 
-    const page = await ann.open(`${base}/agents/partner`)
+    const page = await ann.open(`${base}/agents/partner/settings`)
     expect(page.html).toContain('value="https://partner.example/a2a"')
     expect(page.text).toContain('A token is stored')
     expect(page.html).not.toContain('tok-8831')
