@@ -426,5 +426,13 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     "statements": [
       "-- The type was a mark that anybody could set, and their keys worked like any other. It now stands for a person, who has no key.\nUPDATE `agents` SET `type` = 'mcp' WHERE `type` = 'human';"
     ]
+  },
+  {
+    "name": "0024_keyboard_shortcuts",
+    "hash": "89c16a7a9881e6871a069d7a0cae6267e816934c0ea95603ed02c513b122c0f3",
+    "createdAt": 1795371360216,
+    "statements": [
+      "ALTER TABLE `users` ADD `shortcuts` integer DEFAULT true NOT NULL;"
+    ]
   }
 ]

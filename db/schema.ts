@@ -78,6 +78,8 @@ export const users = sqliteTable('users', {
   createdAt: integer('created_at').notNull(),
   /** Registered with an invitation whose link the inviter was shown, so that the inviter may have done it. */
   registeredByShownLink: integer('registered_by_shown_link', { mode: 'boolean' }).notNull().default(false),
+  /** Single keys do something on pages. */
+  shortcuts: integer('shortcuts', { mode: 'boolean' }).notNull().default(true),
 }, (t) => [uniqueIndex('users_email').on(t.email)])
 
 export const memberships = sqliteTable('memberships', {

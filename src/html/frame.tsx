@@ -12,7 +12,8 @@ export interface AppFrame {
   account: { id: string; name: string; role: Role }
   /** All accounts of the user, including `account`. */
   accounts: { id: string; name: string; role: Role }[]
-  user: { name: string; email: string }
+  /** `shortcuts`: single keys do something on the page. */
+  user: { name: string; email: string; shortcuts: boolean }
   /** The CSRF token for the forms in the frame. */
   csrf: string
   /** Undefined on pages that belong to no section. */
@@ -76,6 +77,12 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
             <Icon name='settings' />
             Settings
           </a>
+          {user.shortcuts && (
+            <a class='item' href='#shortcuts' data-opens='shortcuts' data-needs-script>
+              <Icon name='keyboard' />
+              Keyboard
+            </a>
+          )}
           <form method='post' action={paths.signOut}>
             <CsrfField token={csrf} />
             <button type='submit' class='item'>

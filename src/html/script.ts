@@ -1,5 +1,10 @@
+import { drafts } from './scripts/drafts.ts'
+import { inView } from './scripts/in-view.ts'
+import { keyboard } from './scripts/keyboard.ts'
+
 /**
- * The script of all pages. Every page works without it, except that passkeys need it. Attributes select what it adds:
+ * The script of all pages. Every page works without it, except that passkeys need it. Attributes select what it adds, here
+ * and in `scripts/`:
  *
  * - `data-copy="id"` on a button: copies the text of that element and confirms it for two seconds in the `data-label`
  *   element inside the button.
@@ -207,4 +212,4 @@ addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
 })
-`
+` + drafts + inView + keyboard

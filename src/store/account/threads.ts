@@ -148,21 +148,26 @@ export function prepareThreads(db: Db) {
   // The unread messages of the seat of a user, oldest first, each with its thread.
   const seat = sql`SELECT ${seats.agentId} FROM ${seats} WHERE ${seats.accountId} = ${account}
     AND ${seats.userId} = ${p('user')}`
+  const unreadOldest = (inbox: SQL) =>
+    sql`(SELECT seq, message_id, sender_account_id FROM ${deliveries} WHERE ${deliveries.inbox} = (${inbox})
+      AND ${deliveries.accountId} = ${account} AND ${deliveries.state} = 'unread'
+      ORDER BY ${deliveries.seq} LIMIT ${sql.raw(String(maxUnread))}) AS waits`
+  const isUnreadPlace = and(
+    sql`${messages.accountId} = waits.sender_account_id AND ${messages.id} = waits.message_id`,
+    inAccount(threadMessages, eq(threadMessages.seq, messages.seq)),
+  )
   const unreadOf = (inbox: SQL) =>
     db.select({
       threadId: threadMessages.threadId,
       unread: sql<number>`count(*)`.as('unread'),
       firstSeq: sql<number>`min(${threadMessages.seq})`.as('first_seq'),
-    }).from(
-      sql`(SELECT seq, message_id, sender_account_id FROM ${deliveries} WHERE ${deliveries.inbox} = (${inbox})
-        AND ${deliveries.accountId} = ${account} AND ${deliveries.state} = 'unread'
-        ORDER BY ${deliveries.seq} LIMIT ${maxUnread}) AS waits`,
-    )
-      .crossJoin(messages).crossJoin(threadMessages)
-      .where(and(
-        sql`${messages.accountId} = waits.sender_account_id AND ${messages.id} = waits.message_id`,
-        inAccount(threadMessages, eq(threadMessages.seq, messages.seq)),
-      )).groupBy(threadMessages.threadId).prepare()
+    }).from(unreadOldest(inbox)).crossJoin(messages).crossJoin(threadMessages).where(isUnreadPlace)
+      .groupBy(threadMessages.threadId).prepare()
+  const unreadInThread = db.select({ id: messages.id, seq: threadMessages.seq }).from(
+    unreadOldest(inboxOf(account, agent)),
+  )
+    .crossJoin(messages).crossJoin(threadMessages).where(and(isUnreadPlace, eq(threadMessages.threadId, p('thread'))))
+    .orderBy(threadMessages.seq).prepare()
   const unreadOfSeat = unreadOf(inboxOf(account, sql`(${seat})`))
   const unreadOfAgent = unreadOf(inboxOf(account, agent))
 
@@ -204,6 +209,8 @@ export function prepareThreads(db: Db) {
       /** The threads with unread messages of the seat of a user, or of an agent: how many, and the first. At most 1,000. */
       unreadOfSeat: (user: string) => account.all(unreadOfSeat, { user }),
       unreadOfAgent: (agent: string) => account.all(unreadOfAgent, { agent }),
+      /** Those of the 1,000 oldest unread messages of an agent that are in a thread, oldest first. */
+      unreadInThread: (thread: number, agent: string) => account.all(unreadInThread, { thread, agent }),
     }),
     changes: (account: AccountBinding) => ({
       /** Record up to which message a user has looked at a thread. Does nothing if the account has no such thread. */

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { type OpenConversation, whoMayRead } from '../../grid/conversations/open.ts'
+import { type OpenConversation, type OpenMessage, whoMayRead } from '../../grid/conversations/open.ts'
 import { Name } from '../../html/bidi.tsx'
 import { dateInWords, EmptyState, Facts, LocalTime } from '../../html/components.tsx'
 import { MessageList } from '../../html/conversation/message.tsx'
@@ -16,6 +16,8 @@ export interface TimelineProps {
   open: OpenConversation
   /** The path and query of the page with another position, such as `{ before: 42 }`. */
   link: (position: Record<string, number>) => string
+  /** Where the reader answers a message; undefined if they cannot. */
+  replyHref?: (message: OpenMessage) => string | undefined
 }
 
 /** A conversation beside a list. `title` is a heading; `composer` stands below the messages. */
@@ -83,7 +85,7 @@ function Ways({ open: { firstNew, messages }, link }: TimelineProps) {
 }
 
 /** The messages of a page of a conversation with the ways to the pages before and after it, or why there are none. */
-export function Timeline({ visit, open, link }: TimelineProps) {
+export function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   const { reader, thread, since, messages, older, newer, hidden, firstNew } = open
   if (since === undefined || (messages.length === 0 && hidden === 0)) return <Unreadable {...open} />
   const now = visit.account.deps.now()
@@ -107,7 +109,7 @@ export function Timeline({ visit, open, link }: TimelineProps) {
       )}
       <MessageList
         thread={thread.id}
-        messages={shownMessages(open, visit.path, now)}
+        messages={shownMessages(open, visit.path, now, replyHref)}
         firstNew={firstNew ?? undefined}
         now={now}
       />
