@@ -13,7 +13,7 @@ import { browser } from '../support/browse.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { mcp } from '../support/mcp.ts'
-import { person } from '../support/people.ts'
+import { arrivalOf, person } from '../support/people.ts'
 import { signUp } from '../support/signup.ts'
 
 let grid: TestGrid
@@ -158,9 +158,9 @@ test('create-link lets a user in, and each account of the user has a row', async
   const password = 'another horse battery'
   const reset = await browser(grid).submit(new URL(forPassword.url as string).pathname, { password })
 
-  expect(page.at).toBe(`/accounts/${grid.acme.id}`)
+  expect(page.at).toBe(arrivalOf(grid.acme, 'owner'))
   expect(reset.at).toContain(`/accounts/${grid.acme.id}`)
-  expect((await browser(grid).signIn(email, password)).at).toBe(`/accounts/${grid.acme.id}`)
+  expect((await browser(grid).signIn(email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
   const logged = "SELECT arguments FROM activity WHERE account_id = ? AND tool = 'create-link'"
   expect((await rows(grid, logged, [grid.acme.id])).map((row) => JSON.parse(String(row.arguments)))).toEqual([
     { userId, email },

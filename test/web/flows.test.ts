@@ -18,8 +18,9 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
       await ann.page.goto(grid.url + await setUpPath(grid))
       await fill(ann, { accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password })
       const home = new URL(ann.page.url()).pathname
-      expect(home).toMatch(/^\/accounts\/[\w-]+$/)
-      const team = `${grid.url}${home}/settings/team`
+      expect(home).toMatch(/^\/accounts\/[\w-]+\/overview$/)
+      const account = home.replace('/overview', '')
+      const team = `${grid.url}${account}/settings/team`
 
       await ann.page.goto(team)
       await ann.page.fill('[name=email]', 'bob@acme.example')
@@ -54,7 +55,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
       await fill(ann, { name: 'Second' })
       await ann.page.locator('header details.menu >> nth=0').locator('summary').click()
       await ann.page.locator('header .list a', { hasText: 'Acme' }).click()
-      expect(new URL(ann.page.url()).pathname).toBe(home)
+      expect(new URL(ann.page.url()).pathname).toBe(`${account}/conversations`)
       await ann.page.locator('header details.user summary').click()
       await ann.page.getByRole('button', { name: 'Sign out' }).click()
       await ann.page.goto(grid.url + home)

@@ -43,7 +43,7 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
     const id = visit.param('conversation')
     const agents = (await pausedConversations(visit.account)).find((paused) => paused.id === id)?.agents
     await visit.record('resume_conversation', { id, agents }, (account) => resumeConversation(account, id))
-    return { redirectTo: withNotice(visit.path(), 'resumed') }
+    return { redirectTo: withNotice(visit.path('overview'), 'resumed') }
   })
   post('/settings/account/turns', async (visit) => {
     const limits = Object.fromEntries(fields.map(({ name }) => [name, numberOf(visit.form.get(name))]))

@@ -73,7 +73,7 @@ function Link({ message, isRoot, path }: { message: OpenChainMessage; isRoot: bo
         )
         : <p class='soft'>You may see only that something was said.</p>}
       {isReadable && (
-        <a class='soft' href={`${path('conversations', String(threadId))}?m=${seq}#m${seq}`}>
+        <a class='alone' href={`${path('conversations', String(threadId))}?m=${seq}#m${seq}`}>
           In its conversation
           <span class='unseen'>
             , from <Name text={fromAlias} />

@@ -39,7 +39,7 @@ async function claim(one: Browser, path: string, fields: Record<string, string>)
 test('the overview offers the agents, and a click leads to the claim without the link of the signup', async () => {
   const owner = await person(grid, { role: 'owner', email: 'olga@acme.example' })
   const olga = await signedIn(grid, owner)
-  const home = `/accounts/${grid.acme.id}`
+  const home = `/accounts/${grid.acme.id}/overview`
   expect(offerPath((await olga.open(home)).html)).toBeUndefined()
   const key = await signUp('weather', owner.email)
 
@@ -81,7 +81,7 @@ test('agents in accounts of their own are offered one account after the other', 
   }
   const owner = await person(grid, { role: 'owner', email: zoe })
   const one = await signedIn(grid, owner)
-  const home = `/accounts/${grid.acme.id}`
+  const home = `/accounts/${grid.acme.id}/overview`
   const texts: string[] = []
 
   for (let path = offerPath((await one.open(home)).html); path; path = offerPath((await one.open(home)).html)) {

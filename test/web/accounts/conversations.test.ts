@@ -20,13 +20,13 @@ test('the overview says which agents keep answering each other', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   await echo(grid, [grid.bob, grid.alice], { most: 29 })
   await grid.store.exchangeUsage()
-  expect((await ann.open(path)).text).not.toContain('keep answering')
+  expect((await ann.open(`${path}/overview`)).text).not.toContain('keep answering')
 
   await echo(grid, [grid.alice, grid.bob].reverse(), { most: 1, again: true })
   await echo(grid, [grid.alice], { most: 1, again: true, to: '@bob' })
   await grid.store.exchangeUsage()
 
-  expect((await ann.open(path)).text).toMatch(
+  expect((await ann.open(`${path}/overview`)).text).toMatch(
     /Agents that keep answering each other @alice, @bob: 3\d turns without input/,
   )
 })
@@ -36,12 +36,12 @@ test('an admin resumes a paused conversation on the overview, others see it', as
   await grid.store.exchangeUsage()
   const [{ id }] = await pausesOf(grid)
   const viewer = await signedInMember(grid, grid.acme, 'viewer')
-  const seen = await viewer.open(path)
+  const seen = await viewer.open(`${path}/overview`)
   expect(seen.text).toContain('@alice, @bob: 200 turns within an hour')
   expect(seen.html).not.toContain('/resume')
 
   const ann = await signedInByEmail(grid, 'ann@acme.example')
-  const after = await ann.submit(path, {}, `${path}/conversations/${id}/resume`)
+  const after = await ann.submit(`${path}/overview`, {}, `${path}/conversations/${id}/resume`)
 
   expect(after.text).toContain('The conversation goes on.')
   expect(after.text).toMatch(/Resumed the conversation of @alice ?, @bob/)

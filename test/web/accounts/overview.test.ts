@@ -9,7 +9,7 @@ let grid: TestGrid
 let path: string
 beforeEach(async () => {
   grid = await testGrid()
-  path = `/accounts/${grid.acme.id}`
+  path = `/accounts/${grid.acme.id}/overview`
 })
 afterEach(() => grid.close())
 
@@ -69,7 +69,7 @@ test('without agents it offers to create one, or says who can', async () => {
   const viewer = await (await signedInMember(grid, grid.acme, 'viewer')).open(path)
 
   expect(owner.text).toContain('Bring your first agent')
-  expect(owner.html).toContain(`href="${path}/new-agent"`)
+  expect(owner.html).toContain(`href="/accounts/${grid.acme.id}/new-agent"`)
   expect(viewer.text).toContain('Owners and admins of the account can create one')
   expect(viewer.html).not.toContain('/new-agent')
 })

@@ -145,11 +145,12 @@ test('what is no hash of a text is refused on the page', async () => {
 
 test('the list of guardrails and the overview have the numbers', async () => {
   const open = async (path: string) => await (await signedInWithRole(grid, 'owner')).open(path)
-  const overview = `/accounts/${grid.acme.id}`
+  const base = `/accounts/${grid.acme.id}`
+  const overview = `${base}/overview`
   await send(`old ${secret}`)
   grid.clock.now += 2 * day
   expect((await open(overview)).text).not.toContain('guardrails blocked')
-  expect((await open(`${overview}/guardrails`)).text).toMatch(/names .* 1 blocked/)
+  expect((await open(`${base}/guardrails`)).text).toMatch(/names .* 1 blocked/)
 
   await send(`new ${secret}`)
   const one = await open(overview)
@@ -160,14 +161,14 @@ test('the list of guardrails and the overview have the numbers', async () => {
   for (let n = 0; n < 2; n++) await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: secret })
   const two = await open(overview)
   expect(two.text).toContain('guardrails blocked 1 and flagged 2 messages.')
-  expect(two.html).toContain(`href="${overview}/guardrails">See which`)
+  expect(two.html).toContain(`href="${base}/guardrails">See which`)
 
   grid.clock.now += 8 * day
-  expect((await open(`${overview}/guardrails`)).text).toMatch(/names .* nothing/)
+  expect((await open(`${base}/guardrails`)).text).toMatch(/names .* nothing/)
 })
 
 test('the overview also counts what guardrails did that were deleted since', async () => {
-  const overview = async () => await (await signedInWithRole(grid, 'owner')).open(`/accounts/${grid.acme.id}`)
+  const overview = async () => await (await signedInWithRole(grid, 'owner')).open(`/accounts/${grid.acme.id}/overview`)
   await send(secret)
   const flags = await guard(grid.acme, 'bob', { name: 'flags', direction: 'outbound', action: 'flag' })
   for (let n = 0; n < 2; n++) await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: secret })

@@ -4,7 +4,7 @@ import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
 import { minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { csrfTokenOf, password, person, signedIn } from '../../support/people.ts'
+import { arrivalOf, csrfTokenOf, password, person, signedIn } from '../../support/people.ts'
 import { addPasskey, addTotp, codeOf, securityOf } from '../../support/second-factor.ts'
 
 let grid: TestGrid
@@ -137,7 +137,7 @@ describe('the proof', () => {
   test('never leads to another host', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const done = await one.submit('/confirm?next=//evil.example', { password }, '/confirm')
-    expect(done.at).toBe(home())
+    expect(done.at).toBe(arrivalOf(grid.acme, 'owner'))
   })
 })
 
@@ -161,11 +161,11 @@ describe('an account that requires a second factor', () => {
     const csrf = await csrfTokenOf(two, securityOf(grid))
     const refused = await two.post(settings('account/keys'), { csrf, keyName: 'a key' })
     expect(refused.status).toBe(403)
-    expect((await (await signedIn(grid, member)).open(home())).at).toBe(home())
-    expect((await owner.open(home())).at).toBe(home())
+    expect((await (await signedIn(grid, member)).open(home())).at).toBe(arrivalOf(grid.acme, 'member'))
+    expect((await owner.open(home())).at).toBe(arrivalOf(grid.acme, 'owner'))
 
     const { one: added } = await addTotp(grid, admin)
-    expect((await added.open(home())).at).toBe(home())
+    expect((await added.open(home())).at).toBe(arrivalOf(grid.acme, 'admin'))
   })
 
   test('is set by an owner who has one, and recorded', async () => {

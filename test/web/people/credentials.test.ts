@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { emailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
+import { arrivalOf, emailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
 
 const next = 'a new horse battery'
 const email = 'bob@acme.example'
@@ -35,7 +35,7 @@ test('a password reset ends every session and every link of the user, and an ema
 
   expect(common.status).toBe(400)
   expect(common.html).toContain('password-error')
-  expect(page.at).toBe(`/accounts/${grid.acme.id}?done=password-reset`)
+  expect(page.at).toBe(arrivalOf(grid.acme, 'member', { done: 'password-reset' }))
   expect(page.text).toContain('programs can no longer act for you')
   expect((await before.open(profile)).at).toMatch(/^\/sign-in/)
   expect((await browser(grid).open(signInLink)).status).toBe(400)

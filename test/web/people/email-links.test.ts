@@ -4,7 +4,7 @@ import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { csrfTokenOf, emailedPath, person, signedIn } from '../../support/people.ts'
+import { arrivalOf, csrfTokenOf, emailedPath, person, signedIn } from '../../support/people.ts'
 
 const email = 'bob@acme.example'
 
@@ -69,7 +69,7 @@ test('an address gets at most one email in 5 minutes and 3 a day, and the page d
 })
 
 test('an email scanner does not redeem the sign-in link; the button does, once', async () => {
-  const path = `/accounts/${grid.acme.id}`
+  const path = arrivalOf(grid.acme, 'member')
   await browser(grid).submit(`/sign-in-link?next=${encodeURIComponent(path)}`, { email }, '/sign-in-link')
   const link = emailedPath(grid)
   for (let times = 0; times < 5; times++) expect((await browser(grid).open(link)).text).toContain(`As ${email}`)

@@ -4,7 +4,7 @@ import { day } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { emptyGrid, type TestGrid, testGrid } from '../../support/grid.ts'
-import { emailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
+import { arrivalOf, emailedPath, password, type Person, person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
 let owner: Person
@@ -25,7 +25,8 @@ test('from set-up to a member who is invited, gets another role and is removed',
   const setUp = new URL((await createSetUpLink(grid.store))!).pathname
   const ann = browser(grid)
   const home = await ann.submit(setUp, { accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password })
-  const team = `${home.at}/settings/team`
+  const id = home.at.split('/')[2]
+  const team = `/accounts/${id}/settings/team`
 
   const invited = await ann.submit(team, { email: 'Bob@acme.example', role: 'member' }, `${team}/invitations`)
   expect(invited.text).toContain('The invitation is on its way')
@@ -36,7 +37,7 @@ test('from set-up to a member who is invited, gets another role and is removed',
   const bob = browser(grid)
   for (let times = 0; times < 5; times++) expect((await bob.open(link)).text).toContain('Ann invites bob@acme.example')
   const joined = await bob.submit(link, { name: 'Bob', password }, `${link}/register`)
-  expect(joined.at).toBe(`${home.at}?done=joined`)
+  expect(joined.at).toBe(`/accounts/${id}/overview?done=joined`)
   expect(joined.text).toContain('Welcome to the account')
   expect((await browser(grid).signIn('bob@acme.example', password)).at).toBe(home.at)
 
@@ -49,7 +50,6 @@ test('from set-up to a member who is invited, gets another role and is removed',
   expect((await bob.open(team)).status).toBe(404)
   expect((await bob.open('/')).at).toBe('/new-account')
 
-  const id = home.at.split('/').at(-1)!
   const log = await grid.store.account(id, { type: 'system', job: 'test' }).read.activity.list()
   expect(log.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
     'remove_member ok',
@@ -74,7 +74,7 @@ test('an existing user signs in and accepts', async () => {
   expect(back.at).toBe(link)
   const joined = await bob.submit(link, {})
 
-  expect(joined.at).toBe(`/accounts/${grid.acme.id}?done=joined`)
+  expect(joined.at).toBe(arrivalOf(grid.acme, 'viewer', { done: 'joined' }))
   expect((await bob.open(link)).status).toBe(400)
 })
 

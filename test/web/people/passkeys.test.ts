@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
-import { password, person, signedIn } from '../../support/people.ts'
+import { arrivalOf, password, person, signedIn } from '../../support/people.ts'
 import { addPasskey } from '../../support/second-factor.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -78,7 +78,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.fill('input[name=email]', ann.email)
     await page.fill('input[name=password]', password)
     await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
-    await Promise.all([page.waitForURL(home()), page.click('text=Use a passkey')])
+    await Promise.all([page.waitForURL(url + arrivalOf(grid.acme, 'owner')), page.click('text=Use a passkey')])
     expect(visitor.faults).toEqual([])
   })
 
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       expect((await half.post('/second-factor/passkey', fields)).status).toBe(400)
     }
 
-    expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).at).toBe(`/accounts/${grid.acme.id}`)
+    expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).at).toBe(arrivalOf(grid.acme, 'owner'))
     expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).status).toBe(400)
   })
 
@@ -228,7 +228,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(page.url()).toMatch(/second-factor/)
 
     await begin(ann)
-    await Promise.all([page.waitForURL(home()), page.click('text=Use a passkey')])
+    await Promise.all([page.waitForURL(url + arrivalOf(grid.acme, 'owner')), page.click('text=Use a passkey')])
   })
 
   test('without script the pages say what they need, and offer the other ways', async () => {

@@ -6,7 +6,7 @@ import { minute, second } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
-import { emailedPath, password, person, signedIn } from '../../support/people.ts'
+import { arrivalOf, emailedPath, password, person, signedIn } from '../../support/people.ts'
 import { addTotp, codeOf, securityOf } from '../../support/second-factor.ts'
 
 let grid: TestGrid
@@ -35,7 +35,7 @@ describe('signing in', () => {
     expect(await grid.acme.store.read.keys.adminKeys()).toHaveLength(1)
 
     const done = await one.submit('/second-factor', { code: codeOf(grid, secret) })
-    expect(done.at).toBe(home())
+    expect(done.at).toBe(arrivalOf(grid.acme, 'owner'))
   })
 
   test('a half session ends after 15 minutes and is in no list of sessions', async () => {
@@ -82,7 +82,7 @@ describe('signing in', () => {
     grid.clock.now += 30 * second
     const fields = { code: codeOf(grid, secret) }
     const elsewhere = await two.submit('/second-factor?next=//evil.example', fields, '/second-factor')
-    expect(elsewhere.at).toBe(home())
+    expect(elsewhere.at).toBe(arrivalOf(grid.acme, 'owner'))
   })
 })
 
@@ -99,11 +99,14 @@ describe('codes', () => {
 
     const pages = await Promise.all(browsers.map((one) => one.submit('/second-factor', { code })))
 
-    expect(pages.filter(({ at }) => at === home())).toHaveLength(1)
+    expect(pages.filter(({ at }) => at === arrivalOf(grid.acme, 'owner'))).toHaveLength(1)
     expect(pages.filter(({ text }) => text.includes('This code is wrong, was used already, or is too old.')))
       .toHaveLength(4)
     const earlier = codeOf(grid, secret, -30 * second)
-    const late = await browsers.find((_, n) => pages[n].at !== home())!.submit('/second-factor', { code: earlier })
+    const late = await browsers.find((_, n) => pages[n].at !== arrivalOf(grid.acme, 'owner'))!.submit(
+      '/second-factor',
+      { code: earlier },
+    )
     expect(late.status).toBe(400)
   })
 
@@ -145,7 +148,7 @@ describe('codes', () => {
     await one.signIn(ann.email, password)
     const sent = grid.emails.length
 
-    expect((await one.submit('/second-factor', { code: typed })).at).toBe(home())
+    expect((await one.submit('/second-factor', { code: typed })).at).toBe(arrivalOf(grid.acme, 'owner'))
 
     expect(grid.emails.slice(sent)).toMatchObject([{ to: ann.email, kind: 'second_factor_changed' }])
     expect((await one.open(`${home()}/settings/security`)).text).toContain('9 left')
@@ -203,7 +206,7 @@ describe('setting it up', () => {
 
     expect((await one.submit(`${security}/totp`, { code: '12345' }, `${security}/totp/finish`)).status).toBe(400)
 
-    expect((await browser(grid).signIn(ann.email, password)).at).toBe(home())
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
   })
 
   test('removing the last factor removes the recovery codes, and the password is enough again', async () => {
@@ -214,7 +217,7 @@ describe('setting it up', () => {
     await one.submit(security, {}, `${security}/totp/remove`)
 
     expect(await rows(grid, 'SELECT * FROM recovery_codes')).toEqual([])
-    expect((await browser(grid).signIn(ann.email, password)).at).toBe(home())
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
   })
 })
 
@@ -231,7 +234,7 @@ describe('a lost factor', () => {
 
     expect(page.text).toContain('The second factor has been reset')
     expect((await one.open(home())).at).toMatch(/^\/sign-in/)
-    expect((await browser(grid).signIn(ann.email, password)).at).toBe(home())
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
     expect(grid.emails.slice(sent)).toMatchObject([{ to: ann.email, kind: 'second_factor_changed' }])
     const log = await owner.open(`${home()}/activity`)
     expect(log.text).toMatch(new RegExp(`Reset the second factor of ${ann.email}`))
@@ -267,7 +270,7 @@ describe('a lost factor', () => {
       const logged = "SELECT actor_type FROM activity WHERE account_id = ? AND tool = 'reset-second-factor'"
       expect(await rows(grid, logged, [id])).toMatchObject([{ actor_type: 'system' }])
     }
-    expect((await browser(grid).signIn(ann.email, password)).at).toBe(home())
+    expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme, 'owner'))
     await expect(resetSecondFactor(grid.store, ann.email, 'reset-second-factor'))
       .rejects.toMatchObject({ code: 'invalid_input' })
   })

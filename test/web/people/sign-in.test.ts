@@ -6,6 +6,7 @@ import { day, minute } from '../../../src/lib/time.ts'
 import { type Browser, browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
 import { emptyGrid, type TestGrid, testGrid } from '../../support/grid.ts'
+import { arrivalOf } from '../../support/people.ts'
 
 const password = 'correct horse battery'
 
@@ -80,7 +81,7 @@ beforeAll(async () => {
 afterAll(() => grid.close())
 
 test('signing in leads to the requested page', async () => {
-  const path = `/accounts/${grid.acme.id}`
+  const path = arrivalOf(grid.acme, 'owner')
   const ann = browser(grid)
 
   const asked = await ann.open(path)
@@ -135,7 +136,7 @@ test('signing out ends the session, also for a copied cookie', async () => {
   await ann.signIn('ann@acme.example', password)
   const thief = browser(grid)
   for (const [name, value] of ann.cookies) thief.cookies.set(name, value)
-  const path = `/accounts/${grid.acme.id}`
+  const path = arrivalOf(grid.acme, 'owner')
   expect((await thief.open(path)).at).toBe(path)
 
   await ann.submit(path, {}, '/sign-out')
@@ -159,7 +160,7 @@ test('signing in ends the previous session of the browser and sets a new cookie'
 test('a session ends after 12 idle hours, and after 14 days at the latest', async () => {
   const grid = await testGrid()
   await grid.setPassword('ann@acme.example', password)
-  const path = `/accounts/${grid.acme.id}`
+  const path = arrivalOf(grid.acme, 'owner')
   const [idle, busy] = [browser(grid), browser(grid)]
   const start = grid.clock.now
   await idle.signIn('ann@acme.example', password)
@@ -211,13 +212,13 @@ describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])
     const refused = await ann.post('/sign-out', { csrf, ...fields }, headers)
 
     expect(refused.status).toBe(403)
-    expect((await ann.request(`/accounts/${grid.acme.id}`)).status).toBe(200)
+    expect((await ann.request(arrivalOf(grid.acme, 'owner'))).status).toBe(200)
   })
 
   test('the same form without a forgery is accepted', async () => {
     await ann.post('/sign-out', { csrf })
 
-    expect((await ann.request(`/accounts/${grid.acme.id}`)).status).not.toBe(200)
+    expect((await ann.request(arrivalOf(grid.acme, 'owner'))).status).not.toBe(200)
   })
 })
 

@@ -1,0 +1,241 @@
+/** The pages of conversations: what each role reads, pages both ways, what is new, and what became of messages. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { minute } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import type { Browser } from '../../support/browse.ts'
+import { as, say } from '../../support/conversations.ts'
+import { dump, rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { signedIn, signedInMember } from '../../support/people.ts'
+import { member, seated, type SeatedPerson } from '../../support/seats.ts'
+
+let grid: TestGrid
+let alice: AccountStore
+let bob: AccountStore
+let ann: SeatedPerson
+let anns: Browser
+let base: string
+let pair: number
+let posts: number
+let mine: number
+const threadOf = async ({ seq }: { seq: number }) =>
+  (await grid.acme.store.read.threadMessages.bySeqs([seq]))[0].threadId
+beforeAll(async () => {
+  grid = await testGrid({ env: { MESSAGES_PER_DAY: '0' } })
+  base = `/accounts/${grid.acme.id}`
+  alice = as(grid, grid.acme, grid.alice)
+  bob = as(grid, grid.acme, grid.bob)
+  ann = await seated(grid, 'ann', { role: 'member' })
+  anns = await signedIn(grid, ann.person)
+  await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
+  pair = await threadOf(await say(grid, alice, '@bob', 'are the figures ready?'))
+  posts = await threadOf(await say(grid, bob, '#team', 'the figures are late'))
+  mine = await threadOf(await say(grid, alice, '@ann', 'shall I wait?'))
+})
+afterAll(() => grid.close())
+
+const page = async (one: Browser, path: string) => await one.open(base + path)
+const texts = ['are the figures ready?', 'the figures are late', 'shall I wait?']
+
+describe('who reads what', () => {
+  const cells: [who: string, open: () => Promise<Browser>, ...reads: string[][]][] = [
+    ['an owner', () => signedInMember(grid, grid.acme, 'owner'), texts, texts],
+    ['an admin', () => signedInMember(grid, grid.acme, 'admin'), texts, texts],
+    ['a member', () => Promise.resolve(anns), [texts[2]], [texts[2]]],
+    ['a viewer', () => signedInMember(grid, grid.acme, 'viewer'), [], []],
+  ]
+
+  test.each(cells)('%s, in the list, in each conversation, and of each message', async (_, open, listed, opened) => {
+    const one = await open()
+    const list = (await page(one, '/conversations')).text
+    const found = await Promise.all(
+      [pair, posts, mine].map(async (id) => (await page(one, `/conversations/${id}`)).text),
+    )
+    const fragments = await Promise.all(
+      [pair, posts, mine].map((id) => page(one, `/conversations/${id}/messages?after=0`)),
+    )
+    const seqs = await rows(grid, 'SELECT seq FROM messages WHERE account_id = ? ORDER BY seq LIMIT 3', [grid.acme.id])
+    const single = await Promise.all(seqs.map(({ seq }) => page(one, `/messages/${seq}`)))
+    const chains = await Promise.all(seqs.map(({ seq }) => page(one, `/messages/${seq}/chain`)))
+
+    expect(texts.filter((text) => list.includes(text))).toEqual(listed)
+    expect(texts.filter((text, n) => found[n].includes(text))).toEqual(opened)
+    for (const pages of [fragments, single, chains]) {
+      expect(texts.filter((text, n) => pages[n].text.includes(text))).toEqual(opened)
+      expect(pages.map(({ status }) => status)).toEqual(texts.map((text) => opened.includes(text) ? 200 : 403))
+    }
+    for (const [n, text] of found.entries()) {
+      expect(text.includes('You see numbers only')).toBe(!opened.includes(texts[n]))
+    }
+  })
+
+  test('while the account does not let them, nobody reads what agents write, and what is older stays hidden', async () => {
+    const { account, person } = await member(grid, { role: 'owner' })
+    const owner = await signedIn(grid, person)
+    await setPeopleRead(account, { choice: 'off' })
+    expect((await page(owner, '/conversations')).text).not.toContain(texts[0])
+    expect((await page(owner, `/conversations/${pair}`)).text).toContain('Nobody can read what agents')
+
+    grid.clock.now += minute
+    await setPeopleRead(account, { choice: 'on' })
+    expect((await page(owner, `/conversations/${pair}`)).text).toContain('There are no messages that you can read here')
+    await say(grid, bob, '@alice', 'they are ready now')
+    const { text } = await page(owner, `/conversations/${pair}`)
+    expect(text).toContain('they are ready now')
+    expect(text).toContain('are not shown: reading was turned on then')
+    expect(text).not.toContain(texts[0])
+    await setPeopleRead(account, { choice: 'older' })
+  })
+
+  test('a conversation with an id shows a member only what is to or from them', async () => {
+    const conversationId = 'order-1'
+    const shared = await threadOf(await say(grid, alice, '@bob', 'between us', { conversationId }))
+    await say(grid, alice, '@ann', 'for you', { conversationId })
+    await say(grid, bob, '@alice', 'between us again', { conversationId })
+
+    const { text } = await page(anns, `/conversations/${shared}?show=you`)
+    expect(text).toContain('for you')
+    expect(text).toContain('2 messages of this page between others')
+    expect(text).not.toContain('between us')
+    expect((await page(anns, '/conversations?show=you')).text).not.toContain('between us')
+  })
+
+  test('another account has none of it', async () => {
+    const eve = await signedInMember(grid, grid.evil, 'owner')
+    const [{ seq, id }] = await rows(grid, 'SELECT seq, id FROM messages WHERE account_id = ? LIMIT 1', [grid.acme.id])
+    const evil = `/accounts/${grid.evil.id}`
+    for (const path of [`/conversations/${pair}`, `/conversations/${pair}/messages?after=0`, `/messages/${seq}`]) {
+      expect((await eve.open(evil + path)).status).toBe(404)
+      expect((await eve.open(base + path)).status).toBe(404)
+    }
+    for (const path of [`/messages/${id}`, `/messages/${id}/chain`, `/messages/${id}/parts/0`]) {
+      expect((await eve.open(evil + path)).status).toBe(404)
+    }
+  })
+})
+
+test('reading is recorded without a word of text, and changes nothing for the agents', async () => {
+  const before = await dump(grid, ['deliveries', 'leases', 'agents'])
+  const { person } = await member(grid, { role: 'admin' })
+  const admin = await signedIn(grid, person)
+  for (const path of ['/conversations', `/conversations/${pair}`, `/conversations/${pair}`, `/conversations/${mine}`]) {
+    await page(admin, path)
+  }
+
+  const read = await rows(
+    grid,
+    'SELECT tool, arguments FROM activity WHERE account_id = ? AND actor_id = ? ORDER BY created_at, id',
+    [grid.acme.id, person.id],
+  )
+  expect(read.map(({ tool }) => tool).sort()).toEqual([
+    ...Array(read.length - 1).fill('read_conversation'),
+    'read_conversations',
+  ])
+  expect(read.filter(({ arguments: given }) => String(given).includes('bob')).length).toBe(1)
+  for (const text of texts) expect(JSON.stringify(read)).not.toContain(text)
+  expect(await dump(grid, ['deliveries', 'leases', 'agents'])).toEqual(before)
+})
+
+test('mail to oneself is neither recorded nor marked as read by looking at it', async () => {
+  const { html } = await page(anns, `/conversations/${mine}`)
+  expect(html).toContain('<li class="day new" id="new">New</li>')
+  expect(await page(anns, '/conversations?show=you')).toMatchObject({ text: expect.stringMatching(/You\s+\d unread/) })
+  const recorded = await rows(
+    grid,
+    "SELECT tool FROM activity WHERE account_id = ? AND actor_id = ? AND tool LIKE 'read_%'",
+    [
+      grid.acme.id,
+      ann.person.id,
+    ],
+  )
+  expect(recorded).toEqual([])
+})
+
+describe('a long conversation', () => {
+  let long: number
+  const seqs: number[] = []
+  const numbers = (html: string) => [...html.matchAll(/>n(\d+)</g)].map(([, n]) => Number(n))
+  let owner: Browser
+  beforeAll(async () => {
+    owner = await signedInMember(grid, grid.acme, 'owner')
+    for (let n = 0; n < 120; n++) {
+      grid.clock.now += minute
+      const said = await say(grid, alice, '@bob', `n${n}`, { conversationId: 'long' })
+      seqs.push(said.seq)
+      long ??= await threadOf(said)
+    }
+  })
+  const range = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n)
+
+  test('has 50 messages a page, both ways, without script', async () => {
+    const newest = await page(owner, `/conversations/${long}`)
+    expect(numbers(newest.html)).toEqual(range(70, 120))
+    const link = (html: string, title: string) =>
+      html.match(new RegExp(`href="([^"]+)">${title}<`))![1].replaceAll('&amp;', '&')
+    const older = await owner.open(link(newest.html, 'Older messages'))
+    expect(numbers(older.html)).toEqual(range(20, 70))
+    const oldest = await owner.open(link(older.html, 'Older messages'))
+    expect(numbers(oldest.html)).toEqual(range(0, 20))
+    expect(oldest.text).not.toContain('Older messages')
+    expect(numbers((await owner.open(link(oldest.html, 'Newer messages'))).html)).toEqual(range(20, 70))
+    expect(numbers((await owner.open(link(older.html, 'Jump to now'))).html)).toEqual(range(70, 120))
+    expect(numbers((await page(owner, `/conversations/${long}?m=${seqs[60]}`)).html)).toEqual(range(35, 85))
+  })
+
+  test('is opened at a time, in UTC or in milliseconds', async () => {
+    const [{ created_at: at }] = await rows(grid, 'SELECT created_at FROM messages WHERE account_id = ? AND seq = ?', [
+      grid.acme.id,
+      seqs[10],
+    ])
+    const minuteOf = new Date(Number(at)).toISOString().slice(0, 16)
+    for (const given of [encodeURIComponent(minuteOf), String(at)]) {
+      expect(numbers((await page(owner, `/conversations/${long}?at=${given}`)).html)).toEqual(range(10, 60))
+    }
+    expect(numbers((await page(owner, `/conversations/${long}?at=nonsense`)).html)).toEqual(range(70, 120))
+  })
+
+  test('marks what is new since one looked, and leads there', async () => {
+    const viewer = await signedInMember(grid, grid.acme, 'admin')
+    await page(viewer, `/conversations/${long}?before=${seqs[60]}`)
+    expect((await page(viewer, `/conversations/${long}`)).html).not.toContain('id="new"')
+    const { seq } = await say(grid, alice, '@bob', 'n120', { conversationId: 'long' })
+    expect((await page(viewer, '/conversations')).html).toContain(`/conversations/${long}#new"`)
+    const again = await page(viewer, `/conversations/${long}`)
+    expect(again.html).toMatch(new RegExp(`id="new">New</li><li id="m${seq}"`))
+    expect((await page(viewer, `/conversations/${long}`)).html).not.toContain('id="new"')
+    seqs.push(seq)
+  })
+
+  test('what follows a message comes as items only', async () => {
+    const response = await owner.request(`${base}/conversations/${long}/messages?after=${seqs[118]}`)
+    const html = await response.text()
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(numbers(html)).toEqual([119, 120])
+    expect(html).toMatch(/^<li id="m\d+"[\s\S]*<\/li>$/)
+    expect(html).not.toMatch(/<(html|main|use)\b/)
+    expect((await owner.request(`${base}/conversations/${long}/messages`)).status).toBe(400)
+  })
+
+  test('a page of 50 messages with 50 conversations beside it has at most 60 kB', async () => {
+    for (let n = 0; n < 60; n++) {
+      await say(grid, alice, '@bob', `A line of usual length, as agents write them, number ${n}.`, {
+        conversationId: `c${n}`,
+      })
+    }
+    const text = 'p95 was 84 ms in the last hour, 12 % less than before. Checkout had no errors; search had 3.'
+    let last = await say(grid, alice, '@bob', text, { conversationId: 'size' })
+    for (let n = 0; n < 50; n++) {
+      const [from, to] = n % 2 ? [alice, '@bob'] : [bob, '@alice']
+      const more = n % 5 === 0 ? { replyToMessageId: last.id } : {}
+      last = await say(grid, from, to, `${text} ${n}`, { conversationId: 'size', ...more })
+    }
+    await readMessages(alice, {})
+    const { html } = await page(owner, `/conversations/${await threadOf(last)}`)
+    console.log(`A page of 50 messages: ${Math.round(Buffer.byteLength(html) / 100) / 10} kB`)
+    expect(html.match(/<li id="m\d+"/g)).toHaveLength(50)
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(60_000)
+  })
+})

@@ -1,0 +1,35 @@
+/** Where a person arrives in an account. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { roles } from '../../../src/auth/actor.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { arrivalOf, signedInMember } from '../../support/people.ts'
+
+let grid: TestGrid
+beforeAll(async () => {
+  grid = await testGrid()
+  await deleteAgent(grid.evil.store, 'eve')
+})
+afterAll(() => grid.close())
+
+test.each(roles)('an %s arrives where their work is, with what the page should say', async (role) => {
+  const one = await signedInMember(grid, grid.acme, role)
+
+  expect((await one.open('/')).at).toBe(arrivalOf(grid.acme, role))
+  const welcome = await one.open(`/accounts/${grid.acme.id}?done=joined`)
+  expect(welcome.at).toBe(arrivalOf(grid.acme, role, { done: 'joined' }))
+  expect(welcome.text).toContain('Welcome to the account.')
+})
+
+test.each(roles)('without agents an %s sees the first step, here and instead of conversations', async (role) => {
+  const one = await signedInMember(grid, grid.evil, role)
+  const home = await one.open(`/accounts/${grid.evil.id}`)
+
+  expect(home.at).toBe(`/accounts/${grid.evil.id}/overview`)
+  for (const { text } of [home, await one.open(`/accounts/${grid.evil.id}/conversations`)]) {
+    expect(text).toContain('Bring your first agent')
+    expect(text.includes('Owners and admins of the account can create one.')).toBe(
+      role === 'member' || role === 'viewer',
+    )
+  }
+})
