@@ -96,7 +96,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 
 /* Facts beside the content; above it and folded, where there is no room. */
 .with-facts { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-items: start }
-.facts-fold { border-radius: var(--round-l) } .facts-fold > summary { border: 1px solid var(--line); border-radius: inherit; background: var(--panel) }
+.facts-fold > summary { border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel) }
 .facts-fold > div { padding: var(--s3) 0 0 }
 .facts-fold .facts { grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4) }
 /* A conversation within a page. */

@@ -9,6 +9,9 @@ import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageItems } from '../../html/conversation/message.tsx'
+import { ButtonLink } from '../../html/form.tsx'
+import { Icon } from '../../html/icons.tsx'
+import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
 import { WithFacts } from '../../html/with-facts.tsx'
 import type { Agent } from '../../store/account/agents.ts'
@@ -55,7 +58,13 @@ export async function showAgent(visit: Visit): Promise<Response> {
     ...trial ? [['Trial', `${trial.used} of ${trial.max} messages used`] as [string, Child]] : [],
     ['Id', <CopyText id='agent-id' label='the id of the agent' text={agent.id} />],
   ]
+  const isOther = talk.reader.seat?.agentId !== agent.id
   return await agentPage(visit, agent, 'now', {
+    actions: visit.may('use') && isOther && (
+      <ButtonLink href={writePath(visit.membership.id, `@${agent.alias}`)} kind='plain'>
+        <Icon name='edit' size={16} />Write
+      </ButtonLink>
+    ),
     content: (
       <WithFacts
         summary={
@@ -65,7 +74,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
         }
         facts={
           <>
-            <Card title='Overview'>
+            <Card title='About'>
               <Facts items={about} />
             </Card>
             <TalksWith talk={talk} agent={agent} visit={visit} now={now} />

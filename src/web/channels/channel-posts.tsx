@@ -6,6 +6,7 @@ import { openConversation } from '../../grid/conversations/open.ts'
 import { Card, EmptyState, Facts, Time } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { WithFacts } from '../../html/with-facts.tsx'
+import { answerHref, composerOf } from '../conversations/composer.tsx'
 import { positionIn } from '../conversations/conversations.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
 import { pluralize } from '../listing.tsx'
@@ -25,6 +26,7 @@ export async function showPosts(visit: Visit): Promise<Response> {
     account.read.channels.members(channel.id, maxNamed),
     thread === undefined ? undefined : openConversation(account, thread, position, { requestId }),
   ])
+  const composer = open && await composerOf(visit, open)
   const here = path('channels', channel.id)
   return await channelPage(
     visit,
@@ -45,6 +47,8 @@ export async function showPosts(visit: Visit): Promise<Response> {
                 `${here}?${new URLSearchParams(Object.entries(place).map(([name, value]) => [name, String(value)]))}`}
               isFromTop={!('newest' in position || 'before' in position)}
               title={<h2>Posts</h2>}
+              composer={composer}
+              replyHref={answerHref(open, { show: 'all' })}
             />
           </div>
         )
