@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { allows, type Role } from '../auth/actor.ts'
+import type { Role } from '../auth/actor.ts'
 import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
@@ -58,7 +58,7 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
           </a>
         </div>
       </details>
-      {allows(account.role, 'use') && (
+      {account.role !== 'viewer' && (
         <a class='button write' href={writePath(account.id)}>
           <Icon name='edit' size={16} />
           <span>Write</span>

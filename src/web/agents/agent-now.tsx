@@ -4,6 +4,7 @@
 import type { Child } from 'hono/jsx'
 import { type AgentTalk, talkOfAgent } from '../../grid/conversations/of-agent.ts'
 import { whoMayRead } from '../../grid/conversations/open.ts'
+import { unreadText } from '../../grid/messaging/inbox-message.ts'
 import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
@@ -42,7 +43,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   ])
   const now = account.deps.now()
   const seen = agent.lastSeenAt === null ? <span class='soft'>never</span> : <Time at={agent.lastSeenAt} now={now} />
-  const queue = `${unread >= maxCountedUnread ? `${maxCountedUnread} or more` : unread} unread`
+  const queue = `${unreadText(unread)} unread`
   const about: [string, Child][] = [
     ['Last seen', seen],
     ['Inbox', queue],
