@@ -47,7 +47,7 @@ export async function talkOfAgent(
     return (await readable(account, reader, thread, messages, null)).map((message) => ({ ...message, thread }))
   }))
   const messages = opened.flat().sort((a, b) => a.seq - b.seq)
-  if (messages.some(({ isMine }) => !isMine)) await recordReading(account, { listOf: agent.alias }, requestId)
+  if (messages.some(({ isMine }) => !isMine)) await recordReading(account, { agent: agent.alias }, requestId)
   return {
     reader,
     messages,

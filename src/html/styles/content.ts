@@ -94,6 +94,15 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
 .pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
+/* Folded where there is no room. */
+.fold.narrow > summary { padding-inline: var(--card) } .fold.narrow > div { padding: 0; gap: 0 }
+.fold.narrow + * { border-top: 1px solid var(--line) }
+@media (min-width: 48.01rem) {
+  @supports selector(details::details-content) {
+    .fold.narrow > summary { display: none }
+    .fold.narrow::details-content { display: block; content-visibility: visible; block-size: auto }
+  }
+}
 /* Facts beside the content; above it and folded, where there is no room. */
 .with-facts { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-items: start }
 .facts-fold > summary { border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel) }
@@ -174,6 +183,13 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .table.stacks td:has(.confirm) { flex-basis: 100% }
   .table.stacks.dense tr { gap: 0 var(--s3); padding-block: var(--s2) }
   .table.stacks.dense td::before { content: none }
+  /* One line for what happened, and one for who did it, and when. An open row shows all of it. */
+  .table.stacks.dense .call { flex-wrap: nowrap; align-items: center } .table.stacks.dense .call:has(.fold[open]) { flex-wrap: wrap }
+  .table.stacks.dense .call:not(:has(.fold[open])) > .happened { overflow: hidden; white-space: nowrap; text-overflow: ellipsis }
+  .table.stacks.dense .label { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .table.stacks.dense .call summary { min-width: 1.5rem; justify-content: center }
+  .table.stacks.dense tr:not(:has(.fold[open])) td { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis }
+  .table.stacks.dense td:nth-child(2) { flex: 1 1 0 } .table.stacks.dense td:last-child { flex: none }
   .table.stacks.dense td { color: var(--soft) } .table.stacks.dense td:last-child { margin-left: auto }
   .table.stacks td form.line { flex-wrap: wrap }
   .table.stacks td .button[data-when-changed]:disabled { display: none }

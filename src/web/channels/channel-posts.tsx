@@ -3,7 +3,7 @@
 /** What was posted to a channel. See docs/security.md, "Who reads messages". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { openConversation } from '../../grid/conversations/open.ts'
-import { Card, EmptyState, Facts, Time } from '../../html/components.tsx'
+import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { WithFacts } from '../../html/with-facts.tsx'
 import { answerHref, composerOf } from '../conversations/composer.tsx'
@@ -76,9 +76,10 @@ function ChannelFacts(
       <Card title='Members'>
         {members.length === 0 && <p class='soft'>No members yet.</p>}
         <ul class='names'>
-          {members.map(({ alias }) => (
+          {members.map(({ alias, type }) => (
             <li>
               <a href={visit.path('agents', alias)}>@{alias}</a>
+              {type === 'human' && <Badge kind='info'>person</Badge>}
             </li>
           ))}
         </ul>
