@@ -5,6 +5,7 @@ import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
 import { signedInByEmail } from '../../support/people.ts'
+import { seated } from '../../support/seats.ts'
 
 const hostile = `<script>alert("x")</script> ' & `
 const keyPattern = /grid_agt_[0-9A-Za-z]{49}/
@@ -65,6 +66,47 @@ describe('the list', () => {
     expect((await ann.open(`${base}/agents?after=x`)).status).toBe(200)
     expect((await ann.open(`${base}/agents?after=0%20'&sort=toString`)).text).toContain('@alice')
   })
+})
+
+describe('the order of the list', () => {
+  const aliases = (text: string) => [...text.matchAll(/@(alice|bob|carol|mel|[bc]-\d+)/g)].map(([, alias]) => alias)
+  const listed = async (query: string) => aliases((await ann.open(`${base}/agents?${query}`)).text)
+
+  test('is by what waits longest, by what is unread, or by who was seen last', async () => {
+    await grid.acme.agent('carol')
+    const send = (to: string) => callTool(grid, grid.bob.key, 'send_message', { to, message: 'hi' })
+    await send('@carol')
+    grid.clock.now += 60_000
+    for (let n = 0; n < 2; n++) await send('@alice')
+
+    expect(await listed('')).toEqual(['alice', 'bob', 'carol'])
+    expect(await listed('sort=oldest')).toEqual(['carol', 'alice', 'bob'])
+    expect(await listed('sort=unread')).toEqual(['alice', 'carol', 'bob'])
+    expect((await listed('sort=seen'))[0]).toBe('bob')
+    expect(await listed('sort=unread&search=ca')).toEqual(['carol'])
+  })
+
+  test.each(['', 'sort=oldest', 'sort=unread', 'sort=seen', 'sort=seen&search=c-', 'search=c-'])(
+    'has every agent once on its pages: %s',
+    async (query) => {
+      for (let n = 100; n < 220; n++) await grid.acme.agent(`c-${n}`)
+      const seen: string[] = []
+      for (let next: string | undefined = `${base}/agents?${query}`; next;) {
+        const page = await ann.open(next)
+        seen.push(...aliases(page.text))
+        next = page.html.match(/href="([^"]+)" rel="next"/)?.[1].replaceAll('&amp;', '&')
+      }
+
+      expect(seen).toHaveLength(query.includes('search') ? 120 : 122)
+      expect(new Set(seen).size).toBe(seen.length)
+    },
+  )
+})
+
+test('a person is marked as one', async () => {
+  await seated(grid, 'mel')
+
+  expect((await ann.open(`${base}/agents`)).text).toMatch(/@mel none Person 0/)
 })
 
 describe('a new agent', () => {
