@@ -34,7 +34,11 @@ test.each([
   ],
   ['a list of agents', /as "oldest_unread_at"/, 'agents_of_account (account_id=?'],
   ['the agents by alias', /0 as "total" from "agents"/, 'agents_of_account (account_id=? AND alias>?)'],
-  ['the agents by their oldest message', /min\("seq"\)|min\("deliveries"."seq"\)/, 'COVERING INDEX deliveries_unread (inbox=?)'],
+  [
+    'the agents by their oldest message',
+    /min\("seq"\)|min\("deliveries"."seq"\)/,
+    'COVERING INDEX deliveries_unread (inbox=?)',
+  ],
   ['the newest activity', /from "activity" .*"account_id" = \? and \(\(\? IS NULL/, '(account_id=? AND n>? AND n<?)'],
   ['activity of a tool', /"account_id" = \? and \("activity"."tool" = /, 'activity_tool'],
   ['activity of a user', /"account_id" = \? and \("activity"."user_id" = /, 'activity_user'],

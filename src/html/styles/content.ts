@@ -110,6 +110,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .facts-fold .facts { grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4) }
 /* A conversation within a page. */
 .posts > section { position: relative }
+.posts .composer { border-radius: 0 0 var(--round-l) var(--round-l) }
 .posts .scrolls { max-height: max(24rem, 100dvh - 20rem); overflow-y: auto }
 .names { display: grid; gap: var(--s1); padding: 0; list-style: none }
 .names > li { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0 var(--s3); min-height: 1.5rem; overflow-wrap: anywhere }
@@ -183,9 +184,9 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .table.stacks td:has(.confirm) { flex-basis: 100% }
   .table.stacks.dense tr { gap: 0 var(--s3); padding-block: var(--s2) }
   .table.stacks.dense td::before { content: none }
-  /* One line for what happened, and one for who did it, and when. An open row shows all of it. */
+  /* At most two lines for what happened, and one for who did it, and when. An open row shows all of it. */
   .table.stacks.dense .call { flex-wrap: nowrap; align-items: center } .table.stacks.dense .call:has(.fold[open]) { flex-wrap: wrap }
-  .table.stacks.dense .call:not(:has(.fold[open])) > .happened { overflow: hidden; white-space: nowrap; text-overflow: ellipsis }
+  .table.stacks.dense .call:not(:has(.fold[open])) > .happened { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
   .table.stacks.dense .label { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .table.stacks.dense .call summary { min-width: 1.5rem; justify-content: center }
   .table.stacks.dense tr:not(:has(.fold[open])) td { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis }

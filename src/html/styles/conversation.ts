@@ -98,5 +98,5 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
   .conversations:not(.list-first):has(> section + section) > section:first-of-type, .list-first > section + section { display: none }
   .pane-head .back { display: flex }
 }
-@media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
+@media (max-width: 48rem) { .bar .filters { gap: 0 } .bar .filters a { padding-inline: .375rem } .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
 `

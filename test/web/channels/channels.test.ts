@@ -197,7 +197,15 @@ test.each(['member', 'viewer'] as const)(
     expect(page.text).toContain(
       `Only owners and admins of the account can change channels and their members. Your role is ${role}.`,
     )
-    for (const path of [channels, `${channels}/new`, `${channels}/${id}`, `${channels}/${id}/members`, `${channels}/${id}/settings`]) {
+    for (
+      const path of [
+        channels,
+        `${channels}/new`,
+        `${channels}/${id}`,
+        `${channels}/${id}/members`,
+        `${channels}/${id}/settings`,
+      ]
+    ) {
       expect((await one.open(path)).html).not.toMatch(/<form[^>]*method="post"[^>]*action="[^"]*channels/)
     }
 

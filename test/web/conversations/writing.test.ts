@@ -6,7 +6,7 @@ import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { person, signedIn } from '../../support/people.ts'
-import { writingGrid, type WritingGrid } from '../../support/writing.ts'
+import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 let site: WritingGrid<TestGrid>
 beforeEach(async () => {
@@ -75,7 +75,11 @@ test('a person posts to a channel that their alias is in, and nowhere else', asy
   const ops = await tell(grid.alice, '#ops', 'Down')
   const pair = await tell(grid.alice, '@bob', 'Between us')
 
-  const posted = await browser.submit(path('conversations', team.thread), { text: 'Hello' }, path('conversations', team.thread, 'messages'))
+  const posted = await browser.submit(
+    path('conversations', team.thread),
+    { text: 'Hello' },
+    path('conversations', team.thread, 'messages'),
+  )
   expect(posted.text).toContain('Hello')
   expect(await stored()).toEqual([{ recipient: '#team', body: 'Hello' }])
 
