@@ -30,6 +30,15 @@ const shapes = [
 
 /** The icon of an agent, derived from its alias: equal aliases get equal icons. Decorative; show it beside the alias. */
 export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }) {
+  return (
+    <svg class='face' width={size} height={size} viewBox='0 0 24 24' aria-hidden='true'>
+      <AgentPicture alias={alias} />
+    </svg>
+  )
+}
+
+/** The same as a part of an SVG picture, 24 by 24. */
+export function AgentPicture({ alias }: { alias: string }) {
   const next = numbers(alias)
   const [background, ...colours] = palettes[next(palettes.length)]
   // One path per colour keeps the page small: a list shows many icons.
@@ -40,10 +49,10 @@ export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }
     if (shape) paths[colour] += `M${cell % 3 * 8} ${Math.floor(cell / 3) * 8}${shape}`
   }
   return (
-    <svg class='face' width={size} height={size} viewBox='0 0 24 24' aria-hidden='true'>
+    <>
       <rect width='24' height='24' fill={background} />
       {paths.map((path, n) => path && <path d={path} fill={colours[n]} stroke={colours[n]} stroke-width='.12' />)}
-    </svg>
+    </>
   )
 }
 

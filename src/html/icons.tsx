@@ -44,15 +44,10 @@ export type IconName = keyof typeof icons
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg
-      class={name === 'chevron' ? 'chevron' : undefined}
+      class={name === 'chevron' ? 'icon chevron' : 'icon'}
       width={size}
       height={size}
       viewBox='0 0 20 20'
-      fill='none'
-      stroke='currentColor'
-      stroke-width='1.5'
-      stroke-linecap='round'
-      stroke-linejoin='round'
       aria-hidden='true'
     >
       <path d={icons[name]} />

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-import { AgentIcon } from '../agent-icon.tsx'
+import { AgentPicture } from '../agent-icon.tsx'
 import { Icon } from '../icons.tsx'
 
 /**
@@ -12,17 +12,26 @@ export function FaceSymbols({ names }: { names: Iterable<string> }) {
     <svg class='symbols' aria-hidden='true'>
       {[...new Set(names)].map((name) => (
         <symbol id={symbolId(name)} viewBox='0 0 24 24'>
-          {name.startsWith('#') ? <ChannelFace /> : <AgentIcon alias={name} size={24} />}
+          {name.startsWith('#') ? <ChannelFace /> : <AgentPicture alias={name} />}
         </symbol>
       ))}
     </svg>
   )
 }
 
-/** The icon of an agent, or of a channel with its `#`. Decorative; show it beside the name. */
-export function Face({ name, size = 28 }: { name: string; size?: number }) {
+/** The icon of an agent, or of a channel with its `#`. Decorative; show it beside the name. The style sheet has its size. */
+export function Face({ name }: { name: string }) {
   return (
-    <svg class='face' width={size} height={size} aria-hidden='true'>
+    <svg class='face' aria-hidden='true'>
+      <use href={`#${symbolId(name)}`} />
+    </svg>
+  )
+}
+
+/** The same in a list, whose element for faces is decorative by itself. */
+export function FaceUse({ name }: { name: string }) {
+  return (
+    <svg>
       <use href={`#${symbolId(name)}`} />
     </svg>
   )

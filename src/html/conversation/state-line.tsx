@@ -45,27 +45,36 @@ export function StateLine(
   if (receipts.length === 0) return <span class='state-line'>reached nobody</span>
   const states = receipts.map(({ state }) => state)
   const state = worst.find((candidate) => states.includes(candidate))!
+  const summary = (
+    <>
+      <StateDot state={state} />
+      {receipts.length === 1 ? wordsOf(receipts[0], at, now) : readByWords(states)}
+    </>
+  )
+  const [{ events }] = receipts
+  if (receipts.length === 1 && events.length < 2) return <span class='state-line'>{summary}</span>
   return (
     <details class='state-line'>
-      <summary>
-        <StateDot state={state} />
-        {receipts.length === 1 ? wordsOf(receipts[0], at, now) : readByWords(states)}
-      </summary>
-      <ul>
-        {receipts.map(({ alias, state, events }) => (
-          <li>
-            <StateDot state={state} />
-            <bdi>@{alias}</bdi>
-            {events.map(({ event, at }) => (
-              <span>
-                {event} <LocalTime at={at} as='second' />
-              </span>
-            ))}
-          </li>
-        ))}
-      </ul>
+      <summary>{summary}</summary>
+      {receipts.length === 1 ? <p>{eventsInWords(events)}</p> : (
+        <ul>
+          {receipts.map(({ alias, state, events }) => (
+            <li>
+              <StateDot state={state} />
+              <bdi>@{alias}</bdi>
+              <span>{eventsInWords(events)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
     </details>
   )
+}
+
+/** `stored, woken after 3 ms, leased after 4 s`: since the first of them. */
+function eventsInWords(events: ShownReceipt['events']): string {
+  return events.map(({ event, at }, n) => n === 0 ? event : `${event} after ${durationInWords(at - events[0].at)}`)
+    .join(', ')
 }
 
 /** What became of a message at one recipient, with all times. */

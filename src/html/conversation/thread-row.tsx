@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { Name } from '../bidi.tsx'
-import { Time } from '../components.tsx'
-import { Face } from './faces.tsx'
+import { timeInWords } from '../components.tsx'
+import { FaceUse } from './faces.tsx'
 
 /** A conversation in a list. Times are milliseconds since the epoch. */
 export interface ShownThread {
@@ -31,7 +31,9 @@ function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
   return (
     <li>
       <a href={href} aria-current={isCurrent ? 'page' : undefined} class={isNew ? 'new' : undefined}>
-        <span class='faces'>{names.slice(0, 2).map((name) => <Face name={name.replace('@', '')} size={26} />)}</span>
+        <span class='faces' aria-hidden='true'>
+          {names.slice(0, 2).map((name) => <FaceUse name={name.replace('@', '')} />)}
+        </span>
         <span class='names'>
           {names.map((name, n) => (
             <>
@@ -41,7 +43,7 @@ function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
           ))}
           {label && <span class='soft'>&nbsp;{label}</span>}
         </span>
-        <Time at={lastAt} now={now} />
+        <time datetime={`${new Date(lastAt).toISOString().slice(0, 16)}Z`}>{timeInWords(lastAt, now)}</time>
         <span class='preview'>
           {preview
             ? (

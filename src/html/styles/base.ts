@@ -37,6 +37,7 @@ summary::-webkit-details-marker { display: none }
 .stack { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-content: start }
 .stack.tight { gap: var(--s2) }
 .stack.loose { gap: var(--s5) }
+.icon { fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linecap: round; stroke-linejoin: round }
 .row { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3) }
 .row.apart { justify-content: space-between }
 .grid { display: grid; gap: var(--s4); grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)) }

@@ -66,6 +66,7 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
   color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
 .face { border-radius: 27% }
 .bar { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: center; padding: var(--s3) var(--card); border-bottom: 1px solid var(--line) }
+.bar .filters { flex-wrap: wrap; margin-inline: calc(var(--s2) * -1) } .bar .filters a { white-space: nowrap }
 .bar .affixed { flex: 1 1 9rem; max-width: 20rem }
 
 .pages { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2); padding: var(--s2) var(--card);
@@ -161,6 +162,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 
 @media (max-width: 48rem) {
   .app, .bare { --card: var(--s4) }
+  .bar .filters { gap: 0 } .bar .filters a { padding-inline: .375rem }
   /* All tabs are visible. */
   .tabs { flex-wrap: wrap; border-bottom: 0 }
   .tabs a { padding: var(--s1) var(--s2); font-size: var(--text-s); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
@@ -200,7 +202,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 
 /* A text that somebody wrote. */
 .text { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); max-width: 68ch; overflow-wrap: anywhere }
-.text > :is(ul, ol) { padding-inline-start: 1.5rem; padding-left: 0 }
+.text :is(ul, ol) { padding-left: 0; padding-inline-start: 1.5rem }
 .text .heading { font-weight: 620 }
 .text blockquote { margin: 0; padding-inline-start: var(--s3); border-inline-start: 3px solid var(--line); color: var(--soft) }
 .text pre { margin: 0; padding: var(--s3); overflow-x: auto; background: var(--sunk); border-radius: var(--round); white-space: pre }

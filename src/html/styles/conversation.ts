@@ -1,5 +1,6 @@
 /** Conversations: the list, the messages and what is below each. */
 export const conversation = `
+.messages .face, .chain .face { width: 28px; height: 28px } .faces svg { width: 26px; height: 26px; border-radius: 27% }
 .symbols { position: absolute; width: 0; height: 0; overflow: hidden }
 .channel-face { fill: var(--sunk) } .channel-face + g svg { stroke: var(--soft) }
 
@@ -13,8 +14,9 @@ export const conversation = `
 .pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
 .pane-head .jump { padding: var(--s2) var(--s3); gap: var(--s2) }
 .pane-head :is(h1, h2) { flex: 1 1 8rem; font-size: var(--text-l); overflow-wrap: anywhere }
-.filters { display: flex; flex-wrap: wrap; gap: var(--s1) } .bar .filters { margin-inline: calc(var(--s2) * -1) }
-.filters a { padding: var(--s1) var(--s2); border-radius: var(--round); color: var(--soft); font-size: var(--text-s); font-weight: 540; line-height: 1.5rem; white-space: nowrap; text-decoration: none }
+.pane-head:has(.filters) > :is(h1, h2) { flex-basis: 100% }
+.filters { display: flex; gap: var(--s1) }
+.filters a { padding: var(--s1) var(--s2); border-radius: var(--round); color: var(--soft); font-size: var(--text-s); font-weight: 540; line-height: 1.5rem; text-decoration: none }
 .filters a:hover { background: var(--hover); color: var(--ink) }
 .filters a[aria-current] { background: var(--accent-wash); color: var(--ink) }
 
@@ -33,8 +35,8 @@ export const conversation = `
 .threads a[aria-current] { background: var(--accent-wash) }
 .threads a:focus-visible { outline-offset: -2px }
 .threads .faces { grid-area: faces; position: relative; width: 2.375rem; height: 2.375rem }
-.threads .faces .face { position: absolute; inset: 0 auto auto 0 } .threads .faces .face + .face { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
-.threads .faces .face:only-child { inset: .375rem auto auto .375rem }
+.threads .faces svg { position: absolute; inset: 0 auto auto 0 } .threads .faces svg + svg { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
+.threads .faces svg:only-child { inset: .375rem auto auto .375rem }
 .threads .names { grid-area: names; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; font-weight: 540 }
 .threads .new .names { font-weight: 650 }
 .threads time { grid-area: at; color: var(--soft); font-size: var(--text-s); white-space: nowrap }
@@ -60,9 +62,10 @@ export const conversation = `
 .messages > .day { display: flex; align-items: center; gap: var(--s3); margin: var(--s4) 0 0; color: var(--soft); font-size: var(--text-s); font-weight: 540 }
 .messages > .day::before, .messages > .day::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
 
-.state-line > summary { display: inline-flex; align-items: center; gap: .375rem; min-height: 1.5rem } .state-line > summary:hover { color: var(--ink) }
+.state-line > summary, span.state-line { display: inline-flex; align-items: center; gap: .375rem; min-height: 1.5rem } .state-line > summary:hover { color: var(--ink) }
 .state-line > summary::after { content: '\\203a'; transition: rotate .12s } .state-line[open] > summary::after { rotate: 90deg }
 .state-line[open] { flex-basis: 100%; order: 1 }
+.state-line > p { padding-bottom: var(--s2) }
 .state-line ul { display: grid; gap: var(--s1); padding: 0 0 var(--s2) .125rem; list-style: none }
 .state-line li { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2) }
 .state { flex: none; width: .5625rem; height: .5625rem; border-radius: 50%; color: var(--edge); box-shadow: inset 0 0 0 1.5px currentColor }
@@ -98,5 +101,5 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
   .conversations:not(.list-first):has(> section + section) > section:first-of-type, .list-first > section + section { display: none }
   .pane-head .back { display: flex }
 }
-@media (max-width: 48rem) { .bar .filters { gap: 0 } .bar .filters a { padding-inline: .375rem } .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
+@media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
 `

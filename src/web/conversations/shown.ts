@@ -10,6 +10,8 @@ import { minute } from '../../lib/time.ts'
 
 /** Longer texts are cut here in a conversation, in UTF-16 units. */
 const maxShown = 1_200
+/** A line of the list has room for less, in UTF-16 units. */
+const maxPreview = 100
 /** A message that is unread for longer is said to wait. */
 const usualWaitMs = 10 * minute
 
@@ -26,16 +28,22 @@ export function titleOf(thread: Thread): string {
   return namesOf(thread).join(' + ')
 }
 
-/** A conversation of a list. `query` chooses the list that is beside it. */
-export function shownThread(thread: Thread, path: Path, query: string, current?: number): ShownThread {
+/** A conversation of a list, for a reader with this alias. `query` chooses the list that is beside it. */
+export function shownThread(
+  thread: Thread,
+  path: Path,
+  query: string,
+  { current, self }: { current?: number; self?: string },
+): ShownThread {
   const { id, conversationId, lastAt, lastSeq, seenSeq, preview, unread } = thread
   const isNew = unread > 0 || (seenSeq > 0 && seenSeq < lastSeq)
   return {
     href: `${path('conversations', String(id))}${query}${isNew ? '#new' : ''}`,
-    names: namesOf(thread),
+    // Who reads it need not be told of themselves.
+    names: namesOf(thread).filter((name, _, { length }) => length === 1 || name !== `@${self}`),
     ...(conversationId !== null && { label: conversationId }),
     lastAt,
-    ...(preview && { preview: { from: `@${preview.fromAlias}`, text: oneLine(preview.text) } }),
+    ...(preview && { preview: { from: `@${preview.fromAlias}`, text: oneLine(preview.text).slice(0, maxPreview) } }),
     unread,
     isNew,
     isCurrent: id === current,
@@ -59,8 +67,9 @@ export function shownMessages(
   const roots = new Set(messages.flatMap(({ rootSeq, seq }) => rootSeq === seq ? [] : [rootSeq]))
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
-    ...(thread.channel && { to: undefined }),
     replyHref: replyHref?.(message),
+    // The title says it.
+    ...(thread.kind !== 'conversation' && { to: undefined }),
     quote: message.replyToMessageId === null
       ? undefined
       : shownQuote(quoted.get(message.replyToMessageId), path, thread),
