@@ -53,6 +53,8 @@ const accountPages: SitePage[] = [
   inAccount('conversations-waiting', '/conversations?show=waiting'),
   inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
   inAccount('conversation-mine', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?show=you`),
+  inAccount('conversation-answer', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?reply=${talk.toMe}`),
+  inAccount('write', '/write', () => '/write?to=%40night-watch'),
   inAccount('conversation-around', '/conversations/:thread', ({ talk }) => {
     return `/conversations/${talk.conversation}?m=${talk.message}`
   }),
@@ -113,8 +115,10 @@ const asViewer = [
   'settings-profile',
   'settings-account',
   'settings-team',
+  'write',
 ]
 const asBeginner = [
+  'write',
   'conversations',
   'settings-security',
   'overview',
@@ -167,6 +171,7 @@ export const pages: SitePage[] = [
 export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
   '/accounts/:account': 'redirects to the page where the person arrives (test/web/conversations/home)',
+  '/accounts/:account/next-unread': 'redirects to a conversation (test/web/conversations/marks)',
   '/accounts/:account/conversations/:thread/messages': 'is a part of a page (test/web/conversations/following)',
   '/accounts/:account/messages/:message/parts/:part': 'is a file (test/web/conversations/message)',
   '/accounts/:account/settings': 'redirects to the profile',

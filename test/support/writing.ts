@@ -2,6 +2,7 @@
 import { placeOfSent } from '../../src/grid/conversations/answer.ts'
 import { LogFollower } from '../../src/worker/threads.ts'
 import type { Browser } from './browse.ts'
+import type { Visitor } from './browser.ts'
 import { as } from './conversations.ts'
 import type { TestAgent, TestGrid } from './grid.ts'
 import { signedIn } from './people.ts'
@@ -40,4 +41,9 @@ export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingG
       await grid.close()
     },
   }
+}
+
+/** Signs a visitor of Chromium in as the person of a `browser`. */
+export async function signIn({ context }: Visitor, browser: Browser, url: string): Promise<void> {
+  await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })))
 }

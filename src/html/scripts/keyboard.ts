@@ -19,7 +19,8 @@ if (shortcuts) {
   function go(step) {
     const rows = rowsHere()
     const at = rows.findIndex(row => row.contains(document.activeElement))
-    const current = rows.findIndex(row => row.getAttribute('aria-current') === 'page')
+    // The list alone shows its newest conversation beside it, which nobody has chosen.
+    const current = rows.findIndex(row => row.matches('[aria-current=page]') && !row.closest('.list-first'))
     const row = rows[at >= 0 ? at + step : current >= 0 ? current + step : step > 0 ? 0 : rows.length - 1]
     if (!row) return
     if (row.localName === 'li') row.tabIndex = -1

@@ -154,7 +154,7 @@ export function prepareThreads(db: Db) {
   const unreadOldest = (inbox: SQL) =>
     sql`(SELECT seq, message_id, sender_account_id FROM ${deliveries} WHERE ${deliveries.inbox} = (${inbox})
       AND ${deliveries.accountId} = ${account} AND ${deliveries.state} = 'unread'
-      ORDER BY ${deliveries.seq} LIMIT ${sql.raw(String(maxUnread))}) AS waits`
+      ORDER BY ${deliveries.seq} LIMIT ${maxUnread}) AS waits`
   const isUnreadPlace = and(
     sql`${messages.accountId} = waits.sender_account_id AND ${messages.id} = waits.message_id`,
     inAccount(threadMessages, eq(threadMessages.seq, messages.seq)),

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { GridError } from '../../errors.ts'
+import { unknownConversation } from '../../grid/conversations/answer.ts'
 import type { ConversationList, Show } from '../../grid/conversations/list.ts'
 import { EmptyState } from '../../html/components.tsx'
 import { ThreadList } from '../../html/conversation/thread-row.tsx'
@@ -33,7 +33,7 @@ export function seqIn(query: URLSearchParams, name: string): number | undefined 
 /** The conversation that the path names. Fails with `conversation_not_found`. */
 export function threadIn(visit: Pick<Visit, 'param'>): number {
   const id = seqIn(new URLSearchParams({ id: visit.param('thread') }), 'id')
-  if (id === undefined) throw new GridError('conversation_not_found', 'There is no such conversation.')
+  if (id === undefined) throw unknownConversation()
   return id
 }
 
