@@ -5,7 +5,7 @@ import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
 import { Icon, Logo } from './icons.tsx'
-import { barItems, homePath, navGroups, type NavItem, navItems, paths, sectionPath } from './paths.ts'
+import { barItems, homePath, navGroups, type NavItem, navItems, paths, sectionPath, writePath } from './paths.ts'
 
 /** The data around the content of a signed-in user's page: header, navigation and notice. */
 export interface AppFrame {
@@ -60,7 +60,13 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
           </a>
         </div>
       </details>
-      <details class='menu end user spread' data-menu>
+      {account.role !== 'viewer' && (
+        <a class='button write' href={writePath(account.id)}>
+          <Icon name='edit' size={16} />
+          <span>Write</span>
+        </a>
+      )}
+      <details class='menu end user' data-menu>
         <summary>
           <Avatar name={user.name || user.email} />
           <span class='unseen'>Your menu:</span>

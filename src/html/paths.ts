@@ -26,6 +26,11 @@ export function homePath(account: string): string {
   return `/accounts/${account}`
 }
 
+/** The page to write to an agent, a person or a channel: `to` is its name with `@` or `#`. */
+export function writePath(account: string, to?: string): string {
+  return `/accounts/${account}/write${to === undefined ? '' : `?${new URLSearchParams({ to })}`}`
+}
+
 /** The path of a section. It contains the account id, so that two tabs can show two accounts. */
 export function sectionPath(account: string, item: NavItem): string {
   return `/accounts/${account}/${item}`

@@ -9,7 +9,7 @@ import type { Notifier } from '../lib/notifier.ts'
 import type { NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
 import { prepareAgentSearch } from './account/agent-search.ts'
-import { prepareAgentSettings } from './account/agent-settings.ts'
+import { maxListedUnread, prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareAgents } from './account/agents.ts'
 import { prepareAttention } from './account/attention.ts'
 import { prepareChannels } from './account/channels.ts'
@@ -51,7 +51,7 @@ import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, turnsKeptMs }
+export { defaultTurnLimits, maxListedUnread, turnsKeptMs }
 export type { CountedTurn, Pause, TurnLimits, Used }
 
 /**

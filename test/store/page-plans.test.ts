@@ -33,8 +33,13 @@ test.each([
     /coalesce\(sum\(.*"deliveries"/,
     'COVERING INDEX deliveries_unread (inbox=?)',
   ],
-  ['a page of agents', /as "unread" from "agents"/, 'agents_of_account'],
-  ['a search of agents', /count\(\*\) OVER \(\) as "total"/, 'agents_of_account'],
+  ['a list of agents', /as "oldest_unread_at"/, 'agents_of_account (account_id=?'],
+  ['the agents by alias', /0 as "total" from "agents"/, 'agents_of_account (account_id=? AND alias>?)'],
+  [
+    'the agents by their oldest message',
+    /min\("seq"\)|min\("deliveries"."seq"\)/,
+    'COVERING INDEX deliveries_unread (inbox=?)',
+  ],
   ['the newest activity', /from "activity" .*"account_id" = \? and \(\(\? IS NULL/, '(account_id=? AND n>? AND n<?)'],
   ['activity of a tool', /"account_id" = \? and \("activity"."tool" = /, 'activity_tool'],
   ['activity of a user', /"account_id" = \? and \("activity"."user_id" = /, 'activity_user'],
@@ -90,8 +95,10 @@ async function recordQueries(): Promise<string[]> {
   await overview.unread()
   await findConditions(grid.acme.store)
   await verdicts.countsByGuardrail(0)
-  await agentSettings.page(0, 50)
-  await agentSettings.search('a', 0, 50)
+  for (const order of ['alias', 'oldest', 'unread', 'seen'] as const) {
+    await agentSettings.list({ order, limit: 50 })
+    await agentSettings.list({ order, search: 'a', limit: 50 })
+  }
   const filters = [
     {},
     { tool: 'x' },

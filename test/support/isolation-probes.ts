@@ -10,6 +10,7 @@ import { changeChannelMembers, createChannel, updateChannel } from '../../src/gr
 import { findMessage } from '../../src/grid/conversations/messages.ts'
 import { markRead, markUnread } from '../../src/grid/conversations/my-inbox.ts'
 import { openChain, openMessage, openPart } from '../../src/grid/conversations/open-message.ts'
+import { talkOfAgent } from '../../src/grid/conversations/of-agent.ts'
 import { replyToMessage, writeMessage } from '../../src/grid/conversations/write.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { allowText, countCases, disallowText, listCases, listExceptions } from '../../src/grid/guardrails/cases.ts'
@@ -93,6 +94,12 @@ export const probes: Probe[] = [
   },
   { name: 'markRead', as: 'person', takes: 'message', call: (account, id) => markRead(account, [id]) },
   { name: 'markUnread', as: 'person', takes: 'message', call: (account, id) => markUnread(account, [id]) },
+  {
+    name: 'talkOfAgent',
+    as: 'person',
+    takes: 'agent',
+    call: (account, id) => talkOfAgent(account, { id, alias: 'bob' }, { requestId: null }),
+  },
   {
     name: 'openMessage',
     as: 'person',

@@ -99,7 +99,7 @@ const actions: Record<string, Action> = {
   },
 
   '/new-agent': { may: managers, given: () => Promise.resolve({ fields: { alias: aName(), ...agentFields } }) },
-  '/agents/:alias': { may: managers, fields: { description: 'another' }, given: anAgent },
+  '/agents/:alias/settings': { may: managers, fields: { description: 'another' }, given: anAgent },
   '/agents/:alias/automated': { may: managers, fields: { automated: 'yes' }, given: anAgent },
   '/agents/:alias/skills': { may: managers, fields: { skills: 'counting' }, given: anAgent },
   '/agents/:alias/guardrails': { may: managers, given: anAgent },
@@ -115,7 +115,7 @@ const actions: Record<string, Action> = {
   '/agents/:alias/delete': { may: managers, given: anAgent },
 
   '/channels/new': { may: managers, given: () => Promise.resolve({ fields: { name: aName() } }) },
-  '/channels/:channel': { may: managers, fields: { description: 'another' }, given: aChannel },
+  '/channels/:channel/settings': { may: managers, fields: { description: 'another' }, given: aChannel },
   '/channels/:channel/members': { may: managers, fields: { members: 'bob' }, given: aChannel },
   '/channels/:channel/members/remove': { may: managers, fields: { members: 'alice' }, given: aChannel },
   '/channels/:channel/delete': { may: managers, given: aChannel },

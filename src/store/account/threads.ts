@@ -144,6 +144,8 @@ export function prepareThreads(db: Db) {
   }
   const byId = db.select(fields).from(threads).leftJoin(channels, channelOfThread)
     .where(inAccount(threads, eq(threads.id, p('thread')))).prepare()
+  const ofChannel = db.select({ id: threads.id }).from(threads)
+    .where(inAccount(threads, eq(threads.kind, sql`'channel'`), eq(threads.key, p('channel')))).prepare()
   const agentIn = db.select({ one: sql<number>`1` }).from(sql`(${ofAgent(agent)}) AS part`)
     .where(sql`part.thread_id = ${p('thread')}`).limit(1).prepare()
 
@@ -207,6 +209,9 @@ export function prepareThreads(db: Db) {
         return account.all(isWaiting ? lists.waitingForAgent : lists.ofAgent, { ...values, agent: agentId })
       },
       byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
+      /** The id of the thread of a channel, by the id of the channel; undefined before its first message. */
+      ofChannel: async (channel: string): Promise<number | undefined> =>
+        (await account.one(ofChannel, { channel }))?.id,
       /** Whether an agent takes part in a thread. */
       hasAgent: async (thread: number, agent: string) => (await account.one(agentIn, { thread, agent })) !== undefined,
       /** The threads with unread messages of the seat of a user, or of an agent: how many, and the first. At most 1,000. */

@@ -82,7 +82,7 @@ export function ActivitySentence({ row, names }: { row: ListedActivity; names: N
 export function CallDetails({ row }: { row: ListedActivity }) {
   const args = Object.entries(argumentsOf(row.arguments))
   return (
-    <Disclosure title='Details'>
+    <Disclosure title={<span class='label'>Details</span>}>
       <Facts
         items={[
           ['Call', <code>{row.tool}</code>],

@@ -120,7 +120,7 @@ async function showFollowing(visit: Visit) {
 }
 
 /** Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in UTC or in milliseconds. Without any: the newest messages. */
-function positionIn(query: URLSearchParams): ThreadPosition {
+export function positionIn(query: URLSearchParams): ThreadPosition {
   const [around, before, after] = ['m', 'before', 'after'].map((name) => seqIn(query, name))
   if (around !== undefined) return { around }
   if (before !== undefined) return { before }

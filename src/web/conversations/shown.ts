@@ -67,9 +67,9 @@ export function shownMessages(
   const roots = new Set(messages.flatMap(({ rootSeq, seq }) => rootSeq === seq ? [] : [rootSeq]))
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
+    replyHref: replyHref?.(message),
     // The title says it.
     ...(thread.kind !== 'conversation' && { to: undefined }),
-    replyHref: replyHref?.(message),
     quote: message.replyToMessageId === null
       ? undefined
       : shownQuote(quoted.get(message.replyToMessageId), path, thread),

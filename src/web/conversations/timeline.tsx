@@ -24,8 +24,8 @@ export interface TimelineProps {
 export function TimelinePane(
   { title, back, isFromTop, composer, ...props }: TimelineProps & {
     title: Child
-    /** The path of the list, for narrow windows. */
-    back: string
+    /** The path of the list, for narrow windows; undefined if none is beside it. */
+    back?: string
     /** It is read from its first message on, not from its last. */
     isFromTop: boolean
     composer?: Child
@@ -35,10 +35,12 @@ export function TimelinePane(
   return (
     <section aria-label='Conversation'>
       <div class='pane-head'>
-        <a class='back' href={back}>
-          <Icon name='back' size={14} />
-          Conversations
-        </a>
+        {back && (
+          <a class='back' href={back}>
+            <Icon name='back' size={14} />
+            Conversations
+          </a>
+        )}
         {title}
         {open.messages.length > 0 && <Ways {...props} />}
       </div>

@@ -60,7 +60,7 @@ test('admins set the limits of the account, and mark an agent as automated', asy
   const { turns, refused: paused } = await echo(grid, [grid.bob, grid.alice], {})
   expect([turns, paused.code]).toEqual([20, 'conversation_paused'])
 
-  const page = await ann.submit(`${path}/agents/bob`, {}, `${path}/agents/bob/automated`)
+  const page = await ann.submit(`${path}/agents/bob/settings`, {}, `${path}/agents/bob/automated`)
   expect(page.text).toContain('This agent is marked as automated, and exempt.')
   expect((await echo(grid, [grid.bob, grid.alice], { most: 60, again: true })).refused).toBeUndefined()
   expect(await tools()).toEqual(['set_turn_limits invalid_input', 'set_turn_limits ok', 'set_automated ok'])
