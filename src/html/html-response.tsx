@@ -56,6 +56,8 @@ function headers(formTarget?: string): Record<string, string> {
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
+    "connect-src 'self'",
+    "manifest-src 'self'",
     `form-action ${formAction}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
