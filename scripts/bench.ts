@@ -2,7 +2,7 @@
  * `npm run bench`: measures the service on each runtime, as ratios to a Hono echo server that the same client measures
  * on the same runtime in the same run. `scripts/bench/README.md` explains the figures.
  */
-import { brokers } from './bench/brokers.ts'
+import { compare } from './bench/compare.ts'
 import { openBenchContext } from './bench/context.ts'
 import { fanOut } from './bench/fan-out.ts'
 import { guardrails } from './bench/guardrails.ts'
@@ -10,14 +10,14 @@ import { fsyncMs, machine } from './bench/machine.ts'
 import { type BenchOptions, readOptions } from './bench/options.ts'
 import { createReport, titleOf } from './bench/report.ts'
 import { requests } from './bench/requests.ts'
-import type { Scenario } from './bench/scenario.ts'
+import type { Scenario, TextTable } from './bench/scenario.ts'
 import { cleanUp, temporaryFolder } from './bench/server.ts'
 import { size } from './bench/size.ts'
 import { start } from './bench/start.ts'
 import { waiters } from './bench/waiters.ts'
 import { waking } from './bench/waking.ts'
 
-const scenarios = { requests, waking, waiters, size, 'fan-out': fanOut, guardrails, start, brokers } satisfies Record<
+const scenarios = { requests, waking, waiters, size, 'fan-out': fanOut, guardrails, start, compare } satisfies Record<
   string,
   Scenario
 >
@@ -47,9 +47,13 @@ async function bench(
 ): Promise<void> {
   const report = createReport(markdown ? 'markdown' : 'text', console.log)
   report.facts({ machine: machine(), fsync: fsyncMs(temporaryFolder()), database, sizes, args: process.argv.slice(2) })
+  const tables: TextTable[] = []
   for (const runtime of runtimes) {
-    const context = await openBenchContext(runtime, database, sizes, report.table(titleOf(runtime)))
+    const context = await openBenchContext(runtime, database, sizes, report.table(titleOf(runtime)), (table) => {
+      tables.push(table)
+    })
     for (const name of chosen) await scenarios[name].run(context)
+    for (const table of tables.splice(0)) report.textTable(table)
     await context.floor.server.stop()
   }
   report.legend(chosen.flatMap((name) => scenarios[name].rows))

@@ -14,6 +14,7 @@ import { newId } from '../src/lib/id.ts'
 import { day } from '../src/lib/time.ts'
 import { trigramQuery } from '../src/store/account/agent-search.ts'
 import { bind } from '../src/store/driver/binding.ts'
+import { followLog } from '../src/worker/threads.ts'
 import { rows, updateTrial } from './support/database.ts'
 import { isolatedAccounts, unusedLike } from './support/isolated-accounts.ts'
 import { sendMessage } from './support/messaging.ts'
@@ -64,6 +65,9 @@ const asUser = { type: 'user', userId: user, role: 'owner', sessionId: 'a sessio
 const ofUser = grid.store.account(owner.id, { ...asUser, confirmedAt: grid.clock.now })
 const seat = await chooseAlias(ofUser, { alias: 'acme-person' })
 await recordReading(ofUser, { thread: 'a thread of acme', agents: ['alice', 'bob'] }, null)
+await followLog(grid.store)
+const placed = await rows(grid, 'SELECT thread_id, seq, root_seq FROM thread_messages WHERE account_id = ?', [owner.id])
+const numbers = (name: string) => [...new Set(placed.map((row) => String(row[name])))]
 const [pause] = await owner.store.read.conversations.paused()
 const logged = (await owner.store.read.activity.head())!
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
@@ -108,6 +112,9 @@ const texts: Record<string, string[]> = {
   grantId: [grantId],
   grant: [grantId],
   lease: [lease!.id],
+  thread: numbers('thread_id'),
+  seq: numbers('seq'),
+  root: numbers('root_seq'),
   key: [foreign['idempotency key']],
   conversation: [pause.key],
   email: ['ann@acme.example', 'guest@acme.example'],
@@ -142,6 +149,7 @@ const others: Record<string, InValue[]> = {
     maxChars: [80_000],
     n: [1, 2, 3],
     upTo: [1_000],
+    ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1] },
   },
   ...{ turnedUntil: [later], readUntil: [later], resumedUntil: [later], turns: [1], hops: [0], automated: [1] },
   ...{ counter: ['x'], rows: ['[]'], agents: ['[]'], reason: ['turns'], limits: ['{}'] },
@@ -180,7 +188,20 @@ const others: Record<string, InValue[]> = {
 
 // The owner was written to by agents of the caller's account, so its rows name them.
 const ofCaller = new Set((await grid.evil.store.read.agents.page('', 100)).map(({ id }) => id))
-const secrets = (await world.secretsOfOwner()).filter((secret) => !/^\d+$/.test(secret) && !ofCaller.has(secret))
+// What it wrote to agents of the caller's account is theirs to read, and the thread is theirs too.
+const received = JSON.stringify([
+  ...await rows(
+    grid,
+    `SELECT messages.* FROM deliveries JOIN messages
+      ON messages.account_id = deliveries.sender_account_id AND messages.id = deliveries.message_id
+      WHERE deliveries.account_id = ? AND deliveries.sender_account_id = ?`,
+    [caller.id, owner.id],
+  ),
+  ...await rows(grid, 'SELECT key FROM threads WHERE account_id = ?', [caller.id]),
+])
+const secrets = (await world.secretsOfOwner()).filter((secret) =>
+  !/^\d+$/.test(secret) && !ofCaller.has(secret) && !received.includes(JSON.stringify(secret).slice(1, -1))
+)
 const { ofAccount } = preparedStatements()
 const isRead = ({ sql }: Query) => sql.startsWith('select')
 const statements = [...ofAccount.values()].filter((query) => placeholdersOf(query).includes('account'))

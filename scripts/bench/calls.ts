@@ -108,7 +108,8 @@ export async function sendMessage(connection: Connection, request: Buffer, by = 
   return id
 }
 
-/** Read inboxes until they are empty. Resolves to the number of messages in each. */
+/** Read inboxes until they are empty. Resolves to the number of messages in each. `connect` is called at most
+ * `drainConnections` times. */
 export async function drainInboxes(port: number, agents: BenchAgent[], connect: () => Connection): Promise<number[]> {
   const counts = agents.map(() => 0)
   const waiting = agents.map((agent, i) => ({ request: readMessagesRequest(port, agent), i }))
@@ -126,7 +127,7 @@ export async function drainInboxes(port: number, agents: BenchAgent[], connect: 
   return counts
 }
 
-const drainConnections = 32
+export const drainConnections = 32
 
 /** How long to wait before a refused call is repeated. */
 export const retryDelayMs = 250

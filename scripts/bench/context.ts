@@ -2,7 +2,7 @@
 import { mintKey } from '../../src/lib/secrets.ts'
 import { loadServer } from './connections.ts'
 import { hello } from './floor-rows.ts'
-import type { Database } from './grid.ts'
+import { type Database, unreachableLimits } from './grid.ts'
 import type { Measured } from './load.ts'
 import { ratioToFloor } from './numbers.ts'
 import type { Table } from './report.ts'
@@ -15,10 +15,11 @@ export async function openBenchContext(
   database: Database,
   sizes: BenchSizes,
   table: Table,
+  printTable: BenchContext['table'],
 ): Promise<BenchContext> {
   const floor: Floor = {
     key: (await mintKey('agent_key')).key,
-    server: await startScript(runtime, ['scripts/bench/floor.ts'], { LOG_LEVEL: 'warn' }),
+    server: await startScript(runtime, ['scripts/bench/floor.ts'], { LOG_LEVEL: 'warn', ...unreachableLimits }),
   }
   const floors = new Map<number, Measured>()
 
@@ -39,6 +40,7 @@ export async function openBenchContext(
     database,
     floor,
     note: table.text,
+    table: printTable,
     hello: async (clients) => void await floorOf(clients),
     async report(figures) {
       const { clients, floorClients = clients, usesDatabase } = figures

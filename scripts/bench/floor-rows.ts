@@ -4,7 +4,7 @@ import type { Workload } from './load.ts'
 import type { Connect, Floor, Row } from './scenario.ts'
 
 const listChannels: ToolCall = { name: 'list_channels', arguments: {} }
-const noChannels = '"channels":[]'
+const noChannels = '"text":"[]"'
 
 export const hello: Row<Floor> = {
   name: 'hello',

@@ -11,9 +11,11 @@ import { listen } from '../../src/listen.ts'
 import { agentTools } from '../../src/mcp/agent-tools.ts'
 import { toolCatalog } from '../../src/mcp/tool.ts'
 import { runTool, toolOutcome } from '../../src/mcp/toolset.ts'
-import type { AccountStore } from '../../src/store/account.ts'
+import { type AccountStore, AccountWaiting } from '../../src/store/account.ts'
 import type { Credential } from '../../src/store/global/credentials.ts'
+import type { NewDeliveries } from '../../src/store/global/new-deliveries.ts'
 import type { Store } from '../../src/store/store.ts'
+import { openWaiting } from '../../src/store/waiting.ts'
 
 const config = readConfig(process.env)
 const deps = processDeps(config)
@@ -31,6 +33,9 @@ const caller: Credential = {
   onTrial: 0,
 }
 
+/** Nothing waits here, so nothing is polled. */
+const waiting = new AccountWaiting(openWaiting(deps, {} as NewDeliveries, true), caller.accountId)
+
 /** Accepts every key, and has no channels. */
 const memoryStore = {
   deps,
@@ -38,6 +43,7 @@ const memoryStore = {
   account: (_id: string, actor: AccountStore['actor']) => ({
     deps,
     actor,
+    waiting,
     change: { keys: {} },
     read: { channels: { ofAgent: () => Promise.resolve([]), memberAliases: () => Promise.resolve([]) } },
   }),

@@ -18,7 +18,7 @@ export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
 /** One client makes more calls than an agent may. The limits stay on, because what they cost is measured too. */
-const unreachableLimits = {
+export const unreachableLimits = {
   CALLS_PER_SECOND: '100000',
   CALL_BURST: '10000000',
   ACCOUNT_CALLS_PER_SECOND: '1000000',

@@ -23,6 +23,8 @@ export interface Workload {
 export interface MeasuredProcess {
   /** Processor time so far, of all its threads. */
   cpuMs(): number
+  /** What it read so far, from files and sockets. NaN if the system does not report it. */
+  bytesRead(): number
 }
 
 export interface Measured {
@@ -48,6 +50,8 @@ export interface Totals {
   times: number[]
   ms: number
   cpuMs: Cpu
+  /** By the server. */
+  bytesRead: number
 }
 
 /** Warm up, then run the workload for `seconds`, without the time to prepare, refill and verify. */
@@ -66,15 +70,17 @@ export async function load(work: Workload, server: MeasuredProcess, seconds: num
 
 /** Run the workload for a slice of time, without the time to refill. */
 export async function run({ steps, refill }: Workload, server: MeasuredProcess, forMs: number): Promise<Totals> {
-  const totals: Totals = { times: [], ms: 0, cpuMs: { server: 0, caller: 0, others: 0 } }
+  const totals: Totals = { times: [], ms: 0, cpuMs: { server: 0, caller: 0, others: 0 }, bytesRead: 0 }
   while (totals.ms < forMs) {
     await refill?.run()
     const before = cpuMs(server)
+    const readBefore = server.bytesRead()
     const startedAt = performance.now()
     const until = startedAt + forMs - totals.ms
     await Promise.all(steps.map((step) => repeat(step, refill?.every ?? Infinity, until, totals.times)))
     totals.ms += performance.now() - startedAt
     const after = cpuMs(server)
+    totals.bytesRead += server.bytesRead() - readBefore
     for (const part of ['server', 'caller', 'others'] as const) totals.cpuMs[part] += after[part] - before[part]
   }
   return totals

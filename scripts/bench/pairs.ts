@@ -3,6 +3,7 @@ import type { BenchAgent } from './agents.ts'
 import {
   callWithRetries,
   checkHoldsOnly,
+  drainConnections,
   drainInboxes,
   readMessagesRequest,
   sendMessage,
@@ -16,11 +17,15 @@ import type { BenchContext, Connect, Row } from './scenario.ts'
 const warmSeconds = 10
 const warmClients = 32
 
-/** Start a grid with enough agents for the largest number of clients. */
-export async function startPairs({ runtime, database, clients, inboxes }: BenchContext): Promise<BenchGrid> {
+/** Start a grid with enough agents for the largest number of clients. `settings` are added to its environment. */
+export async function startPairs(
+  { runtime, database, clients, inboxes }: BenchContext,
+  settings: Record<string, string> = {},
+): Promise<BenchGrid> {
   const most = Math.max(...clients)
   const agents = { sender: most, sink: most, reader: Math.max(inboxes, most) }
-  return await warm(await startGrid(runtime, await createDatabase(database, { agents })))
+  const created = await createDatabase(database, { agents })
+  return await warm(await startGrid(runtime, { ...created, env: { ...created.env, ...settings } }))
 }
 
 /** Run pairs for some seconds: the code of a server that has just started is not compiled yet. */
@@ -60,7 +65,10 @@ function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: numb
   const sent = Array.from({ length: clients }, () => 0)
   const sinks = sink.slice(0, clients)
   return {
-    prepare: async () => void await drainInboxes(server.port, sinks, connect),
+    async prepare() {
+      await drainInboxes(server.port, sinks, connect)
+      sent.fill(0)
+    },
     steps: sender.slice(0, clients).map((from, i) => {
       const connection = connect()
       const request = sendMessageRequest(server.port, from, `@${sink[i].alias}`)
@@ -77,7 +85,12 @@ function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: numb
   }
 }
 
-function pairWork({ server, agents: { sender, reader } }: BenchGrid, clients: number, connect: Connect): Workload {
+/** Each client sends to its own recipient, which reads the message. */
+export function pairWork(
+  { server, agents: { sender, reader } }: BenchGrid,
+  clients: number,
+  connect: Connect,
+): Workload {
   return {
     prepare: async () => void await drainInboxes(server.port, reader, connect),
     steps: sender.slice(0, clients).map((from, i) => {
@@ -124,10 +137,15 @@ function readWork({ server, agents: { sender, reader } }: BenchGrid, clients: nu
     }))
   }
   return {
-    prepare: async () => void await drainInboxes(port, reader, connect),
+    async prepare() {
+      let next = 0
+      await drainInboxes(port, reader, () => refillers[next++])
+      waiting.clear()
+    },
     steps,
     refill: { every: share, run: refill },
   }
 }
 
-const refillConnections = 32
+/** As many as `drainInboxes` uses. */
+const refillConnections = drainConnections

@@ -1,6 +1,6 @@
 /** The output: tables and texts, for a terminal or as Markdown. */
 import type { Database } from './grid.ts'
-import type { BenchSizes, Figures, RowText } from './scenario.ts'
+import type { BenchSizes, Figures, RowText, TextTable } from './scenario.ts'
 import { type Runtime, versionOf } from './server.ts'
 
 /** A line of a table, with its ratio to the floor. */
@@ -20,6 +20,7 @@ export interface Table {
 export interface Report {
   facts(facts: Facts): void
   table(title: string): Table
+  textTable(table: TextTable): void
   /** Explains the rows. Not printed in Markdown, because the README explains them. */
   legend(rows: RowText[]): void
 }
@@ -51,6 +52,17 @@ export function createReport(form: 'text' | 'markdown', print: (line: string) =>
         line: (line) => print(row(cellsOf(line))),
         text: (text) => print(isMarkdown ? row([text, ...headings.slice(1).map(() => '')]) : text),
       }
+    },
+    textTable({ headings, rows, remark }) {
+      const lines = [headings, ...rows]
+      const widths = headings.map((_, i) => Math.max(...lines.map((cells) => cells[i].length)))
+      const line = (cells: string[]) => cells.map((cell, i) => cell.padEnd(widths[i])).join('  ').trimEnd()
+      print('')
+      for (const [i, cells] of lines.entries()) {
+        print(isMarkdown ? row(cells) : line(cells))
+        if (isMarkdown && i === 0) print(row(headings.map(() => '---')))
+      }
+      print(isMarkdown ? `\n${remark}` : remark)
     },
     legend(rows) {
       if (isMarkdown) return

@@ -57,6 +57,16 @@ export interface BenchContext extends BenchSizes {
   floor: Floor
   /** Print a line of text in the table. */
   note(text: string): void
+  /** Print a table of its own, after the other one. */
+  table(table: TextTable): void
+}
+
+/** A table with columns of its own. */
+export interface TextTable {
+  headings: string[]
+  rows: string[][]
+  /** A line below it. */
+  remark: string
 }
 
 /** The measurements of a line. What was not measured is missing. */

@@ -16,6 +16,8 @@ export interface ServerProcess {
   readonly startedInMs: number
   /** Processor time so far, of all its threads and child processes. */
   cpuMs(): number
+  /** What it read so far, from files and sockets, also from the cache of the system. NaN if the system does not report it. */
+  bytesRead(): number
   /** Its resident memory. */
   residentKiB(): number
   /** How many files and sockets it may open. */
@@ -117,6 +119,7 @@ export async function startProgram(
     port,
     startedInMs: performance.now() - startedAt,
     cpuMs: () => cpuMs(child.pid!),
+    bytesRead: () => Number(/^rchar: (\d+)/m.exec(kernelFile(child.pid!, 'io') ?? '')?.[1] ?? NaN),
     residentKiB: () => Number(/^VmRSS:\s+(\d+)/m.exec(kernelFile(child.pid!, 'status') ?? '')?.[1] ?? NaN),
     maxDescriptors: () =>
       Number(/^Max open files\s+(\d+)/m.exec(kernelFile(child.pid!, 'limits') ?? '')?.[1] ?? Infinity),

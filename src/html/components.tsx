@@ -137,12 +137,13 @@ export function Time({ at, now }: { at: number; now: number }) {
 
 /**
  * A date with its time, in the time zone of the reader; in UTC without script. The time in UTC shows on hover. `at` is in
- * milliseconds since the epoch. `as='time'` shows only the time of the day, where the day is known.
+ * milliseconds since the epoch. `time` and `second` show only the time of the day, where the day is known.
  */
-export function LocalTime({ at, as = 'date' }: { at: number; as?: 'date' | 'time' }) {
+export function LocalTime({ at, as = 'date' }: { at: number; as?: 'date' | 'time' | 'second' }) {
   const exact = new Date(at).toISOString()
   const time = exact.slice(11, 16)
-  if (as === 'time') return <time datetime={exact} data-local='time'>{time}</time>
+  if (as === 'time') return <time datetime={`${exact.slice(0, 16)}Z`} data-local='time'>{time}</time>
+  if (as === 'second') return <time datetime={`${exact.slice(0, 19)}Z`} data-local='second'>{exact.slice(11, 19)}</time>
   return (
     <time datetime={exact} title={`${exact.slice(0, 19).replace('T', ' ')} UTC`} data-local='date'>
       {dateInWords(at)}, {time} UTC

@@ -91,6 +91,7 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
 
 /** The titles of the sections. */
 export const sectionTitles: Record<NavItem, string> = {
+  conversations: 'Conversations',
   overview: 'Overview',
   agents: 'Agents',
   channels: 'Channels',

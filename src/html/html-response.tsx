@@ -43,6 +43,11 @@ export async function htmlResponse(
   })
 }
 
+/** Elements for a page that is open, as a response. */
+export async function htmlFragment(content: Child): Promise<Response> {
+  return new Response(withVisibleControls((await <>{content}</>).toString()), { headers: headers() })
+}
+
 /**
  * The headers of every HTML response. See docs/security.md, "Content security policy".
  *

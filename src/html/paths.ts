@@ -9,6 +9,7 @@ export const paths = {
 
 /** The sections of the web application in the order of the navigation: what is said, who says it, and the account. */
 export const navGroups = [
+  ['conversations'],
   ['agents', 'channels', 'skills', 'guardrails'],
   ['overview', 'activity', 'settings'],
 ] as const
@@ -18,7 +19,7 @@ export type NavItem = (typeof navGroups)[number][number]
 export const navItems: readonly NavItem[] = navGroups.flat()
 
 /** The sections in the bar of narrow windows; the others are behind its last button. */
-export const barItems: readonly NavItem[] = ['overview', 'agents', 'channels', 'activity']
+export const barItems: readonly NavItem[] = ['conversations', 'agents', 'channels', 'overview']
 
 /** The page that an account opens with. It depends on the user, and redirects to a section. */
 export function homePath(account: string): string {

@@ -19,7 +19,10 @@
  * - `data-passkey="create"` or `"get"` on a form: before it is submitted, asks the browser for a passkey with the options
  *   in `data-options`, and puts the answer into the field `passkey`. `data-starts` does so when the page appears. What goes
  *   wrong is written into the element that `data-error` names.
- * - `data-local` on a `<time>`: shows its `date`, its `time` of the day or its `day` in the time zone of the reader.
+ * - `data-local` on a `<time>`: shows its `date`, its `time` of the day, also to the `second`, or its `day` in the time zone
+ *   of the reader.
+ * - `data-to-utc` on a field for a date with a time: it is in the time zone of the reader, and sent as milliseconds since
+ *   the epoch. `data-zone` around it says UTC without script.
  * - Forms are submitted once: the button is busy until the next page loads.
  * - A page that shows a refused form takes the address of the page before it in the history of the browser, so that Reload
  *   and Back open that page and do not ask whether to send the form again.
@@ -101,7 +104,9 @@ document.addEventListener('keydown', event => {
 const day = { day: 'numeric', month: 'short', year: 'numeric' }
 const clock = { hour: '2-digit', minute: '2-digit' }
 const localTimes = Object.fromEntries(
-  Object.entries({ date: { ...day, ...clock }, time: clock, day: { weekday: 'short', ...day } })
+  Object.entries({
+    date: { ...day, ...clock }, time: clock, second: { ...clock, second: '2-digit' }, day: { weekday: 'short', ...day },
+  })
     .map(([part, options]) => [part, new Intl.DateTimeFormat('en-GB', options)]))
 function showLocalTimes(within) {
   for (const time of within.querySelectorAll('time[data-local]')) {
@@ -109,6 +114,13 @@ function showLocalTimes(within) {
   }
 }
 showLocalTimes(document)
+
+for (const field of document.querySelectorAll('[data-to-utc]')) {
+  field.form.querySelector('[data-zone]').hidden = true
+  field.form.addEventListener('formdata', ({ formData }) => {
+    formData.set(field.name, String(new Date(field.value).getTime()))
+  })
+}
 
 function filter(field) {
   const words = field.value.toLowerCase().split(/\\s+/).filter(Boolean)

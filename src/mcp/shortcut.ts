@@ -65,13 +65,21 @@ export function shortcut(headers: Headers, message: unknown, toolset: Toolset): 
   return Promise.resolve(answer(era === 'modern' ? { tools: toolset.tools, ...listCache } : { tools: toolset.tools }))
 }
 
+/** Whether a message asks to wait for messages, or seems to. */
+export function asksToWait(message: unknown): boolean {
+  return waitOf(message) !== undefined
+}
+
 /** Whether a message asks for a longer wait than an answer in one piece may take. */
 export function waitsLong(message: unknown): boolean {
-  const { params } = message as { params?: { name?: unknown; arguments?: { wait_seconds?: unknown } } }
-  if (params?.name !== 'read_messages') return false
-  const given = params.arguments?.wait_seconds
+  const given = waitOf(message)
   const seconds = typeof given === 'string' ? fromText(given, 'integer') : given
   return typeof seconds === 'number' && seconds > maxSilentSeconds && seconds <= maxWaitSeconds
+}
+
+function waitOf(message: unknown): unknown {
+  const params = (message as { params?: { name?: unknown; arguments?: { wait_seconds?: unknown } } } | null)?.params
+  return params?.name === 'read_messages' ? params.arguments?.wait_seconds : undefined
 }
 
 /** With the members of a JSON-RPC request and no others. */

@@ -61,6 +61,11 @@ export type { CountedTurn, LiveNews, LivePlace, Pause, TurnLimits, Used }
  */
 export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
+  /**
+   * Whether the caller is still who it was at its last call; absent if that is known. Nothing may be answered before, and
+   * `write`, `record` and `writeLater` wait for it. Fails with `unauthenticated`, or with `unavailable` if it has changed.
+   */
+  confirm?(): Promise<void>
   readonly deps: Deps
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
@@ -269,12 +274,18 @@ export interface StoreContext extends RecordingContext {
 }
 
 /** Opens accounts for authorized callers. It checks nothing itself. */
-export function accountOpener(context: StoreContext): (accountId: string, actor: Actor) => AccountStore {
+export function accountOpener(
+  context: StoreContext,
+): (accountId: string, actor: Actor, confirm?: () => Promise<void>) => AccountStore {
   const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, live, usage, unreadCounts, turns } =
     context
 
-  return function openAccount(accountId, actor) {
+  return function openAccount(accountId, actor, confirm) {
     const { read, change } = tablesOf(accountId)
+    const write = (statements: Statement[]) => queue.write(accountId, statements)
+    const record = (entry: NewActivity, statements: Statement[]) =>
+      writeWithActivity(context, [{ accountId, entry }], statements)
+    const writeLater = (statements: Statement[]) => queue.writeLater(statements)
 
     return {
       actor,
@@ -288,11 +299,11 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
       isRecording: false,
       read,
       change,
-      write: (statements) => queue.write(accountId, statements),
+      write,
       forgetLookups: () => lookups.forget(accountId),
       requireSpace: () => queue.requireSpace(),
-      writeLater: (statements) => queue.writeLater(statements),
-      record: (entry, statements) => writeWithActivity(context, [{ accountId, entry }], statements),
+      writeLater,
+      record,
       seal: (table, rowId, token) => keyRing.seal(token, accountTokenContext(table, accountId, rowId)),
       open: (table, rowId, sealed) => keyRing.open(sealed, accountTokenContext(table, accountId, rowId)),
       guarding(home = accountId) {
@@ -302,9 +313,15 @@ export function accountOpener(context: StoreContext): (accountId: string, actor:
           read: tables.read.guarding,
           verdicts: (judged, found) => tables.change.verdicts.add({ ...judged, senderAccountId: accountId }, found),
           openToken: (id, token) => keyRing.open(token, accountTokenContext('guardrails', home, id)),
-          write: (statements) => queue.write(accountId, statements),
+          write,
         }
       },
+      ...(confirm && {
+        confirm,
+        write: (statements: Statement[]) => confirm().then(() => write(statements)),
+        record: (entry: NewActivity, statements: Statement[]) => confirm().then(() => record(entry, statements)),
+        writeLater: (statements: Statement[]) => void confirm().then(() => writeLater(statements), () => {}),
+      }),
     }
   }
 }

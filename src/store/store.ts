@@ -19,14 +19,15 @@ import { LiveFeed } from './live.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { ConversationTurns } from './turns.ts'
+import { inSets } from './unit-sets.ts'
 import { UnreadCounts } from './unread-counts.ts'
 import { UsageCounters } from './usage.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
 export interface Store {
   readonly deps: Deps
-  /** The tables of one account, for one caller. */
-  account(accountId: string, actor: Actor): AccountStore
+  /** The tables of one account, for one caller. `confirm`: see `AccountStore`. */
+  account(accountId: string, actor: Actor, confirm?: () => Promise<void>): AccountStore
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
   /** Encrypts secrets of users. Those of accounts are encrypted by their `AccountStore`. */
@@ -100,6 +101,7 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
     log: deps.log,
     now: deps.now,
     local: path !== undefined,
+    order: path === undefined ? inSets : undefined,
     storage,
     inspect,
     lookups,

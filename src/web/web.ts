@@ -1,6 +1,6 @@
 /** All pages of the web application. */
 import { Hono } from 'hono'
-import { homePath, sectionPath } from '../html/paths.ts'
+import { homePath } from '../html/paths.ts'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 import type { AppEnv } from '../request-context.ts'
 import { asGridError, htmlError } from '../wire.ts'
@@ -13,6 +13,9 @@ import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
 import { channelPages } from './channels/channels.tsx'
+import { conversationPages } from './conversations/conversations.tsx'
+import { homePages } from './conversations/home.tsx'
+import { messagePages } from './conversations/message.tsx'
 import { errorFrame } from './error-frame.ts'
 import { guardrailPages } from './guardrails/guardrails.tsx'
 import type { PageDeps } from './page-deps.ts'
@@ -62,9 +65,9 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   invitationPages(publicRoutes, pageDeps)
   newAccountPages(publicRoutes, pageDeps)
 
-  accountRoutes.get('', ({ membership, request }) => ({
-    redirectTo: `${sectionPath(membership.id, 'overview')}${new URL(request.url).search}`,
-  }))
+  homePages(accountRoutes)
+  conversationPages(accountRoutes)
+  messagePages(accountRoutes)
   overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)

@@ -48,7 +48,8 @@ test('withAccount() sets the account of a row, which the row cannot choose', () 
 test('the cross-account queries are exactly those that the tripwire allows', () => {
   const { crossAccountQueries } = preparedStatements()
 
-  expect([...crossAccountQueries.values()].sort()).toEqual([...allowedCrossAccountQueries].sort())
+  // Several statements of one unit have one name.
+  expect([...new Set(crossAccountQueries.values())].sort()).toEqual([...allowedCrossAccountQueries].sort())
 })
 
 test('the account tables are read from the schema', () => {
@@ -82,6 +83,11 @@ test.each([
   'insert into "skills" ("account_id", "id") select ?, "id" from "skills" where "name" = ?',
   'update "agents" set "alias" = (select "name" from "channels" where "id" = ?) where "account_id" = ?',
   'select "id" from "agents" where "alias" = \'account_id = ?\' -- account_id = ?',
+  'select "seq" from "deliveries" where "deliveries"."inbox" = ?',
+  'select "seq" from "deliveries" where "deliveries"."inbox" in (select "agent_numbers"."n" from "agent_numbers" where "agent_numbers"."account_id" = ?)',
+  'select "seq" from "deliveries" where "deliveries"."inbox" = (select "agent_numbers"."n" from "agent_numbers" where "agent_numbers"."agent_id" = ?)',
+  'select "seq" from "deliveries" where "deliveries"."inbox" = (select "agents"."automated" from "agents" where "agents"."account_id" = ?)',
+  'select d."seq" from "deliveries" d join "agent_numbers" a on d."inbox" = a."n"',
 ])('an unscoped statement is stopped before it runs: %s', async (statement) => {
   await expect(rows(grid, statement)).rejects.toThrow('Tripwire')
 })
@@ -93,6 +99,8 @@ test.each([
   'select (select count(*) from agents b where b.account_id = a.account_id) from agents as a where ? = a.account_id',
   'select a.id from accounts c join agents a on a.account_id = c.id where c.id = ?',
   'insert into "skills" ("account_id", "id") select ?, ? where not exists (select 1 from "skills" where "account_id" = ?)',
+  'select "seq" from "deliveries" where "deliveries"."inbox" = (select "agent_numbers"."n" from "agent_numbers" where "agent_numbers"."account_id" = ?)',
+  'select d."seq" from "agent_numbers" a join "deliveries" d on d."inbox" = a."n" where a."account_id" = ?',
 ])('the tripwire lets pass a statement whose every branch names the account: %s', (statement) => {
   expect(() => tripwire(statement, undefined)).not.toThrow()
 })

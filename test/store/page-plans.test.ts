@@ -29,8 +29,8 @@ test.each([
   ['the hourly count', /json_each\(\?\) AS hours/, 'COVERING INDEX messages_sent (account_id=? AND created_at>?'],
   [
     'the unread messages per agent',
-    /sum\(count\(\*\)\) OVER .*"deliveries"/,
-    'COVERING INDEX deliveries_unread (account_id=?)',
+    /sum\("unread"\) OVER .*"deliveries"/,
+    'COVERING INDEX deliveries_unread (inbox=?)',
   ],
   ['a page of agents', /as "unread" from "agents"/, 'agents_of_account'],
   ['a search of agents', /count\(\*\) OVER \(\) as "total"/, 'agents_of_account'],

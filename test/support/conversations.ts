@@ -20,7 +20,8 @@ export async function say(
 ): Promise<{ id: string; seq: number }> {
   const { id } = await sendMessage(from, { to, text, ...more })
   await followLog(grid.store)
-  return { id, seq: (await from.read.threadMessages.seqOf(id))! }
+  const [seq] = await from.read.threadMessages.seqsOf([id])
+  return { id, seq }
 }
 
 /** What the projection has made for an account. With the ids of the threads, which stay when it is made again. */

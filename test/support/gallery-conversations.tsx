@@ -151,7 +151,7 @@ export const conversationPages: Record<string, () => Promise<Response>> = {
             <h1>@planner + @builder</h1>
           </div>
           <div class='scrolls' tabindex={0}>
-            <MessageList messages={messages} now={now} />
+            <MessageList thread={1} messages={messages} firstNew={4} now={now} />
           </div>
         </section>
       </div>,

@@ -5,8 +5,10 @@
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
+import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { newId } from '../../src/lib/id.ts'
+import { followLog } from '../../src/worker/threads.ts'
 import { endpoint, send03, send10 } from './a2a.ts'
 import { dump, rows } from './database.ts'
 import { pausedConversation } from './echoes.ts'
@@ -49,6 +51,20 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
   // One agent of the caller's account may answer this one. The agent that calls may not.
   const writer = { type: 'agent' as const, agentId: foreign['agent id'], alias: 'acme-agent', credentialId: 'test' }
   await sendMessage(grid.store.account(acme.id, writer), { to: '@mate', text: 'a question of acme' })
+  await followLog(grid.store)
+  const user = foreign['user id']
+  const { threads } = await listThreads(acme.store, {})
+  const seat = { sql: 'INSERT INTO seats (account_id, user_id, agent_id) VALUES (?, ?, ?)' }
+  const snooze = {
+    sql:
+      "INSERT INTO snoozes (account_id, user_id, kind, subject, until, level) VALUES (?, ?, 'waiting', 'a subject of acme', 1, 1)",
+  }
+  const mate = await acme.store.read.agents.byAlias(alicesMate)
+  await acme.store.write([
+    ...threads.map(({ id, lastSeq }) => acme.store.change.threads.setSeen(user, id, lastSeq)),
+    { ...seat, args: [acme.id, user, mate!.id] },
+    { ...snooze, args: [acme.id, user] },
+  ])
   // Let each key record its first use now. The clock stands still, so there is no later one.
   for (const key of [evil.adminKey, eve.key]) await callMcp(grid, key, 'none', {})
   const secrets = await secretsOf(grid, acme)
@@ -117,6 +133,7 @@ async function createEntities(
     text: `a file of ${prefix}`,
     a2a: { messageId: prefix, parts: [{ raw: btoa(`a file of ${prefix} `.repeat(1_000)) }] },
   })
+  await sendMessage(as(sender), { to: `#${channel.name}`, text: `a post of ${prefix}` })
   await pausedConversation(account.store, [sender.alias, mate])
   const at = account.store.deps.now()
   const read = { reader: sender.alias, source: mate, reads: 1, answered: 1, readAt: at }

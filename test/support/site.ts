@@ -17,6 +17,7 @@ import { sendMessage } from './messaging.ts'
 import { emailedPath, password, person, signedIn } from './people.ts'
 import { addPasskey, addTotp } from './second-factor.ts'
 import { seedCases } from './seed-cases.ts'
+import { seedTalk } from './seed-talk.ts'
 import { waitFor } from './wait-for.ts'
 
 /** The users that open pages. `nobody` is not signed in; `half` has not given the second factor; `beginner` owns an empty
@@ -46,7 +47,17 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
 
 /** The pages of an account. */
 const accountPages: SitePage[] = [
-  inAccount('home', '', () => ''),
+  inAccount('conversations', '/conversations'),
+  inAccount('conversations-mine', '/conversations?show=you'),
+  inAccount('conversations-channels', '/conversations?show=channels'),
+  inAccount('conversations-waiting', '/conversations?show=waiting'),
+  inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
+  inAccount('conversation-mine', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?show=you`),
+  inAccount('conversation-around', '/conversations/:thread', ({ talk }) => {
+    return `/conversations/${talk.conversation}?m=${talk.message}`
+  }),
+  inAccount('message', '/messages/:message', ({ talk }) => `/messages/${talk.message}`),
+  inAccount('chain', '/messages/:message/chain', ({ talk }) => `/messages/${talk.chained}/chain`),
   inAccount('overview', '/overview'),
   inAccount('agents', '/agents'),
   inAccount('agents-search', '/agents?search=nobody-at-all'),
@@ -94,6 +105,7 @@ const asViewer = [
   'settings-team',
 ]
 const asBeginner = [
+  'conversations',
   'settings-security',
   'overview',
   'agents',
@@ -144,6 +156,9 @@ export const pages: SitePage[] = [
 /** Routes that are not in `pages`, with the reason. */
 export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
+  '/accounts/:account': 'redirects to the page where the person arrives (test/web/conversations/home)',
+  '/accounts/:account/conversations/:thread/messages': 'is a part of a page (test/web/conversations/following)',
+  '/accounts/:account/messages/:message/parts/:part': 'is a file (test/web/conversations/message)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
   '/accounts/:account/guardrails/new/:provider/try': 'redirects to the form of the provider',
@@ -238,6 +253,7 @@ export async function seedSite(grid: TestGrid) {
   await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
   await setPeopleRead(account, { choice: 'off' })
   await setPeopleRead(account, { choice: 'on' })
+  const talk = await seedTalk(grid, account, channel.id)
   const links: Record<string, string> = {}
   const emailed = async (name: string, ask: () => Promise<unknown>) => {
     const before = grid.emails.length
@@ -302,6 +318,7 @@ export async function seedSite(grid: TestGrid) {
     account: acme.id,
     emptyAccount: evil.id,
     channel: channel.id,
+    talk,
     skill: skill.id,
     guardrail: guardrail.id,
     busyGuardrail,

@@ -20,6 +20,8 @@ export interface RunningBroker {
   server: ServerProcess
   /** How durable an acknowledged message is. */
   durability: string
+  /** It is on the disk before it is acknowledged. */
+  isFsynced: boolean
   /** Connect a client with its own queue. */
   open(queue: string): Promise<Queue>
 }

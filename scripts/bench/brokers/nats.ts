@@ -37,6 +37,7 @@ export const nats: Broker = {
       durability: syncs
         ? `NATS ${version}, sync_interval always: fsynced before it is acknowledged`
         : `NATS ${version} has no sync_interval: fsynced every 2 minutes, so a power failure loses acknowledged messages`,
+      isFsynced: syncs,
       async open(queue) {
         const client = await open()
         const subject = `${stream}.${queue}`

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { freePort } from '../../../src/lib/free-port.ts'
 import { hashForLookup, mintKey } from '../../../src/lib/secrets.ts'
-import { Connection, post } from '../connection.ts'
 import { startProgram, startScript } from '../server.ts'
 import { type Broker, folderOf } from './broker.ts'
+import { openHttpQueue } from './http-queue.ts'
 import { publish, tables, take } from './postgresql-queue.ts'
 
 /** Debian has a folder for each version here. */
@@ -26,6 +26,7 @@ export const postgresql: Broker = {
     return {
       server,
       durability: durabilityOf(version),
+      isFsynced: true,
       async open(queue) {
         const client = await connect()
         return {
@@ -61,20 +62,11 @@ export const postgresqlBehindHttp: Broker = {
         },
       },
       durability: `${durabilityOf(database.version)}; with a service that has a pool of connections`,
+      isFsynced: true,
       async open(queue) {
         const { key } = await mintKey('agent_key')
         await admin.query('INSERT INTO keys (hash, queue) VALUES ($1, $2)', [hashForLookup(key), queue])
-        const connection = new Connection(service.port)
-        const call = (path: string, body: unknown) =>
-          connection.send(post(service.port, path, body, { Authorization: `Bearer ${key}` }))
-        return {
-          async publish(text) {
-            const { status } = await call('/publish', { text })
-            if (status !== 201) throw new Error(`The service responded ${status}`)
-          },
-          take: async () => JSON.parse((await call('/take', {})).body).text,
-          close: () => Promise.resolve(connection.close()),
-        }
+        return openHttpQueue(service.port, {}, { Authorization: `Bearer ${key}` })
       },
     }
   },

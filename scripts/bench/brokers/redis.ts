@@ -28,6 +28,7 @@ export const redis: Broker = {
     return {
       server,
       durability: `Redis ${version}, appendonly yes, appendfsync always: fsynced before it is acknowledged`,
+      isFsynced: true,
       async open(queue) {
         const client = await connect()
         await client.xgroup('CREATE', queue, 'readers', '$', 'MKSTREAM')

@@ -132,10 +132,15 @@ export async function findMessage(
   message: { seq: number } | { id: string },
 ): Promise<ThreadMessage | undefined> {
   const { threadMessages } = account.read
-  const seq = 'seq' in message ? message.seq : await threadMessages.seqOf(message.id)
+  const [seq] = 'seq' in message ? [message.seq] : await threadMessages.seqsOf([message.id])
   if (seq === undefined) return undefined
   const [found] = await threadMessages.bySeqs([seq])
   return found && shown(found)
+}
+
+/** Messages that have a place in this account, by their `seq`, oldest first. */
+export async function findMessages(account: AccountStore, seqs: number[]): Promise<ThreadMessage[]> {
+  return (await account.read.threadMessages.bySeqs(seqs)).map(shown)
 }
 
 /** What became of messages in threads of this account, by their `seq`. None for those that it does not have. */

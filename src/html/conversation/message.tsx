@@ -1,11 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
+import { AgentIcon } from '../agent-icon.tsx'
 import { Name } from '../bidi.tsx'
 import { Badge, LocalTime } from '../components.tsx'
 import { Markdown } from '../markdown.tsx'
 import { Face } from './faces.tsx'
-import { type ShownReceipt, StateLine } from './state-line.tsx'
+import { type ReadBy, type ShownReceipt, StateLine } from './state-line.tsx'
 
 /** Who wrote a message. */
 export interface ShownSender {
@@ -36,6 +37,8 @@ export interface ShownMessage {
   /** What guardrails did to it, as sentences. */
   verdicts: { text: string; isBad: boolean }[]
   receipts: ShownReceipt[]
+  /** Instead of `receipts`, for a message with many recipients. */
+  readBy?: ReadBy
   /** Where all messages that began with the same one are, if there are others. */
   chainHref?: string
   /** Where the reader can answer it. */
@@ -47,19 +50,49 @@ export interface ShownMessage {
 /** Within this time the messages of one sender are a run, in milliseconds: only the first shows who wrote it. */
 const longestRun = 5 * 60_000
 
-/** Messages in their order, with a line for each day. */
-export function MessageList({ messages, now }: { messages: ShownMessage[]; now: number }) {
+export interface ShownMessages {
+  messages: ShownMessage[]
+  /** The one before them, which they may continue. */
+  before?: ShownMessage
+  /** A line says that messages are new from this `seq` on. */
+  firstNew?: number
+  /** Each shows the icon of its sender by itself, where the page may not have it. */
+  hasOwnFaces?: boolean
+  now: number
+}
+
+/** Messages in their order, with a line for each day. `thread` is the id of their conversation. */
+export function MessageList({ thread, ...shown }: ShownMessages & { thread: number }) {
   return (
     <div role='log' aria-live='off' aria-label='Messages'>
-      <ol class='messages'>
-        {messages.map((message, n) => (
-          <>
-            {dayOf(message) !== dayOf(messages[n - 1]) && <DayRule at={message.at} />}
-            <Message message={message} isFirst={!continues(messages[n - 1], message)} now={now} />
-          </>
-        ))}
+      <ol class='messages' data-thread={thread} data-seq={shown.messages.at(-1)?.seq ?? 0}>
+        <MessageItems {...shown} />
       </ol>
     </div>
+  )
+}
+
+/** The items of a `MessageList`, to be put behind others. */
+export function MessageItems({ messages, before, firstNew, hasOwnFaces, now }: ShownMessages) {
+  const newest = messages.findIndex(({ seq }) => firstNew !== undefined && seq >= firstNew)
+  return (
+    <>
+      {messages.map((message, n) => {
+        const previous = messages[n - 1] ?? before
+        return (
+          <>
+            {dayOf(message) !== dayOf(previous) && <DayRule at={message.at} />}
+            {n === newest && <li class='day new' id='new'>New</li>}
+            <Message
+              message={message}
+              isFirst={n === newest || !continues(previous, message)}
+              hasOwnFace={hasOwnFaces}
+              now={now}
+            />
+          </>
+        )
+      })}
+    </>
   )
 }
 
@@ -84,25 +117,14 @@ function DayRule({ at }: { at: number }) {
   )
 }
 
-function Message({ message, isFirst, now }: { message: ShownMessage; isFirst: boolean; now: number }) {
-  const { seq, from, to, at, quote, verdicts, receipts, chainHref, replyHref, isUnread } = message
+function Message(
+  { message, isFirst, hasOwnFace, now }: { message: ShownMessage; isFirst: boolean; hasOwnFace?: boolean; now: number },
+) {
+  const { seq, from, to, at, quote, verdicts, receipts, readBy, chainHref, replyHref, isUnread } = message
   const classes = [isFirst && 'first', isUnread && 'unread'].filter(Boolean).join(' ')
   return (
     <li id={`m${seq}`} class={classes || undefined}>
-      {isFirst && (
-        <div class='from'>
-          <Face name={from.name.replace('@', '')} />
-          <b>
-            <Name text={from.name} />
-          </b>
-          <SenderBadges from={from} />
-          {to && (
-            <span class='soft'>
-              to <Name text={to} />
-            </span>
-          )}
-        </div>
-      )}
+      {isFirst && <SenderLine from={from} to={to} hasOwnFace={hasOwnFace} />}
       {quote && (
         <a class='quote' href={quote.href}>
           <Name text={quote.from} />: <span dir='auto'>{quote.text}</span>
@@ -114,11 +136,33 @@ function Message({ message, isFirst, now }: { message: ShownMessage; isFirst: bo
           <LocalTime at={at} as='time' />
         </a>
         {verdicts.map(({ text, isBad }) => <Badge kind={isBad ? 'bad' : 'warning'}>{text}</Badge>)}
-        <StateLine receipts={receipts} at={at} now={now} />
+        <StateLine receipts={receipts} readBy={readBy} at={at} now={now} />
         {replyHref && <a href={replyHref}>Reply</a>}
         {chainHref && <a href={chainHref}>Chain</a>}
       </div>
     </li>
+  )
+}
+
+/** Who wrote a message, and to whom. */
+export function SenderLine(
+  { from, to, hasOwnFace, children }: { from: ShownSender; to?: string; hasOwnFace?: boolean; children?: Child },
+) {
+  const alias = from.name.replace('@', '')
+  return (
+    <div class='from'>
+      {hasOwnFace ? <AgentIcon alias={alias} /> : <Face name={alias} />}
+      <b>
+        <Name text={from.name} />
+      </b>
+      <SenderBadges from={from} />
+      {to && (
+        <span class='soft'>
+          to <Name text={to} />
+        </span>
+      )}
+      {children}
+    </div>
   )
 }
 
@@ -130,7 +174,10 @@ function SenderBadges({ from: { kind, isA2a, isForeign } }: { from: ShownSender 
   return <>{badges}</>
 }
 
-function MessageText({ message: { text, whole, parts } }: { message: ShownMessage }) {
+/** The text of a message, its link to the whole of it, and its parts. */
+export function MessageText(
+  { message: { text, whole, parts } }: { message: Pick<ShownMessage, 'text' | 'whole' | 'parts'> },
+) {
   return (
     <div class='text'>
       <Markdown text={text} />

@@ -20,8 +20,28 @@ export function StateDot({ state }: { state: DeliveryState }) {
 
 const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leased', 'read', 'replied']
 
-/** What became of a message, in one line. It opens the times of each recipient. */
-export function StateLine({ receipts, at, now }: { receipts: ShownReceipt[]; at: number; now: number }) {
+/** What became of a message with many recipients: how many have it, and where each of them is. */
+export interface ReadBy {
+  recipients: number
+  read: number
+  /** Cannot be delivered. */
+  parked: number
+  href: string
+}
+
+/** What became of a message, in one line. It opens the times of each recipient, or leads to them. */
+export function StateLine(
+  { receipts, readBy, at, now }: { receipts: ShownReceipt[]; readBy?: ReadBy; at: number; now: number },
+) {
+  if (readBy && readBy.recipients > 0) {
+    const state = readBy.parked > 0 ? 'parked' : readBy.read === readBy.recipients ? 'read' : 'stored'
+    return (
+      <a class='state-line' href={readBy.href}>
+        <StateDot state={state} />
+        {readBy.read.toLocaleString('en')} of {readBy.recipients.toLocaleString('en')} read
+      </a>
+    )
+  }
   if (receipts.length === 0) return <span class='state-line'>reached nobody</span>
   const states = receipts.map(({ state }) => state)
   const state = worst.find((candidate) => states.includes(candidate))!
@@ -38,13 +58,29 @@ export function StateLine({ receipts, at, now }: { receipts: ShownReceipt[]; at:
             <bdi>@{alias}</bdi>
             {events.map(({ event, at }) => (
               <span>
-                {event} <LocalTime at={at} />
+                {event} <LocalTime at={at} as='second' />
               </span>
             ))}
           </li>
         ))}
       </ul>
     </details>
+  )
+}
+
+/** What became of a message at one recipient, with all times. */
+export function ReceiptItem({ receipt, at, now }: { receipt: ShownReceipt; at: number; now: number }) {
+  return (
+    <li>
+      <StateDot state={receipt.state} />
+      <bdi>@{receipt.alias}</bdi>
+      <span>{wordsOf(receipt, at, now)}</span>
+      {receipt.events.map(({ event, at }) => (
+        <span class='soft'>
+          {event} <LocalTime at={at} as='second' />
+        </span>
+      ))}
+    </li>
   )
 }
 

@@ -10,11 +10,21 @@ export const conversation = `
 .conversations > section:first-of-type { border-inline-end: 1px solid var(--line); background: var(--panel) }
 .conversations .scrolls { overflow-y: auto; overscroll-behavior: contain }
 .pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s2) var(--s4); border-bottom: 1px solid var(--line) }
+.pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
+.pane-head .jump { padding: var(--s2) var(--s3); gap: var(--s2) }
 .pane-head :is(h1, h2) { flex: 1 1 8rem; font-size: var(--text-l); overflow-wrap: anywhere }
 .filters { display: flex; gap: var(--s1) }
 .filters a { padding: var(--s1) var(--s2); border-radius: var(--round); color: var(--soft); font-size: var(--text-s); font-weight: 540; line-height: 1.5rem; text-decoration: none }
 .filters a:hover { background: var(--hover); color: var(--ink) }
 .filters a[aria-current] { background: var(--accent-wash); color: var(--ink) }
+
+/* What is read from its end begins there, without script. */
+.from-end { display: flex; flex-direction: column-reverse } .from-end > div { margin-bottom: auto }
+.conversations > section { position: relative }
+.pane-foot .to-now { position: absolute; inset: auto 0 var(--s4); width: max-content; margin-inline: auto; box-shadow: var(--lift) }
+.pane-note { padding: var(--s2) var(--s5) 0; color: var(--soft); font-size: var(--text-s) }
+.page-link { display: flex; justify-content: center; gap: var(--s2); padding: var(--s3) }
+.messages > .day.new { color: var(--accent) } .messages > .day.new::before, .messages > .day.new::after { border-color: currentColor }
 
 .threads { padding: 0; list-style: none }
 .threads a { display: grid; grid-template: 'faces names at' auto 'faces preview count' auto / 2.375rem minmax(0, 1fr) auto; gap: 0 var(--s2); align-items: center;
@@ -45,7 +55,7 @@ export const conversation = `
   border-inline-start: 3px solid var(--line); color: var(--soft); font-size: var(--text-s); line-height: 1.5rem; text-decoration: none }
 .messages .quote:hover { color: var(--ink) }
 .messages .below { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s3); min-height: 1.5rem; color: var(--soft); font-size: var(--text-s) }
-.messages .below > a { min-width: 1.5rem; color: inherit; line-height: 1.5rem; text-decoration: none } .messages .below > a:hover { color: var(--ink); text-decoration: underline }
+.messages .below > a { display: inline-flex; align-items: center; gap: .375rem; min-width: 1.5rem; color: inherit; line-height: 1.5rem; text-decoration: none } .messages .below > a:hover { color: var(--ink); text-decoration: underline }
 .messages .part { display: block; font-size: var(--text-s) } .messages :is(.part, .whole) a { display: inline-block; min-height: 1.5rem; line-height: 1.5rem }
 .messages > .day { display: flex; align-items: center; gap: var(--s3); margin: var(--s4) 0 0; color: var(--soft); font-size: var(--text-s); font-weight: 540 }
 .messages > .day::before, .messages > .day::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
@@ -62,9 +72,19 @@ export const conversation = `
 .state.released { color: var(--warning); background: currentColor; border-radius: 0 }
 .state.parked { color: var(--danger); background: currentColor; border-radius: 0; box-shadow: none; clip-path: polygon(50% 0, 100% 100%, 0 100%) }
 
+.whole-message .text { max-width: 74ch }
+.chain { display: grid; gap: var(--s3); padding: 0; list-style: none }
+.chain > li { display: grid; gap: var(--s1); padding-inline-start: var(--s3); border-inline-start: 2px solid var(--line) }
+.chain > li > .from { display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s2) } .chain .from b { font-weight: 620 }
+.chain > .d1 { margin-inline-start: 1.25rem } .chain > .d2 { margin-inline-start: 2.5rem } .chain > .d3 { margin-inline-start: 3.75rem }
+.chain > .d4 { margin-inline-start: 5rem } .chain > .d5 { margin-inline-start: 6.25rem } .chain > .d6 { margin-inline-start: 7.5rem }
+.receipts { padding: 0; list-style: none } .receipts > li { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s3); padding: var(--s2) 0 }
+.receipts > li + li { border-top: 1px solid var(--line) } .receipts .soft { font-size: var(--text-s) }
+
 @media (max-width: 60rem) {
   .conversations { grid-template-columns: minmax(0, 1fr); height: calc(100dvh - var(--head) - var(--bar)) }
-  .conversations:has(> section + section) > section:first-of-type { display: none }
+  .conversations:not(.list-first):has(> section + section) > section:first-of-type, .list-first > section + section { display: none }
+  .pane-head .back { display: flex }
 }
-@media (max-width: 48rem) { .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
+@media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
 `

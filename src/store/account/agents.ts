@@ -190,6 +190,8 @@ export function prepareAgents(db: Db, lookups: Lookups) {
   const isProgram = ne(agents.type, sql`'human'`)
   const livePrograms = db.select({ n: count() }).from(agents).where(inAccount(agents, live, isProgram))
   const programs = livePrograms.prepare()
+  const anyProgram = db.select({ one: sql`1` }).from(agents).where(inAccount(agents, live, isProgram)).limit(1)
+    .prepare()
   const trial = db.select({
     used: trials.used,
     max: trials.max,
@@ -253,6 +255,8 @@ export function prepareAgents(db: Db, lookups: Lookups) {
           () => [account.accountId],
         ),
       byId: (id: string): Promise<Agent | undefined> => account.one(byId, { id }),
+      /** Whether the account has a live agent that is no person. */
+      hasPrograms: async (): Promise<boolean> => (await account.one(anyProgram, {})) !== undefined,
       /** Live agents with one of these ids or aliases. */
       byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
         account.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),

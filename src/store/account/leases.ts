@@ -163,13 +163,14 @@ export function prepareLeases(db: Db) {
             claim: {
               ...account.bind(claim, { agent, lease: id, limit, maxChars, at, wokenAt }),
               rows: Math.min(limit, expected),
+              subject: agent,
             },
-            lease: account.bind(add, { agent, lease: id, holder, at, expiresAt }),
-            messages: { ...account.bind(leased, { agent, lease: id, limit }), rows: 0 },
+            lease: { ...account.bind(add, { agent, lease: id, holder, at, expiresAt }), subject: agent },
+            messages: { ...account.bind(leased, { agent, lease: id, limit }), rows: 0, subject: agent },
           }
         },
         /** The messages arrived: they are not redelivered. */
-        ack: (lease: string) => account.bind(remove, { lease }),
+        ack: (lease: string) => ({ ...account.bind(remove, { lease }), subject: lease }),
         /**
          * Make the messages of a lease unread again, or park them if their agent is deleted. Does nothing once the lease
          * was acked or released.

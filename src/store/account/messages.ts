@@ -346,15 +346,17 @@ export function prepareMessages(db: Db) {
     }),
     changes: (account: AccountBinding) => ({
       /** Store a direct message. */
-      addDirect: (message: NewMessage, to: InboxAddress) =>
-        account.bind(addDirect, { ...message, toAccount: to.home ?? account.accountId, to: to.agentId }),
+      addDirect: (message: NewMessage, to: InboxAddress) => ({
+        ...account.bind(addDirect, { ...message, toAccount: to.home ?? account.accountId, to: to.agentId }),
+        subject: subjectOf(message),
+      }),
       /** Store a post to a channel that the sender is a member of. */
       addPost: (message: NewMessage, channel: string) => account.bind(addPost, { ...message, channel }),
       requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
       countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
       /** One delivery, to the inbox of a direct message. */
-      deliver: (message: NewMessage, to: InboxAddress) =>
-        account.bind(deliver, {
+      deliver: (message: NewMessage, to: InboxAddress) => ({
+        ...account.bind(deliver, {
           id: message.id,
           at: message.at,
           toAccount: to.home ?? account.accountId,
@@ -362,10 +364,19 @@ export function prepareMessages(db: Db) {
           stranger: to.home === undefined ? null : message.from,
           chars: lengthOf(message),
         }),
-      addKey: ({ id, from, key, keysSince, at }: NewMessage, requestHash: string) =>
-        account.bind(addKey, { id, from, key, keysSince, requestHash, at }),
+        subject: subjectOf(message),
+      }),
+      addKey: (message: NewMessage, requestHash: string) => {
+        const { id, from, key, keysSince, at } = message
+        return { ...account.bind(addKey, { id, from, key, keysSince, requestHash, at }), subject: subjectOf(message) }
+      },
     }),
   }
+}
+
+/** What a direct message is about: two with the same key depend on each other. Counting a trial has no subject. */
+export function subjectOf({ id, from, key }: Pick<NewMessage, 'id' | 'from' | 'key'>): string {
+  return key === null ? id : `${from} ${key}`
 }
 
 /** The length of the text and inline A2A details of a message, in UTF-16 units. */

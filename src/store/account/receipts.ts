@@ -4,7 +4,7 @@ import { agents, deliveries, idempotencyKeys, messages } from '../../../db/schem
 import { type AccountBinding, p, type PlaceholderValues, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount } from '../in-account.ts'
-import type { GuardedReceipt, ReviewedMessage } from './messages.ts'
+import { type GuardedReceipt, type ReviewedMessage, subjectOf } from './messages.ts'
 import { someUnread } from './unread.ts'
 
 /** Times are milliseconds since the epoch. A field is missing where it does not apply. */
@@ -61,12 +61,16 @@ export function prepareReceipts(db: Db) {
       /** A receipt is stored with the idempotency key of the send, if it has one. */
       const bound = (
         receipt: typeof toAgent,
-        { id, from, key, guarded }: ReviewedMessage,
+        message: ReviewedMessage,
         more: PlaceholderValues,
       ): Statement => {
+        const { id, from, key, guarded } = message
         const { read, store } = guarded ? receipt.guarded : receipt
         const values = { id, from, ...more, ...(guarded && { guarded: JSON.stringify(guarded.receipt) }) }
-        return key === null ? { ...account.bind(read, values), rows: 0 } : account.bind(store, { ...values, key })
+        const subject = subjectOf(message)
+        return key === null
+          ? { ...account.bind(read, values), rows: 0, subject }
+          : { ...account.bind(store, { ...values, key }), subject }
       }
       return {
         toAgent: (message: ReviewedMessage, to: string) => bound(toAgent, message, { to }),

@@ -21,7 +21,7 @@ export function prepareThreadMessages(db: Db) {
     id: messages.id,
     fromAgentId: messages.fromAgentId,
     fromAlias: messages.fromAlias,
-    isForeign: sql<number>`${sql.raw(String(isForeign))}`.as('is_foreign'),
+    isForeign: sql<number>`${isForeign}`.as('is_foreign'),
     type: messages.type,
     recipient: messages.recipient,
     body: sql<string>`${body}`.as('shown_body'),
@@ -80,7 +80,7 @@ export function prepareThreadMessages(db: Db) {
       (SELECT m.created_at FROM ${messages} AS m
         JOIN ${deliveries} AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
         WHERE d.account_id = ${account} AND m.seq = ${seq} LIMIT 1))`
-  const firstSince = db.select({ seq: sql<number | null>`min(up_to) + 1` }).from(
+  const firstSince = db.select({ seq: sql<number | null>`min(up_to) + 1`.as('found') }).from(
     sql`(WITH RECURSIVE search(up_to, step) AS (
     SELECT min(seq) - 1, 1 << 32 FROM ${threadMessages} WHERE ${ofThread}
     UNION ALL
@@ -96,16 +96,16 @@ export function prepareThreadMessages(db: Db) {
       // As the index says it.
       sql`${threadMessages.rootSeq} <> ${threadMessages.seq}`,
     )).orderBy(threadMessages.seq).limit(p('limit')).prepare()
-  const ofOwn = db.select({ seq: messages.seq }).from(messages).where(
-    inAccount(messages, eq(messages.id, p('message'))),
-  )
+  const isNamed = (id: typeof messages.id | typeof deliveries.messageId) =>
+    sql`${id} IN (SELECT value FROM json_each(${p('messages')}))`
+  const ofOwn = db.select({ seq: messages.seq }).from(messages).where(inAccount(messages, isNamed(messages.id)))
   const ofDelivered = db.select({ seq: messages.seq }).from(deliveries)
     .innerJoin(
       messages,
       and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId)),
     )
-    .where(inAccount(deliveries, eq(deliveries.messageId, p('message'))))
-  const seqOf = unionAll(ofOwn, ofDelivered).limit(1).prepare()
+    .where(inAccount(deliveries, isNamed(deliveries.messageId)))
+  const seqsOf = unionAll(ofOwn, ofDelivered).prepare()
 
   // What happens in an inbox of another account is not shown, only whether and when its agent read and replied.
   const isOurs = sql`${deliveries.accountId} = ${account}`
@@ -172,8 +172,9 @@ export function prepareThreadMessages(db: Db) {
       /** The numbers of the messages of a chain, without its root. */
       chain: async (root: number, limit: number): Promise<number[]> =>
         (await account.all(chain, { root, limit })).map(({ seq }) => seq),
-      /** The number of a message by its id, placed or not. */
-      seqOf: async (message: string) => (await account.one(seqOf, { message }))?.seq,
+      /** The numbers of messages by their ids, placed or not, in no order. */
+      seqsOf: async (messages: string[]): Promise<number[]> =>
+        (await account.all(seqsOf, { messages: JSON.stringify(messages) })).map(({ seq }) => seq),
       /** What became of direct messages that the account sent or received. */
       direct: (seqs: number[]) => account.all(direct, { seqs: JSON.stringify(seqs) }),
       /** How many recipients have read posts. */

@@ -58,7 +58,7 @@ export function prepareThreads(db: Db) {
         WHERE d.account_id = ${account} AND m.seq = ${seq} LIMIT 1))`
   const previewOf = (body: SQL) =>
     sql`json_object('fromAlias', m.from_alias, 'fromAgentId', m.from_agent_id, 'type', m.type,
-      'recipient', m.recipient, 'text', substr(${body}, 1, ${sql.raw(String(previewLength))}))`
+      'recipient', m.recipient, 'text', substr(${body}, 1, ${previewLength}))`
   const firstAgents = sql`(SELECT json_group_array(json_object('id', one.id, 'alias', one.alias)) FROM (
     SELECT ${agents.id} AS id, ${agents.alias} AS alias FROM ${threadAgents}
       JOIN ${agents} ON ${agents.accountId} = ${threadAgents.accountId} AND ${agents.id} = ${threadAgents.agentId}
@@ -154,7 +154,7 @@ export function prepareThreads(db: Db) {
     }).from(
       sql`(SELECT seq, message_id, sender_account_id FROM ${deliveries} WHERE ${deliveries.inbox} = (${inbox})
         AND ${deliveries.accountId} = ${account} AND ${deliveries.state} = 'unread'
-        ORDER BY ${deliveries.seq} LIMIT ${sql.raw(String(maxUnread))}) AS waits`,
+        ORDER BY ${deliveries.seq} LIMIT ${maxUnread}) AS waits`,
     )
       .crossJoin(messages).crossJoin(threadMessages)
       .where(and(

@@ -1,11 +1,10 @@
 /**
- * The database client. A remote database has the client of the driver. A local file has a client of ours, whose
- * statements run in this thread or in one of their own. See docs/delivery.md, "Local client".
+ * The database client. A remote database has the client of the driver, whose commits are ours. A local file has a client
+ * of ours, whose statements run in this thread or in one of their own. See docs/delivery.md, "Local client".
  */
 import {
   type Client,
   type Config,
-  createClient,
   type InArgs,
   type InStatement,
   type InValue,
@@ -13,11 +12,12 @@ import {
   type ResultSet,
   type Row,
   type TransactionMode,
-  type Value,
 } from '@libsql/client'
 import { Buffer } from 'node:buffer'
+import { type RowClass, rowClassOf } from './binding.ts'
 import { LocalConnection, type LocalStatement, type RawResult, type ResultColumns } from './local-connection.ts'
 import { localPath } from './local-file.ts'
+import { connectRemote } from './remote-client.ts'
 import type { ThreadConnection } from './thread-connection.ts'
 
 /** The settings of the store. A local file uses only `url` and `thread`, and returns integers as numbers. */
@@ -29,7 +29,7 @@ type ClientSettings = Pick<Config, 'url' | 'authToken' | 'concurrency' | 'intMod
 /** Like `createClient`, but a local file always has one connection, which is opened by the first statement. */
 export function connect({ thread, ...settings }: ClientSettings): Client {
   const path = localPath(settings.url)
-  return path === undefined ? createClient(settings) : new LocalClient(thread ?? new LocalConnection(path))
+  return path === undefined ? connectRemote(settings) : new LocalClient(thread ?? new LocalConnection(path))
 }
 
 /** Requests run in the order of the calls. */
@@ -109,8 +109,6 @@ function toArgument(value: InValue): InValue {
   return value
 }
 
-type RowClass = new (values: Value[]) => Row
-
 const rowClasses = new WeakMap<ResultColumns, RowClass>()
 const noColumns: ResultColumns = { names: [], types: [] }
 
@@ -137,33 +135,4 @@ class LocalResultSet implements ResultSet {
     const rows = this.rows.map((row) => Array.from(row))
     return { columns, columnTypes, rows, rowsAffected, lastInsertRowid: lastInsertRowid?.toString() ?? null }
   }
-}
-
-/** The class of the rows of a result: values by name are own properties, values by index are getters of the class. */
-function rowClassOf(names: string[]): RowClass {
-  // The first of two columns with the same name wins, and an index wins over a column with a number as its name.
-  const named = names.map((name, i) => ({ name, i }))
-    .filter(({ name, i }) => names.indexOf(name) === i && !(Number(name) < names.length))
-
-  class NamedRow {
-    [name: string]: Value
-    readonly #values: Value[]
-
-    static {
-      for (const i of names.keys()) {
-        Object.defineProperty(this.prototype, i, {
-          get(this: NamedRow) {
-            return this.#values[i]
-          },
-        })
-      }
-      Object.defineProperty(this.prototype, 'length', { value: names.length })
-    }
-
-    constructor(values: Value[]) {
-      this.#values = values
-      for (const { name, i } of named) this[name] = values[i]
-    }
-  }
-  return NamedRow as unknown as RowClass
 }

@@ -11,6 +11,7 @@ import { setImmediate } from 'node:timers'
 import { GridError } from '../../errors.ts'
 import { isConnectionLoss } from './database-errors.ts'
 import { queryBatch, ReusableStream, toLibsqlError } from './remote-stream.ts'
+import { StatementSets } from './statement-sets.ts'
 
 export interface QueryBatcher {
   /**
@@ -46,6 +47,7 @@ export function openQueryBatcher(settings: Pick<Config, 'url' | 'authToken' | 'f
 class QueryQueue {
   readonly #client: HttpClient
   readonly #stream: ReusableStream
+  readonly #sets = new StatementSets()
   #pending: PendingQuery[] = []
   #isRunning = false
 
@@ -95,7 +97,7 @@ class QueryQueue {
   #send(batch: PendingQuery[]): Promise<void> {
     const statements = batch.map(({ statement }) => statement)
     return this.#stream.use((stream) =>
-      queryBatch(stream, statements, (i, result) => {
+      queryBatch(stream, this.#sets, statements, (i, result) => {
         const query = batch[i]
         query.isSettled = true
         if (result instanceof Error) query.reject(result)

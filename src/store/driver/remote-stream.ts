@@ -1,7 +1,12 @@
-/** Hrana 2 over HTTP, the protocol of libsql-server and Turso: reusing streams, and batches of queries. */
-import { type InStatement, LibsqlError, type ResultSet } from '@libsql/client'
+/** Hrana 2 over HTTP, the protocol of libsql-server and Turso: reusing streams, and what is sent on them. */
+import { type InStatement, LibsqlBatchError, LibsqlError, type ResultSet } from '@libsql/client'
 import * as hrana from '@libsql/hrana-client'
 import { clearTimeout, setTimeout } from 'node:timers'
+import type { Statement } from './binding.ts'
+import type { PlainStatement, StatementSets, Step } from './statement-sets.ts'
+
+/** A statement that may say what it is about, see `Statement`. */
+export type Subjected = InStatement | Statement
 
 /** How long an unused stream stays open. The server ends a stream after 10 s without a request. */
 const maxIdleMs = 5_000
@@ -59,34 +64,128 @@ function isUnknownStream(error: unknown): boolean {
 }
 
 /**
- * Run queries as one request, without a transaction, each as a step of its own. `onResult` is called for each query, in
- * order, before the promise resolves. Fails if there is no response, or if a result cannot be represented: then
- * `onResult` is not called for that query and those after it.
+ * Run queries as one request, without a transaction. Those with the same text run as a set, the others each as a step
+ * that fails alone. `onResult` is called for each query, in order, before the promise resolves. Fails if there is no
+ * response, if a result cannot be represented, or if a set fails: then `onResult` was not called for some queries.
  */
 export async function queryBatch(
   stream: hrana.HttpStream,
+  sets: StatementSets,
   statements: InStatement[],
   onResult: (i: number, result: ResultSet | Error) => void,
 ): Promise<void> {
-  const plain = statements.map((statement) => typeof statement === 'string' ? { sql: statement, args: [] } : statement)
-  const stored = storeRepeated(stream, plain.map(({ sql }) => sql))
+  const queries = statements.map(plain)
+  const steps = sets.stepsOf(queries, withSameText(queries))
+  const found: (ResultSet | Error)[] = []
+  let failure: Error | undefined
   const batch = stream.batch(false)
-  for (const [i, { sql, args = [] }] of plain.entries()) {
-    batch.step().query([stored.get(sql) ?? sql, args]).then(
-      (rows) => onResult(i, rows ? toResultSet(rows) : new LibsqlError('The server did not answer', 'SERVER_ERROR')),
-      (error) => onResult(i, toLibsqlError(error)),
-    )
+  const texts = storeRepeated(stream, steps)
+  const taken = steps.map((step) =>
+    batch.step().query([texts.get(step.sql) ?? step.sql, step.args]).then((rows) => {
+      if (!rows) throw new LibsqlError('The server did not answer', 'SERVER_ERROR')
+      sets.resultsOf(step, toResultSet(rows)).forEach((result, n) => found[step.of[n]] = result)
+    }).catch((error) => {
+      if (step.columns) failure = error
+      else found[step.of[0]] = toLibsqlError(error)
+    })
+  )
+  try {
+    await sendBatch(batch, texts)
+    await Promise.all(taken)
+  } finally {
+    // Skips those without a result.
+    found.forEach((result, i) => onResult(i, result))
   }
+  if (failure) throw failure
+}
+
+/**
+ * Commit statements as one request and one transaction. Adjacent statements with the same text and different subjects
+ * run as a set. Fails with the error of the first statement that fails, and if there is no response.
+ */
+export async function commitBatch(
+  stream: hrana.HttpStream,
+  sets: StatementSets,
+  statements: Subjected[],
+): Promise<ResultSet[]> {
+  const changes = statements.map(plain)
+  const steps = sets.stepsOf(changes, aboutOtherSubjects(statements))
+  const batch = stream.batch(false)
+  const texts = storeRepeated(stream, steps)
+  const begin = batch.step()
+  const begun = begin.run('BEGIN IMMEDIATE')
+  let last = begin
+  const answers = steps.map(({ sql, args }) => {
+    const step = batch.step().condition(hrana.BatchCond.ok(last))
+    last = step
+    return step.query([texts.get(sql) ?? sql, args])
+  })
+  const end = batch.step().condition(hrana.BatchCond.ok(last))
+  const committed = end.run('COMMIT')
+  const undone = batch.step().condition(hrana.BatchCond.not(hrana.BatchCond.ok(end))).run('ROLLBACK')
+  // If there is no response, they are not looked at.
+  for (const answer of [begun, ...answers, committed, undone]) answer.catch(() => {})
+  await sendBatch(batch, texts)
+
+  await begun
+  const results: ResultSet[] = []
+  for (const [i, step] of steps.entries()) {
+    const rows = await answers[i].catch((error) => Promise.reject(inBatch(error, step.of[0])))
+    if (!rows) throw new LibsqlBatchError('The statement was not executed', step.of[0], 'TRANSACTION_CLOSED')
+    results.push(...sets.resultsOf(step, toResultSet(rows)))
+  }
+  await committed
+  return results
+}
+
+/** Send a batch. Its texts are removed in the same request, so that the stream stores none when it is reused. */
+function sendBatch(batch: hrana.Batch, texts: Map<string, hrana.Sql>): Promise<void> {
   const executed = batch.execute()
-  // Removed in the same request, so that the stream stores no texts when it is reused.
-  for (const text of stored.values()) text.close()
-  await executed
+  for (const text of texts.values()) text.close()
+  return executed
+}
+
+function plain(statement: InStatement): PlainStatement {
+  if (typeof statement === 'string') return { sql: statement, args: [] }
+  const { sql, args = [] } = statement
+  if (!Array.isArray(args)) throw new TypeError('Arguments must be an array')
+  return { sql, args }
+}
+
+/** The places of the statements of each text. */
+function withSameText(statements: readonly PlainStatement[]): number[][] {
+  const places = new Map<string, number[]>()
+  for (const [i, { sql }] of statements.entries()) {
+    const same = places.get(sql)
+    if (same) same.push(i)
+    else places.set(sql, [i])
+  }
+  return [...places.values()]
+}
+
+/** The places of adjacent statements with the same text and different subjects. */
+function aboutOtherSubjects(statements: readonly Subjected[]): number[][] {
+  const groups: number[][] = []
+  let [text, subjects] = ['', new Set<string>()]
+  for (const [i, statement] of statements.entries()) {
+    const { sql, subject }: Pick<Statement, 'sql' | 'subject'> = typeof statement === 'string'
+      ? { sql: statement }
+      : statement
+    if (subject !== undefined && sql === text && !subjects.has(subject)) groups.at(-1)!.push(i)
+    else {
+      groups.push([i])
+      text = subject === undefined ? '' : sql
+      subjects = new Set()
+    }
+    if (subject !== undefined) subjects.add(subject)
+  }
+  return groups
 }
 
 /** A text that occurs more than once in a request is sent once. */
-function storeRepeated(stream: hrana.HttpStream, texts: string[]): Map<string, hrana.Sql> {
+function storeRepeated(stream: hrana.HttpStream, steps: readonly Step[]): Map<string, hrana.Sql> {
   const [seen, repeated] = [new Set<string>(), new Set<string>()]
-  for (const text of texts) (seen.has(text) ? repeated : seen).add(text)
+  for (const { sql } of steps) (seen.has(sql) ? repeated : seen).add(sql)
   return new Map([...repeated].slice(0, maxStoredTexts).map((text) => [text, stream.storeSql(text)]))
 }
 
@@ -107,4 +206,11 @@ export function toLibsqlError(error: Error): Error {
   if (!(error instanceof hrana.ClientError)) return error
   const code = error instanceof hrana.ResponseError ? error.code : undefined
   return new LibsqlError(error.message, code ?? 'SERVER_ERROR', undefined, undefined, error)
+}
+
+/** The error of the statement at a place of a commit. */
+function inBatch(error: Error, place: number): Error {
+  const known = toLibsqlError(error)
+  if (!(known instanceof LibsqlError)) return known
+  return new LibsqlBatchError(known.message, place, known.code, known.extendedCode, known.rawCode, known)
 }

@@ -11,6 +11,7 @@ import { appPage } from '../../html/layout.tsx'
 import { day, hour } from '../../lib/time.ts'
 import type { AccountStore, Used } from '../../store/account.ts'
 import type { ListedActivity } from '../../store/account/activity-list.ts'
+import { FirstAgent } from '../conversations/home.tsx'
 import type { PageDeps } from '../page-deps.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
@@ -35,19 +36,13 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined) {
       <Icon name='plus' />New agent
     </ButtonLink>
   )
-  if (figures.agents === 0) {
+  if (!await account.read.agents.hasPrograms()) {
     return appPage(
       frame('overview'),
       { title: 'Overview' },
       <>
         <ClaimOfferNotice offer={offer} />
-        <Card>
-          <EmptyState icon='agents' title='Create your first agent' action={newAgent}>
-            An agent has an @alias and an inbox. Create one and paste its configuration into Claude Code, Cursor or any
-            other client. Then it can send messages to the other agents.
-            {!may('manage') && ' Owners and admins of the account can create one.'}
-          </EmptyState>
-        </Card>
+        <FirstAgent visit={visit} />
       </>,
     )
   }

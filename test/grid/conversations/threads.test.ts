@@ -22,7 +22,7 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  const list = async (account = grid.acme.store, more = {}) =>
+  const list = async (account = grid.acme.store, more = {}): Promise<unknown[][]> =>
     (await listThreads(account, more)).threads.map(({ kind, channel, conversationId, agents, messages, preview }) => [
       kind,
       channel?.name ?? conversationId,

@@ -68,7 +68,7 @@ test('without agents it offers to create one, or says who can', async () => {
   const owner = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
   const viewer = await (await signedInMember(grid, grid.acme, 'viewer')).open(path)
 
-  expect(owner.text).toContain('Create your first agent')
+  expect(owner.text).toContain('Bring your first agent')
   expect(owner.html).toContain(`href="${path}/new-agent"`)
   expect(viewer.text).toContain('Owners and admins of the account can create one')
   expect(viewer.html).not.toContain('/new-agent')

@@ -1,0 +1,139 @@
+/** Compares pairs on the grid with those on all installed brokers, and with the aims of the grid. */
+import type { Broker, Queue, RunningBroker } from './brokers/broker.ts'
+import { nats } from './brokers/nats.ts'
+import { postgresql, postgresqlBehindHttp } from './brokers/postgresql.ts'
+import { redis } from './brokers/redis.ts'
+import { sqlite } from './brokers/sqlite.ts'
+import { type Aim, comparisonOf, type Rates } from './comparison.ts'
+import { Connection } from './connection.ts'
+import type { Step, Workload } from './load.ts'
+import { pairRow, pairWork, startPairs } from './pairs.ts'
+import type { BenchContext, Scenario } from './scenario.ts'
+import { type Runtime, type ServerProcess, temporaryFolder } from './server.ts'
+import { figuresOf, inSlices, rounds } from './slices.ts'
+
+const brokers: Broker[] = [postgresql, postgresqlBehindHttp, nats, redis, sqlite]
+
+/** The least ratio of the pairs of the grid to those of a broker, by the runtime of the grid. */
+const aims: Partial<Record<Runtime, Aim[]>> = {
+  node: [
+    { broker: postgresqlBehindHttp.name, clients: 1, ratio: 1 },
+    { broker: postgresqlBehindHttp.name, clients: 32, ratio: 1.5 },
+    { broker: postgresqlBehindHttp.name, clients: 256, ratio: 1.5 },
+    { broker: nats.name, clients: 32, ratio: 1 },
+    { broker: nats.name, clients: 256, ratio: 1 },
+    { broker: sqlite.name, clients: 1, ratio: 1 },
+  ],
+  bun: [{ broker: postgresql.name, clients: 32, ratio: 1 }],
+}
+
+/** The grid again, with SQLite and its commits on a thread of their own. */
+const withThread = 'the grid, DATABASE_THREAD=on'
+
+/** The grid or a broker, running. */
+interface Subject {
+  name: string
+  /** In the comparison. */
+  label: string
+  server: ServerProcess
+  open(clients: number): Promise<{ work: Workload; close(): unknown }>
+}
+
+export const compare: Scenario = {
+  rows: [
+    { ...pairRow, name: 'the grid, pair' },
+    ...brokers.map(({ name, pairDescription: pair, speaksHttp }) => ({
+      name: `${name}, pair`,
+      measures:
+        `A message is published and acknowledged, then taken by its recipient; each client has its own queue. ${pair}`,
+      limit: speaksHttp
+        ? 'the single JavaScript thread of the service'
+        : 'none comparable: plain TCP without key, HTTP or JSON, so the comparison favours it',
+    })),
+  ],
+  async run(context) {
+    const subjects = [await startGridSubject(context, 'the grid')]
+    if (context.database === 'file') {
+      subjects.push(await startGridSubject(context, withThread, { DATABASE_THREAD: 'on' }))
+    }
+    for (const broker of brokers) {
+      const found = broker.find()
+      if (found === undefined) context.note(`${broker.name} is not installed`)
+      else subjects.push(subjectOf(context, broker, await broker.start(temporaryFolder(), found)))
+    }
+    const rates: Rates = subjects.map(({ name, label }) => ({ name, label, perSecond: new Map() }))
+    for (const clients of context.clients) {
+      const opened = await Promise.all(
+        subjects.map(async (subject) => ({ ...subject, ...await subject.open(clients) })),
+      )
+      for (const [i, slices] of (await inSlices(opened, context.seconds)).entries()) {
+        rates[i].perSecond.set(clients, slices.perSecond)
+        const remark = `${rounds} slices`
+        await context.report({
+          name: `${rates[i].name}, pair`,
+          clients,
+          floorClients: null,
+          ...figuresOf(slices),
+          remark,
+        })
+      }
+      for (const { close } of opened) await close()
+    }
+    for (const { server } of subjects) await server.stop()
+    context.table(comparisonOf(rates, context.clients, aims[context.runtime] ?? []))
+  },
+}
+
+async function startGridSubject(
+  context: BenchContext,
+  name: string,
+  settings?: Record<string, string>,
+): Promise<Subject> {
+  const grid = await startPairs(context, settings)
+  return {
+    name,
+    label: name,
+    server: grid.server,
+    open(clients) {
+      const connections: Connection[] = []
+      // Without its `prepare`: pairs leave nothing in the inboxes.
+      const { steps } = pairWork(grid, clients, () => {
+        const connection = new Connection(grid.server.port)
+        connections.push(connection)
+        return connection
+      })
+      return Promise.resolve({ work: { steps }, close: () => connections.forEach((connection) => connection.close()) })
+    },
+  }
+}
+
+function subjectOf(
+  context: BenchContext,
+  { name }: Broker,
+  { server, durability, isFsynced, open }: RunningBroker,
+): Subject {
+  context.note(durability)
+  return {
+    name,
+    label: isFsynced ? name : `${name}, not fsynced`,
+    server,
+    async open(clients) {
+      const queues = await Promise.all(Array.from({ length: clients }, (_, i) => open(`queue-${clients}-${i}`)))
+      return {
+        work: { steps: queues.map(pairOf) },
+        close: () => Promise.allSettled(queues.map((queue) => queue.close())),
+      }
+    },
+  }
+}
+
+/** Publishes a message and takes it. Throws if it is not the same message. */
+function pairOf(queue: Queue): Step {
+  let n = 0
+  return async () => {
+    const text = `What is 6 times ${n++}?`
+    await queue.publish(text)
+    const taken = await queue.take()
+    if (taken !== text) throw new Error(`"${taken}" was taken where "${text}" was sent`)
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * Conversations as the calling user may see them: what they may not read is left out before it reaches a page, and what
+ * the account lets them read of others is recorded first. Reading changes nothing for an agent. See docs/security.md,
+ * "Who reads messages".
+ */
+import { GridError } from '../../errors.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { isReadBySwitch, mayRead, readableFrom, type Reader, readerOf } from './may-read.ts'
+import {
+  findMessages,
+  readThread,
+  type Receipts,
+  receiptsOf,
+  type ThreadMessage,
+  type ThreadPage,
+  type ThreadPosition,
+} from './messages.ts'
+import { placeOfMessage, placeOfThread } from './places.ts'
+import { recordReading } from './readings.ts'
+import { findThread, isInThread, setSeen, type Thread, type ThreadKind, unreadIn } from './threads.ts'
+
+/** A message that the reader may read. */
+export interface OpenMessage extends ThreadMessage {
+  /** Undefined for a message that reached nobody. */
+  receipts: Receipts | undefined
+  /** It is to or from the reader, or in a channel that they are in. */
+  isMine: boolean
+  /** It is to the reader, who has not read it. */
+  isUnread: boolean
+}
+
+/** What a message answers, if it is in the same conversation and not directly before it. */
+export interface Quoted {
+  seq: number
+  fromAlias: string
+  /** Its beginning. */
+  text: string
+}
+
+export interface OpenConversation {
+  reader: Reader
+  thread: Thread
+  /** Since when the reader may read it, in milliseconds since the epoch: 0 for all of it. Undefined: numbers only. */
+  since: number | undefined
+  /** Oldest first, at most 50. */
+  messages: OpenMessage[]
+  /** By the `id` of the answered message. */
+  quoted: Map<string, Quoted>
+  /** Where the pages before and after this one begin; undefined if it is the first, or the last. */
+  older?: number
+  newer?: number
+  /** Messages of this page that are left out: they are between others. */
+  hidden: number
+  /** The first message that the reader has not read, or has not seen if none is to them; null if there is none. */
+  firstNew: number | null
+}
+
+/** How many characters of an answered message are shown. */
+const quoteLength = 160
+
+/**
+ * A page of a conversation. With the newest messages in it, the user has seen it. A conversation that the reader may not
+ * read has no messages, and its numbers. `isGlance`: it is shown beside a list, and does not count as seen.
+ * Fails with `conversation_not_found`, or as `readerOf` and `recordReading` do.
+ */
+export async function openConversation(
+  account: AccountStore,
+  id: number,
+  position: ThreadPosition,
+  { requestId, isGlance = false }: { requestId: string | null; isGlance?: boolean },
+): Promise<OpenConversation> {
+  const reader = await readerOf(account)
+  const thread = await findThread(account, id, reader.userId)
+  if (!thread) {
+    throw new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
+  }
+  const [hasSeat, unread] = await Promise.all([
+    takesPart(account, reader, thread),
+    reader.seat ? unreadIn(account, id, reader.seat.agentId) : { unread: 0, firstSeq: null },
+  ])
+  const since = hasSeat ? 0 : readableFrom(reader, placeOfThread(reader, thread))
+  const firstNew = unread.firstSeq ??
+    (thread.seenSeq > 0 && thread.seenSeq < thread.lastSeq ? thread.seenSeq + 1 : null)
+  const nothing = { messages: [], hasOlder: false, hasNewer: false }
+  const page = since === undefined ? nothing : await readThread(account, id, position, since)
+  const messages = await readable(account, reader, thread, page.messages, unread.firstSeq)
+  await recordIfOthers(account, thread, messages, requestId)
+  if (!isGlance && since !== undefined) await markSeen(account, reader, thread, page)
+  return {
+    ...{ reader, thread, since, messages, firstNew },
+    ...(page.hasOlder && { older: page.messages[0].seq }),
+    ...(page.hasNewer && { newer: page.messages.at(-1)!.seq }),
+    quoted: await quotedBy(account, messages, since),
+    hidden: page.messages.length - messages.length,
+  }
+}
+
+/** Whether some messages of a thread may be to or from the reader. */
+async function takesPart(account: AccountStore, reader: Reader, thread: Thread): Promise<boolean> {
+  if (!reader.seat || thread.kind === 'channel') return false
+  if (thread.kind === 'pair') return placeOfThread(reader, thread).kind === 'mine'
+  return await isInThread(account, thread.id, reader.seat.agentId)
+}
+
+/** Those messages of one thread that the reader may read, each with what became of it. */
+export async function readable(
+  account: AccountStore,
+  reader: Reader,
+  thread: Thread,
+  messages: ThreadMessage[],
+  firstUnread: number | null,
+): Promise<OpenMessage[]> {
+  if (messages.length === 0) return []
+  const receipts = await receiptsOf(account, messages.map(({ seq }) => seq))
+  return messages.flatMap((message): OpenMessage[] => {
+    const found = receipts.get(message.seq)
+    const place = placeOfMessage(reader, message, thread, found)
+    if (!mayRead(reader, place, message.createdAt)) return []
+    const isMine = !isReadBySwitch(reader, place)
+    const isUnread = found?.recipient
+      ? found.recipient.agentId === reader.seat?.agentId && found.recipient.state === 'unread'
+      : isMine && firstUnread !== null && message.seq >= firstUnread && message.fromAgentId !== reader.seat?.agentId
+    return [{ ...message, receipts: found, isMine, isUnread }]
+  })
+}
+
+/** Record the reading of these messages, if some of them can be read only because the account lets people. */
+export async function recordIfOthers(
+  account: AccountStore,
+  thread: Thread,
+  messages: OpenMessage[],
+  requestId: string | null,
+): Promise<void> {
+  if (messages.every(({ isMine }) => isMine)) return
+  await recordReading(account, readingOf(thread), requestId)
+}
+
+function readingOf({ id, channel, agents }: Thread) {
+  const thread = String(id)
+  return channel ? { thread, channel: channel.name } : { thread, agents: agents.map(({ alias }) => alias) }
+}
+
+/** Only forwards: looking at older messages does not make newer ones unseen. */
+async function markSeen(account: AccountStore, { userId }: Reader, thread: Thread, page: ThreadPage): Promise<void> {
+  const last = page.messages.at(-1)?.seq ?? 0
+  if (page.hasNewer || last <= thread.seenSeq) return
+  await setSeen(account, userId, thread.id, last)
+}
+
+/** What the messages of a page answer. */
+async function quotedBy(
+  account: AccountStore,
+  messages: OpenMessage[],
+  since: number | undefined,
+): Promise<Map<string, Quoted>> {
+  const byId = new Map<string, ThreadMessage>(messages.map((message) => [message.id, message]))
+  const wanted = messages.flatMap(({ replyToMessageId: id }, n) => {
+    return id !== null && messages[n - 1]?.id !== id ? [id] : []
+  })
+  const missing = [...new Set(wanted.filter((id) => !byId.has(id)))]
+  const seqs = missing.length === 0 ? [] : await account.read.threadMessages.seqsOf(missing)
+  const others = seqs.length === 0 ? [] : await findMessages(account, seqs)
+  const quoted = new Map<string, Quoted>()
+  for (const id of wanted) {
+    const found = byId.get(id) ?? others.find((other) => other.id === id)
+    // A message of another conversation has its own readers.
+    if (!found || found.threadId !== messages[0].threadId || found.createdAt < (since ?? Infinity)) continue
+    quoted.set(id, { seq: found.seq, fromAlias: found.fromAlias, text: found.body.slice(0, quoteLength) })
+  }
+  return quoted
+}
+
+/** One sentence for those who may not read a place. */
+export function whoMayRead(
+  { role, peopleReadSince }: Pick<Reader, 'role' | 'peopleReadSince'>,
+  kind: ThreadKind,
+): string {
+  const manages = role === 'owner' || role === 'admin'
+  const others = kind === 'channel' ? 'Members of the account read a channel that their alias is in.' : undefined
+  if (peopleReadSince === null) {
+    return `Nobody can read what agents of this account write to each other. ${
+      others ?? 'An owner can change that in the settings of the account.'
+    }`
+  }
+  return manages
+    ? 'You can read what agents write to each other since the day that an owner chose. This is older.'
+    : `Owners and admins can read what agents write to each other. ${
+      others ?? 'You read what is to or from your alias.'
+    }`
+}

@@ -1,0 +1,130 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** The list of conversations, and each of them beside it. See docs/security.md, "Who reads messages". */
+import { GridError } from '../../errors.ts'
+import { type ConversationList, listConversations } from '../../grid/conversations/list.ts'
+import type { ThreadPosition } from '../../grid/conversations/messages.ts'
+import { type OpenConversation, openConversation, whoMayRead } from '../../grid/conversations/open.ts'
+import { Name } from '../../html/bidi.tsx'
+import { FaceSymbols } from '../../html/conversation/faces.tsx'
+import { MessageItems } from '../../html/conversation/message.tsx'
+import { htmlFragment } from '../../html/html-response.tsx'
+import { appPage } from '../../html/layout.tsx'
+import type { Pages, Visit } from '../visit.ts'
+import { firstAgentPage } from './home.tsx'
+import { ListPane, type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
+import { namesOf, shownMessages, titleOf } from './shown.ts'
+import { timelineNames, TimelinePane } from './timeline.tsx'
+
+/** Registers the list, its conversations, and what follows in one of them. */
+export function conversationPages({ get }: Pages<Visit>): void {
+  get('/conversations', showList)
+  get('/conversations/:thread', showThread)
+  get('/conversations/:thread/messages', showFollowing)
+}
+
+/** The list; wide windows show its newest conversation beside it. */
+async function showList(visit: Visit) {
+  const { account, requestId, query } = visit
+  const place = listPlace(query)
+  const list = await listConversations(account, { ...place, requestId })
+  const [newest] = list.threads
+  if (!newest && !await account.read.agents.hasPrograms()) return await firstAgentPage(visit)
+  const position = { newest: true } as const
+  const open = newest && await openConversation(account, newest.id, position, { requestId, isGlance: true })
+  return await bothPanes(visit, place, list, { open, position, isList: true })
+}
+
+async function showThread(visit: Visit) {
+  const { account, requestId, query } = visit
+  const place = listPlace(query)
+  const position = positionIn(query)
+  const open = await openConversation(account, threadIn(visit), position, { requestId })
+  const list = await listConversations(account, { ...place, requestId })
+  return await bothPanes(visit, place, list, { open, position, isList: false })
+}
+
+async function bothPanes(
+  visit: Visit,
+  place: ListPlace,
+  list: ConversationList,
+  { open, position, isList }: { open: OpenConversation | undefined; position: ThreadPosition; isList: boolean },
+) {
+  const names = [...list.threads.flatMap(namesOf), ...(open ? timelineNames(open) : [])]
+  const thread = open && visit.path('conversations', String(open.thread.id))
+  return await appPage(
+    visit.frame('conversations'),
+    { title: isList || !open ? 'Conversations' : titleOf(open.thread), isWhole: true },
+    <div class={isList ? 'conversations list-first' : 'conversations'}>
+      <FaceSymbols names={names.map((name) => name.replace('@', ''))} />
+      <ListPane
+        visit={visit}
+        list={list}
+        place={place}
+        current={open?.thread.id}
+        title={isList ? <h1>Conversations</h1> : <h2>Conversations</h2>}
+      />
+      {open && (
+        <TimelinePane
+          visit={visit}
+          open={open}
+          link={(more) => `${thread}${listQuery(place, more)}`}
+          back={`${visit.path('conversations')}${listQuery(place)}`}
+          isFromTop={!('newest' in position || 'before' in position)}
+          title={isList ? <h2>{titleWith(open)}</h2> : <h1>{titleWith(open)}</h1>}
+        />
+      )}
+    </div>,
+  )
+}
+
+/** The names, each by itself, with the id of the conversation. */
+function titleWith({ thread }: OpenConversation) {
+  return (
+    <>
+      {namesOf(thread).map((name, n) => (
+        <>
+          {n > 0 && ' + '}
+          <Name text={name} />
+        </>
+      ))}
+      {thread.conversationId !== null && (
+        <span class='soft'>
+          {' '}
+          <Name text={thread.conversationId} />
+        </span>
+      )}
+    </>
+  )
+}
+
+/** What was said after a message, as items for the list of messages. */
+async function showFollowing(visit: Visit) {
+  const { account, requestId, query, path } = visit
+  const after = seqIn(query, 'after')
+  if (after === undefined) throw new GridError('invalid_input', 'Say after which message.', { field: 'after' })
+  // With the message itself, which the first one may continue.
+  const open = await openConversation(account, threadIn(visit), { after: after - 1 }, { requestId })
+  if (open.since === undefined) throw new GridError('not_allowed', whoMayRead(open.reader, open.thread.kind))
+  const now = account.deps.now()
+  const shown = shownMessages(open, path, now)
+  const messages = shown.filter(({ seq }) => seq > after)
+  const before = shown.find(({ seq }) => seq === after)
+  return await htmlFragment(<MessageItems messages={messages} before={before} hasOwnFaces now={now} />)
+}
+
+function threadIn(visit: Visit): number {
+  const id = seqIn(new URLSearchParams({ id: visit.param('thread') }), 'id')
+  if (id === undefined) throw new GridError('conversation_not_found', 'There is no such conversation.')
+  return id
+}
+
+/** Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in UTC or in milliseconds. Without any: the newest messages. */
+function positionIn(query: URLSearchParams): ThreadPosition {
+  const [around, before, after] = ['m', 'before', 'after'].map((name) => seqIn(query, name))
+  if (around !== undefined) return { around }
+  if (before !== undefined) return { before }
+  if (after !== undefined) return { after }
+  const at = seqIn(query, 'at') ?? Date.parse(`${query.get('at') ?? ''}Z`)
+  return Number.isNaN(at) ? { newest: true } : { at }
+}

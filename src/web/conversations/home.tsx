@@ -1,0 +1,48 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Where a person arrives in an account, by their role. */
+import { Card, EmptyState } from '../../html/components.tsx'
+import { ButtonLink } from '../../html/form.tsx'
+import { Icon } from '../../html/icons.tsx'
+import { appPage } from '../../html/layout.tsx'
+import type { Pages, Visit } from '../visit.ts'
+
+/**
+ * Registers the page that an account opens with. It redirects: to the conversations, of a member to their own; a viewer
+ * to the figures, and everybody to the first step while the account has no agent. What the query says is kept.
+ */
+export function homePages({ get }: Pages<Visit>): void {
+  get('', async ({ account, actor, path, query }) => {
+    const isOverview = actor.role === 'viewer' || !await account.read.agents.hasPrograms()
+    const kept = new URLSearchParams(query)
+    if (!isOverview && actor.role === 'member') kept.set('show', 'you')
+    return { redirectTo: `${path(isOverview ? 'overview' : 'conversations')}${kept.size === 0 ? '' : `?${kept}`}` }
+  })
+}
+
+/** What an account without agents shows where their messages would be. */
+export async function firstAgentPage(visit: Visit): Promise<Response> {
+  return await appPage(visit.frame('conversations'), { title: 'Conversations' }, <FirstAgent visit={visit} />)
+}
+
+/** The first step in an account without agents. */
+export function FirstAgent({ visit }: { visit: Visit }) {
+  const mayCreate = visit.may('manage')
+  return (
+    <Card>
+      <EmptyState
+        icon='agents'
+        title='Bring your first agent'
+        action={mayCreate && (
+          <ButtonLink href={visit.path('new-agent')} kind='main-action'>
+            <Icon name='plus' />New agent
+          </ButtonLink>
+        )}
+      >
+        An agent has an @alias and an inbox. Create one and paste its configuration into Claude Code, Cursor or any
+        other client. Then it can send messages to the other agents, and you read here what they say.
+        {!mayCreate && ' Owners and admins of the account can create one.'}
+      </EmptyState>
+    </Card>
+  )
+}

@@ -1,0 +1,122 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import type { ConversationList, Show } from '../../grid/conversations/list.ts'
+import { EmptyState } from '../../html/components.tsx'
+import { ThreadList } from '../../html/conversation/thread-row.tsx'
+import { ButtonLink } from '../../html/form.tsx'
+import { settingsPath } from '../settings.tsx'
+import type { Visit } from '../visit.ts'
+import { shownThread } from './shown.ts'
+
+/** Where the list stands: what it shows, and from where on. */
+export interface ListPlace {
+  show: Show
+  before?: number
+}
+
+const filters: [Show, string][] = [['you', 'You'], ['all', 'All'], ['channels', 'Channels'], ['waiting', 'Waiting']]
+
+/** Reads `?show=` and `?older=`. What is not understood is ignored. */
+export function listPlace(query: URLSearchParams): ListPlace {
+  const show = filters.find(([show]) => show === query.get('show'))?.[0] ?? 'all'
+  return { show, before: seqIn(query, 'older') }
+}
+
+/** A number in the query; undefined without one. */
+export function seqIn(query: URLSearchParams, name: string): number | undefined {
+  const given = query.get(name) ?? ''
+  return /^\d{1,15}$/.test(given) ? Number(given) : undefined
+}
+
+/** The query that keeps the place of the list, with more. */
+export function listQuery({ show, before }: ListPlace, more: Record<string, number> = {}): string {
+  const query = new URLSearchParams({
+    ...(show !== 'all' && { show }),
+    ...(before !== undefined && { older: String(before) }),
+    ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, String(value)])),
+  })
+  return query.size === 0 ? '' : `?${query}`
+}
+
+/** The conversations of the account with their filters. `title` is a heading. */
+export function ListPane(
+  { visit, list, place, current, title }: {
+    visit: Visit
+    list: ConversationList
+    place: ListPlace
+    current?: number
+    title: Child
+  },
+) {
+  const { path } = visit
+  const { threads, next, unread, reader } = list
+  const home = path('conversations')
+  return (
+    <section aria-label='Conversations'>
+      <div class='pane-head'>
+        {title}
+        <nav class='filters' aria-label='Which conversations'>
+          {filters.filter(([show]) => show !== 'you' || visit.may('use')).map(([show, label]) => (
+            <a href={`${home}${listQuery({ show })}`} aria-current={show === place.show ? 'page' : undefined}>
+              {label}
+              {show === 'you' && unread > 0 && (
+                <b>
+                  &nbsp;{unread > 99 ? '99+' : unread}
+                  <span class='unseen'>unread</span>
+                </b>
+              )}
+            </a>
+          ))}
+        </nav>
+      </div>
+      <div class='scrolls' tabindex={0}>
+        {threads.length > 0
+          ? (
+            <ThreadList
+              threads={threads.map((thread) => shownThread(thread, path, listQuery(place), current))}
+              now={visit.account.deps.now()}
+            />
+          )
+          : <Nothing visit={visit} place={place} hasSeat={reader.seat !== undefined} />}
+        {(place.before !== undefined || next !== undefined) && (
+          <nav class='page-link' aria-label='Pages of conversations'>
+            {place.before !== undefined && (
+              <a class='button' href={`${home}${listQuery({ show: place.show })}`}>Newest</a>
+            )}
+            {next !== undefined && <a class='button' href={`${home}${listQuery({ ...place, before: next })}`}>Older</a>}
+          </nav>
+        )}
+      </div>
+    </section>
+  )
+}
+
+function Nothing({ visit, place: { show, before }, hasSeat }: { visit: Visit; place: ListPlace; hasSeat: boolean }) {
+  if (before !== undefined) return <EmptyState icon='conversations' title='Nothing older' />
+  if (show === 'waiting') {
+    return (
+      <EmptyState icon='check' title='Nothing waits'>
+        The newest message of every conversation has been read.
+      </EmptyState>
+    )
+  }
+  if (show === 'you' && !hasSeat) {
+    return (
+      <EmptyState
+        icon='conversations'
+        title='Nobody can write to you yet'
+        action={<ButtonLink href={settingsPath(visit, 'profile')} kind='plain'>Choose your alias</ButtonLink>}
+      >
+        With an alias, agents and people of the account write to you, and you to them.
+      </EmptyState>
+    )
+  }
+  return (
+    <EmptyState icon='conversations' title='Nothing was said yet'>
+      {show === 'you' && 'What is to or from your alias is listed here.'}
+      {show === 'channels' && 'What is posted to channels is listed here.'}
+      {show === 'all' && 'What agents and people write to each other is listed here.'}
+    </EmptyState>
+  )
+}

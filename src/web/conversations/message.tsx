@@ -1,0 +1,131 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** One message with all that became of it, its parts, and its chain. See docs/security.md, "Who reads messages". */
+import type { Child } from 'hono/jsx'
+import { type OpenedMessage, openMessage, openPart } from '../../grid/conversations/open-message.ts'
+import { Name } from '../../html/bidi.tsx'
+import { Badge, Card, Facts, LocalTime } from '../../html/components.tsx'
+import { FaceSymbols } from '../../html/conversation/faces.tsx'
+import { MessageText, SenderLine } from '../../html/conversation/message.tsx'
+import { ReceiptItem } from '../../html/conversation/state-line.tsx'
+import { ButtonLink } from '../../html/form.tsx'
+import { appPage } from '../../html/layout.tsx'
+import type { Pages, Visit } from '../visit.ts'
+import { chainPage } from './chain.tsx'
+import { shownMessage, shownReceipt, titleOf } from './shown.ts'
+
+/** How many recipients of a post one page has. */
+const receiptsPerPage = 50
+/** How many guardrails a page names. */
+const maxVerdicts = 100
+
+/** Registers the page of one message, its chain and its parts. */
+export function messagePages({ get }: Pages<Visit>): void {
+  get('/messages/:message', showMessage)
+  get('/messages/:message/chain', chainPage)
+  get('/messages/:message/parts/:part', async ({ account, param, requestId }) => {
+    const { mediaType, text, bytes } = await openPart(account, param('message'), param('part'), requestId)
+    return new Response(bytes, {
+      headers: {
+        'Content-Type': text === undefined ? mediaType : `${mediaType.split(';')[0]}; charset=utf-8`,
+        // The sender chose type and content. A browser must neither show nor run them as a page of the grid.
+        'Content-Disposition': 'attachment',
+        'Content-Security-Policy': "default-src 'none'; sandbox",
+      },
+    })
+  })
+}
+
+async function showMessage(visit: Visit) {
+  const { account, path, param, query, requestId } = visit
+  const opened = await openMessage(account, param('message'), { requestId, after: query.get('after') ?? undefined })
+  const { message, thread } = opened
+  const { seq } = message
+  const now = account.deps.now()
+  const shown = shownMessage(message, path, now, true)
+  const verdicts = await account.read.verdicts.ofMessage(message.id, maxVerdicts)
+  const facts: [string, Child][] = [
+    ['Sent', <LocalTime at={message.createdAt} />],
+    ['Conversation', <Name text={message.conversationId ?? titleOf(thread)} />],
+    ['Message id', <code>{message.id}</code>],
+  ]
+  if (message.hops > 0) facts.push(['Answers before it', message.hops.toLocaleString('en')])
+  if (verdicts.length + shown.verdicts.length > 0) {
+    facts.push([
+      'Guardrails',
+      <>
+        {shown.verdicts.map(({ text, isBad }) => <Badge kind={isBad ? 'bad' : 'warning'}>{text}</Badge>)}
+        {verdicts.map((verdict) => <Verdict {...verdict} />)}
+      </>,
+    ])
+  }
+  return await appPage(
+    visit.frame('conversations'),
+    {
+      title: `Message from ${shown.from.name}`,
+      back: { title: titleOf(thread), href: `${path('conversations', String(thread.id))}?m=${seq}#m${seq}` },
+      actions: message.rootSeq !== seq || message.receipts?.recipient?.repliedAt
+        ? <ButtonLink href={path('messages', String(seq), 'chain')} kind='plain'>Chain</ButtonLink>
+        : undefined,
+    },
+    <>
+      <FaceSymbols names={[message.fromAlias]} />
+      <Card>
+        <div class='messages whole-message'>
+          <SenderLine from={shown.from} to={shown.to} />
+          <MessageText message={shown} />
+        </div>
+      </Card>
+      <div class='grid halves'>
+        <Fates opened={opened} now={now} href={path('messages', String(seq))} />
+        <Card title='Details'>
+          <Facts
+            items={facts}
+          />
+        </Card>
+      </div>
+    </>,
+  )
+}
+
+type StoredVerdict = Awaited<ReturnType<Visit['account']['read']['verdicts']['ofMessage']>>[number]
+
+function Verdict({ isOwn, guardrail, action, kinds }: StoredVerdict) {
+  const found: string[] = JSON.parse(kinds)
+  return (
+    <p>
+      {action}
+      {found.length > 0 && (
+        <>
+          : <Name text={found.join(', ')} />
+        </>
+      )} {isOwn === 1 && (
+        <span class='soft'>
+          by <Name text={guardrail} />
+        </span>
+      )}
+    </p>
+  )
+}
+
+function Fates({ opened: { message, receipts }, now, href }: { opened: OpenedMessage; now: number; href: string }) {
+  const { recipients = 0, read = 0 } = message.receipts ?? {}
+  return (
+    <Card
+      title='What became of it'
+      lead={recipients > 1 ? `${read.toLocaleString('en')} of ${recipients.toLocaleString('en')} read it` : undefined}
+    >
+      {receipts.length === 0 && <p class='soft'>It reached nobody.</p>}
+      <ul class='receipts'>
+        {receipts.map((receipt) => (
+          <ReceiptItem receipt={shownReceipt(receipt, message.recipient, now)} at={message.createdAt} now={now} />
+        ))}
+      </ul>
+      {receipts.length === receiptsPerPage && recipients > receiptsPerPage && (
+        <div class='row'>
+          <a class='button' href={`${href}?after=${receipts.at(-1)!.agentId}`}>More recipients</a>
+        </div>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,134 @@
+/** Messages and conversations as the components of `html/conversation/` show them. */
+import type { Receipt } from '../../grid/conversations/messages.ts'
+import type { OpenConversation, OpenMessage, Quoted } from '../../grid/conversations/open.ts'
+import type { Thread } from '../../grid/conversations/threads.ts'
+import { endOfPiece, listParts } from '../../grid/messaging/parts.ts'
+import type { ShownMessage } from '../../html/conversation/message.tsx'
+import type { DeliveryState, ShownReceipt } from '../../html/conversation/state-line.tsx'
+import type { ShownThread } from '../../html/conversation/thread-row.tsx'
+import { minute } from '../../lib/time.ts'
+
+/** Longer texts are cut here in a conversation, in UTF-16 units. */
+const maxShown = 1_200
+/** A message that is unread for longer is said to wait. */
+const usualWaitMs = 10 * minute
+
+/** The path of a page of the account. */
+export type Path = (...parts: string[]) => string
+
+/** Its agents with `@`, or its channel with `#`. */
+export function namesOf({ channel, agents }: Thread): string[] {
+  return channel ? [`#${channel.name}`] : agents.map(({ alias }) => `@${alias}`)
+}
+
+/** `@planner + @builder`, or `#incidents`. */
+export function titleOf(thread: Thread): string {
+  return namesOf(thread).join(' + ')
+}
+
+/** A conversation of a list. `query` chooses the list that is beside it. */
+export function shownThread(thread: Thread, path: Path, query: string, current?: number): ShownThread {
+  const { id, conversationId, lastAt, lastSeq, seenSeq, preview, unread } = thread
+  const isNew = unread > 0 || (seenSeq > 0 && seenSeq < lastSeq)
+  return {
+    href: `${path('conversations', String(id))}${query}${isNew ? '#new' : ''}`,
+    names: namesOf(thread),
+    ...(conversationId !== null && { label: conversationId }),
+    lastAt,
+    ...(preview && { preview: { from: `@${preview.fromAlias}`, text: oneLine(preview.text) } }),
+    unread,
+    isNew,
+    isCurrent: id === current,
+  }
+}
+
+/** A text in one line, without the marks of Markdown at the beginning of its lines. */
+function oneLine(text: string): string {
+  return text.replace(/^[\s>#*|-]+/gm, '').replace(/\*\*|`+/g, '').replace(/\s+/g, ' ').trim()
+}
+
+/** The messages of a page of a conversation. */
+export function shownMessages(
+  { messages, quoted, thread }: Pick<OpenConversation, 'messages' | 'quoted' | 'thread'>,
+  path: Path,
+  now: number,
+): ShownMessage[] {
+  const roots = new Set(messages.flatMap(({ rootSeq, seq }) => rootSeq === seq ? [] : [rootSeq]))
+  return messages.map((message) => ({
+    ...shownMessage(message, path, now),
+    ...(thread.channel && { to: undefined }),
+    quote: message.replyToMessageId === null
+      ? undefined
+      : shownQuote(quoted.get(message.replyToMessageId), path, thread),
+    chainHref: message.rootSeq !== message.seq || roots.has(message.seq)
+      ? path('messages', String(message.seq), 'chain')
+      : undefined,
+  }))
+}
+
+function shownQuote(quoted: Quoted | undefined, path: Path, thread: Thread): ShownMessage['quote'] {
+  if (!quoted) return undefined
+  const { seq, fromAlias, text } = quoted
+  const href = `${path('conversations', String(thread.id))}?m=${seq}#m${seq}`
+  return { from: `@${fromAlias}`, text: oneLine(text), href }
+}
+
+/** One message. `isWhole`: with all of its text. */
+export function shownMessage(message: OpenMessage, path: Path, now: number, isWhole = false): ShownMessage {
+  const { seq, id, body, a2a, createdAt, fromAlias, isForeign, isUnread, receipts, recipient, type } = message
+  const page = path('messages', String(seq))
+  const end = isWhole ? body.length : endOfPiece(body, 0, maxShown)
+  const { recipient: receipt, recipients = 0, read = 0, parked = 0 } = receipts ?? {}
+  return {
+    seq,
+    from: { name: `@${fromAlias}`, kind: type, isA2a: a2a !== null, isForeign },
+    to: recipient,
+    at: createdAt,
+    text: body.slice(0, end),
+    ...(end < body.length && { whole: { characters: body.length, href: page } }),
+    parts: listParts(id, a2a).map(({ key, kind, name, mediaType, bytes }) => ({
+      name: name ?? kind,
+      type: mediaType,
+      size: sizeInWords(bytes),
+      href: `${page}/parts/${key}`,
+    })),
+    verdicts: [
+      ...(message.flagged ? [{ text: 'flagged', isBad: true }] : []),
+      ...(message.sanitized ? [{ text: 'invisible characters removed', isBad: false }] : []),
+    ],
+    receipts: receipt ? [shownReceipt(receipt, recipient, now)] : [],
+    ...(!receipt && recipients > 0 && { readBy: { recipients, read, parked, href: page } }),
+    isUnread,
+  }
+}
+
+/** What became of a message at a recipient. `recipient` is how it was addressed. */
+export function shownReceipt(receipt: Receipt, recipient: string, now: number): ShownReceipt {
+  const { alias, state, storedAt, wokenAt, readAt, repliedAt } = receipt
+  const events: [event: string, at: number | null][] = [
+    ['stored', storedAt],
+    ['woken', wokenAt],
+    [state === 'parked' ? 'parked' : 'leased', readAt],
+    ['replied', repliedAt],
+  ]
+  return {
+    alias: alias ?? recipient.replace(/^@/, ''),
+    state: stateOf(receipt, now),
+    events: events.flatMap(([event, at]) => at === null ? [] : [{ event, at }]),
+  }
+}
+
+function stateOf({ state, storedAt, releaseCount, repliedAt }: Receipt, now: number): DeliveryState {
+  if (state === 'read') return repliedAt === null ? 'read' : 'replied'
+  if (state !== 'unread') return state
+  if (releaseCount > 0) return 'released'
+  return now - storedAt > usualWaitMs ? 'waiting' : 'stored'
+}
+
+/** `48 kB`, from bytes. */
+function sizeInWords(bytes: number): string {
+  const steps: [size: number, name: string][] = [[1_000_000, 'MB'], [1_000, 'kB']]
+  const [size, name] = steps.find(([size]) => bytes >= size) ?? [1, 'B']
+  const amount = bytes / size
+  return `${amount < 10 && size > 1 ? amount.toFixed(1) : Math.round(amount).toLocaleString('en')} ${name}`
+}

@@ -1,0 +1,155 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import { type OpenConversation, whoMayRead } from '../../grid/conversations/open.ts'
+import { Name } from '../../html/bidi.tsx'
+import { dateInWords, EmptyState, Facts, LocalTime } from '../../html/components.tsx'
+import { MessageList } from '../../html/conversation/message.tsx'
+import { Icon } from '../../html/icons.tsx'
+import { pluralize } from '../listing.tsx'
+import type { Visit } from '../visit.ts'
+import { namesOf, shownMessages, titleOf } from './shown.ts'
+
+/** A page of a conversation, and where it is. */
+export interface TimelineProps {
+  visit: Visit
+  open: OpenConversation
+  /** The path and query of the page with another position, such as `{ before: 42 }`. */
+  link: (position: Record<string, number>) => string
+}
+
+/** A conversation beside a list. `title` is a heading; `composer` stands below the messages. */
+export function TimelinePane(
+  { title, back, isFromTop, composer, ...props }: TimelineProps & {
+    title: Child
+    /** The path of the list, for narrow windows. */
+    back: string
+    /** It is read from its first message on, not from its last. */
+    isFromTop: boolean
+    composer?: Child
+  },
+) {
+  const { open, link } = props
+  return (
+    <section aria-label='Conversation'>
+      <div class='pane-head'>
+        <a class='back' href={back}>
+          <Icon name='back' size={14} />
+          Conversations
+        </a>
+        {title}
+        {open.messages.length > 0 && <Ways {...props} />}
+      </div>
+      <div class={isFromTop ? 'scrolls' : 'scrolls from-end'} tabindex={0}>
+        <div>
+          <Timeline {...props} />
+        </div>
+      </div>
+      <div class='pane-foot'>
+        {open.newer !== undefined && <a class='button to-now' href={link({})}>Jump to now</a>}
+        {composer}
+      </div>
+    </section>
+  )
+}
+
+/** To the first unread message, and to a time. */
+function Ways({ open: { firstNew, messages }, link }: TimelineProps) {
+  const isElsewhere = firstNew !== null && messages.length > 0 && messages[0].seq > firstNew
+  const [action, query] = link({}).split('?')
+  return (
+    <>
+      {isElsewhere && <a class='button small' href={`${link({ m: firstNew })}#new`}>First unread</a>}
+      <details class='menu end' data-menu>
+        <summary>
+          Jump
+          <Icon name='chevron' size={14} />
+        </summary>
+        <div class='list'>
+          <form class='jump' method='get' action={action}>
+            {[...new URLSearchParams(query)].map(([name, value]) => <input type='hidden' name={name} value={value} />)}
+            <label for='at'>
+              To a time <span class='soft' data-zone>in UTC</span>
+            </label>
+            <input class='input' id='at' type='datetime-local' name='at' required data-to-utc />
+            <button class='button' type='submit'>Jump</button>
+          </form>
+        </div>
+      </details>
+    </>
+  )
+}
+
+/** The messages of a page of a conversation with the ways to the pages before and after it, or why there are none. */
+export function Timeline({ visit, open, link }: TimelineProps) {
+  const { reader, thread, since, messages, older, newer, hidden, firstNew } = open
+  if (since === undefined || (messages.length === 0 && hidden === 0)) return <Unreadable {...open} />
+  const now = visit.account.deps.now()
+  const foreign = thread.agents.filter(({ isForeign }) => isForeign)
+  return (
+    <>
+      {older !== undefined && <PageLink href={link({ before: older })} title='Older messages' />}
+      {older === undefined && since > 0 && (
+        <p class='pane-note'>
+          Messages from before {dateInWords(since)} are not shown:{' '}
+          {reader.role === 'member' ? 'you joined then' : 'reading was turned on then'}.
+        </p>
+      )}
+      {foreign.map(({ alias }) => (
+        <p class='pane-note'>
+          <Name text={`@${alias}`} /> belongs to another account, whose people may read this.
+        </p>
+      ))}
+      {hidden > 0 && (
+        <p class='pane-note'>{pluralize(hidden, 'message')} of this page between others cannot be shown to you.</p>
+      )}
+      <MessageList
+        thread={thread.id}
+        messages={shownMessages(open, visit.path, now)}
+        firstNew={firstNew ?? undefined}
+        now={now}
+      />
+      {newer !== undefined && <PageLink href={link({ after: newer })} title='Newer messages' />}
+    </>
+  )
+}
+
+function PageLink({ href, title }: { href: string; title: string }) {
+  return (
+    <p class='page-link'>
+      <a class='button' href={href}>{title}</a>
+    </p>
+  )
+}
+
+/** What those see who may not read a conversation: numbers, and who may. */
+function Unreadable({ reader, thread, since }: OpenConversation) {
+  if (since !== undefined) {
+    return (
+      <EmptyState icon='conversations' title='Nothing here'>There are no messages that you can read here.</EmptyState>
+    )
+  }
+  return (
+    <EmptyState
+      icon='conversations'
+      title='You see numbers only'
+      action={
+        <Facts
+          items={[
+            ['Between', <Name text={titleOf(thread)} />],
+            ['Messages', thread.messages.toLocaleString('en')],
+            ['Newest', <LocalTime at={thread.lastAt} />],
+          ]}
+        />
+      }
+    >
+      {whoMayRead(reader, thread.kind)}
+    </EmptyState>
+  )
+}
+
+/** The names whose icons the messages need. */
+export function* timelineNames({ thread, messages }: OpenConversation): Generator<string> {
+  yield* namesOf(thread)
+  for (const { fromAlias } of messages) yield `@${fromAlias}`
+}

@@ -1,0 +1,153 @@
+/** Commits on a libsql-server: units that wait share statements and nothing else, on a stream that stays open. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { rows } from '../../support/database.ts'
+import { type TestAccount, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { type Sqld, startSqld } from '../../support/sqld.ts'
+
+const baton = /"baton":"[^"]+"/
+
+let server: Sqld
+let grid: TestGrid
+/** The body of each request with a commit. */
+let commits: string[] = []
+let tamper = (body: string) => body
+/** Every agent that sends and reads here, in two accounts. */
+let agents: { account: TestAccount; agent: TestAgent }[]
+
+beforeAll(async () => {
+  server = await startSqld({ isRelaxed: true })
+  grid = await testGrid({
+    url: server.url,
+    async fetch(url, init) {
+      const body = tamper(String(init?.body))
+      if (body.includes('COMMIT')) commits.push(body)
+      return await fetch(url, { ...init, body })
+    },
+  })
+  agents = []
+  for (const [i, account] of [grid.acme, grid.evil, grid.acme, grid.evil, grid.acme, grid.acme].entries()) {
+    agents.push({ account, agent: await account.agent(`agent-${i}`) })
+  }
+  // The columns of a statement are known once it has run alone, and what an account has sent once it has sent.
+  for (const { account, agent } of agents.slice(0, 2)) {
+    await sendMessage(as(account, agent), { to: agent.alias, text: 'first' })
+    await read(as(account, agent))
+  }
+  await grid.store.exchangeUsage()
+})
+afterAll(async () => {
+  await grid.close()
+  await server.stop()
+})
+beforeEach(() => commits = [])
+afterEach(() => tamper = (body) => body)
+
+test('sends at the same time are the statements of one, and so are reads', async () => {
+  const sent = await Promise.all(
+    agents.map(({ account, agent }, i) => sendMessage(as(account, agent), { to: agent.alias, text: `to ${i}` })),
+  )
+  expect(commits.map(stepsOf)).toEqual([3])
+  commits = []
+  const received = await Promise.all(agents.map(({ account, agent }) => readMessages(as(account, agent), {})))
+
+  expect(commits.map(stepsOf)).toEqual([3])
+  expect(received.map(({ messages, remaining }) => [...messages.map(({ message_id }) => message_id), remaining]))
+    .toEqual(sent.map(({ id }) => [id, 0]))
+  // Each counts what is unread at the commit.
+  expect(sent.map(({ recipientUnread }) => recipientUnread)).toEqual(agents.map(() => 1))
+  for (const [i, { account }] of agents.entries()) {
+    const [row] = await rows(grid, 'SELECT account_id, body FROM messages WHERE account_id = ? AND id = ?', [
+      account.id,
+      sent[i].id,
+    ])
+    expect({ ...row }).toEqual({ account_id: account.id, body: `to ${i}` })
+  }
+  for (const { lease } of received) lease!.ack()
+  await grid.store.exchangeUsage()
+  for (const { id } of [grid.acme, grid.evil]) {
+    expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [id])).toEqual([])
+  }
+})
+
+test('they are stored in the order of their calls', async () => {
+  const texts = Array.from({ length: 12 }, (_, i) => String(i))
+  await Promise.all(texts.map((text) => sendMessage(as(grid.acme, grid.alice), { to: 'bob', text })))
+
+  expect((await read(as(grid.acme, grid.bob))).map(({ message }) => message)).toEqual(texts)
+})
+
+test('sends at the same time under one key are one', async () => {
+  const sender = as(grid.acme, grid.alice)
+  const sent = await Promise.all(
+    ['k', 'l', 'k', 'k'].map((idempotencyKey) => sendMessage(sender, { to: 'bob', text: 'hi', idempotencyKey })),
+  )
+
+  expect(new Set(sent.map(({ id }) => id)).size).toBe(2)
+  expect(await read(as(grid.acme, grid.bob))).toHaveLength(2)
+})
+
+test('reads of one inbox at the same time share no message', async () => {
+  for (const text of ['1', '2', '3', '4']) await sendMessage(as(grid.acme, grid.alice), { to: 'bob', text })
+
+  const received = await Promise.all([1, 2, 3].map(() => readMessages(as(grid.acme, grid.bob), { limit: 2 })))
+
+  expect(received.flatMap(({ messages }) => messages.map(({ message }) => message)).sort()).toEqual([
+    '1',
+    '2',
+    '3',
+    '4',
+  ])
+})
+
+test('a unit that breaks a constraint fails alone, and the others are stored', async () => {
+  const store = (key: string, value: string | null) =>
+    grid.store.write([{
+      sql: 'INSERT INTO store_facts (key, value) SELECT ?, ? FROM (SELECT 1) WHERE true',
+      args: [key, value],
+      subject: key,
+    }])
+  await store('known', '0')
+  commits = []
+
+  const outcomes = await Promise.allSettled([store('a', '1'), store('b', null), store('c', '3')])
+
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect((outcomes[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'write_conflict' })
+  expect(commits.map(stepsOf)).toEqual([1, 1, 1, 1])
+  expect(
+    (await rows(grid, "SELECT key FROM store_facts WHERE key IN ('a', 'b', 'c') ORDER BY key")).map(({ key }) => key),
+  )
+    .toEqual(['a', 'c'])
+})
+
+test('commits share one stream, and one that the server forgot is replaced', async () => {
+  const send = (text: string) => sendMessage(as(grid.acme, grid.alice), { to: 'bob', text })
+  await send('1')
+  await send('2')
+  expect(commits.at(-1)).toMatch(baton)
+  tamper = (body) => body.includes('COMMIT') ? body.replace(baton, '"baton":"forgotten"') : body
+  commits = []
+  await send('3')
+
+  expect(commits.map((body) => baton.test(body))).toEqual([true, false])
+  expect((await read(as(grid.acme, grid.bob))).map(({ message }) => message)).toEqual(['1', '2', '3'])
+})
+
+/** How many statements a commit has. */
+function stepsOf(body: string): number {
+  const [{ batch }] = JSON.parse(body).requests.filter(({ type }: { type: string }) => type === 'batch')
+  return batch.steps.length - ['BEGIN', 'COMMIT', 'ROLLBACK'].length
+}
+
+async function read(account: AccountStore) {
+  const { messages, lease } = await readMessages(account, {})
+  lease?.ack()
+  return messages
+}
+
+function as(account: TestAccount, { id, alias }: TestAgent): AccountStore {
+  return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: 'test', isUnlimited: true })
+}

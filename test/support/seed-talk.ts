@@ -1,0 +1,88 @@
+/** Conversations of every kind, for pages. */
+import { writeMessage } from '../../src/grid/conversations/write.ts'
+import { changeChannelMembers } from '../../src/grid/channels/channels.ts'
+import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { minute } from '../../src/lib/time.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { followLog } from '../../src/worker/threads.ts'
+import { postA2a, send10 } from './a2a.ts'
+import type { TestGrid } from './grid.ts'
+import { sendMessage } from './messaging.ts'
+
+const report = [
+  '## Result',
+  '',
+  '| suite | passed | failed |',
+  '| --- | ---: | ---: |',
+  '| checkout | 211 | **3** |',
+  '',
+  '1. `tax/rates.test.ts`: expected 19, was 7',
+  '2. `tax/rounding.test.ts`, only with *JPY*',
+  '',
+  '```ts',
+  'expect(round(1.005, 2)).toBe(1.01)',
+  '```',
+].join('\n')
+
+/** An agent and one of another account, a channel, and a person talk. `owner` has an alias. Resolves to what pages name. */
+export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: string) {
+  const { acme, evil, store, clock } = grid
+  const agent = async (alias: string): Promise<AccountStore> => {
+    const { id } = (await acme.store.read.agents.byAlias(alias))!
+    return store.account(acme.id, { type: 'agent', agentId: id, alias, credentialId: 'seed' })
+  }
+  const [manager, review, watch] = await Promise.all(['release-manager', 'review', 'night-watch'].map(agent))
+  const say = async (from: AccountStore, to: string, text: string, replyToMessageId?: string) => {
+    clock.now += 2 * minute
+    return await sendMessage(from, { to, text, replyToMessageId })
+  }
+
+  const asked = await say(manager, '@review', 'Please run the whole suite on `main` and tell me what fails.')
+  await say(manager, '@review', 'The branch is `release/2.14`, not `main`. Sorry.')
+  await say(review, '@release-manager', 'It takes 8 min. Starting now.', asked.id)
+  const handed = await say(review, '@night-watch', 'Was checkout slow in the last hour?', asked.id)
+  await say(watch, '@review', 'No. p95 was 84 ms.', handed.id)
+  await readMessages(review, {})
+  clock.now += 40 * minute
+  const answer = await say(review, '@release-manager', report, asked.id)
+  await say(review, '@release-manager', `The whole log:\n\n${'checkout > taxes > rounding: ok\n'.repeat(60)}`)
+  await say(manager, '@review', 'Thank you. I wait for the rates.', answer.id)
+
+  await postA2a(
+    grid,
+    grid.alice.key,
+    send10({
+      parts: [
+        { text: 'Here are the figures.' },
+        { raw: btoa('a,b\n1,2\n'.repeat(4_000)), filename: 'figures.csv', mediaType: 'text/csv' },
+        { data: { rows: 4_000 } },
+      ],
+      metadata: { to: '@bob' },
+    }),
+  )
+  await evil.agent('dispatcher', { visibility: 'public' })
+  const { id: dispatcher } = (await evil.store.read.agents.byAlias('dispatcher'))!
+  await say(await agent('bob'), '@dispatcher', 'Where is order 4711?')
+  const actor = { type: 'agent', agentId: dispatcher, alias: 'dispatcher', credentialId: 'seed' } as const
+  await say(store.account(evil.id, actor), '@bob', 'שלום, the shipment is ready <b>not bold</b>')
+
+  await changeChannelMembers(acme.store, { channel, add: ['olga-marin'] })
+  await say(watch, '#release-train', 'The database is down. Failing over to the replica.')
+  await say(manager, '#release-train', 'Then Thursday waits.')
+  clock.now += minute
+  await writeMessage(owner, { to: '#release-train', text: 'Stop all deployments until I say so.' })
+  const toOwner = await say(manager, '@olga-marin', 'May I move the release to Friday?')
+  await followLog(store)
+  await readMessages(watch, {})
+
+  const { threadMessages } = acme.store.read
+  const [seqs] = await Promise.all([threadMessages.seqsOf([answer.id, handed.id, toOwner.id])])
+  const placed = await threadMessages.bySeqs(seqs)
+  const of = (id: string) => placed.find((message) => message.id === id)!
+  return {
+    conversation: String(of(answer.id).threadId),
+    mine: String(of(toOwner.id).threadId),
+    message: String(of(answer.id).seq),
+    chained: String(of(handed.id).seq),
+  }
+}

@@ -1,0 +1,186 @@
+/** The projection of conversations: made behind the sends, made again, and removed with the messages. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createAuthenticator } from '../../src/auth/bearer.ts'
+import { rebuildConversationsCommand } from '../../src/cli/rebuild-conversations.ts'
+import { mergeClaim, openClaim } from '../../src/grid/accounts/claim.ts'
+import { createChannel } from '../../src/grid/channels/channels.ts'
+import { listThreads } from '../../src/grid/conversations/threads.ts'
+import { day } from '../../src/lib/time.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { sweep } from '../../src/worker/retention.ts'
+import { followLog, LogFollower } from '../../src/worker/threads.ts'
+import { as, projected, say } from '../support/conversations.ts'
+import { rows } from '../support/database.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import type { TestGrid } from '../support/grid.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { person } from '../support/people.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+const email = 'zoe@new.example'
+
+onEachDatabase((open) => {
+  let grid: TestGrid
+  let [alice, bob, desk] = [] as unknown as AccountStore[]
+  beforeEach(async () => {
+    grid = await open()
+    ;[alice, bob] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
+    desk = as(grid, grid.evil, await grid.evil.agent('desk', { visibility: 'public' }))
+  })
+  afterEach(() => grid.close())
+
+  const all = async (...more: string[]) =>
+    await Promise.all([grid.acme.id, grid.evil.id, ...more].map((id) => projected(grid, id)))
+  const texts = async (account = grid.acme.store) =>
+    (await listThreads(account, {})).threads.map(({ preview, messages }) => `${preview?.text} ${messages}`)
+
+  test('messages are placed soon after they were sent, without a further statement of the send', async () => {
+    const follower = new LogFollower(grid.store)
+    await sendMessage(alice, { to: 'bob', text: 'one' })
+    await sendMessage(alice, { to: 'bob', text: 'two' })
+
+    await waitFor('both messages', async () => (await texts())[0] === 'two 2')
+    await waitFor('the end of the log', () => grid.store.projection.behind === 0)
+    await follower.stop()
+    await sendMessage(alice, { to: 'bob', text: 'three' })
+    expect(await texts()).toEqual(['two 2'])
+  })
+
+  test('what was sent while nobody followed is found later', async () => {
+    await sendMessage(alice, { to: 'bob', text: 'one' })
+    const follower = new LogFollower(grid.store)
+    await follower.run()
+
+    await waitFor('the message', async () => (await texts())[0] === 'one 1')
+    await follower.stop()
+  })
+
+  test('several processes that follow at once place each message once', async () => {
+    for (let i = 0; i < 30; i++) {
+      await sendMessage(i % 3 ? alice : bob, { to: i % 3 ? 'bob' : 'alice', text: String(i) })
+    }
+    const { threadProjection } = grid.store.global
+    await Promise.all(Array.from({ length: 20 }, () => grid.store.write(threadProjection.follow(7))))
+
+    expect(await texts()).toEqual(['29 30'])
+    const { seq, newest } = await threadProjection.position()
+    expect(seq).toBe(newest)
+  })
+
+  test('gaps in the log do not hold it up', async () => {
+    for (let i = 0; i < 20; i++) await sendMessage(alice, { to: 'bob', text: String(i) })
+    await rows(grid, 'UPDATE messages SET seq = seq + 5000 WHERE account_id = ? AND seq > 10', [grid.acme.id])
+    await followLog(grid.store)
+
+    expect(await texts()).toEqual(['19 20'])
+  })
+
+  test('made again, in units of any size, the conversations are the same', async () => {
+    await talk()
+    await followLog(grid.store)
+    const kept = await all()
+    await rebuildConversationsCommand.run(grid.store, {})
+    expect(await all()).toEqual(kept)
+
+    for (const size of [1, 3]) {
+      const { threadProjection } = grid.store.global
+      await grid.store.write([threadProjection.startAgain()])
+      while ((await threadProjection.position()).seq < 0) await grid.store.write(threadProjection.empty(size))
+      for (let i = 0; i < 40; i++) await grid.store.write(threadProjection.follow(size))
+      expect(await all()).toEqual(kept)
+    }
+  })
+
+  test('messages that are sent while it is made again are placed once', async () => {
+    await talk()
+    await followLog(grid.store)
+    await grid.store.write([grid.store.global.threadProjection.startAgain()])
+    await grid.store.write(grid.store.global.threadProjection.empty(2))
+    await sendMessage(alice, { to: 'bob', text: 'meanwhile' })
+    await followLog(grid.store)
+    const kept = await all()
+    await rebuildConversationsCommand.run(grid.store, {})
+
+    expect(await all()).toEqual(kept)
+    expect((await texts())[0]).toBe('meanwhile 4')
+  })
+
+  test('the retention of messages takes their places along, in all accounts', async () => {
+    await talk()
+    await followLog(grid.store)
+    grid.clock.now += (grid.deps.config.retentionDays - 1) * day
+    await say(grid, alice, 'bob', 'newer')
+    await say(grid, desk, 'alice', 'newer')
+    grid.clock.now += 2 * day
+    await sweep(grid.store)
+
+    expect(await texts()).toEqual(['newer 1', 'newer 1'])
+    expect(await texts(grid.evil.store)).toEqual(['newer 1'])
+    const kept = await all()
+    await rebuildConversationsCommand.run(grid.store, {})
+    expect((await all()).map(({ threads, messages }) => ({ threads, messages }))).toEqual(
+      kept.map(({ threads, messages }) => ({ threads, messages })),
+    )
+    grid.clock.now += grid.deps.config.retentionDays * day
+    await sweep(grid.store)
+    expect(await all()).toEqual([nothing, nothing])
+  })
+
+  test('the removal of an unclaimed account takes its conversations along', async () => {
+    const zoe = await signUp('zoe')
+    await signUp('mate')
+    await sendMessage(zoe.store, { to: 'mate', text: 'hi' })
+    await followLog(grid.store)
+    expect((await projected(grid, zoe.home)).messages).toHaveLength(1)
+    grid.clock.now += 7 * day
+    await sweep(grid.store)
+
+    expect(await projected(grid, zoe.home)).toEqual(nothing)
+  })
+
+  test('a claim that merges accounts moves the conversations of the agents, in the order of their messages', async () => {
+    const [zoe, mate, left] = [await signUp('zoe'), await signUp('mate'), await signUp('left')]
+    await sendMessage(alice, { to: 'bob', text: 'before' })
+    const asked = await sendMessage(zoe.store, { to: 'mate', text: 'one' })
+    await sendMessage(left.store, { to: 'zoe', text: 'left behind' })
+    await followLog(grid.store)
+    // Not placed before the claim.
+    await sendMessage(mate.store, { to: 'zoe', text: 'two', replyToMessageId: asked.id })
+    const { id, actor } = await person(grid, { email, role: 'owner', hasPassword: false })
+    const claimant = { user: { id, email, emailVerifiedAt: grid.clock.now }, sessionId: 'test' }
+    const into = { id: grid.acme.id, account: grid.store.account(grid.acme.id, actor('owner')) }
+    const decision = { keep: [zoe.id, mate.id], discard: [left.id] }
+    await mergeClaim(grid.store, zoe.link, claimant, into, decision, null)
+    const [merged] = await all(zoe.home)
+    await followLog(grid.store)
+    const kept = await all(zoe.home)
+    await rebuildConversationsCommand.run(grid.store, {})
+
+    expect(merged.messages).toHaveLength(3)
+    expect(await all(zoe.home)).toEqual(kept)
+    expect(await texts()).toEqual(['two 2', 'left behind 1', 'before 1'])
+  })
+
+  const nothing = { threads: [], messages: [], agents: [] }
+
+  /** Messages of all kinds. */
+  async function talk(): Promise<void> {
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
+    const first = await sendMessage(alice, { to: 'bob', text: 'one' })
+    const second = await sendMessage(bob, { to: 'alice', text: 'two', replyToMessageId: first.id })
+    await sendMessage(alice, { to: '#general', text: 'post', conversationId: 'talk' })
+    await sendMessage(alice, { to: 'bob', text: 'three', replyToMessageId: second.id })
+    const out = await sendMessage(alice, { to: 'desk', text: 'out', replyToMessageId: second.id, conversationId: 'x' })
+    await sendMessage(desk, { to: 'alice', text: 'back', replyToMessageId: out.id })
+    await sendMessage(bob, { to: 'alice', text: 'talk', conversationId: 'x' })
+  }
+
+  async function signUp(alias: string) {
+    const response = await grid.post('/api/v1/agentic-signup', { owner_email: email, alias })
+    const { api_key, trial } = await response.json()
+    const link = trial.claim_url.split('/').at(-1)
+    const { provisionalId: home, agents } = await openClaim(grid.store, link)
+    const { id } = agents.find((agent) => agent.alias === alias)!
+    return { id, home, link, store: await createAuthenticator(grid.store)(`Bearer ${api_key}`) }
+  }
+})
