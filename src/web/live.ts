@@ -1,11 +1,12 @@
 /** `GET /live`: tells the open pages of a browser what changes. One stream serves all of its tabs. */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
-import { type LiveEnd, type LiveEvent, type WatchedAccount, watchLive } from '../grid/live/watch-live.ts'
+import { bye, type LiveEnd, type LiveEvent, type WatchedAccount, watchLive } from '../grid/live/watch-live.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, retryAfter } from '../lib/http/event-stream.ts'
 import { second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
+import type { AccountStore } from '../store/account.ts'
 
 export const livePath = '/live'
 
@@ -19,7 +20,7 @@ const maxWatched = 20
  * Open a stream for the signed-in user. `watch` lists accounts, each alone or with a thread: `A,A:T`. `after`, or the
  * header `Last-Event-ID`, is the number of the last message that the pages know. Using it does not prolong the session.
  *
- * Fails with `unauthenticated`, `account_not_found`, `second_factor_required`, `invalid_input` or `method_not_allowed`.
+ * Fails with `unauthenticated`, `invalid_input` or `method_not_allowed`.
  * See docs/delivery.md, "Live pages".
  */
 export function liveStream(sessions: Sessions): Handler {
@@ -30,25 +31,27 @@ export function liveStream(sessions: Sessions): Handler {
     const asked = threadsByAccount(query.get('watch') ?? '')
     const after = numberOf(request.headers.get('last-event-id') ?? query.get('after'))
 
-    /** The accounts of the user; undefined without a live session. Fails if the user may not see one of them. */
-    async function open(): Promise<WatchedAccount[] | undefined> {
-      const visitor = await sessions.visitor(request, { isQuiet: true })
-      return visitor && [...asked].map(([id, threads]) => {
-        return { id, account: sessions.openAccount(visitor, id), threads }
-      })
-    }
-
     async function check(): Promise<LiveEnd | undefined> {
+      return endOf(await open())
+    }
+    async function open(): Promise<Opened> {
       const visitor = await sessions.visitor(request, { isQuiet: true })
       if (!visitor) return { why: 'session' }
-      const lost = [...asked.keys()].find((id) => !mayOpen(sessions, visitor, id))
-      return lost === undefined ? undefined : { why: 'account', a: lost }
+      const watched: WatchedAccount[] = []
+      for (const [id, threads] of asked) {
+        const account = openedAccount(sessions, visitor, id)
+        if (!account) return { why: 'account', a: id }
+        watched.push({ id, account, threads })
+      }
+      return watched
     }
 
-    const watched = await open()
-    if (!watched) throw new GridError('unauthenticated', 'Sign in first.')
+    const opened = await open()
+    const end = endOf(opened)
+    if (end?.why === 'session') throw new GridError('unauthenticated', 'Sign in first.')
     const connection = new CallerConnection(request)
-    return eventStream(frames(watchLive(watched, { after, heartbeatMs, check, connection })), connection)
+    const events = Array.isArray(opened) ? watchLive(opened, { after, heartbeatMs, check, connection }) : ended(opened)
+    return eventStream(frames(events), connection)
   }
 }
 
@@ -60,12 +63,23 @@ async function* frames(events: AsyncGenerator<LiveEvent[]>): AsyncGenerator<stri
   }
 }
 
-function mayOpen(sessions: Sessions, visitor: Visitor, account: string): boolean {
+type Opened = WatchedAccount[] | LiveEnd
+
+function endOf(opened: Opened): LiveEnd | undefined {
+  return Array.isArray(opened) ? undefined : opened
+}
+
+/** Pages of several accounts share a stream. So one that the user may not see is named, and does not fail it. */
+async function* ended(end: LiveEnd): AsyncGenerator<LiveEvent[]> {
+  yield [bye(end)]
+}
+
+function openedAccount(sessions: Sessions, visitor: Visitor, id: string): AccountStore | undefined {
   try {
-    sessions.openAccount(visitor, account)
-    return true
-  } catch {
-    return false
+    return sessions.openAccount(visitor, id)
+  } catch (error) {
+    if (error instanceof GridError) return undefined
+    throw error
   }
 }
 

@@ -311,6 +311,7 @@ function resync(position: number): LiveEvent {
   return { name: 'resync', data: {}, id: position }
 }
 
-function bye(end: LiveEnd): LiveEvent {
+/** The last event of a stream. */
+export function bye(end: LiveEnd): LiveEvent {
   return { name: 'bye', data: { ...end } }
 }
