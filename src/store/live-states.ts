@@ -63,10 +63,10 @@ export class ThreadStates {
   }
 
   async #newest(): Promise<number[]> {
-    this.#hasGrown = false
     const found = await this.#read.live.newest(this.#threadId, maxMessages)
     const of = { accountId: this.#accountId, threadId: this.#threadId, toAgentId: null }
     this.#places = new Map(found.map((place) => [place.seq, { ...of, ...place }]))
+    this.#hasGrown = false
     for (const seq of this.#states.keys()) if (!this.#places.has(seq)) this.#states.delete(seq)
     if (found.length === 0) this.#isKnown = true
     return [...this.#places.keys()]

@@ -1,5 +1,6 @@
 /** What pages of the account show that changes without a new message. See docs/security.md, "Streams and waits". */
-import { count, desc, eq, isNull, sql } from 'drizzle-orm'
+import { and, count, desc, eq, isNull, ne, sql } from 'drizzle-orm'
+import { unionAll } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, messages, threadMessages } from '../../../db/schema.ts'
 import { type AccountBinding, p } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -7,14 +8,30 @@ import { inAccount, inboxOf } from '../in-account.ts'
 import { maxCountedUnread } from './unread.ts'
 
 export function prepareLive(db: Db) {
-  const newest = db.select({
-    seq: threadMessages.seq,
+  const newestPlaces = db.select({ accountId: threadMessages.accountId, seq: threadMessages.seq }).from(threadMessages)
+    .where(inAccount(threadMessages, eq(threadMessages.threadId, p('thread'))))
+    .orderBy(desc(threadMessages.seq)).limit(p('limit')).as('place')
+  const fields = {
+    seq: messages.seq,
     at: messages.createdAt,
     channelId: messages.channelId,
     fromAgentId: messages.fromAgentId,
-  }).from(threadMessages).innerJoin(messages, eq(messages.seq, threadMessages.seq))
-    .where(inAccount(threadMessages, eq(threadMessages.threadId, p('thread'))))
-    .orderBy(desc(threadMessages.seq)).limit(p('limit')).prepare()
+  }
+  const isPlace = eq(messages.seq, newestPlaces.seq)
+  const own = db.select(fields).from(newestPlaces)
+    .innerJoin(messages, and(isPlace, eq(messages.accountId, newestPlaces.accountId)))
+  // A message of another account has one recipient in this one.
+  const delivered = db.select(fields).from(newestPlaces).innerJoin(messages, isPlace)
+    .innerJoin(
+      deliveries,
+      and(
+        eq(deliveries.messageId, messages.id),
+        eq(deliveries.senderAccountId, messages.accountId),
+        eq(deliveries.accountId, newestPlaces.accountId),
+      ),
+    )
+    .where(ne(messages.accountId, newestPlaces.accountId))
+  const newest = unionAll(own, delivered).prepare()
 
   const someUnread = sql`SELECT 1 FROM ${deliveries} WHERE ${deliveries.inbox} = (${
     inboxOf(agents.accountId, agents.id)
