@@ -17,6 +17,8 @@ interface State {
   mark: string
   /** Something may still happen to it. */
   isOpen: boolean
+  /** Nothing has happened to it. */
+  isUntouched: boolean
   toAgentId: string | null
 }
 
@@ -54,8 +56,8 @@ export class ThreadStates {
     const states = await this.#stateOf(seqs)
     const changed = seqs.filter((seq) => {
       const [before, now] = [this.#states.get(seq), states.get(seq)]
-      // A page that shows a new message shows it as unread.
-      return before ? before.mark !== now?.mark : !isFirst && now !== undefined && !now.isOpen
+      // A page that was told of a new message may have shown it before anything happened to it.
+      return before ? before.mark !== now?.mark : !isFirst && now?.isUntouched === false
     })
     for (const [seq, state] of states) this.#states.set(seq, state)
     this.#isKnown = true
@@ -82,10 +84,13 @@ export class ThreadStates {
     const states = new Map<number, State>()
     for (const { seq, agentId, state, wokenAt, readAt, releaseCount, repliedAt } of direct) {
       const mark = [state, wokenAt, readAt, releaseCount, repliedAt].join(' ')
-      states.set(seq, { mark, isOpen: state === 'unread' || state === 'leased', toAgentId: agentId })
+      const isUnread = state === 'unread'
+      const isUntouched = isUnread && releaseCount === 0
+      states.set(seq, { mark, isOpen: isUnread || state === 'leased', isUntouched, toAgentId: agentId })
     }
     for (const { seq, recipients, unread, parked } of posts) {
-      states.set(seq, { mark: [recipients, unread, parked].join(' '), isOpen: unread > 0, toAgentId: null })
+      const mark = [recipients, unread, parked].join(' ')
+      states.set(seq, { mark, isOpen: unread > 0, isUntouched: unread === recipients, toAgentId: null })
     }
     return states
   }

@@ -34,7 +34,7 @@ export function liveOf(response: Response): OpenLive {
   return {
     async next(...names) {
       for (;;) {
-        const found = parsed(await event())
+        const found = parsed(await inTime(event(), names.join(' or ')))
         if (names.length === 0 || names.includes(found.name)) return found
       }
     },
@@ -45,6 +45,15 @@ export function liveOf(response: Response): OpenLive {
     },
     close,
   }
+}
+
+/** Fails after 20 s, and says what the test waited for. */
+async function inTime<T>(coming: Promise<T>, what: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout>
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Waited 20 s in vain for ${what}`)), 20_000)
+  })
+  return await Promise.race([coming, late]).finally(() => clearTimeout(timer))
 }
 
 function parsed(frame: string): LiveEvent {

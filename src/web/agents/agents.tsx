@@ -40,6 +40,7 @@ async function list({ account, frame, path, query, may }: Visit) {
       title: 'Agents',
       lead: 'All agents of this account. Each has an alias and an inbox.',
       actions: !isEmpty && newAgent,
+      fresh: 'presence',
     },
     <Card isFlush>
       {!isEmpty && <SearchBar path={path('agents')} label='Search aliases, descriptions and skills' search={search} />}
