@@ -446,5 +446,16 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE INDEX `deliveries_returned` ON `deliveries` (`account_id`,`inbox`) WHERE state = 'unread' AND release_count > 2;",
       "CREATE INDEX `deliveries_parked` ON `deliveries` (`account_id`,`read_at`) WHERE state = 'parked';"
     ]
+  },
+  {
+    "name": "0026_people_are_woken",
+    "hash": "57a463ab214ba966690649152206573c30b24289b759aa2e72eda39acfb1313f",
+    "createdAt": 1795371480216,
+    "statements": [
+      "CREATE TRIGGER session_is_ended AFTER UPDATE OF ended_at ON sessions\nWHEN NEW.ended_at IS NOT NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.user_id); END;",
+      "CREATE TRIGGER session_is_removed AFTER DELETE ON sessions\nWHEN OLD.ended_at IS NULL\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.user_id); END;",
+      "CREATE TRIGGER role_is_changed AFTER UPDATE OF role ON memberships\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.user_id); END;",
+      "CREATE TRIGGER membership_is_removed AFTER DELETE ON memberships\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.user_id); END;"
+    ]
   }
 ]

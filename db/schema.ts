@@ -644,10 +644,12 @@ export const instances = sqliteTable('instances', {
 
 /**
  * Signals that wake the waits and streams of an agent for a reason other than a new message: a credential ended, the
- * agent was deleted or moved, or a lease was released. Triggers write these rows and keep the newest 1,000 of them.
+ * agent was deleted or moved, or a lease was released. They also wake the streams of a user: a session ended, or a
+ * membership changed. Triggers write these rows and keep the newest 1,000 of them.
  */
 export const wakeSignals = sqliteTable('wake_signals', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
+  /** The id of an agent or a user. */
   agentId: text('agent_id').notNull(),
 })
 

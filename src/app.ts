@@ -33,6 +33,7 @@ import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
 import { assets } from './web/assets.ts'
 import { errorFrame } from './web/error-frame.ts'
+import { livePath, liveStream } from './web/live.ts'
 import { createWebApp } from './web/web.ts'
 import { asGridError, htmlError, restError, rpcFrameError } from './wire.ts'
 
@@ -95,6 +96,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['DELETE', '/api/v1/guardrails/:guardrail', guardrails.remove],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
+    ['GET', livePath, liveStream(people)],
     ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
   ]
 

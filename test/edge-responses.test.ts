@@ -99,8 +99,8 @@ describe('every response', () => {
     expect(response.headers.get('x-frame-options')).toBe('DENY')
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('content-security-policy')).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; " +
-        "base-uri 'none'; frame-ancestors 'none'",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+        "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     )
     expect(page).not.toMatch(/<script(?! src=)|<style|\sstyle=|\son\w+=/)
   })

@@ -22,6 +22,8 @@ const lastSeenPrecisionMs = minute
 const maxUserAgentLength = 200
 /** How long a user may take for the second factor. */
 const halfSessionMs = 15 * minute
+/** The header of requests that a page makes without its user: they do not prolong the session. */
+const bySelfHeader = 'x-by-itself'
 /** How long a secret waits for the page that shows it. */
 const oneTimeCookieMs = 5 * minute
 
@@ -80,8 +82,11 @@ export interface Proof {
 }
 
 export interface Sessions {
-  /** The signed-in user of a request; undefined without a live session, and while the second factor is missing. */
-  visitor(request: Request): Promise<Visitor | undefined>
+  /**
+   * The signed-in user of a request; undefined without a live session, and while the second factor is missing. Requests
+   * that a page makes by itself, and `isQuiet`, do not count as a use of the session.
+   */
+  visitor(request: Request, options?: { isQuiet?: boolean }): Promise<Visitor | undefined>
   /** The user of a half session: they have given the first factor and not yet the second. */
   halfVisitor(request: Request): Promise<SessionUser | undefined>
   /** CSRF protection for a form before sign-in. */
@@ -153,13 +158,13 @@ export function createSessions(store: Store, origins: string[]): Sessions {
   }
 
   return {
-    async visitor(request) {
+    async visitor(request, { isQuiet = request.headers.has(bySelfHeader) } = {}) {
       const token = secretCookieOf(request, sessionCookie)
       if (token === undefined) return undefined
       const at = now()
       const session = await store.global.sessions.byToken(hashForLookup(token), at, at - sessionIdleMs)
       if (!session || session.awaitsSecondFactor) return undefined
-      recordLastSeen(session.id, session.lastSeenAt, at)
+      if (!isQuiet) recordLastSeen(session.id, session.lastSeenAt, at)
       const accounts = await store.global.users.memberships(session.user.id)
       const { user, id: sessionId, confirmedAt } = session
       return { user, sessionId, confirmedAt, accounts, csrf: formToken(token) }

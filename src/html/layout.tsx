@@ -19,6 +19,8 @@ export interface AppPage extends HtmlResponseOptions {
   back?: { title: string; href: string }
   /** The content fills the window beside the navigation. It contains the `h1` itself. */
   isWhole?: boolean
+  /** The events after which a browser with script reads the content again: see `scripts/live.ts`. */
+  fresh?: 'thread' | 'presence' | 'presence thread'
 }
 
 /** The head of a page without an account. */
@@ -31,14 +33,18 @@ export interface BarePage extends HtmlResponseOptions {
 }
 
 /** A page of the web application: header, navigation, title and content. */
-export function appPage(frame: AppFrame, { title, lead, actions, back, isWhole, ...options }: AppPage, content: Child) {
+export function appPage(
+  frame: AppFrame,
+  { title, lead, actions, back, isWhole, fresh, ...options }: AppPage,
+  content: Child,
+) {
   return htmlResponse(
     { ...options, title: `${isolated(title)} · ${isolated(frame.account.name)}`, bodyClass: 'app' },
     <>
       <Header frame={frame} />
       <SideNavigation frame={frame} />
       <BottomBar frame={frame} />
-      <main class={isWhole ? 'main whole-window' : 'main'} id='content' tabindex={-1}>
+      <main class={isWhole ? 'main whole-window' : 'main'} id='content' tabindex={-1} data-live={frame.account.id}>
         {frame.notice && <Notice kind={frame.notice.kind}>{frame.notice.text}</Notice>}
         {!isWhole && (
           <div class='page-head'>
@@ -55,7 +61,7 @@ export function appPage(frame: AppFrame, { title, lead, actions, back, isWhole, 
             {actions && <div class='row'>{actions}</div>}
           </div>
         )}
-        {content}
+        {fresh ? <div id='fresh' class='fresh' data-fresh={fresh}>{content}</div> : content}
       </main>
       {frame.user.shortcuts && <Shortcuts account={frame.account.id} />}
     </>,

@@ -2,6 +2,7 @@ import { ago } from './scripts/ago.ts'
 import { drafts } from './scripts/drafts.ts'
 import { inView } from './scripts/in-view.ts'
 import { keyboard } from './scripts/keyboard.ts'
+import { liveScript } from './scripts/live.ts'
 
 /**
  * The script of all pages. Every page works without it, except that passkeys need it. Attributes select what it adds, here
@@ -30,6 +31,7 @@ import { keyboard } from './scripts/keyboard.ts'
  *   of the reader.
  * - `data-to-utc` on a field for a date with a time: it is in the time zone of the reader, and sent as milliseconds since
  *   the epoch. `data-zone` around it says UTC without script.
+ * - `data-live`, `data-thread` and `data-fresh`: see `scripts/live.ts`.
  * - Forms are submitted once: the button is busy until the next page loads.
  * - A page that shows a refused form takes the address of the page before it in the history of the browser, so that Reload
  *   and Back open that page and do not ask whether to send the form again.
@@ -214,4 +216,4 @@ addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
 })
-` + ago + drafts + inView + keyboard
+` + ago + drafts + inView + keyboard + liveScript

@@ -22,6 +22,7 @@ import { prepareGuardrails } from './account/guardrails.ts'
 import { prepareInbox } from './account/inbox.ts'
 import { prepareKeys } from './account/keys.ts'
 import { prepareLeases } from './account/leases.ts'
+import { prepareLive } from './account/live.ts'
 import { prepareMessageStatus } from './account/message-status.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareNames } from './account/names.ts'
@@ -41,6 +42,7 @@ import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
 import { AccountBinding, type Statement } from './driver/binding.ts'
 import type { CrossAccountQueries, Db } from './driver/db.ts'
+import { AccountLive, type LiveFeed, type LiveNews, type LivePlace } from './live.ts'
 import type { Lookups } from './lookups.ts'
 import type { UnitRows, WriteQueue } from './queue.ts'
 import { type RecordingContext, writeWithActivity } from './recording.ts'
@@ -52,7 +54,7 @@ import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { Waiting } from './waiting.ts'
 
 export { defaultTurnLimits, maxListedUnread, turnsKeptMs }
-export type { CountedTurn, Pause, TurnLimits, Used }
+export type { CountedTurn, LiveNews, LivePlace, Pause, TurnLimits, Used }
 
 /**
  * One account, for one caller. `read` runs queries, `change` makes statements, and `write` commits statements as one
@@ -77,6 +79,8 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly turns: AccountTurns
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: AccountWaiting
+  /** What the open pages of the account are told. */
+  readonly live: AccountLive
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
@@ -161,6 +165,11 @@ export class AccountWaiting {
     return this.#waiting.streams.of(this.#accountId)
   }
 
+  /** Event streams of people, by user. */
+  get pages(): GroupLimit {
+    return this.#waiting.pages.of(this.#accountId)
+  }
+
   get lists(): GroupLimit {
     return this.#waiting.lists.of(this.#accountId)
   }
@@ -230,6 +239,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     guarding: () => prepareGuarding(db, lookups),
     guardrails: () => prepareGuardrails(db),
     leases: () => prepareLeases(db),
+    live: () => prepareLive(db),
     keys: () => prepareKeys(db),
     inbox: () => prepareInbox(db),
     messages: () => prepareMessages(db),
@@ -261,6 +271,7 @@ export interface StoreContext extends RecordingContext {
   readonly epoch: string
   readonly instanceId: string
   readonly waiting: Waiting
+  readonly live: LiveFeed
   readonly usage: UsageCounters
   readonly unreadCounts: UnreadCounts
   readonly turns: ConversationTurns
@@ -270,7 +281,8 @@ export interface StoreContext extends RecordingContext {
 export function accountOpener(
   context: StoreContext,
 ): (accountId: string, actor: Actor, confirm?: () => Promise<void>) => AccountStore {
-  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, usage, unreadCounts, turns } = context
+  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, live, usage, unreadCounts, turns } =
+    context
 
   return function openAccount(accountId, actor, confirm) {
     const { read, change } = tablesOf(accountId)
@@ -285,6 +297,7 @@ export function accountOpener(
       epoch,
       instanceId,
       waiting: new AccountWaiting(waiting, accountId),
+      live: new AccountLive(live, accountId),
       usage: new AccountUsage(usage, unreadCounts, accountId),
       turns: new AccountTurns(turns, accountId),
       isRecording: false,

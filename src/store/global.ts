@@ -11,6 +11,7 @@ import { prepareCredentials } from './global/credentials.ts'
 import { prepareInstances } from './global/instances.ts'
 import { prepareInvitations } from './global/invitations.ts'
 import { prepareLinks } from './global/links.ts'
+import { prepareLivePlaces } from './global/live-places.ts'
 import { prepareNewDeliveries } from './global/new-deliveries.ts'
 import { prepareOAuth } from './global/oauth.ts'
 import { prepareRetention } from './global/retention.ts'
@@ -38,6 +39,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     instances: () => prepareInstances(db, crossAccountQueries),
     invitations: () => prepareInvitations(db, crossAccountQueries),
     links: () => prepareLinks(db),
+    livePlaces: () => prepareLivePlaces(db, crossAccountQueries),
     oauth: () => prepareOAuth(db, crossAccountQueries),
     retention: () => prepareRetention(db, crossAccountQueries),
     sealedTokens: () => prepareSealedTokens(db, crossAccountQueries),

@@ -15,6 +15,7 @@ import type { Storage } from './driver/disk-space.ts'
 import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
+import { LiveFeed } from './live.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
 import { ConversationTurns } from './turns.ts'
@@ -114,6 +115,7 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
   const tablesOf = prepareAccountTables(db, crossAccountQueries, lookups)
+  const live = new LiveFeed({ global, tablesOf, deps })
   const exchange: Repeated = new Repeated(
     async () => (await Promise.all([usage.exchange(), unreadCounts.recount(), turns.exchange()])).includes(true),
     second,
@@ -144,6 +146,7 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
     epoch,
     instanceId,
     waiting,
+    live,
     usage,
     unreadCounts,
     turns,
@@ -175,7 +178,7 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
       if (path) writeOwner(path, Object.assign(owner, { control }))
     },
     async close() {
-      await waiting.close()
+      await Promise.all([waiting.close(), live.close()])
       exchange.close()
       usage.close()
       turns.close()

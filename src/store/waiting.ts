@@ -12,6 +12,8 @@ import { watchNewDeliveries } from './new-deliveries.ts'
 
 /** Waits per credential, and streams per credential. */
 const perCredential = 3
+/** Event streams of one person. The oldest makes room for a new one. */
+const perPerson = 4
 /** Waits in the process, and streams in the process. Each costs a socket and some 20 KiB. */
 const perProcess = 10_000
 /**
@@ -29,6 +31,8 @@ export interface Waiting {
   readonly reads: ConcurrencyLimit
   /** Event streams of any kind, by credential and account. */
   readonly streams: ConcurrencyLimit
+  /** Event streams of people, by user and account. */
+  readonly pages: ConcurrencyLimit
   /** Answers that list, until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
   /** The bytes of these answers, by account. */
@@ -64,6 +68,7 @@ export function openWaiting(
     notifier,
     reads: new ConcurrencyLimit(limits),
     streams: new ConcurrencyLimit(limits),
+    pages: new ConcurrencyLimit({ ...limits, perKey: perPerson }),
     lists: new ConcurrencyLimit(listLimits),
     listBytes: new GroupBudget(listBytes),
     async close() {

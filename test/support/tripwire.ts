@@ -53,6 +53,7 @@ export const allowedCrossAccountQueries = [
   'live alias',
   'memberships of a user',
   'new deliveries',
+  'new places of watched accounts',
   'newest delivery',
   'newest message',
   'number of messages',

@@ -1,7 +1,7 @@
 /** Streams that say when an agent has unread messages. They only signal: the messages are read with `readMessages`. */
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { Signal } from '../../lib/notifier.ts'
-import { minute } from '../../lib/time.ts'
+import { hasPassed, minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 
 /** Messages that are still unread after this long are announced again. */
@@ -83,11 +83,6 @@ async function* events(
     unsubscribe()
     releaseSlot()
   }
-}
-
-/** Whether this much time has passed. A clock that was set back counts as passed, so that nothing stalls. */
-function hasPassed(since: number, ms: number, now: number): boolean {
-  return now < since || now - since >= ms
 }
 
 /** Whether the credential has not ended. */

@@ -102,4 +102,9 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
   .pane-head .back { display: flex }
 }
 @media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
+.fresh { display: contents }
+.live-paused { position: fixed; z-index: 15; inset: auto 0 var(--s5); width: max-content; margin: auto; padding: var(--s2) var(--s4); background: var(--raised); color: var(--ink); border-radius: var(--round); box-shadow: var(--lift) }
+.live-paused:empty { display: none }
+@media (prefers-reduced-motion: no-preference) { .arrived { animation: arrived 1.2s } }
+@keyframes arrived { from { background: var(--hover) } }
 `

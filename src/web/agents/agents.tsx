@@ -85,6 +85,7 @@ async function list({ account, frame, path, query, may }: Visit) {
       title: 'Agents',
       lead: 'All agents and people of this account. Each has an alias and an inbox.',
       actions: !isEmpty && newAgent,
+      fresh: 'presence',
     },
     <Card isFlush>
       {!isEmpty && (

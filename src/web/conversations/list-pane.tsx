@@ -64,7 +64,7 @@ export function ListPane(
     <section aria-label='Conversations'>
       <div class='pane-head'>
         {title}
-        <nav class='filters' aria-label='Which conversations'>
+        <nav class='filters' aria-label='Which conversations' id='filters' data-fresh='count'>
           {filters.filter(([show]) => show !== 'you' || visit.may('use')).map(([show, label]) => (
             <a href={`${home}${listQuery({ show })}`} aria-current={show === place.show ? 'page' : undefined}>
               {label}
@@ -78,7 +78,7 @@ export function ListPane(
           ))}
         </nav>
       </div>
-      <div class='scrolls' tabindex={0}>
+      <div class='scrolls' tabindex={0} id='list' data-fresh='thread count' data-seq={threads[0]?.lastSeq ?? 0}>
         {threads.length > 0
           ? (
             <ThreadList

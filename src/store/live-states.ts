@@ -1,0 +1,97 @@
+/** What becomes of the newest messages of a thread that somebody looks at. See docs/delivery.md, "Live pages". */
+import type { prepareLive } from './account/live.ts'
+import type { prepareThreadMessages } from './account/thread-messages.ts'
+import type { LivePlace } from './global/live-places.ts'
+
+/** How many messages of a thread are looked at: as many as a page has. */
+const maxMessages = 50
+
+/** The queries of the account. */
+export interface LiveReads {
+  live: ReturnType<ReturnType<typeof prepareLive>['reads']>
+  threadMessages: Pick<ReturnType<ReturnType<typeof prepareThreadMessages>['reads']>, 'direct' | 'posts'>
+}
+
+interface State {
+  /** Changes with everything that a page shows of the message. */
+  mark: string
+  /** Something may still happen to it. */
+  isOpen: boolean
+  /** Nothing has happened to it. */
+  isUntouched: boolean
+  toAgentId: string | null
+}
+
+export class ThreadStates {
+  readonly #read: LiveReads
+  readonly #accountId: string
+  readonly #threadId: number
+  /** The newest messages, and what is known of each. */
+  #places = new Map<number, LivePlace>()
+  #states = new Map<number, State>()
+  #hasGrown = true
+  #isKnown = false
+
+  constructor(read: LiveReads, accountId: string, threadId: number) {
+    this.#read = read
+    this.#accountId = accountId
+    this.#threadId = threadId
+  }
+
+  /** Whether it was looked at once: from then on changes are noticed. */
+  get isKnown(): boolean {
+    return this.#isKnown
+  }
+
+  /** The thread has a new message, which may be a reply to one whose state is final otherwise. */
+  grows(): void {
+    this.#hasGrown = true
+  }
+
+  /** The messages whose state is another one than at the last look. One query while nothing is open. */
+  async changed(): Promise<LivePlace[]> {
+    const isFirst = !this.#isKnown
+    const seqs = this.#hasGrown ? await this.#newest() : this.#open()
+    if (seqs.length === 0) return []
+    const states = await this.#stateOf(seqs)
+    const changed = seqs.filter((seq) => {
+      const [before, now] = [this.#states.get(seq), states.get(seq)]
+      // A page that was told of a new message may have shown it before anything happened to it.
+      return before ? before.mark !== now?.mark : !isFirst && now?.isUntouched === false
+    })
+    for (const [seq, state] of states) this.#states.set(seq, state)
+    this.#isKnown = true
+    return changed.map((seq) => ({ ...this.#places.get(seq)!, toAgentId: states.get(seq)?.toAgentId ?? null }))
+  }
+
+  async #newest(): Promise<number[]> {
+    const found = await this.#read.live.newest(this.#threadId, maxMessages)
+    const of = { accountId: this.#accountId, threadId: this.#threadId, toAgentId: null }
+    this.#places = new Map(found.map((place) => [place.seq, { ...of, ...place }]))
+    this.#hasGrown = false
+    for (const seq of this.#states.keys()) if (!this.#places.has(seq)) this.#states.delete(seq)
+    if (found.length === 0) this.#isKnown = true
+    return [...this.#places.keys()]
+  }
+
+  #open(): number[] {
+    return [...this.#states].flatMap(([seq, { isOpen }]) => isOpen ? [seq] : [])
+  }
+
+  async #stateOf(seqs: number[]): Promise<Map<number, State>> {
+    const { threadMessages } = this.#read
+    const [direct, posts] = await Promise.all([threadMessages.direct(seqs), threadMessages.posts(seqs)])
+    const states = new Map<number, State>()
+    for (const { seq, agentId, state, wokenAt, readAt, releaseCount, repliedAt } of direct) {
+      const mark = [state, wokenAt, readAt, releaseCount, repliedAt].join(' ')
+      const isUnread = state === 'unread'
+      const isUntouched = isUnread && releaseCount === 0
+      states.set(seq, { mark, isOpen: isUnread || state === 'leased', isUntouched, toAgentId: agentId })
+    }
+    for (const { seq, recipients, unread, parked } of posts) {
+      const mark = [recipients, unread, parked].join(' ')
+      states.set(seq, { mark, isOpen: unread > 0, isUntouched: unread === recipients, toAgentId: null })
+    }
+    return states
+  }
+}

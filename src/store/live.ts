@@ -1,0 +1,251 @@
+/**
+ * What the open pages of this process are told: messages that were placed in conversations, what became of messages, and
+ * agents that come and go. However many pages are open, the database is asked once for all of them.
+ *
+ * See docs/delivery.md, "Live pages".
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Deps } from '../deps.ts'
+import { Signal } from '../lib/notifier.ts'
+import { minute, second } from '../lib/time.ts'
+import type { LivePlace, LivePlaces } from './global/live-places.ts'
+import { type LiveReads, ThreadStates } from './live-states.ts'
+
+export type { LivePlace }
+
+/** How often new messages are looked for, the states of messages, and agents. */
+const pollMs = 100
+const statesMs = 250
+const presenceMs = second
+/** Agents are looked at for at most this part of the time: in a large account less often. */
+const presenceShare = 0.05
+const retryMs = second
+/** More new messages between two looks are not told one by one. */
+const maxPlaces = 1_000
+/** How many agents of an account are looked at: those that were seen last. */
+const maxAgents = 200
+/** An agent is active for this long after it was seen. */
+const activeMs = 5 * minute
+
+/** An agent, as pages show it. */
+export interface Presence {
+  agentId: string
+  state: 'active' | 'away' | 'never seen'
+  /** Its unread messages; 100 stands for 100 or more. */
+  queue: number
+}
+
+/** What a page is told of its account. `lost`: there was more than can be told, so the page reads everything again. */
+export type LiveNews =
+  | { kind: 'place'; place: LivePlace }
+  | { kind: 'states'; places: LivePlace[] }
+  | { kind: 'presence'; agents: Presence[] }
+  | { kind: 'lost' }
+
+/** Somebody who is told of an account, and of the states of messages in some of its threads. It must not fail. */
+interface Listener {
+  accountId: string
+  threads: readonly number[]
+  tell(news: LiveNews): void
+}
+
+interface LiveFeedOptions {
+  global: { readonly livePlaces: LivePlaces }
+  tablesOf(accountId: string): { read: LiveReads }
+  deps: Pick<Deps, 'log' | 'now'>
+}
+
+export class LiveFeed {
+  readonly #options: LiveFeedOptions
+  readonly #listeners = new Set<Listener>()
+  /** Those who will be listeners from the next look on. */
+  readonly #joining = new Map<Listener, (position: number) => void>()
+  readonly #someoneJoins = new Signal()
+  readonly #ended = new AbortController()
+  readonly #states = new Map<string, ThreadStates>()
+  /** By account and agent, what was told of it. */
+  readonly #presence = new Map<string, Map<string, string>>()
+  /** Everything up to here was told; undefined before the first look. */
+  #position: number | undefined
+  #running: Promise<void> | undefined
+  #statesAt = -Infinity
+  #presenceAt = -Infinity
+
+  constructor(options: LiveFeedOptions) {
+    this.#options = options
+  }
+
+  /** The number of the newest message that was told; 0 before the first look. */
+  get position(): number {
+    return this.#position ?? 0
+  }
+
+  /** Resolves to the position from which on the listener is told, and to the function that ends this. */
+  async join(listener: Listener): Promise<{ position: number; leave(): void }> {
+    const position = await new Promise<number>((resolve) => {
+      this.#joining.set(listener, resolve)
+      this.#someoneJoins.raise()
+      this.#start()
+    })
+    return { position, leave: () => void this.#listeners.delete(listener) }
+  }
+
+  /** The messages of an account after a position and up to another one, oldest first. */
+  places(accountId: string, after: number, upTo: number, limit: number): Promise<LivePlace[]> {
+    return this.#options.global.livePlaces.after([accountId], after, upTo, limit)
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort()
+    for (const joined of this.#joining.values()) joined(this.position)
+    this.#joining.clear()
+    this.#someoneJoins.raise()
+    await this.#running
+  }
+
+  /** One loop at a time: the next one starts when the previous one has ended. */
+  #start(): void {
+    if (this.#running || this.#ended.signal.aborted) return
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined
+      if (this.#joining.size > 0) this.#start()
+    })
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#ended
+    const pause = (ms: number) => sleep(ms, undefined, { ref: false, signal }).catch(() => {})
+    this.#position = undefined
+    while (this.#listeners.size + this.#joining.size > 0 && !signal.aborted) {
+      // Measured from look to look, because a look itself may take a while.
+      const interval = pause(pollMs)
+      try {
+        await this.#look()
+        await Promise.race([interval, this.#someoneJoins.raised()])
+      } catch (error) {
+        this.#options.deps.log.warn('News for open pages could not be read', { error })
+        await pause(retryMs)
+      }
+    }
+    this.#states.clear()
+    this.#presence.clear()
+  }
+
+  async #look(): Promise<void> {
+    const { livePlaces } = this.#options.global
+    this.#position ??= Math.max(0, await livePlaces.position())
+    const joining = [...this.#joining]
+    for (const [listener] of joining) this.#listeners.add(listener)
+    // What is told of states are changes, so they must be known before somebody can miss one.
+    if (joining.length > 0) await this.#lookAtStates(false)
+    for (const [listener, joined] of joining) {
+      this.#joining.delete(listener)
+      joined(this.#position)
+    }
+    const accounts = [...new Set([...this.#listeners].map(({ accountId }) => accountId))]
+    if (accounts.length === 0) return
+    await this.#lookAtPlaces(accounts, this.#position)
+    const now = performance.now()
+    if (now - this.#statesAt >= statesMs) {
+      this.#statesAt = now
+      await this.#lookAtStates(true)
+    }
+    if (now >= this.#presenceAt) {
+      await this.#lookAtPresence(accounts)
+      const took = performance.now() - now
+      this.#presenceAt = now + Math.max(presenceMs, took / presenceShare)
+    }
+  }
+
+  async #lookAtPlaces(accounts: string[], position: number): Promise<void> {
+    const { livePlaces } = this.#options.global
+    const places = await livePlaces.after(accounts, position, Number.MAX_SAFE_INTEGER, maxPlaces)
+    if (places.length === maxPlaces) {
+      this.#position = Math.max(position, await livePlaces.position())
+      this.#states.clear()
+      for (const { tell } of this.#listeners) tell({ kind: 'lost' })
+      return
+    }
+    this.#position = places.at(-1)?.seq ?? position
+    for (const place of places) {
+      this.#states.get(keyOf(place.accountId, place.threadId))?.grows()
+      this.#tell(place.accountId, { kind: 'place', place })
+    }
+  }
+
+  /** Look at the messages of watched threads that are not read yet; `isTold` is false for the first look at a thread. */
+  async #lookAtStates(isTold: boolean): Promise<void> {
+    const watched = new Map<string, Listener[]>()
+    for (const listener of this.#listeners) {
+      for (const thread of listener.threads) {
+        const key = keyOf(listener.accountId, thread)
+        watched.set(key, [...watched.get(key) ?? [], listener])
+        if (this.#states.has(key)) continue
+        const { read } = this.#options.tablesOf(listener.accountId)
+        this.#states.set(key, new ThreadStates(read, listener.accountId, thread))
+      }
+    }
+    for (const key of this.#states.keys()) if (!watched.has(key)) this.#states.delete(key)
+    await Promise.all([...watched].map(async ([key, listeners]) => {
+      const states = this.#states.get(key)!
+      if (!isTold && states.isKnown) return
+      const places = await states.changed()
+      if (places.length > 0) { for (const { tell } of listeners) tell({ kind: 'states', places }) }
+    }))
+  }
+
+  async #lookAtPresence(accounts: string[]): Promise<void> {
+    for (const id of this.#presence.keys()) if (!accounts.includes(id)) this.#presence.delete(id)
+    await Promise.all(accounts.map(async (accountId) => {
+      const known = this.#presence.get(accountId)
+      const told = new Map<string, string>()
+      const found = await this.#options.tablesOf(accountId).read.live.presence(maxAgents)
+      const changed = found.flatMap(({ agentId, lastSeenAt, queue }): Presence[] => {
+        const state = this.#stateOf(lastSeenAt)
+        told.set(agentId, `${state} ${queue}`)
+        return known && known.get(agentId) !== told.get(agentId) ? [{ agentId, state, queue }] : []
+      })
+      this.#presence.set(accountId, told)
+      if (changed.length > 0) this.#tell(accountId, { kind: 'presence', agents: changed })
+    }))
+  }
+
+  #stateOf(lastSeenAt: number | null): Presence['state'] {
+    if (lastSeenAt === null) return 'never seen'
+    return this.#options.deps.now() - lastSeenAt < activeMs ? 'active' : 'away'
+  }
+
+  #tell(accountId: string, news: LiveNews): void {
+    for (const listener of this.#listeners) if (listener.accountId === accountId) listener.tell(news)
+  }
+}
+
+/** The feed, as one account sees it. */
+export class AccountLive {
+  readonly #feed: LiveFeed
+  readonly #accountId: string
+
+  constructor(feed: LiveFeed, accountId: string) {
+    this.#feed = feed
+    this.#accountId = accountId
+  }
+
+  /** See `LiveFeed`. */
+  get position(): number {
+    return this.#feed.position
+  }
+
+  /** See `LiveFeed`. `threads`: those of whose messages the states are told. */
+  join(threads: readonly number[], tell: (news: LiveNews) => void) {
+    return this.#feed.join({ accountId: this.#accountId, threads, tell })
+  }
+
+  /** See `LiveFeed`. */
+  places(after: number, upTo: number, limit: number): Promise<LivePlace[]> {
+    return this.#feed.places(this.#accountId, after, upTo, limit)
+  }
+}
+
+function keyOf(accountId: string, threadId: number): string {
+  return `${accountId} ${threadId}`
+}

@@ -1,0 +1,73 @@
+/** The stream of the open pages of a person. */
+import { LogFollower } from '../../src/worker/threads.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { Browser } from './browse.ts'
+import { readEvents } from './events.ts'
+
+/** An event of a stream. */
+export interface LiveEvent {
+  name: string
+  id: number | undefined
+  // deno-lint-ignore no-explicit-any
+  data: any
+}
+
+export interface OpenLive {
+  /** The next event with one of these names, or of any name. Fails when the stream ends. */
+  next(...names: string[]): Promise<LiveEvent>
+  /** All events until the stream ends. */
+  rest(): Promise<LiveEvent[]>
+  close(): Promise<void>
+}
+
+/** Open the stream for `watch`, and read its `hello`. */
+export async function openLive(one: Pick<Browser, 'request'>, watch: string, more = ''): Promise<OpenLive> {
+  const live = liveOf(await one.request(`/live?watch=${watch}${more}`))
+  await live.next('hello')
+  return live
+}
+
+/** The events of an answer of `/live`. */
+export function liveOf(response: Response): OpenLive {
+  if (response.status !== 200) throw new Error(`/live answered ${response.status}`)
+  const { event, frame, close } = readEvents(response)
+  return {
+    async next(...names) {
+      for (;;) {
+        const found = parsed(await inTime(event(), names.join(' or ')))
+        if (names.length === 0 || names.includes(found.name)) return found
+      }
+    },
+    async rest() {
+      const found: LiveEvent[] = []
+      for (let one; (one = await frame()) !== undefined;) if (one.includes('data:')) found.push(parsed(one))
+      return found
+    },
+    close,
+  }
+}
+
+/** Fails after 20 s, and says what the test waited for. */
+async function inTime<T>(coming: Promise<T>, what: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout>
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Waited 20 s in vain for ${what}`)), 20_000)
+  })
+  return await Promise.race([coming, late]).finally(() => clearTimeout(timer))
+}
+
+function parsed(frame: string): LiveEvent {
+  const fields = new Map(frame.split('\n').map((line) => line.split(/: (.*)/) as [string, string]))
+  const id = fields.get('id')
+  return {
+    name: fields.get('event')!,
+    id: id === undefined ? undefined : Number(id),
+    data: JSON.parse(fields.get('data')!),
+  }
+}
+
+/** Places new messages in conversations as the worker of a server does. Returns the function that ends this. */
+export function following(store: Store): () => Promise<void> {
+  const follower = new LogFollower(store)
+  return () => follower.stop()
+}

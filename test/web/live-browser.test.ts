@@ -1,0 +1,101 @@
+/** Open pages in a real browser: what they show, when, and over how many streams. */
+import type { Page } from 'playwright-core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { listThreads } from '../../src/grid/conversations/threads.ts'
+import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
+import { as, say } from '../support/conversations.ts'
+import { following } from '../support/live.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { person, signedIn } from '../support/people.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+describe.skipIf(!hasBrowser)('an open page', () => {
+  const visit = useBrowser()
+  let grid: LiveGrid
+  let visitor: Visitor
+  let unfollow: () => Promise<void>
+  let thread: string
+  let user: string
+  beforeEach(async () => {
+    // Locks need a secure context, which localhost is.
+    grid = await liveGrid({ host: 'localhost' })
+    unfollow = following(grid.store)
+    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'the first message')
+    const [{ id }] = (await listThreads(grid.acme.store, {})).threads
+    thread = `${grid.url}/accounts/${grid.acme.id}/conversations/${id}`
+    visitor = await visit()
+    const owner = await person(grid, { role: 'owner' })
+    user = owner.id
+    const { cookies } = await signedIn(grid, owner)
+    await visitor.context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: grid.url })))
+  })
+  afterEach(async () => {
+    await visitor.close()
+    await unfollow()
+    await grid.close()
+  })
+
+  const streams = () => grid.store.waiting.pages.count
+  const send = (text: string) => sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text })
+
+  test('shows a new message and what becomes of it, says so, and leaves the focus where it is', async () => {
+    const { page, faults } = visitor
+    await page.goto(thread)
+    await waitFor('the stream', () => streams() === 1)
+    await page.locator('.pane-head summary').focus()
+    await send('the second message')
+    await page.getByText('the second message').first().waitFor()
+    await page.locator('.threads .preview', { hasText: 'the second message' }).waitFor()
+    await page.locator('[role=status]', { hasText: '1 new from @alice' }).waitFor({ state: 'attached' })
+    await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
+    await page.locator('.messages > li:last-child .state.leased').first().waitFor()
+
+    expect(await page.locator('.pane-head summary:focus').count()).toBe(1)
+    expect(faults).toEqual([])
+  })
+
+  test('shows a button while its reader is further up', async () => {
+    for (let n = 0; n < 40; n++) await say(grid, as(grid, grid.acme, grid.alice), 'bob', `older message ${n}`)
+    const { page } = visitor
+    await page.goto(thread)
+    await waitFor('the stream', () => streams() === 1)
+    await page.locator('.messages > li').first().scrollIntoViewIfNeeded()
+    const before = await page.locator('.messages > li').count()
+    await send('news one')
+    await page.locator('button[data-new]', { hasText: '1 new' }).waitFor()
+    await send('news two')
+    await page.locator('button[data-new]', { hasText: '2 new' }).waitFor()
+    expect(await page.locator('.messages > li').count()).toBe(before)
+
+    await page.locator('button[data-new]').click()
+    await page.locator('.messages', { hasText: 'news two' }).waitFor()
+    expect(await page.locator('button[data-new]').count()).toBe(0)
+  })
+
+  test('shares one stream with seven others, and one of them goes on when it is closed', async () => {
+    const pages: Page[] = [visitor.page]
+    for (let n = 1; n < 8; n++) pages.push(await visitor.context.newPage())
+    for (const page of pages) await page.goto(thread)
+    await waitFor('the stream', () => streams() === 1)
+    await send('to all tabs')
+    await pages.at(-1)!.locator('.messages', { hasText: 'to all tabs' }).waitFor()
+    expect(streams()).toBe(1)
+
+    await pages[0].close()
+    await waitFor('the stream of another tab', () => streams() === 1)
+    await send('after the first tab')
+    await pages.at(-1)!.locator('.messages', { hasText: 'after the first tab' }).waitFor()
+    expect(streams()).toBe(1)
+  })
+
+  test('says that updates are paused when its session has ended', async () => {
+    const { page } = visitor
+    await page.goto(thread)
+    await waitFor('the stream', () => streams() === 1)
+    await grid.store.write([grid.store.global.sessions.endOthers(user, '', grid.clock.now)])
+    await page.getByText('Updates paused.').waitFor()
+    expect(await page.getByRole('link', { name: 'Reload' }).count()).toBe(1)
+  })
+})

@@ -1,0 +1,215 @@
+/** The stream of open pages: what it tells, to whom, and how it ends. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Role } from '../../src/auth/actor.ts'
+import { removeMember, setMemberRole } from '../../src/grid/people/team.ts'
+import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { leaseOf } from '../../src/grid/messaging/leases.ts'
+import { listThreads } from '../../src/grid/conversations/threads.ts'
+import { minute } from '../../src/lib/time.ts'
+import { as } from '../support/conversations.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { following, openLive } from '../support/live.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { person, signedIn, signedInMember } from '../support/people.ts'
+import { tripwire } from '../support/tripwire.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+let grid: TestGrid
+let stop: AbortController
+let unfollow: () => Promise<void>
+/** How often the agents of an account were looked at. */
+let looks = 0
+beforeEach(async () => {
+  stop = new AbortController()
+  looks = 0
+  const inspect = (sql: string, name: string | undefined) => {
+    tripwire(sql, name)
+    if (sql.includes('"queue"')) looks++
+  }
+  grid = await testGrid({ stopping: stop.signal, inspect })
+  unfollow = following(grid.store)
+})
+afterEach(async () => {
+  await unfollow()
+  await grid.close()
+})
+
+test('a message is told by its account, thread and number, without a word of it', async () => {
+  const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
+  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'the secret word' })
+
+  const { data, id } = await live.next('thread')
+  const [thread] = (await listThreads(grid.acme.store, {})).threads
+  expect(data).toEqual({ a: grid.acme.id, t: thread.id, seq: thread.lastSeq, at: grid.clock.now })
+  expect(id).toBe(thread.lastSeq)
+  await live.close()
+})
+
+test('what becomes of a message of a watched thread is told', async () => {
+  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+  const thread = await waitFor('the thread', async () => (await listThreads(grid.acme.store, {})).threads[0])
+  const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), `${grid.acme.id}:${thread.id}`)
+  const { lease } = await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
+
+  expect((await live.next('state')).data).toEqual({ a: grid.acme.id, t: thread.id, ids: [thread.lastSeq] })
+  await leaseOf(as(grid, grid.acme, grid.bob), lease!.id).release()
+  expect((await live.next('state')).data.ids).toEqual([thread.lastSeq])
+  await sendMessage(as(grid, grid.acme, grid.bob), { to: 'alice', text: 'two' })
+  const { data } = await live.next('thread')
+  await readMessages(as(grid, grid.acme, grid.alice), { limit: 10 })
+  expect((await live.next('state')).data.ids).toEqual([data.seq])
+  await live.close()
+})
+
+test('the queue of an agent is told when it changes', async () => {
+  const live = await openLive(await signedInMember(grid, grid.acme, 'viewer'), grid.acme.id)
+  // It is known once the first look at the agents of the account is over.
+  await waitFor('a look at the agents', () => looks > 0)
+  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+
+  expect((await live.next('presence')).data).toEqual({
+    a: grid.acme.id,
+    agent: grid.bob.id,
+    state: 'never seen',
+    queue: 1,
+  })
+  await live.close()
+})
+
+test('what was said while a stream was lost is told when it is opened again, and a page reads again what is more', async () => {
+  const one = await signedInMember(grid, grid.acme, 'owner')
+  const sender = as(grid, grid.acme, grid.alice)
+  const lost = await openLive(one, grid.acme.id)
+  await sendMessage(sender, { to: 'bob', text: 'one' })
+  const { id } = await lost.next('thread')
+  await lost.close()
+  await sendMessage(sender, { to: 'bob', text: 'two' })
+  await sendMessage(sender, { to: 'bob', text: 'three', conversationId: 'c' })
+  await placed()
+
+  const again = await openLive(one, grid.acme.id, `&after=${id}`)
+  expect([await again.next('thread', 'resync'), await again.next('thread', 'resync')].map(({ data }) => data.seq))
+    .toEqual([id! + 1, id! + 2])
+  await again.close()
+  for (let n = 0; n < 200; n++) await sendMessage(sender, { to: 'bob', text: `${n}` })
+  await placed()
+  const late = await openLive(one, grid.acme.id, `&after=${id}`)
+  expect((await late.next('thread', 'resync')).name).toBe('resync')
+  await late.close()
+})
+
+test('a session that is ended, a role that is lost and a process that stops end the stream, and say why', async () => {
+  const [ann, tom, kim] = [await member('owner'), await member('owner'), await member('member')]
+  const [first, second, third] = await Promise.all([ann, tom, kim].map(({ one }) => openLive(one, grid.acme.id)))
+  await grid.store.write([grid.store.global.sessions.endOthers(ann.id, '', grid.clock.now)])
+  expect((await first.rest()).at(-1)).toMatchObject({ name: 'bye', data: { why: 'session' } })
+  await removeMember(grid.acme.store, tom.id)
+  expect((await second.rest()).at(-1)).toMatchObject({ name: 'bye', data: { why: 'account', a: grid.acme.id } })
+  stop.abort()
+  expect((await third.rest()).at(-1)).toMatchObject({ name: 'bye', data: { why: 'stopping' } })
+
+  expect(grid.store.waiting.pages.count).toBe(0)
+})
+
+test('a role that is lowered in mid-stream ends what it could read', async () => {
+  const { one, id } = await member('admin')
+  const live = await openLive(one, grid.acme.id)
+  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+  await live.next('thread')
+  await setMemberRole(grid.acme.store, { userId: id, role: 'viewer' })
+  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'two' })
+  await placed()
+  await live.next('presence')
+  stop.abort()
+
+  expect((await live.rest()).map(({ name }) => name)).not.toContain('thread')
+})
+
+test('the fifth stream of a person ends the oldest', async () => {
+  const one = await signedInMember(grid, grid.acme, 'member')
+  const streams = []
+  for (let n = 0; n < 5; n++) streams.push(await openLive(one, grid.acme.id))
+
+  expect((await streams[0].rest()).at(-1)).toMatchObject({ name: 'bye', data: { why: 'replaced' } })
+  expect(grid.store.waiting.pages.count).toBe(4)
+  for (const { close } of streams.slice(1)) await close()
+  await waitFor('the end of all streams', () => grid.store.waiting.pages.count === 0)
+})
+
+test('nothing is told of another account, nor of a thread that the reader may not read', async () => {
+  const [viewer, stranger] = [await member('viewer'), await signedInMember(grid, grid.evil, 'owner')]
+  const member2 = await member('member')
+  const streams = [
+    await openLive(viewer.one, grid.acme.id),
+    await openLive(member2.one, grid.acme.id),
+    await openLive(stranger, grid.evil.id),
+  ]
+  const owner = await openLive((await member('owner')).one, grid.acme.id)
+  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+  await owner.next('thread')
+  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'two' })
+  await owner.next('thread')
+  stop.abort()
+
+  for (const { rest } of streams) {
+    expect((await rest()).map(({ name }) => name)).not.toContain('thread')
+  }
+})
+
+test('an account of others is refused as one that does not exist, and so is a thread of another account silent', async () => {
+  const one = await signedInMember(grid, grid.evil, 'owner')
+  await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'one' })
+  await placed()
+  const [thread] = (await listThreads(grid.acme.store, {})).threads
+  for (const id of [grid.acme.id, 'nothing']) {
+    const answer = await one.request(`/live?watch=${grid.evil.id},${id}`)
+    expect(await answer.text()).toMatch(
+      new RegExp(`^retry: \\d+\\n\\nevent: bye\\ndata: {"why":"account","a":"${id}"}\\n\\n$`),
+    )
+  }
+  const live = await openLive(one, `${grid.evil.id}:${thread.id}`)
+  await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
+  await live.next('count')
+  stop.abort()
+  expect((await live.rest()).map(({ name }) => name)).toEqual(['bye'])
+})
+
+test.each([
+  ['without a session', '', 401],
+  ['without an account', '', 400],
+  ['with too many', Array.from({ length: 21 }, () => 'a').join(','), 400],
+  ['with something else', 'a:b', 400],
+])('%s there is no stream', async (how, watch, status) => {
+  const one = await signedInMember(grid, grid.acme, 'owner')
+  if (how === 'without a session') one.cookies.clear()
+  const answer = await one.request(`/live?watch=${how === 'without a session' ? grid.acme.id : watch}`)
+
+  expect(answer.status).toBe(status)
+  await answer.body?.cancel()
+})
+
+test('neither the stream nor what pages fetch by themselves prolongs the session', async () => {
+  const { one, id } = await member('owner')
+  grid.clock.now += 30 * minute
+  const live = await openLive(one, grid.acme.id)
+  await one.request(`/accounts/${grid.acme.id}/agents`, { headers: { 'X-By-Itself': 'yes' } })
+  await live.close()
+  const sessions = () => grid.store.global.sessions.ofUser(id, grid.clock.now, 0)
+
+  expect((await sessions())[0].lastSeenAt).toBe(grid.clock.now - 30 * minute)
+  await one.open(`/accounts/${grid.acme.id}/agents`)
+  await waitFor('the use of the session', async () => (await sessions())[0].lastSeenAt === grid.clock.now)
+})
+
+async function member(role: Role) {
+  const one = await person(grid, { account: grid.acme, role })
+  return { id: one.id, one: await signedIn(grid, one) }
+}
+
+/** Everything that was said has its place. */
+async function placed(): Promise<void> {
+  await waitFor('the places', async () => {
+    const { seq, newest } = await grid.store.global.threadProjection.position()
+    return seq === newest
+  })
+}
