@@ -1,17 +1,20 @@
 /**
- * Fills a database with conversations, places them, and measures what the pages of conversations read, without HTTP.
+ * Fills a database with conversations, places them, and measures what the pages of conversations read, and whole pages.
  * Prints the lines as JSON. Run by `conversations.ts` in a process of its own.
  */
 import { createClient } from '@libsql/client'
+import { createApp } from '../../src/app.ts'
+import { createSessions } from '../../src/auth/session.ts'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
+import { servedOrigins } from '../../src/edge.ts'
 import { createAccount, openAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { findMessage, readChain, readThread, receiptsOf } from '../../src/grid/conversations/messages.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import type { AccountStore } from '../../src/store/account.ts'
-import { openStore } from '../../src/store/store.ts'
+import { openStore, type Store } from '../../src/store/store.ts'
 import { followLog } from '../../src/worker/threads.ts'
 import { percentile } from './numbers.ts'
 
@@ -23,6 +26,7 @@ export interface ReadLine {
   cpuUs: number
 }
 
+const ownerEmail = 'bench@example.com'
 const agentCount = 100
 const channelCount = 10
 /** How often each read is measured. */
@@ -62,7 +66,7 @@ async function main(messages: number): Promise<ReadLine[]> {
   const config = readConfig({ LOG_LEVEL: 'warn', ...process.env })
   const system = { type: 'system', job: 'bench' } as const
   let store = await openStore(processDeps(config))
-  const { id } = await createAccount(store, { name: 'Bench', ownerEmail: 'bench@example.com' }, system)
+  const { id } = await createAccount(store, { name: 'Bench', ownerEmail }, system)
   await addAgents(await openAccount(store, id, system))
   await store.close()
   await fill(config.databaseUrl, id, messages)
@@ -72,7 +76,11 @@ async function main(messages: number): Promise<ReadLine[]> {
   const cpu = process.cpuUsage()
   await followLog(store)
   const followed = { name: 'place a message, in units of 500', p50Ms: 0, p95Ms: 0, cpuUs: cpuUsSince(cpu) / messages }
-  const lines = [followed, ...await measureReads(account, messages)]
+  const lines = [
+    followed,
+    ...await measureReads(account, messages),
+    ...await measurePages(store, id, account, messages),
+  ]
   await store.close()
   return lines
 }
@@ -135,6 +143,34 @@ async function measureReads(account: AccountStore, messages: number): Promise<Re
   }
   const lines: ReadLine[] = []
   for (const [name, read] of Object.entries(reads)) lines.push(await measure(name, read))
+  return lines
+}
+
+/** Whole pages for an owner: the session, what is read, and the HTML, but no socket. */
+async function measurePages(store: Store, id: string, account: AccountStore, messages: number): Promise<ReadLine[]> {
+  const app = createApp(store)
+  const { config } = store.deps
+  const user = (await store.global.users.byEmail(ownerEmail))!
+  const sessions = createSessions(store, servedOrigins(config))
+  const cookie = await sessions.begin(new Request(config.appUrl), user.id, '127.0.0.1', { hasSecondFactor: true })
+  const headers = { Cookie: cookie.split(';')[0] }
+  const { threads } = await listThreads(account, {})
+  const long = threads.reduce((longest, thread) => thread.messages > longest.messages ? thread : longest)
+  const open = async (path: string) => {
+    const url = `${config.appUrl}/accounts/${id}/conversations${path}`
+    const response = await app.request(url, { headers }, { remoteAddress: '127.0.0.1' })
+    if (response.status !== 200) throw new Error(`${path} answers ${response.status}`)
+    return await response.text()
+  }
+  let round = 0
+  const anywhere = () => 1 + (round++ * 7919 * 131) % messages
+  const pages: Record<string, () => Promise<unknown>> = {
+    'whole page: conversations': () => open(''),
+    'whole page: newest of the longest': () => open(`/${long.id}`),
+    'whole page: around any message': () => open(`/${long.id}?m=${anywhere()}`),
+  }
+  const lines: ReadLine[] = []
+  for (const [name, page] of Object.entries(pages)) lines.push(await measure(name, page))
   return lines
 }
 

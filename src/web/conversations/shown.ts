@@ -1,8 +1,9 @@
 /** Messages and conversations as the components of `html/conversation/` show them. */
+import { listParts } from '../../grid/conversations/message-parts.ts'
 import type { Receipt } from '../../grid/conversations/messages.ts'
 import type { OpenConversation, OpenMessage, Quoted } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
-import { endOfPiece, listParts } from '../../grid/messaging/parts.ts'
+import { endOfPiece } from '../../grid/messaging/parts.ts'
 import type { ShownMessage } from '../../html/conversation/message.tsx'
 import type { DeliveryState, ShownReceipt } from '../../html/conversation/state-line.tsx'
 import type { ShownThread } from '../../html/conversation/thread-row.tsx'
