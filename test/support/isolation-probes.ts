@@ -233,7 +233,8 @@ export const verbsWithoutProbe: Record<string, string> = {
   markAllRead: 'the same',
   readerOf: 'names nothing: what the caller may read (test/grid/conversations/may-read.test.ts)',
   recordReading: 'writes a row of the account of the caller (test/grid/conversations/readings.test.ts)',
-  writeInConversation: 'names a conversation by its number, from its page (test/web/conversations/writing-roles.test.ts)',
+  writeInConversation:
+    'names a conversation by its number, from its page (test/web/conversations/writing-roles.test.ts)',
   findAnswered: 'the same',
   addressOfAnswer: 'replyToMessage',
   placeOfSent: 'names a message that the caller has just sent',

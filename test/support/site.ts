@@ -53,7 +53,11 @@ const accountPages: SitePage[] = [
   inAccount('conversations-waiting', '/conversations?show=waiting'),
   inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
   inAccount('conversation-mine', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?show=you`),
-  inAccount('conversation-answer', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?reply=${talk.toMe}`),
+  inAccount(
+    'conversation-answer',
+    '/conversations/:thread',
+    ({ talk }) => `/conversations/${talk.mine}?reply=${talk.toMe}`,
+  ),
   inAccount('write', '/write', () => '/write?to=%40night-watch'),
   inAccount('conversation-around', '/conversations/:thread', ({ talk }) => {
     return `/conversations/${talk.conversation}?m=${talk.message}`

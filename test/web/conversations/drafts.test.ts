@@ -5,7 +5,7 @@ import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
 import { rows } from '../../support/database.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { signIn, writingGrid, type WritingGrid } from '../../support/writing.ts'
+import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const visit = useBrowser()

@@ -4,7 +4,7 @@ import { hasBrowser, useBrowser } from '../../support/browser.ts'
 import { rows } from '../../support/database.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { signIn, writingGrid, type WritingGrid } from '../../support/writing.ts'
+import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const visit = useBrowser()
@@ -34,7 +34,10 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await waitFor('the first to be read', async () => !(await unread()).includes(sent[0].seq))
     const left = await unread()
     expect(left).toContain(sent[29].seq)
-    await waitFor('its mark to go', () => page.evaluate(`!document.getElementById('m${sent[0].seq}').matches('.unread')`))
+    await waitFor(
+      'its mark to go',
+      () => page.evaluate(`!document.getElementById('m${sent[0].seq}').matches('.unread')`),
+    )
 
     // What arrives later is watched as well.
     await page.evaluate(`{

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accessibilityFaults, hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
-import { signIn, writingGrid, type WritingGrid } from '../../support/writing.ts'
+import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const visit = useBrowser()

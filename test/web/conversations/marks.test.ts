@@ -4,7 +4,7 @@ import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { csrfTokenOf, person, signedIn } from '../../support/people.ts'
-import { writingGrid, type WritingGrid } from '../../support/writing.ts'
+import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 let site: WritingGrid<TestGrid>
 beforeEach(async () => {
@@ -40,7 +40,10 @@ test('Mark read marks what the page shows, in this conversation alone, and Mark 
   // The team's post is unread for its other reader.
   expect(await unreadOf(grid.bob.id)).toEqual(['to the team'])
 
-  const unread = await browser.post(`${thread}/unread`, { csrf: await csrfTokenOf(browser, thread), from: `${first.seq}` })
+  const unread = await browser.post(`${thread}/unread`, {
+    csrf: await csrfTokenOf(browser, thread),
+    from: `${first.seq}`,
+  })
   expect(unread.at).toBe(path('conversations'))
   expect(unread.text).toContain('You 5 unread')
   expect(await unreadOf(ann.seat.agentId)).toEqual(['one', 'two', 'from bob', 'to the team', 'three'])

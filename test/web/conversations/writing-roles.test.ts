@@ -7,7 +7,7 @@ import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { csrfTokenOf, person, signedIn } from '../../support/people.ts'
 import { seated } from '../../support/seats.ts'
-import { writingGrid, type WritingGrid } from '../../support/writing.ts'
+import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 let site: WritingGrid<TestGrid>
 let mine: { thread: number; seq: number }
@@ -54,7 +54,9 @@ test.each(roles)('%s: writes to agents as far as the role has an alias, and neve
       }
     }
     // A message of another conversation is not answered here.
-    expect(await post(browser, path('conversations', thread, 'messages'), { text: 'Hi', reply: `${mine.seq}` })).toBe(404)
+    expect(await post(browser, path('conversations', thread, 'messages'), { text: 'Hi', reply: `${mine.seq}` })).toBe(
+      404,
+    )
   })
   expect(await post(browser, path('conversations', thread, 'messages'), { text: 'Hi', reply: `${seq}` })).toBe(200)
 })

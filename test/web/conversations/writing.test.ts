@@ -6,7 +6,7 @@ import { rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { person, signedIn } from '../../support/people.ts'
-import { writingGrid, type WritingGrid } from '../../support/writing.ts'
+import { type WritingGrid, writingGrid } from '../../support/writing.ts'
 
 let site: WritingGrid<TestGrid>
 beforeEach(async () => {
@@ -75,7 +75,11 @@ test('a person posts to a channel that their alias is in, and nowhere else', asy
   const ops = await tell(grid.alice, '#ops', 'Down')
   const pair = await tell(grid.alice, '@bob', 'Between us')
 
-  const posted = await browser.submit(path('conversations', team.thread), { text: 'Hello' }, path('conversations', team.thread, 'messages'))
+  const posted = await browser.submit(
+    path('conversations', team.thread),
+    { text: 'Hello' },
+    path('conversations', team.thread, 'messages'),
+  )
   expect(posted.text).toContain('Hello')
   expect(await stored()).toEqual([{ recipient: '#team', body: 'Hello' }])
 
@@ -158,8 +162,8 @@ test('texts that are too long, empty, or for nobody come back with the reason', 
   const toNobody = await browser.submit(path('write'), { to: '@nobody-at-all', text: 'Hi' })
   expect(toNobody).toMatchObject({ status: 404, text: expect.stringContaining('nobody-at-all') })
   expect(toNobody.html).toContain('>Hi</textarea>')
-  const toSelf = await browser.submit(path('write'), { to: '@ann', text: 'Hi' })
-  expect(toSelf.text).toContain('This is your own alias.')
+  const selfSent = await browser.submit(path('write'), { to: '@ann', text: 'Hi' })
+  expect(selfSent.text).toContain('This is your own alias.')
   expect((await browser.submit(path('write'), { to: '@alice', text: '' })).status).toBe(400)
 })
 
