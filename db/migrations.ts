@@ -367,15 +367,15 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
   },
   {
     "name": "0022_message_log",
-    "hash": "a208569452f0c5343802f05588d834de4ca80ba283a532c630307054aed06dc1",
-    "createdAt": 1795367551602,
+    "hash": "a78918d1b3db60e5fec22e83d95fc2d9aa2858d47656279cfc632efb905b5668",
+    "createdAt": 1795367671602,
     "statements": [
       "CREATE TABLE `projections` (\n\t`name` text PRIMARY KEY NOT NULL,\n\t`seq` integer NOT NULL\n);",
       "CREATE TABLE `seats` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE UNIQUE INDEX `seats_agent` ON `seats` (`account_id`,`agent_id`);",
       "CREATE TABLE `snoozes` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`kind` text NOT NULL,\n\t`subject` text NOT NULL,\n\t`until` integer NOT NULL,\n\t`level` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`, `kind`, `subject`),\n\tFOREIGN KEY (`account_id`) REFERENCES `accounts`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action\n);",
       "CREATE INDEX `snoozes_until` ON `snoozes` (`until`);",
-      "CREATE TABLE `thread_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`delivery_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `thread_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE TABLE `thread_agents` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`delivery_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `thread_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",
       "CREATE INDEX `thread_agents_thread` ON `thread_agents` (`account_id`,`thread_id`);",
       "CREATE TABLE `thread_messages` (\n\t`account_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`seq` integer NOT NULL,\n\t`root_seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `thread_id`, `seq`),\n\tFOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n) WITHOUT ROWID;",
       "CREATE UNIQUE INDEX `thread_messages_seq` ON `thread_messages` (`account_id`,`seq`);",
@@ -416,13 +416,15 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE INDEX `messages_sent` ON `messages` (`account_id`,`created_at`);",
       "ALTER TABLE `accounts` ADD `people_read_since` integer;",
       "UPDATE `accounts` SET `people_read_since` = 0\n  WHERE `state` = 'claimed' AND NOT EXISTS (SELECT 1 FROM `signups` WHERE `account_id` = `accounts`.`id`);",
-      "INSERT INTO `projections` (`name`, `seq`) VALUES ('threads', 0);"
+      "INSERT INTO `projections` (`name`, `seq`) VALUES ('threads', 0);",
+      "DROP INDEX `channel_members_agent`;",
+      "CREATE INDEX `channel_members_agent` ON `channel_members` (`account_id`,`agent_id`,`channel_id`);"
     ]
   },
   {
     "name": "0023_people",
     "hash": "bff69943b282f1cb7f440026d9b0a627311fb7f18cf5b0c3796e9eca78b8a1e8",
-    "createdAt": 1795367611602,
+    "createdAt": 1795367731602,
     "statements": [
       "-- The type was a mark that anybody could set, and their keys worked like any other. It now stands for a person, who has no key.\nUPDATE `agents` SET `type` = 'mcp' WHERE `type` = 'human';"
     ]

@@ -388,7 +388,7 @@ export const channelMembers = sqliteTable('channel_members', {
   primaryKey({ columns: [t.accountId, t.channelId, t.agentId] }),
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  index('channel_members_agent').on(t.accountId, t.agentId),
+  index('channel_members_agent').on(t.accountId, t.agentId, t.channelId),
 ])
 
 export const guardrails = sqliteTable('guardrails', {
@@ -973,7 +973,7 @@ export const threadMessages = sqliteTable('thread_messages', {
   index('thread_messages_root').on(t.accountId, t.rootSeq).where(sql`root_seq <> seq`),
 ])
 
-/** The agents of the account in its threads. Those of a channel are its members. */
+/** The agents of the account in its threads. Those of a channel are its members. Without a row id. */
 export const threadAgents = sqliteTable('thread_agents', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),

@@ -4,6 +4,7 @@
  */
 import { compare } from './bench/compare.ts'
 import { openBenchContext } from './bench/context.ts'
+import { conversations } from './bench/conversations.ts'
 import { fanOut } from './bench/fan-out.ts'
 import { guardrails } from './bench/guardrails.ts'
 import { fsyncMs, machine } from './bench/machine.ts'
@@ -17,10 +18,17 @@ import { start } from './bench/start.ts'
 import { waiters } from './bench/waiters.ts'
 import { waking } from './bench/waking.ts'
 
-const scenarios = { requests, waking, waiters, size, 'fan-out': fanOut, guardrails, start, compare } satisfies Record<
-  string,
-  Scenario
->
+const scenarios = {
+  requests,
+  waking,
+  waiters,
+  size,
+  'fan-out': fanOut,
+  conversations,
+  guardrails,
+  start,
+  compare,
+} satisfies Record<string, Scenario>
 type ScenarioName = keyof typeof scenarios
 const names = Object.keys(scenarios) as ScenarioName[]
 const defaults: ScenarioName[] = ['requests', 'waking', 'fan-out']

@@ -34,7 +34,7 @@ CREATE TABLE `thread_agents` (
 	PRIMARY KEY(`account_id`, `agent_id`, `thread_id`),
 	FOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`account_id`,`thread_id`) REFERENCES `threads`(`account_id`,`id`) ON UPDATE no action ON DELETE no action
-);
+) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `thread_agents_thread` ON `thread_agents` (`account_id`,`thread_id`);--> statement-breakpoint
 CREATE TABLE `thread_messages` (
@@ -198,3 +198,7 @@ UPDATE `accounts` SET `people_read_since` = 0
   WHERE `state` = 'claimed' AND NOT EXISTS (SELECT 1 FROM `signups` WHERE `account_id` = `accounts`.`id`);
 --> statement-breakpoint
 INSERT INTO `projections` (`name`, `seq`) VALUES ('threads', 0);
+--> statement-breakpoint
+DROP INDEX `channel_members_agent`;
+--> statement-breakpoint
+CREATE INDEX `channel_members_agent` ON `channel_members` (`account_id`,`agent_id`,`channel_id`);

@@ -111,7 +111,7 @@ const messaging: Record<string, Row[]> = {
       'checkRecipients(outgoing, { ...sent, content: { body: outgoing.message.body } }, ',
       'grid/guardrails/guardrails',
     ],
-    ["action === 'blocked' && keepsContents", "action === 'blocked'", 'grid/guardrails/cases'],
+    ['  if (!keepsContents) return null\n', '', 'grid/guardrails/cases'],
   ],
   'src/store/account/parts.ts': [
     ["      eq(messages.fromAgentId, p('agent')),\n", '', 'grid/messaging/parts'],
@@ -335,11 +335,16 @@ const edge: Record<string, Row[]> = {
   ],
   'src/store/queue.ts': [
     ['isStatementFault(error) && group.length > 1', 'false', 'store/queue-failures'],
-    ['at += unit.statements.length', 'at += 1', 'store/queue'],
+    ['statements.map(() => place++)', 'statements.map(() => place)', 'store/queue'],
     ['this.#waiting >= maxWaiting', 'this.#waiting > maxWaiting', 'store/queue'],
     ['group.length >= maxUnits || rows >= maxRows', 'group.length >= maxUnits', 'store/queue'],
     ['    if (this.#ended) return Promise.reject(stopped())\n', '', 'store/queue'],
     ['this.#deferred.splice(0, maxDeferredInGroup)', 'this.#deferred.splice(0)', 'store/queue-deferred'],
+  ],
+  'src/store/unit-sets.ts': [
+    ['!set.subjects.has(subject!) && ', '', 'store/unit-sets'],
+    ['      open.clear()\n', '', 'store/unit-sets'],
+    [' && haveSameTexts(statements, units[set.units[0]])', '', 'store/unit-sets'],
   ],
 }
 

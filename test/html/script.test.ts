@@ -210,7 +210,12 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       const page = await open('/overview', { withScript, viewport: 'small' })
       const bar = page.locator('nav.bottom')
       expect(await page.locator('nav.side').isVisible()).toBe(false)
-      expect(await bar.locator('a:visible').allTextContents()).toEqual(['Overview', 'Agents', 'Channels', 'Activity'])
+      expect(await bar.locator('a:visible').allTextContents()).toEqual([
+        'Conversations',
+        'Agents',
+        'Channels',
+        'Overview',
+      ])
 
       await bar.locator('summary').click()
       await screenshot(page, `open-more-${withScript}`)

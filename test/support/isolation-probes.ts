@@ -6,8 +6,12 @@ import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { listAgents } from '../../src/grid/agents/list-agents.ts'
 import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
+import { findMessage } from '../../src/grid/conversations/messages.ts'
 import { markRead, markUnread } from '../../src/grid/conversations/my-inbox.ts'
+import { findListedPart } from '../../src/grid/conversations/message-parts.ts'
+import { openChain, openMessage, openPart } from '../../src/grid/conversations/open-message.ts'
 import { replyToMessage, writeMessage } from '../../src/grid/conversations/write.ts'
+import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { allowText, countCases, disallowText, listCases, listExceptions } from '../../src/grid/guardrails/cases.ts'
 import { deleteGuardrail, updateGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { showGuardrail } from '../../src/grid/guardrails/list-guardrails.ts'
@@ -89,6 +93,25 @@ export const probes: Probe[] = [
   },
   { name: 'markRead', as: 'person', takes: 'message', call: (account, id) => markRead(account, [id]) },
   { name: 'markUnread', as: 'person', takes: 'message', call: (account, id) => markUnread(account, [id]) },
+  {
+    name: 'openMessage',
+    as: 'person',
+    takes: 'message',
+    call: (account, id) => openMessage(account, id, { requestId: null }),
+  },
+  {
+    name: 'openChain',
+    as: 'person',
+    takes: 'message',
+    call: (account, id) => openChain(account, id, { requestId: null }),
+  },
+  { name: 'openPart', as: 'person', takes: 'message', call: (account, id) => openPart(account, id, 'details', null) },
+  {
+    name: 'findListedPart',
+    as: 'admin',
+    takes: 'message',
+    call: (account, id) => findListedPart(account, { id, agentId: id, isSent: false }, 'details'),
+  },
   { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
   { name: 'readMessage', as: 'agent', takes: 'message', call: (account, id) => readMessage(account, id) },
   { name: 'findPart', as: 'agent', takes: 'message', call: (account, id) => findPart(account, `${id}.0`) },
@@ -186,6 +209,13 @@ export const probes: Probe[] = [
   { name: 'reissueKey', as: 'admin', takes: 'agent', call: reissueKey },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
   { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
+  {
+    name: 'listThreads of an agent',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agentId) => listThreads(account, { agentId }),
+  },
+  { name: 'findMessage', as: 'admin', takes: 'message', call: (account, id) => findMessage(account, { id }) },
   { name: 'listGrantsOfAgent', as: 'admin', takes: 'agent', call: listGrantsOfAgent },
 ]
 
@@ -210,6 +240,19 @@ export const verbsWithoutProbe: Record<string, string> = {
   refuseTakenAlias: 'the same',
   refuseUnknownAliases: 'the same, of an alias that nobody has (test/grid/access-list.test.ts)',
   createAdminKey: 'takes a display name',
+  listConversations: 'lists only threads of the account (test/web/conversations/conversations.test.ts)',
+  openConversation: 'names a thread by its number (the same)',
+  readable: 'the same, inside openConversation',
+  recordIfOthers: 'the same',
+  findMessages: 'names messages by their numbers (the same)',
+  findThread: 'names a thread by its number (test/grid/conversations/threads.test.ts)',
+  isInThread: 'the same',
+  setSeen: 'the same',
+  unreadIn: 'the same',
+  readThread: 'names a thread by its number (test/grid/conversations/messages.test.ts)',
+  receiptsOf: 'names messages by their numbers (the same)',
+  receiptsOfPost: 'the same',
+  readChain: 'the same',
   listGrants: 'lists only grants of the account (test/oauth/revoke.test.ts)',
   fetchAgentKey: 'makes a key of the calling agent',
   newAgentStatements: 'builds statements for createAgent and signUp',

@@ -1,5 +1,7 @@
 /** Conversations of every kind, for pages. */
 import { writeMessage } from '../../src/grid/conversations/write.ts'
+import { createAccount } from '../../src/grid/accounts/accounts.ts'
+import { createAgent } from '../../src/grid/agents/agents.ts'
 import { changeChannelMembers } from '../../src/grid/channels/channels.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { minute } from '../../src/lib/time.ts'
@@ -8,6 +10,8 @@ import { followLog } from '../../src/worker/threads.ts'
 import { postA2a, send10 } from './a2a.ts'
 import type { TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
+
+const system = { type: 'system', job: 'seed' } as const
 
 const report = [
   '## Result',
@@ -26,7 +30,7 @@ const report = [
 
 /** An agent and one of another account, a channel, and a person talk. `owner` has an alias. Resolves to what pages name. */
 export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: string) {
-  const { acme, evil, store, clock } = grid
+  const { acme, store, clock } = grid
   const agent = async (alias: string): Promise<AccountStore> => {
     const { id } = (await acme.store.read.agents.byAlias(alias))!
     return store.account(acme.id, { type: 'agent', agentId: id, alias, credentialId: 'seed' })
@@ -60,11 +64,14 @@ export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: str
       metadata: { to: '@bob' },
     }),
   )
-  await evil.agent('dispatcher', { visibility: 'public' })
-  const { id: dispatcher } = (await evil.store.read.agents.byAlias('dispatcher'))!
+  const { id: partner } = await createAccount(store, { name: 'Partner', ownerEmail: 'pia@partner.example' }, system)
+  const { agent: dispatcher } = await createAgent(store.account(partner, system), {
+    alias: 'dispatcher',
+    visibility: 'public',
+  })
   await say(await agent('bob'), '@dispatcher', 'Where is order 4711?')
-  const actor = { type: 'agent', agentId: dispatcher, alias: 'dispatcher', credentialId: 'seed' } as const
-  await say(store.account(evil.id, actor), '@bob', 'שלום, the shipment is ready <b>not bold</b>')
+  const actor = { type: 'agent', agentId: dispatcher.id, alias: 'dispatcher', credentialId: 'seed' } as const
+  await say(store.account(partner, actor), '@bob', 'שלום, the shipment is ready <b>not bold</b>')
 
   await changeChannelMembers(acme.store, { channel, add: ['olga-marin'] })
   await say(watch, '#release-train', 'The database is down. Failing over to the replica.')

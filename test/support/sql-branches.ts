@@ -126,7 +126,9 @@ function equalityOf(
 ): [Reference | '?', Reference | '?'] | undefined {
   const at = condition.indexOf('=')
   if (at < 0) return undefined
-  const sides = [condition.slice(0, at), condition.slice(at + 1)].map((side) => {
+  const sides = [condition.slice(0, at), condition.slice(at + 1)].map((whole) => {
+    // A `+` keeps the planner from an index and changes nothing else.
+    const side = whole[0] === '+' ? whole.slice(1) : whole
     if (side.length === 1 && side[0] === '?') return '?'
     const [column, dot, table] = side.map(bare).reverse()
     if (side.length !== 1 && !(side.length === 3 && dot === '.')) return undefined

@@ -5,7 +5,7 @@
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
-import { findListedPart, type PartContent } from '../messaging/parts.ts'
+import type { PartContent } from '../messaging/parts.ts'
 import { isReadBySwitch, mayRead, type Reader, readerOf } from './may-read.ts'
 import {
   type ChainMessage,
@@ -16,6 +16,7 @@ import {
   receiptsOfPost,
   type ThreadMessage,
 } from './messages.ts'
+import { findListedPart } from './message-parts.ts'
 import { type OpenMessage, readable, recordIfOthers, whoMayRead } from './open.ts'
 import { placeOfMessage } from './places.ts'
 import { recordReading } from './readings.ts'

@@ -129,76 +129,11 @@ export async function findPart(account: AccountStore, partId: string): Promise<P
 }
 
 /** A part as its reader gets it. */
-function contentOf(found: PartOfMessage, { id, mediaType, encoding, content }: StoredPart): PartContent {
+export function contentOf(found: PartOfMessage, { id, mediaType, encoding, content }: StoredPart): PartContent {
   if (encoding === 'base64') return { id, mediaType, bytes: Buffer.from(content, 'base64') }
   // Parts that an older version stored apart are not clean.
   const text = isText(found.a2a, id) ? withoutInvisible(content) : cleanedJson(content)
   return { id, mediaType, text, bytes: Buffer.from(text) }
-}
-
-/** A part in a list of the parts of a message. */
-export interface ListedPart {
-  /** Names it within the message. */
-  key: string
-  /** As `PartHandle` says it. */
-  kind: string
-  /** Of a file; undefined without one. */
-  name?: string
-  mediaType: string
-  bytes: number
-}
-
-/** What belongs to a message besides its text, by its A2A details. None if they are damaged. */
-export function listParts(messageId: string, a2a: string | null): ListedPart[] {
-  if (a2a === null) return []
-  try {
-    const { shown } = shownDetails(messageId, a2a, Infinity)
-    const { parts = [], more = [] } = shown as { parts?: unknown[]; more?: PartHandle[] }
-    const all = [...parts.map((part, n) => handleAt(messageId, part, n)), ...more]
-    return all.flatMap((handle) => {
-      if (!handle) return []
-      const { kind, name, mediaType = 'application/json', bytes, part_id } = handle
-      return [{ key: part_id.slice(messageId.length + 1), kind, ...(name !== undefined && { name }), mediaType, bytes }]
-    })
-  } catch {
-    return []
-  }
-}
-
-/** The handle of a part that is inline or apart. Undefined for a text that the message shows itself. */
-function handleAt(messageId: string, part: unknown, n: number): PartHandle | undefined {
-  const { part_id, text, filename } = part as Record<string, unknown>
-  if (part_id !== undefined) return part as PartHandle
-  if (text !== undefined && filename === undefined) return undefined
-  return storedPart(`${messageId}.${n}`, part).handle
-}
-
-/**
- * A part of a message that `listParts` listed, for people, who may read the message: a message that `agentId` sent or
- * received. Fails with `part_not_found`.
- */
-export async function findListedPart(
-  account: AccountStore,
-  { id, agentId, isSent }: { id: string; agentId: string; isSent: boolean },
-  key: string,
-): Promise<PartContent> {
-  const partId = `${id}.${key}`
-  const { parts } = account.read
-  const found = isSent ? await parts.sent(agentId, id, partId) : await parts.received(agentId, id, partId)
-  const part = found && (partIn(found, id, partId) ?? inlinePart(found, partId, key))
-  if (!part) throw new GridError('part_not_found', 'This part does not exist, or it is gone.')
-  return contentOf(found, part)
-}
-
-function inlinePart({ a2a }: PartOfMessage, partId: string, key: string): StoredPart | undefined {
-  try {
-    const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: unknown[] }
-    const part = /^\d+$/.test(key) ? parts[Number(key)] : undefined
-    return part === undefined ? undefined : storedPart(partId, part).part
-  } catch {
-    // The row is damaged.
-    return undefined
-  }
 }
 
 /** Whether a part holds a text of the sender, as its handle says. All other parts are JSON that the grid has written. */
@@ -225,7 +160,7 @@ function cleanedJson(json: string): string {
 }
 
 /** A part as it is stored, or cut out of the details of its message. */
-function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: string): StoredPart | undefined {
+export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: string): StoredPart | undefined {
   if (part) return part
   if (a2a === null) return undefined
   let split: SplitDetails
@@ -290,7 +225,7 @@ export function endOfPiece(text: string, offset: number, maxChars: number): numb
 }
 
 /** A part in 1.0 form: its content, and its handle with the other members. */
-function storedPart(id: string, part: unknown): { part: StoredPart; handle: PartHandle } {
+export function storedPart(id: string, part: unknown): { part: StoredPart; handle: PartHandle } {
   const stored = contentPart(id, part)
   if (stored) {
     const { filename: name, mediaType, metadata } = part as Record<string, unknown>

@@ -163,7 +163,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 
 /* A text that somebody wrote. */
 .text { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); max-width: 68ch; overflow-wrap: anywhere }
-.text > :is(ul, ol) { padding-inline-start: 1.5rem; padding-left: 0 }
+.text :is(ul, ol) { padding-left: 0; padding-inline-start: 1.5rem }
 .text .heading { font-weight: 620 }
 .text blockquote { margin: 0; padding-inline-start: var(--s3); border-inline-start: 3px solid var(--line); color: var(--soft) }
 .text pre { margin: 0; padding: var(--s3); overflow-x: auto; background: var(--sunk); border-radius: var(--round); white-space: pre }

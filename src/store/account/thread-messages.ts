@@ -13,7 +13,8 @@ export type PlacedMessage = Awaited<
 
 export function prepareThreadMessages(db: Db) {
   const account = p('account')
-  const listed = sql`${threadMessages.seq} IN (SELECT value FROM json_each(${p('seqs')}))`
+  // The joins are crossed, so that each begins with these few numbers.
+  const listed = sql`json_each(${p('seqs')}) AS listed`
   const fields = (body: SQL, a2a: SQL, flagged: SQL, isForeign: number) => ({
     seq: threadMessages.seq,
     threadId: threadMessages.threadId,
@@ -33,27 +34,29 @@ export function prepareThreadMessages(db: Db) {
     hops: messages.hops,
     createdAt: messages.createdAt,
   })
+  const isPlaced = inAccount(threadMessages, sql`${threadMessages.seq} = listed.value`)
   const isDelivered = and(
     eq(deliveries.messageId, messages.id),
     eq(deliveries.senderAccountId, messages.accountId),
     eq(deliveries.accountId, threadMessages.accountId),
   )
-  const own = (condition: SQL) =>
-    db.select(fields(sql`${messages.body}`, sql`${messages.a2a}`, sql`${messages.flagged}`, 0)).from(threadMessages)
-      .innerJoin(messages, and(eq(messages.accountId, threadMessages.accountId), eq(messages.seq, threadMessages.seq)))
-      .where(inAccount(threadMessages, condition))
+  const own = db.select(fields(sql`${messages.body}`, sql`${messages.a2a}`, sql`${messages.flagged}`, 0))
+    .from(listed).crossJoin(threadMessages).crossJoin(messages)
+    .where(and(isPlaced, eq(messages.accountId, threadMessages.accountId), eq(messages.seq, threadMessages.seq)))
   // In another account only one agent of ours can be the recipient: a channel has the agents of one account.
-  const delivered = (condition: SQL) =>
-    db.select(fields(
-      sql`coalesce(${deliveries.body}, ${messages.body})`,
-      sql`coalesce(${deliveries.a2a}, ${messages.a2a})`,
-      sql`${messages.flagged} OR ${deliveries.flagged}`,
-      1,
-    )).from(threadMessages)
-      .innerJoin(messages, and(eq(messages.seq, threadMessages.seq)))
-      .innerJoin(deliveries, isDelivered)
-      .where(inAccount(threadMessages, condition, sql`${messages.accountId} <> ${threadMessages.accountId}`))
-  const bySeqs = unionAll(own(listed), delivered(listed)).orderBy(sql`1`).prepare()
+  const delivered = db.select(fields(
+    sql`coalesce(${deliveries.body}, ${messages.body})`,
+    sql`coalesce(${deliveries.a2a}, ${messages.a2a})`,
+    sql`${messages.flagged} OR ${deliveries.flagged}`,
+    1,
+  )).from(listed).crossJoin(threadMessages).crossJoin(messages).crossJoin(deliveries)
+    .where(and(
+      isPlaced,
+      eq(messages.seq, threadMessages.seq),
+      sql`${messages.accountId} <> ${threadMessages.accountId}`,
+      isDelivered,
+    ))
+  const bySeqs = unionAll(own, delivered).orderBy(sql`1`).prepare()
 
   const half = (isHalf: SQL, order: SQL, limit: string) =>
     db.select().from(
@@ -95,7 +98,8 @@ export function prepareThreadMessages(db: Db) {
       eq(threadMessages.rootSeq, p('root')),
       // As the index says it.
       sql`${threadMessages.rootSeq} <> ${threadMessages.seq}`,
-    )).orderBy(threadMessages.seq).limit(p('limit')).prepare()
+      // With `+`, because the planner would rather walk through all messages in their order.
+    )).orderBy(sql`+${threadMessages.seq}`).limit(p('limit')).prepare()
   const isNamed = (id: typeof messages.id | typeof deliveries.messageId) =>
     sql`${id} IN (SELECT value FROM json_each(${p('messages')}))`
   const ofOwn = db.select({ seq: messages.seq }).from(messages).where(inAccount(messages, isNamed(messages.id)))
@@ -110,9 +114,10 @@ export function prepareThreadMessages(db: Db) {
   // What happens in an inbox of another account is not shown, only whether and when its agent read and replied.
   const isOurs = sql`${deliveries.accountId} = ${account}`
   const ours = <T>(column: SQL) => sql<T>`iif(${isOurs}, ${column}, NULL)`
+  // With `+`, because the planner would rather walk through all messages of the account in the order of their times.
   const replied = sql`(SELECT min(reply.created_at) FROM ${messages} AS reply
-    JOIN ${threadMessages} AS place ON place.account_id = ${account} AND place.seq = reply.seq
-    WHERE reply.reply_to_message_id = ${messages.id} AND reply.account_id = ${deliveries.accountId}
+    CROSS JOIN ${threadMessages} AS place ON place.account_id = ${account} AND place.seq = reply.seq
+    WHERE reply.reply_to_message_id = ${messages.id} AND +reply.account_id = ${deliveries.accountId}
       AND reply.from_agent_id = ${deliveries.agentId})`
   const isLeased = sql`EXISTS (SELECT 1 FROM ${leases} AS lease
     WHERE lease.account_id = ${deliveries.accountId} AND lease.id = ${deliveries.leaseId})`
@@ -134,12 +139,21 @@ export function prepareThreadMessages(db: Db) {
     repliedAt: sql<number | null>`${replied}`.as('replied_at'),
   }
   const isRecipient = and(eq(agents.accountId, deliveries.accountId), eq(agents.id, deliveries.agentId))
-  const isListed = sql`${messages.seq} IN (SELECT value FROM json_each(${p('seqs')}))`
-  const ofSent = db.select(receiptFields).from(messages).innerJoin(deliveries, isAt).innerJoin(agents, isRecipient)
-    .where(inAccount(messages, isListed, sql`${messages.channelId} IS NULL`))
-  const ofReceived = db.select(receiptFields).from(messages)
-    .innerJoin(deliveries, and(isAt, eq(deliveries.accountId, account))).innerJoin(agents, isRecipient)
-    .where(and(isListed, sql`${messages.accountId} <> ${account}`))
+  const isListed = sql`${messages.seq} = listed.value`
+  const receipts = () =>
+    db.select(receiptFields).from(listed).crossJoin(messages).crossJoin(deliveries).crossJoin(agents)
+  const ofSent = receipts().where(and(
+    inAccount(messages, isListed, sql`${messages.channelId} IS NULL`),
+    isAt,
+    isRecipient,
+  ))
+  const ofReceived = receipts().where(and(
+    isListed,
+    sql`${messages.accountId} <> ${account}`,
+    isAt,
+    eq(deliveries.accountId, account),
+    isRecipient,
+  ))
   const direct = unionAll(ofSent, ofReceived).prepare()
   const ofPost = db.select(receiptFields).from(messages).innerJoin(deliveries, isAt).innerJoin(agents, isRecipient)
     .where(inAccount(
@@ -153,8 +167,9 @@ export function prepareThreadMessages(db: Db) {
     recipients: sql<number>`count(*)`,
     unread: sql<number>`count(iif(${deliveries.state} = 'unread', 1, NULL))`,
     parked: sql<number>`count(iif(${deliveries.state} = 'parked', 1, NULL))`,
-  }).from(messages).innerJoin(deliveries, isAt)
-    .where(inAccount(messages, isListed, sql`${messages.channelId} IS NOT NULL`)).groupBy(messages.seq).prepare()
+  }).from(listed).crossJoin(messages).crossJoin(deliveries)
+    .where(and(inAccount(messages, isListed, sql`${messages.channelId} IS NOT NULL`), isAt)).groupBy(messages.seq)
+    .prepare()
 
   return {
     reads: (account: AccountBinding) => ({

@@ -92,13 +92,15 @@ export function prepareThreads(db: Db) {
     gte(threads.lastAt, p('since')),
     sql`${p('isChannel')} = 0 OR ${threads.kind} = 'channel'`,
   )
+  // What is shown of a thread is looked up for the threads of the page alone.
   const list = (chosen?: SQL) => {
-    const from = chosen
-      ? db.select(fields).from(sql`(${chosen}) AS chosen`).crossJoin(threads)
-      : db.select(fields).from(threads)
-    return from.leftJoin(channels, channelOfThread)
-      .where(chosen ? and(isListed, sql`${threads.id} = chosen.thread_id`) : isListed)
-      .orderBy(desc(threads.lastSeq)).limit(p('limit')).prepare()
+    const found = chosen
+      ? db.select({ id: threads.id }).from(sql`(${chosen}) AS chosen`).crossJoin(threads)
+        .where(and(isListed, sql`${threads.id} = chosen.thread_id`))
+      : db.select({ id: threads.id }).from(threads).where(isListed)
+    const page = found.orderBy(desc(threads.lastSeq)).limit(p('limit')).as('page')
+    return db.select(fields).from(page).crossJoin(threads).leftJoin(channels, channelOfThread)
+      .where(inAccount(threads, eq(threads.id, page.id))).orderBy(desc(threads.lastSeq)).prepare()
   }
 
   const ofChannels = (agent: SQL) =>
@@ -112,17 +114,18 @@ export function prepareThreads(db: Db) {
       UNION ${ofChannels(agent)}`
   // An inbox is read in its order. So a thread waits for an agent if the newest delivery to the agent in it does, and
   // that one is not older than the oldest that is unread.
-  const unreadInboxes = (condition: SQL) =>
-    sql`(SELECT ${agentNumbers.agentId} AS agent_id, (SELECT min(${deliveries.seq}) FROM ${deliveries}
-        WHERE ${deliveries.inbox} = ${agentNumbers.n} AND ${deliveries.state} = 'unread') AS oldest
-      FROM ${agentNumbers} WHERE ${agentNumbers.accountId} = ${account} AND ${condition}) AS inbox`
   const waiting = (condition: SQL) =>
-    sql`SELECT ${threadAgents.threadId} AS thread_id FROM ${unreadInboxes(condition)}
+    sql`WITH every AS MATERIALIZED (SELECT ${agentNumbers.agentId} AS agent_id,
+        (SELECT min(${deliveries.seq}) FROM ${deliveries}
+          WHERE ${deliveries.inbox} = ${agentNumbers.n} AND ${deliveries.state} = 'unread') AS oldest
+      FROM ${agentNumbers} WHERE ${agentNumbers.accountId} = ${account} AND ${condition}),
+    inbox AS MATERIALIZED (SELECT * FROM every WHERE oldest IS NOT NULL)
+    SELECT ${threadAgents.threadId} AS thread_id FROM inbox
       CROSS JOIN ${threadAgents} ON ${threadAgents.agentId} = inbox.agent_id
       CROSS JOIN ${deliveries} ON ${deliveries.seq} = ${threadAgents.deliverySeq}
       WHERE ${threadAgents.accountId} = ${account} AND ${deliveries.accountId} = ${account}
-        AND inbox.oldest IS NOT NULL AND ${threadAgents.deliverySeq} >= inbox.oldest AND ${deliveries.state} = 'unread'
-      UNION SELECT ${threads.id} FROM ${unreadInboxes(condition)}
+        AND ${threadAgents.deliverySeq} >= inbox.oldest AND ${deliveries.state} = 'unread'
+    UNION SELECT ${threads.id} FROM inbox
       CROSS JOIN ${channelMembers} ON ${channelMembers.agentId} = inbox.agent_id
       CROSS JOIN ${threads} ON ${threads.accountId} = ${channelMembers.accountId} AND ${threads.kind} = 'channel'
         AND ${threads.key} = ${channelMembers.channelId}
@@ -130,7 +133,7 @@ export function prepareThreads(db: Db) {
       CROSS JOIN ${deliveries} ON ${deliveries.messageId} = ${messages.id}
         AND ${deliveries.senderAccountId} = ${messages.accountId} AND ${deliveries.accountId} = ${messages.accountId}
         AND ${deliveries.agentId} = inbox.agent_id
-      WHERE ${channelMembers.accountId} = ${account} AND inbox.oldest IS NOT NULL AND ${deliveries.state} = 'unread'`
+      WHERE ${channelMembers.accountId} = ${account} AND ${deliveries.state} = 'unread'`
   const agent = sql`${p('agent')}`
   const lists = {
     all: list(),

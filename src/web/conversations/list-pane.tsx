@@ -82,7 +82,9 @@ export function ListPane(
         {threads.length > 0
           ? (
             <ThreadList
-              threads={threads.map((thread) => shownThread(thread, path, listQuery(place), current))}
+              threads={threads.map((thread) =>
+                shownThread(thread, path, listQuery(place), { current, self: reader.seat?.alias })
+              )}
               now={visit.account.deps.now()}
             />
           )

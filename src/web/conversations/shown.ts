@@ -1,8 +1,9 @@
 /** Messages and conversations as the components of `html/conversation/` show them. */
+import { listParts } from '../../grid/conversations/message-parts.ts'
 import type { Receipt } from '../../grid/conversations/messages.ts'
 import type { OpenConversation, OpenMessage, Quoted } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
-import { endOfPiece, listParts } from '../../grid/messaging/parts.ts'
+import { endOfPiece } from '../../grid/messaging/parts.ts'
 import type { ShownMessage } from '../../html/conversation/message.tsx'
 import type { DeliveryState, ShownReceipt } from '../../html/conversation/state-line.tsx'
 import type { ShownThread } from '../../html/conversation/thread-row.tsx'
@@ -28,13 +29,19 @@ export function titleOf(thread: Thread): string {
   return namesOf(thread).join(' + ')
 }
 
-/** A conversation of a list. `query` chooses the list that is beside it. */
-export function shownThread(thread: Thread, path: Path, query: string, current?: number): ShownThread {
+/** A conversation of a list, for a reader with this alias. `query` chooses the list that is beside it. */
+export function shownThread(
+  thread: Thread,
+  path: Path,
+  query: string,
+  { current, self }: { current?: number; self?: string },
+): ShownThread {
   const { id, conversationId, lastAt, lastSeq, seenSeq, preview, unread } = thread
   const isNew = unread > 0 || (seenSeq > 0 && seenSeq < lastSeq)
   return {
     href: `${path('conversations', String(id))}${query}${isNew ? '#new' : ''}`,
-    names: namesOf(thread),
+    // Who reads it need not be told of themselves.
+    names: namesOf(thread).filter((name, _, { length }) => length === 1 || name !== `@${self}`),
     ...(conversationId !== null && { label: conversationId }),
     lastAt,
     ...(preview && { preview: { from: `@${preview.fromAlias}`, text: oneLine(preview.text).slice(0, maxPreview) } }),

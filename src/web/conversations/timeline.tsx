@@ -87,11 +87,12 @@ export function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   const { reader, thread, since, messages, older, newer, hidden, firstNew } = open
   if (since === undefined || (messages.length === 0 && hidden === 0)) return <Unreadable {...open} />
   const now = visit.account.deps.now()
+  const isCut = newer !== undefined || messages.length + hidden < thread.messages
   const foreign = thread.agents.filter(({ isForeign }) => isForeign)
   return (
     <>
       {older !== undefined && <PageLink href={link({ before: older })} title='Older messages' />}
-      {older === undefined && since > 0 && (
+      {older === undefined && since > 0 && isCut && (
         <p class='pane-note'>
           Messages from before {dateInWords(since)} are not shown:{' '}
           {reader.role === 'member' ? 'you joined then' : 'reading was turned on then'}.

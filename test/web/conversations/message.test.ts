@@ -23,6 +23,7 @@ beforeAll(async () => {
   alice = as(grid, grid.acme, grid.alice)
   bob = as(grid, grid.acme, grid.bob)
   owner = await signedInMember(grid, grid.acme, 'owner')
+  await grid.acme.agent('carol')
 })
 afterAll(() => grid.close())
 
@@ -58,7 +59,6 @@ test('its page and its line say what became of it: stored, leased, read, answere
 
 test('a post says how many have read it, and its page who', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
-  await grid.acme.agent('carol')
   const { seq } = await say(grid, alice, '#team', 'hello team')
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
 
