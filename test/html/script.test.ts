@@ -48,11 +48,11 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
 
     test('shows a secret in a modal dialog that the user closes', async () => {
       const page = await open('/secret')
-      expect(await page.locator('dialog').evaluate((dialog) => dialog.matches(':modal'))).toBe(true)
+      expect(await page.locator('#secret').evaluate((dialog) => dialog.matches(':modal'))).toBe(true)
 
       await page.getByRole('button', { name: 'I have copied it' }).click()
 
-      expect(await page.locator('dialog').isVisible()).toBe(false)
+      expect(await page.locator('#secret').isVisible()).toBe(false)
     })
 
     test('opens a dialog from its link and returns the focus', async () => {
@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
 
       await page.keyboard.press('Escape')
 
-      expect(await page.locator('dialog').isVisible()).toBe(false)
+      expect(await page.locator('#replace').isVisible()).toBe(false)
       expect(await page.evaluate(hasFocus)).toBe('Replace key')
     })
 
@@ -256,7 +256,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
 
       await page.getByRole('button', { name: 'I have copied it' }).click()
 
-      expect(await page.locator('dialog').isVisible()).toBe(false)
+      expect(await page.locator('#secret').isVisible()).toBe(false)
     })
 
     test('opens a dialog from its link and closes it', async () => {

@@ -264,7 +264,7 @@ describe('the table of roles and actions', async () => {
       const before = await dump(grid, grid.acme)
       const foreign = at.replace(grid.acme.id, grid.evil.id)
       const random = Object.values(params).reduce(
-        (path, value) => path.replace(value, value.length === 36 ? newId() : aName()),
+        (path, value) => path.replace(`/${value}`, `/${value.length === 36 ? newId() : aName()}`),
         foreign,
       )
 

@@ -85,7 +85,7 @@ export const conversation = `
 .receipts > li + li { border-top: 1px solid var(--line) } .receipts .soft { font-size: var(--text-s) }
 
 .composer { display: grid; gap: var(--s2); padding: var(--s2) var(--s4) var(--s3); border-top: 1px solid var(--line); background: var(--panel) }
-.composer form { gap: var(--s2) } .composer form > .field { max-width: none }
+.composer form { gap: var(--s2) } .composer form:not(.line) > .field.field { max-width: none }
 .composer .field > label { font-size: var(--text-s) } .composer textarea.input { min-height: 3.25rem; max-height: 12rem }
 .composer .answering { display: flex; align-items: center; gap: var(--s1); min-width: 0 }
 .composer .quote { flex: 1; min-width: 0; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; padding-inline-start: var(--s2);
@@ -93,6 +93,9 @@ export const conversation = `
 .composer .row { gap: var(--s2) var(--s3); margin: 0 }
 .marks { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: var(--s1) } .marks form[hidden] { display: none } .marks:not(:has(> :not([hidden]))) { display: none }
 .pane-foot:has(.composer) .to-now { inset-block-end: calc(100% + var(--s2)) } .pane-foot:has(.composer) { position: relative }
+@media (min-width: 48.01rem) { .composer:has(textarea) { grid-template-columns: minmax(0, 1fr) max-content; align-items: end; gap: var(--s4) }
+  .composer:has(textarea) .marks { order: 1; flex-direction: column; align-items: stretch } }
+@media (max-width: 48rem) { .composer { padding-inline: var(--s3) } .composer [data-needs-script] { display: none } }
 .keys { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4); margin: 0 } .keys dd { margin: 0 } .keys a { display: inline-block; min-height: 1.5rem }
 kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: var(--round-s); background: var(--sunk); font: .8125rem/1.4 var(--mono) }
 

@@ -110,10 +110,11 @@ function KeyboardCard({ visit }: { visit: Visit }) {
   const { shortcuts } = visit.visitor.user
   const refused = formErrors(visit, action, []).rest
   return (
-    <Card id='keyboard' title='Keyboard' lead='Single keys open, answer and mark what you read. Press ? to see them.'>
+    <Card id='keyboard' title='Keyboard' lead='Single keys open, answer and mark what you read.'>
       {refused && <Notice kind='bad'>{refused}</Notice>}
       <p>
         Single keys are {shortcuts ? 'on' : 'off'}. They never do anything while you type in a field.
+        {shortcuts && ' Press ? to see them.'}
       </p>
       <Form action={action} csrf={visit.csrf}>
         <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />

@@ -162,8 +162,8 @@ test('texts that are too long, empty, or for nobody come back with the reason', 
   const toNobody = await browser.submit(path('write'), { to: '@nobody-at-all', text: 'Hi' })
   expect(toNobody).toMatchObject({ status: 404, text: expect.stringContaining('nobody-at-all') })
   expect(toNobody.html).toContain('>Hi</textarea>')
-  const toSelf = await browser.submit(path('write'), { to: '@ann', text: 'Hi' })
-  expect(toSelf.text).toContain('This is your own alias.')
+  const selfSent = await browser.submit(path('write'), { to: '@ann', text: 'Hi' })
+  expect(selfSent.text).toContain('This is your own alias.')
   expect((await browser.submit(path('write'), { to: '@alice', text: '' })).status).toBe(400)
 })
 
