@@ -151,7 +151,7 @@ const others: Record<string, InValue[]> = {
     maxChars: [80_000],
     n: [1, 2, 3],
     upTo: [1_000],
-    ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1], place: [-1, 0, Number.MAX_SAFE_INTEGER] },
+    ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1], place: [-1_000_000] },
   },
   ...{ unusedSince: [later], neverUsedSince: [later], oldSince: [later], least: [1], level: [1] },
   ...{ turnedUntil: [later], readUntil: [later], resumedUntil: [later], turns: [1], hops: [0], automated: [1] },

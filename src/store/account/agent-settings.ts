@@ -55,14 +55,14 @@ export function prepareAgentSettings(db: Db) {
       total: sql<number>`count(*) OVER ()`.as('total'),
     }).from(agents).where(inAccount(agents, live, condition)).as('all_agents')
     const hits = db.select({ id: all.id, place: all.place, total: all.total }).from(all)
-      .where(sql`(${all.place}, ${all.alias}) > (${p('place')}, ${p('alias')})`)
+      .where(sql`(${all.place}, ${all.alias}) > (${p('place')}, ${p('after')})`)
       .orderBy(asc(all.place), all.alias).limit(p('limit')).as('hits')
     return select(hits)
   }
   type Hits = ReturnType<typeof hitsByAlias>
   const hitsByAlias = () =>
     db.select({ id: agents.id, place: sql<number>`0`.as('place'), total: sql<number>`0`.as('total') }).from(agents)
-      .where(inAccount(agents, live, gt(agents.alias, p('alias')))).orderBy(agents.alias).limit(p('limit')).as('hits')
+      .where(inAccount(agents, live, gt(agents.alias, p('after')))).orderBy(agents.alias).limit(p('limit')).as('hits')
   const select = (hits: Hits) =>
     // A cross join fixes the order. Otherwise the planner scans the agents of all accounts by alias.
     db.select({
@@ -128,10 +128,10 @@ export function prepareAgentSettings(db: Db) {
           after?: AgentPlace
           limit: number
         },
-      ) =>
-        search === ''
-          ? account.all(lists[order], { ...after, limit })
-          : account.all(searches[order], { ...after, search, limit }),
+      ) => {
+        const from = { place: after.place, after: after.alias, limit }
+        return search === '' ? account.all(lists[order], from) : account.all(searches[order], { ...from, search })
+      },
       /**
        * Whether the agent has a stored token for its remote agent, and the client address and owner email of its
        * signup, which are null without a signup.

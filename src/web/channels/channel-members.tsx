@@ -86,11 +86,12 @@ function Members({ visit, channel, members, at }: MembersProps) {
               </AgentName>
             ),
           },
-          { title: 'Member since', cell: ({ joinedAt }) => <Time at={joinedAt} now={now} /> },
+          { title: 'Member since', width: 'short' as const, cell: ({ joinedAt }) => <Time at={joinedAt} now={now} /> },
           ...(mayManage
             ? [{
               title: 'Remove',
               isUntitled: true,
+              width: 'narrow' as const,
               align: 'end' as const,
               cell: ({ id, alias }: MembersProps['members'][number]) => (
                 <Form action={visit.path('channels', channel.id, 'members', 'remove')} csrf={visit.csrf}>
