@@ -8,6 +8,8 @@ import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { listAgents } from '../../src/grid/agents/list-agents.ts'
 import { listSkills, setSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel, listChannels } from '../../src/grid/channels/channels.ts'
+import { readChain, readThread, receiptsOf, receiptsOfPost } from '../../src/grid/conversations/messages.ts'
+import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { leaseOf } from '../../src/grid/messaging/leases.ts'
 import { messageStatus } from '../../src/grid/messaging/message-status.ts'
 import { readAgain } from '../../src/grid/messaging/read-again.ts'
@@ -17,6 +19,7 @@ import { migrate } from '../../src/store/migrate.ts'
 import { logActivityHeads } from '../../src/worker/activity-heads.ts'
 import { keepClock } from '../../src/worker/clock.ts'
 import { sweep } from '../../src/worker/retention.ts'
+import { followLog } from '../../src/worker/threads.ts'
 import { testGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { tripwire } from '../support/tripwire.ts'
@@ -154,6 +157,19 @@ test.each([
   ],
   ['the usage of a day', /^select .* from "usage" where .*"day" = /, 'USING INDEX sqlite_autoindex_usage'],
   ['the unread messages of full inboxes', /json_each\(\?\) AS entry$/, 'USING COVERING INDEX deliveries_unread'],
+  ['new messages to place', /^insert into "threads"/, 'SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  ['the thread of a message', /^insert into "thread_messages"/, 'USING COVERING INDEX threads_key'],
+  [
+    'the reply to a message among new ones',
+    /^insert into .*reply AS MATERIALIZED/s,
+    'AUTOMATIC COVERING INDEX (account_id=? AND parent=?)',
+  ],
+  ['the newest threads', /from \(select "id" from "threads" where/, 'USING INDEX threads_newest'],
+  ['a page of a thread', /"half_older"/, 'USING PRIMARY KEY (account_id=? AND thread_id=? AND seq>? AND seq<?)'],
+  ['the time of a message in a thread', /search\(up_to, step\)/, 'SEARCH m USING INTEGER PRIMARY KEY (rowid=?)'],
+  ['the messages of a page', /"shown_body"/, 'thread_messages_seq (account_id=? AND seq=?)'],
+  ['the messages of a chain', /"root_seq" = \?.* order by \+/, 'thread_messages_root (account_id=? AND root_seq=?)'],
+  ['the first reply of a recipient', /"replied_at"/, 'SEARCH reply USING INDEX messages_reply'],
   ['old usage', /^select "account_id" from "usage"/, 'USING COVERING INDEX usage_day'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = statements.filter((sql) => statement.test(sql))
@@ -168,7 +184,7 @@ test('no statement of an agent scans a whole table', async () => {
     for (const line of await plan(sql)) {
       // Small: subqueries with a limit, constants, and the public agents by their own index.
       if (
-        /^SCAN (entry VIRTUAL|agent_search VIRTUAL|by_(text|skill)|found|matches|allowed VIRTUAL|few|json_each VIRTUAL|candidates|counted|oldest|summed|new_deliveries|new_signals|newest|redelivered|(un)?read_half|CONSTANT ROW|\(subquery|agents USING INDEX agents_public)/
+        /^SCAN (entry VIRTUAL|agent_search VIRTUAL|by_(text|skill)|found|matches|allowed VIRTUAL|few|json_each VIRTUAL|candidates|counted|oldest|summed|new_deliveries|new_signals|newest|redelivered|(un)?read_half|half_(older|newer)|listed VIRTUAL|side|reply|chain|search|every|inbox|chosen|page|one|CONSTANT ROW|\(subquery|agents USING INDEX agents_public)/
           .test(line)
       ) continue
       // Once an hour, each account in turn.
@@ -233,6 +249,14 @@ async function recordStatements(): Promise<string[]> {
   await listSkills(alice, {})
   await listSkills(alice, { agent: 'bob' })
   await grid.store.exchangeUsage()
+  await followLog(grid.store)
+  const { threads: [thread] } = await listThreads(alice, {})
+  await listThreads(alice, { agentId: grid.bob.id })
+  await listThreads(alice, { waiting: true })
+  await readThread(alice, thread.id, { at: 0 })
+  await receiptsOf(alice, [thread.lastSeq])
+  await receiptsOfPost(alice, thread.lastSeq)
+  await readChain(alice, thread.lastSeq)
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe-2' })
 
