@@ -428,5 +428,23 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
     "statements": [
       "-- The type was a mark that anybody could set, and their keys worked like any other. It now stands for a person, who has no key.\nUPDATE `agents` SET `type` = 'mcp' WHERE `type` = 'human';"
     ]
+  },
+  {
+    "name": "0024_keyboard_shortcuts",
+    "hash": "89c16a7a9881e6871a069d7a0cae6267e816934c0ea95603ed02c513b122c0f3",
+    "createdAt": 1795371360216,
+    "statements": [
+      "ALTER TABLE `users` ADD `shortcuts` integer DEFAULT true NOT NULL;"
+    ]
+  },
+  {
+    "name": "0025_attention",
+    "hash": "8c2381ac215665609202a8e3a6974ab34be67a387764994d78e76fc556a69a81",
+    "createdAt": 1795371420216,
+    "statements": [
+      "CREATE INDEX `credentials_live` ON `credentials` (`account_id`,`last_used_at`,`created_at`) WHERE revoked_at IS NULL;",
+      "CREATE INDEX `deliveries_returned` ON `deliveries` (`account_id`,`inbox`) WHERE state = 'unread' AND release_count > 2;",
+      "CREATE INDEX `deliveries_parked` ON `deliveries` (`account_id`,`read_at`) WHERE state = 'parked';"
+    ]
   }
 ]

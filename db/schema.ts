@@ -78,6 +78,8 @@ export const users = sqliteTable('users', {
   createdAt: integer('created_at').notNull(),
   /** Registered with an invitation whose link the inviter was shown, so that the inviter may have done it. */
   registeredByShownLink: integer('registered_by_shown_link', { mode: 'boolean' }).notNull().default(false),
+  /** Single keys do something on pages. */
+  shortcuts: integer('shortcuts', { mode: 'boolean' }).notNull().default(true),
 }, (t) => [uniqueIndex('users_email').on(t.email)])
 
 export const memberships = sqliteTable('memberships', {
@@ -341,6 +343,8 @@ export const credentials = sqliteTable('credentials', {
   index('credentials_agent').on(t.accountId, t.agentId),
   index('credentials_grant').on(t.accountId, t.grantId).where(sql`grant_id IS NOT NULL`),
   index('credentials_issued').on(t.accountId, t.issuedBy).where(sql`issued_by IS NOT NULL AND revoked_at IS NULL`),
+  // Those that are not used any more, or old.
+  index('credentials_live').on(t.accountId, t.lastUsedAt, t.createdAt).where(sql`revoked_at IS NULL`),
 ])
 
 export const skills = sqliteTable('skills', {
@@ -607,6 +611,9 @@ export const deliveries = sqliteTable('deliveries', {
   index('deliveries_lease').on(t.accountId, t.leaseId).where(sql`lease_id IS NOT NULL`),
   // Who may be answered. Only messages from other accounts are in it.
   index('deliveries_stranger').on(t.accountId, t.agentId, t.strangerId).where(sql`stranger_id IS NOT NULL`),
+  // What needs a person: messages that come back again and again, and those that cannot be delivered.
+  index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
+  index('deliveries_parked').on(t.accountId, t.readAt).where(sql`state = 'parked'`),
 ])
 
 /**
@@ -1022,3 +1029,6 @@ export const snoozes = sqliteTable('snoozes', {
   primaryKey({ columns: [t.accountId, t.userId, t.kind, t.subject] }),
   index('snoozes_until').on(t.until),
 ])
+
+/** Tables whose rows SQLite stores by their primary keys (`WITHOUT ROWID`). The migration says so; drizzle cannot. */
+export const tablesWithoutRowid: readonly string[] = ['thread_agents', 'thread_messages']

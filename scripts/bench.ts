@@ -2,6 +2,7 @@
  * `npm run bench`: measures the service on each runtime, as ratios to a Hono echo server that the same client measures
  * on the same runtime in the same run. `scripts/bench/README.md` explains the figures.
  */
+import { attention } from './bench/attention.ts'
 import { compare } from './bench/compare.ts'
 import { openBenchContext } from './bench/context.ts'
 import { conversations } from './bench/conversations.ts'
@@ -25,6 +26,7 @@ const scenarios = {
   size,
   'fan-out': fanOut,
   conversations,
+  attention,
   guardrails,
   start,
   compare,

@@ -68,6 +68,8 @@ await recordReading(ofUser, { thread: 'a thread of acme', agents: ['alice', 'bob
 await followLog(grid.store)
 const placed = await rows(grid, 'SELECT thread_id, seq, root_seq FROM thread_messages WHERE account_id = ?', [owner.id])
 const numbers = (name: string) => [...new Set(placed.map((row) => String(row[name])))]
+const snoozed = { kind: 'agent_key', subject: 'a thread of acme', until: grid.clock.now + day, level: 1 }
+await owner.store.write([owner.store.change.snoozes.put(user, snoozed)])
 const [pause] = await owner.store.read.conversations.paused()
 const logged = (await owner.store.read.activity.head())!
 await updateTrial(grid, grid.bob, { used: 1, max: 10, expiresAt: grid.clock.now + 1 })
@@ -149,8 +151,9 @@ const others: Record<string, InValue[]> = {
     maxChars: [80_000],
     n: [1, 2, 3],
     upTo: [1_000],
-    ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1] },
+    ...{ anchor: [10], older: [50], newer: [50], isChannel: [0, 1], place: [-1, 0, Number.MAX_SAFE_INTEGER] },
   },
+  ...{ unusedSince: [later], neverUsedSince: [later], oldSince: [later], least: [1], level: [1] },
   ...{ turnedUntil: [later], readUntil: [later], resumedUntil: [later], turns: [1], hops: [0], automated: [1] },
   ...{ counter: ['x'], rows: ['[]'], agents: ['[]'], reason: ['turns'], limits: ['{}'] },
   ...{ createdAt: [later], expiresAt: [later], seenAt: [later], wokenAt: [later], day: [startOfDay], hour: [later] },

@@ -33,6 +33,8 @@ export interface SessionUser {
   emailVerifiedAt: number | null
   /** Whether the user has a passkey or an authenticator app. */
   hasSecondFactor: boolean
+  /** Single keys do something on their pages. */
+  shortcuts: boolean
 }
 
 /** A signed-in user with the current session. */

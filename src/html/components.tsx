@@ -102,6 +102,19 @@ export function Disclosure(
   )
 }
 
+/** Content that is folded in narrow windows only. Browsers that cannot show a closed fold keep it in wide ones, too. */
+export function NarrowFold({ title, isOpen, children }: { title: Child; isOpen?: boolean; children: Child }) {
+  return (
+    <details class='fold narrow' open={isOpen}>
+      <summary>
+        <Icon name='next' size={14} />
+        {title}
+      </summary>
+      <div>{children}</div>
+    </details>
+  )
+}
+
 /** A description list: terms with their values. */
 export function Facts({ items }: { items: [term: string, fact: Child][] }) {
   return (

@@ -133,6 +133,8 @@ export interface TextInputProps extends FieldProps {
   autocomplete?: string
   isMono?: boolean
   isFocused?: boolean
+  /** Values that the browser offers. Others can be typed. `id` is unique on the page. */
+  list?: { id: string; values: string[] }
 }
 
 export function TextInput(field: TextInputProps) {
@@ -151,6 +153,7 @@ export function TextInput(field: TextInputProps) {
       autocomplete={field.autocomplete ?? 'off'}
       spellcheck={!field.isMono}
       autofocus={field.isFocused}
+      list={field.list?.id}
     />
   )
   return (
@@ -163,6 +166,9 @@ export function TextInput(field: TextInputProps) {
           </div>
         )
         : input}
+      {field.list && (
+        <datalist id={field.list.id}>{field.list.values.map((value) => <option value={value}></option>)}</datalist>
+      )}
     </Field>
   )
 }
@@ -203,6 +209,8 @@ export function TextArea(
     placeholder?: string
     /** The id of the form that it belongs to, if it is outside of it. */
     inForm?: string
+    /** Keeps what is typed in the browser under this name until it is sent. Ctrl+Enter sends it. */
+    draft?: string
   },
 ) {
   return (
@@ -210,6 +218,7 @@ export function TextArea(
       <textarea
         {...fieldAttributes(field)}
         form={field.inForm}
+        data-draft={field.draft}
         class={field.isMono ? 'input mono' : 'input'}
         rows={field.rows ?? 4}
         maxlength={unitsOf(field.maxLength)}

@@ -5,18 +5,21 @@ import { Name } from './bidi.tsx'
 import { Avatar, Badge, type NoticeKind } from './components.tsx'
 import { CsrfField } from './form.tsx'
 import { Icon, Logo } from './icons.tsx'
-import { barItems, homePath, navGroups, type NavItem, navItems, paths, sectionPath } from './paths.ts'
+import { barItems, homePath, navGroups, type NavItem, navItems, paths, sectionPath, writePath } from './paths.ts'
 
 /** The data around the content of a signed-in user's page: header, navigation and notice. */
 export interface AppFrame {
   account: { id: string; name: string; role: Role }
   /** All accounts of the user, including `account`. */
   accounts: { id: string; name: string; role: Role }[]
-  user: { name: string; email: string }
+  /** `shortcuts`: single keys do something on the page. */
+  user: { name: string; email: string; shortcuts: boolean }
   /** The CSRF token for the forms in the frame. */
   csrf: string
   /** Undefined on pages that belong to no section. */
   current: NavItem | undefined
+  /** How much needs the user, for the number beside the navigation; undefined if it is not known. */
+  attention?: number
   /** Shown above the content: the result of the last action. */
   notice?: { kind: NoticeKind; text: string }
 }
@@ -57,7 +60,13 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
           </a>
         </div>
       </details>
-      <details class='menu end user spread' data-menu>
+      {account.role !== 'viewer' && (
+        <a class='button write' href={writePath(account.id)}>
+          <Icon name='edit' size={16} />
+          <span>Write</span>
+        </a>
+      )}
+      <details class='menu end user' data-menu>
         <summary>
           <Avatar name={user.name || user.email} />
           <span class='unseen'>Your menu:</span>
@@ -76,6 +85,12 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
             <Icon name='settings' />
             Settings
           </a>
+          {user.shortcuts && (
+            <a class='item' href='#shortcuts' data-opens='shortcuts' data-needs-script>
+              <Icon name='keyboard' />
+              Keyboard
+            </a>
+          )}
           <form method='post' action={paths.signOut}>
             <CsrfField token={csrf} />
             <button type='submit' class='item'>
@@ -92,6 +107,7 @@ export function Header({ frame: { account, accounts, user, csrf } }: { frame: Ap
 /** The titles of the sections. */
 export const sectionTitles: Record<NavItem, string> = {
   conversations: 'Conversations',
+  attention: 'Attention',
   overview: 'Overview',
   agents: 'Agents',
   channels: 'Channels',
@@ -101,17 +117,26 @@ export const sectionTitles: Record<NavItem, string> = {
   settings: 'Settings',
 }
 
+/** A greater number is not told apart beside the navigation. */
+const maxShownCount = 99
+
 interface SectionProps {
   item: NavItem
   frame: AppFrame
   class?: string
 }
 
-function SectionLink({ item, frame: { account, current }, class: className }: SectionProps) {
+function SectionLink({ item, frame: { account, current, attention = 0 }, class: className }: SectionProps) {
   return (
     <a class={className} href={sectionPath(account.id, item)} aria-current={item === current ? 'page' : undefined}>
       <Icon name={item} />
       {sectionTitles[item]}
+      {item === 'attention' && attention > 0 && (
+        <span class='count'>
+          {attention > maxShownCount ? `${maxShownCount}+` : attention}
+          <span class='unseen'>open</span>
+        </span>
+      )}
     </a>
   )
 }

@@ -61,6 +61,7 @@ function headers(formTarget?: string): Record<string, string> {
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
+    "connect-src 'self'",
     `form-action ${formAction}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",

@@ -6,6 +6,7 @@ import { Notice } from './components.tsx'
 import { type AppFrame, BottomBar, Header, SideNavigation } from './frame.tsx'
 import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
+import { Shortcuts } from './shortcuts.tsx'
 
 /** The head of a page with a frame. */
 export interface AppPage extends HtmlResponseOptions {
@@ -56,6 +57,7 @@ export function appPage(frame: AppFrame, { title, lead, actions, back, isWhole, 
         )}
         {content}
       </main>
+      {frame.user.shortcuts && <Shortcuts account={frame.account.id} />}
     </>,
   )
 }

@@ -9,7 +9,7 @@ export const paths = {
 
 /** The sections of the web application in the order of the navigation: what is said, who says it, and the account. */
 export const navGroups = [
-  ['conversations'],
+  ['conversations', 'attention'],
   ['agents', 'channels', 'skills', 'guardrails'],
   ['overview', 'activity', 'settings'],
 ] as const
@@ -19,11 +19,16 @@ export type NavItem = (typeof navGroups)[number][number]
 export const navItems: readonly NavItem[] = navGroups.flat()
 
 /** The sections in the bar of narrow windows; the others are behind its last button. */
-export const barItems: readonly NavItem[] = ['conversations', 'agents', 'channels', 'overview']
+export const barItems: readonly NavItem[] = ['conversations', 'attention', 'agents', 'channels']
 
 /** The page that an account opens with. It depends on the user, and redirects to a section. */
 export function homePath(account: string): string {
   return `/accounts/${account}`
+}
+
+/** The page to write to an agent, a person or a channel: `to` is its name with `@` or `#`. */
+export function writePath(account: string, to?: string): string {
+  return `/accounts/${account}/write${to === undefined ? '' : `?${new URLSearchParams({ to })}`}`
 }
 
 /** The path of a section. It contains the account id, so that two tabs can show two accounts. */

@@ -1,5 +1,11 @@
+import { ago } from './scripts/ago.ts'
+import { drafts } from './scripts/drafts.ts'
+import { inView } from './scripts/in-view.ts'
+import { keyboard } from './scripts/keyboard.ts'
+
 /**
- * The script of all pages. Every page works without it, except that passkeys need it. Attributes select what it adds:
+ * The script of all pages. Every page works without it, except that passkeys need it. Attributes select what it adds, here
+ * and in `scripts/`:
  *
  * - `data-copy="id"` on a button: copies the text of that element and confirms it for two seconds in the `data-label`
  *   element inside the button.
@@ -19,6 +25,7 @@
  * - `data-passkey="create"` or `"get"` on a form: before it is submitted, asks the browser for a passkey with the options
  *   in `data-options`, and puts the answer into the field `passkey`. `data-starts` does so when the page appears. What goes
  *   wrong is written into the element that `data-error` names.
+ * - `data-ago` on a `<time>`: says how long ago the page was made, and goes on counting.
  * - `data-local` on a `<time>`: shows its `date`, its `time` of the day, also to the `second`, or its `day` in the time zone
  *   of the reader.
  * - `data-to-utc` on a field for a date with a time: it is in the time zone of the reader, and sent as milliseconds since
@@ -207,4 +214,4 @@ addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
 })
-`
+` + ago + drafts + inView + keyboard

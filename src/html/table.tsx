@@ -12,7 +12,7 @@ export interface Column<Row> {
   /** Only screen readers get the title: a column of buttons. */
   isUntitled?: boolean
   /** Columns without a width share what the others leave. If a column has one, no cell can change the columns. */
-  width?: 'narrow' | 'time' | 'wide'
+  width?: 'narrow' | 'short' | 'time' | 'wide'
 }
 
 /**

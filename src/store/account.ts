@@ -9,8 +9,9 @@ import type { Notifier } from '../lib/notifier.ts'
 import type { NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
 import { prepareAgentSearch } from './account/agent-search.ts'
-import { prepareAgentSettings } from './account/agent-settings.ts'
+import { maxListedUnread, prepareAgentSettings } from './account/agent-settings.ts'
 import { prepareAgents } from './account/agents.ts'
+import { prepareAttention } from './account/attention.ts'
 import { prepareChannels } from './account/channels.ts'
 import { prepareConversations } from './account/conversations.ts'
 import { prepareDirectory } from './account/directory.ts'
@@ -31,6 +32,7 @@ import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
 import { prepareSeats } from './account/seats.ts'
 import { prepareSkills } from './account/skills.ts'
+import { prepareSnoozes } from './account/snoozes.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareThreadMessages } from './account/thread-messages.ts'
 import { prepareThreads } from './account/threads.ts'
@@ -49,7 +51,7 @@ import type { UnreadCounts } from './unread-counts.ts'
 import { AccountUsage, type UsageCounters, type Used } from './usage.ts'
 import type { Waiting } from './waiting.ts'
 
-export { defaultTurnLimits, turnsKeptMs }
+export { defaultTurnLimits, maxListedUnread, turnsKeptMs }
 export type { CountedTurn, Pause, TurnLimits, Used }
 
 /**
@@ -218,6 +220,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     agents: () => prepareAgents(db, lookups),
     agentSearch: () => prepareAgentSearch(db),
     agentSettings: () => prepareAgentSettings(db),
+    attention: () => prepareAttention(db),
     receipts: () => prepareReceipts(db),
     channels: () => prepareChannels(db),
     conversations: () => prepareConversations(db),
@@ -238,6 +241,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     retention: () => prepareRetention(db, crossAccountQueries),
     seats: () => prepareSeats(db),
     skills: () => prepareSkills(db),
+    snoozes: () => prepareSnoozes(db),
     team: () => prepareTeam(db),
     threads: () => prepareThreads(db),
     threadMessages: () => prepareThreadMessages(db),

@@ -57,10 +57,23 @@ export function PageLinks({ label, at, total }: { label: string; at: ListPositio
   )
 }
 
-/** A search form. The server searches, so it works without script and on lists of any length. */
-export function SearchBar({ path, label, search }: { path: string; label: string; search: string }) {
+/**
+ * A search form. The server searches, so it works without script and on lists of any length. `kept` are further
+ * parameters of the list; `children` stand beside the form.
+ */
+export function SearchBar(
+  { path, label, search, kept = {}, children }: {
+    path: string
+    label: string
+    search: string
+    kept?: Record<string, string>
+    children?: Child
+  },
+) {
+  const all = new URLSearchParams(kept)
   return (
     <form class='bar' method='get' action={path} role='search'>
+      {[...all].map(([name, value]) => <input type='hidden' name={name} value={value} />)}
       <div class='affixed'>
         <span class='before' aria-hidden='true'>
           <Icon name='search' size={16} />
@@ -76,7 +89,8 @@ export function SearchBar({ path, label, search }: { path: string; label: string
         />
       </div>
       <button type='submit' class='button'>Search</button>
-      {search !== '' && <a class='button quiet' href={path}>Show all</a>}
+      {search !== '' && <a class='button quiet' href={all.size === 0 ? path : `${path}?${all}`}>Show all</a>}
+      {children}
     </form>
   )
 }

@@ -18,6 +18,13 @@ const notices = {
   claimed: 'The agents now belong to this account, and their trial has ended.',
   deleted: 'Deleted.',
   saved: 'Saved.',
+  'message-sent': 'Your message has been sent. It appears here in a moment.',
+  'all-read': 'You have read everything that is to you.',
+  'shortcuts-on': 'Single keys are on.',
+  'shortcuts-off': 'Single keys are off.',
+  'snoozed': 'You will be shown it again later, or as soon as it gets worse.',
+  'well-again': 'It does not need attention any more.',
+  'shown-again': 'It is shown again.',
   resumed: 'The conversation goes on. Its turns are counted from now.',
 
   'link-sent':

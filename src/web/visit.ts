@@ -3,6 +3,7 @@ import type { Context, Hono } from 'hono'
 import { allows, type Permission, type UserActor } from '../auth/actor.ts'
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
+import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
@@ -171,7 +172,7 @@ async function orWait(
  */
 export function accountPages(
   app: Hono<AppEnv>,
-  { store, sessions, address }: PageDeps,
+  { store, sessions, attention, address }: PageDeps,
   options: { withoutSecondFactor?: boolean } = {},
 ): Pages<Visit> {
   async function visitOf(c: Context<AppEnv>): Promise<Visit & { cookies: string[] }> {
@@ -183,6 +184,7 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
+    const open = await attention.open({ id, account, findOffer: () => findClaimOffer(store, user) })
     const query = new URL(request.url).searchParams
     const cookies: string[] = []
     return {
@@ -200,7 +202,11 @@ export function accountPages(
       account,
       actor,
       membership,
-      frame: (current) => ({ account: membership, accounts, user, csrf, current, notice: noticeOf(query) }),
+      frame: (current) => ({
+        ...{ account: membership, accounts, user, csrf, current },
+        notice: noticeOf(query),
+        attention: open,
+      }),
       may: (permission) => allows(actor.role, permission),
       path: (...parts) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/'),
       record: (tool, input, run) =>

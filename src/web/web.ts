@@ -12,6 +12,8 @@ import { overviewPages } from './accounts/overview.tsx'
 import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
+import { attentionPages } from './attention/attention.tsx'
+import { AttentionCounts } from './attention/counts.ts'
 import { channelPages } from './channels/channels.tsx'
 import { conversationPages } from './conversations/conversations.tsx'
 import { homePages } from './conversations/home.tsx'
@@ -37,8 +39,9 @@ import { settingsPath } from './settings.tsx'
 import { accountPages, confirmPath, publicPages, signInPath } from './visit.ts'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. */
-export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
-  const { store: { deps }, sessions } = pageDeps
+export function createWebApp(given: Omit<PageDeps, 'attention'>): Hono<AppEnv> {
+  const { store: { deps }, sessions } = given
+  const pageDeps = { ...given, attention: new AttentionCounts(deps) }
   const app = new Hono<AppEnv>({ strict: true })
   const publicRoutes = publicPages(app, pageDeps)
   const accountRoutes = accountPages(app, pageDeps)
@@ -68,6 +71,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   homePages(accountRoutes)
   conversationPages(accountRoutes)
   messagePages(accountRoutes)
+  attentionPages(accountRoutes, pageDeps)
   overviewPages(accountRoutes, pageDeps)
   agentPages(accountRoutes)
   channelPages(accountRoutes)

@@ -43,6 +43,7 @@ const sweeps: Record<string, Sweep> = {
     remove(store, [store.global.retention.removeBlockedSends(now - keyLifetimeMs, maxRows)]),
   'counts of guardrails': (store, now) =>
     remove(store, [store.global.retention.removeGuardrailCounts(now - retentionMs(store), maxRows)]),
+  snoozes: (store, now) => remove(store, [store.global.retention.removeSnoozes(now, maxRows)]),
   usage: (store, now) => removeUsage(store, now - usageKeptMs),
   'turns of conversations': removeTurns,
   sessions: (store, now) => remove(store, [store.global.sessions.removeEnded(now - sessionsKeptMs, maxRows)]),

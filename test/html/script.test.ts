@@ -212,9 +212,9 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.locator('nav.side').isVisible()).toBe(false)
       expect(await bar.locator('a:visible').allTextContents()).toEqual([
         'Conversations',
+        'Attention',
         'Agents',
         'Channels',
-        'Overview',
       ])
 
       await bar.locator('summary').click()

@@ -130,7 +130,7 @@ test('a fetched key is listed with its program, also when the tokens have expire
   await advanceClock(grid, 89 * day)
   expect(await page(`/accounts/${grid.acme.id}/settings/sessions`)).toContain(`grid_agt_…${key.slice(-4)}`)
   expect(await page(`/accounts/${grid.acme.id}/settings/account`)).toContain(`grid_agt_…${key.slice(-4)}`)
-  expect(await page(`/accounts/${grid.acme.id}/agents/alice`)).toMatch(/Fetched by.*Demo.*Authorized by/s)
+  expect(await page(`/accounts/${grid.acme.id}/agents/alice/connect`)).toMatch(/Fetched by.*Demo.*Authorized by/s)
   expect(await mcpAccess(grid, key)).toBe('agent tools')
 
   grid.clock.now = started + 90 * day + hour

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findConditions } from '../../src/grid/attention/conditions.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { testGrid } from '../support/grid.ts'
 import { tripwire } from '../support/tripwire.ts'
@@ -29,11 +30,16 @@ test.each([
   ['the hourly count', /json_each\(\?\) AS hours/, 'COVERING INDEX messages_sent (account_id=? AND created_at>?'],
   [
     'the unread messages per agent',
-    /sum\("unread"\) OVER .*"deliveries"/,
+    /coalesce\(sum\(.*"deliveries"/,
     'COVERING INDEX deliveries_unread (inbox=?)',
   ],
-  ['a page of agents', /as "unread" from "agents"/, 'agents_of_account'],
-  ['a search of agents', /count\(\*\) OVER \(\) as "total"/, 'agents_of_account'],
+  ['a list of agents', /as "oldest_unread_at"/, 'agents_of_account (account_id=?'],
+  ['the agents by alias', /0 as "total" from "agents"/, 'agents_of_account (account_id=? AND alias>?)'],
+  [
+    'the agents by their oldest message',
+    /min\("seq"\)|min\("deliveries"."seq"\)/,
+    'COVERING INDEX deliveries_unread (inbox=?)',
+  ],
   ['the newest activity', /from "activity" .*"account_id" = \? and \(\(\? IS NULL/, '(account_id=? AND n>? AND n<?)'],
   ['activity of a tool', /"account_id" = \? and \("activity"."tool" = /, 'activity_tool'],
   ['activity of a user', /"account_id" = \? and \("activity"."user_id" = /, 'activity_user'],
@@ -52,9 +58,16 @@ test.each([
   ['the programs of an agent', /"oauth_grants"."agent_id" = \?/, 'oauth_grants_agent (account_id=? AND agent_id=?)'],
   [
     'what guardrails did',
-    /"is_deleted" from "guardrail_counts"/,
+    /as "name" from "guardrail_counts"/,
     'guardrail_counts_of_account (account_id=? AND hour>?)',
   ],
+  ['the oldest unread message of each agent', /"from_alias".* from \(select "inboxes"/, 'deliveries_unread (inbox=?)'],
+  ['messages that come back', /"release_count" > 2/, 'deliveries_returned (account_id=?)'],
+  ['parked messages', /= 'parked'/, 'deliveries_parked (account_id=? AND read_at>?)'],
+  ['keys that are not used', /"revoked_at" IS NULL/, 'credentials_live (account_id=?'],
+  ['guardrails that fail', /"action" = 'failed'/, 'guardrail_counts_of_account (account_id=? AND hour>?)'],
+  ['calls that were refused', /"callers"/, 'activity_refused (account_id=? AND n>?)'],
+  ['where a day begins in the log', /"callers"/, 'activity_time (account_id=? AND created_at>?)'],
   ['the users in the log', /min\("activity"."user_id"\)/, 'COVERING INDEX activity_user (account_id=? AND user_id>?)'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = queries.filter((sql) => statement.test(sql))
@@ -79,10 +92,13 @@ async function recordQueries(): Promise<string[]> {
   })
   const { activity, agentSettings, overview, verdicts } = grid.acme.store.read
   await overview.sentPerHour([0])
-  await overview.unreadTotals(5)
+  await overview.unread()
+  await findConditions(grid.acme.store)
   await verdicts.countsByGuardrail(0)
-  await agentSettings.page(0, 50)
-  await agentSettings.search('a', 0, 50)
+  for (const order of ['alias', 'oldest', 'unread', 'seen'] as const) {
+    await agentSettings.list({ order, limit: 50 })
+    await agentSettings.list({ order, search: 'a', limit: 50 })
+  }
   const filters = [
     {},
     { tool: 'x' },

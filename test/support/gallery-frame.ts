@@ -12,7 +12,7 @@ export const frame: AppFrame = {
     { id: 'a2', name: 'Ann at home', role: 'admin' },
     { id: 'a3', name: 'The Very Long Name of an International Consortium', role: 'viewer' },
   ],
-  user: { name: 'Ann Example', email: 'ann@acme.example' },
+  user: { name: 'Ann Example', email: 'ann@acme.example', shortcuts: true },
   csrf,
   current: 'overview',
 }

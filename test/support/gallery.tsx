@@ -13,6 +13,7 @@ import {
   EmptyState,
   Facts,
   LocalTime,
+  NarrowFold,
   Stat,
   Tabs,
   Time,
@@ -23,7 +24,9 @@ import { Icon } from '../../src/html/icons.tsx'
 import { appPage } from '../../src/html/layout.tsx'
 import { ConfirmDelete, CopyBlock, CopyText, SecretDialog } from '../../src/html/secrets.tsx'
 import { Pagination, Table, TableFilter } from '../../src/html/table.tsx'
+import { WithFacts } from '../../src/html/with-facts.tsx'
 import { welcome } from '../../src/web/people/welcome.tsx'
+import { attentionPages } from './gallery-attention.tsx'
 import { chartPages } from './gallery-charts.tsx'
 import { conversationPages } from './gallery-conversations.tsx'
 import { formPages } from './gallery-forms.tsx'
@@ -75,6 +78,7 @@ export const gallery: Record<string, () => Promise<Response>> = {
   ...formPages,
   ...chartPages,
   ...conversationPages,
+  ...attentionPages,
   '/': () => welcome(readConfig({})),
 
   '/overview': () =>
@@ -155,6 +159,24 @@ export const gallery: Record<string, () => Promise<Response>> = {
             />
           </Card>
         </div>
+        <WithFacts
+          summary='24 unread, last seen 5 min ago'
+          facts={
+            <Card title='About'>
+              <Facts items={[['Inbox', '24 unread'], ['Type', 'MCP']]} />
+            </Card>
+          }
+        >
+          <Card isFlush>
+            <NarrowFold title='Filter'>
+              <QueryForm action='/'>
+                <TextInput name='since' label='From (UTC)' type='date' />
+                <SubmitButton kind='plain'>Filter</SubmitButton>
+              </QueryForm>
+            </NarrowFold>
+            <EmptyState icon='activity' title='No matching activity' />
+          </Card>
+        </WithFacts>
       </>,
     ),
 

@@ -4,12 +4,14 @@ import { deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { listAgents } from '../../src/grid/agents/list-agents.ts'
+import { snooze } from '../../src/grid/attention/attention.ts'
 import { deleteSkill, listSkills, updateSkill } from '../../src/grid/agents/skills.ts'
 import { changeChannelMembers, createChannel, updateChannel } from '../../src/grid/channels/channels.ts'
 import { findMessage } from '../../src/grid/conversations/messages.ts'
 import { markRead, markUnread } from '../../src/grid/conversations/my-inbox.ts'
 import { findListedPart } from '../../src/grid/conversations/message-parts.ts'
 import { openChain, openMessage, openPart } from '../../src/grid/conversations/open-message.ts'
+import { talkOfAgent } from '../../src/grid/conversations/of-agent.ts'
 import { replyToMessage, writeMessage } from '../../src/grid/conversations/write.ts'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { allowText, countCases, disallowText, listCases, listExceptions } from '../../src/grid/guardrails/cases.ts'
@@ -94,6 +96,12 @@ export const probes: Probe[] = [
   { name: 'markRead', as: 'person', takes: 'message', call: (account, id) => markRead(account, [id]) },
   { name: 'markUnread', as: 'person', takes: 'message', call: (account, id) => markUnread(account, [id]) },
   {
+    name: 'talkOfAgent',
+    as: 'person',
+    takes: 'agent',
+    call: (account, id) => talkOfAgent(account, { id, alias: 'bob' }, { requestId: null }),
+  },
+  {
     name: 'openMessage',
     as: 'person',
     takes: 'message',
@@ -111,6 +119,18 @@ export const probes: Probe[] = [
     as: 'admin',
     takes: 'message',
     call: (account, id) => findListedPart(account, { id, agentId: id, isSent: false }, 'details'),
+  },
+  {
+    name: 'snooze',
+    as: 'person',
+    takes: 'agent',
+    call: (account, subject) => snooze(account, undefined, { kind: 'unread', subject, time: 'week' }),
+  },
+  {
+    name: 'snooze a paused conversation',
+    as: 'person',
+    takes: 'conversation',
+    call: (account, subject) => snooze(account, undefined, { kind: 'paused', subject, time: 'week' }),
   },
   { name: 'messageStatus', as: 'agent', takes: 'message', call: messageStatus },
   { name: 'readMessage', as: 'agent', takes: 'message', call: (account, id) => readMessage(account, id) },
@@ -276,6 +296,14 @@ export const verbsWithoutProbe: Record<string, string> = {
   markAllRead: 'the same',
   readerOf: 'names nothing: what the caller may read (test/grid/conversations/may-read.test.ts)',
   recordReading: 'writes a row of the account of the caller (test/grid/conversations/readings.test.ts)',
+  writeInConversation:
+    'names a conversation by its number, from its page (test/web/conversations/writing-roles.test.ts)',
+  findAnswered: 'the same',
+  addressOfAnswer: 'replyToMessage',
+  placeOfSent: 'names a message that the caller has just sent',
+  markConversationRead: 'names a conversation by its number, from its page (test/web/roles.test.ts)',
+  markConversationUnread: 'the same',
+  nextUnread: 'reads only the inbox of the caller (test/web/conversations/marks.test.ts)',
   setPeopleRead: 'names nothing: a setting of the account (test/grid/conversations/may-read.test.ts)',
   deleteAgent: 'admin_delete_agent in the matrix of tools',
   deleteChannel: 'admin_delete_channel in the matrix of tools',
@@ -291,6 +319,10 @@ export const verbsWithoutProbe: Record<string, string> = {
   leaveAccount: 'names nothing',
   pausedConversations: 'lists only conversations of the account (test/isolation-statements.test.ts)',
   longConversations: 'the same',
+  findConditions: 'the same',
+  attentionOf: 'the same',
+  withoutSnoozed: 'names nothing: what the caller has snoozed',
+  endSnooze: 'names a snooze of the caller',
   recordPause: 'is called by the process itself (test/grid/messaging/runaway.test.ts)',
   setTurnLimits: 'changes the account of the caller',
   countTurn: 'counts a message of the sender, inside sendMessage (test/grid/messaging/runaway-accounts.test.ts)',

@@ -91,5 +91,7 @@ export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: str
     mine: String(of(toOwner.id).threadId),
     message: String(of(answer.id).seq),
     chained: String(of(handed.id).seq),
+    /** A message to the owner. */
+    toMe: String(of(toOwner.id).seq),
   }
 }

@@ -11,6 +11,7 @@ import { chooseAlias } from '../../src/grid/people/seats.ts'
 import { beginTotp, replaceRecoveryCodes } from '../../src/grid/people/second-factor.ts'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from './browse.ts'
+import { pausedConversation } from './echoes.ts'
 import type { TestGrid } from './grid.ts'
 import { callTool } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
@@ -47,12 +48,19 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
 
 /** The pages of an account. */
 const accountPages: SitePage[] = [
+  inAccount('attention', '/attention'),
   inAccount('conversations', '/conversations'),
   inAccount('conversations-mine', '/conversations?show=you'),
   inAccount('conversations-channels', '/conversations?show=channels'),
   inAccount('conversations-waiting', '/conversations?show=waiting'),
   inAccount('conversation', '/conversations/:thread', ({ talk }) => `/conversations/${talk.conversation}`),
   inAccount('conversation-mine', '/conversations/:thread', ({ talk }) => `/conversations/${talk.mine}?show=you`),
+  inAccount(
+    'conversation-answer',
+    '/conversations/:thread',
+    ({ talk }) => `/conversations/${talk.mine}?reply=${talk.toMe}`,
+  ),
+  inAccount('write', '/write', () => '/write?to=%40night-watch'),
   inAccount('conversation-around', '/conversations/:thread', ({ talk }) => {
     return `/conversations/${talk.conversation}?m=${talk.message}`
   }),
@@ -62,11 +70,17 @@ const accountPages: SitePage[] = [
   inAccount('agents', '/agents'),
   inAccount('agents-search', '/agents?search=nobody-at-all'),
   inAccount('agent', '/agents/:alias', () => '/agents/night-watch'),
+  inAccount('agents-by-oldest', '/agents?sort=oldest'),
   inAccount('agent-remote', '/agents/:alias', () => '/agents/partner-desk'),
+  inAccount('agent-connect', '/agents/:alias/connect', () => '/agents/night-watch/connect'),
+  inAccount('agent-settings', '/agents/:alias/settings', () => '/agents/night-watch/settings'),
+  inAccount('agent-settings-remote', '/agents/:alias/settings', () => '/agents/partner-desk/settings'),
+  inAccount('person-settings', '/agents/:alias/settings', () => '/agents/olga-marin/settings'),
   inAccount('new-agent', '/new-agent'),
   inAccount('channels', '/channels'),
   inAccount('new-channel', '/channels/new'),
   inAccount('channel', '/channels/:channel', (site) => `/channels/${site.channel}`),
+  inAccount('channel-settings', '/channels/:channel/settings', (site) => `/channels/${site.channel}/settings`),
   inAccount('channel-members', '/channels/:channel/members', (site) => `/channels/${site.channel}/members`),
   inAccount('skills', '/skills'),
   inAccount('new-skill', '/skills/new'),
@@ -94,19 +108,27 @@ const accountPages: SitePage[] = [
 ]
 
 const asViewer = [
+  'attention',
   'agent',
+  'agent-connect',
+  'agent-settings',
   'person',
   'channel',
+  'channel-members',
+  'channel-settings',
   'skill',
   'guardrail',
   'guardrail-cases',
   'settings-profile',
   'settings-account',
   'settings-team',
+  'write',
 ]
 const asBeginner = [
+  'write',
   'conversations',
   'settings-security',
+  'attention',
   'overview',
   'agents',
   'channels',
@@ -157,6 +179,7 @@ export const pages: SitePage[] = [
 export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
   '/accounts/:account': 'redirects to the page where the person arrives (test/web/conversations/home)',
+  '/accounts/:account/next-unread': 'redirects to a conversation (test/web/conversations/marks)',
   '/accounts/:account/conversations/:thread/messages': 'is a part of a page (test/web/conversations/following)',
   '/accounts/:account/messages/:message/parts/:part': 'is a file (test/web/conversations/message)',
   '/accounts/:account/settings': 'redirects to the profile',
@@ -251,6 +274,7 @@ export async function seedSite(grid: TestGrid) {
 
   const account = store.account(acme.id, olga.actor('owner'))
   await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
+  await pausedConversation(acme.store, ['night-watch', 'release-manager'])
   await setPeopleRead(account, { choice: 'off' })
   await setPeopleRead(account, { choice: 'on' })
   const talk = await seedTalk(grid, account, channel.id)

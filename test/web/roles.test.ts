@@ -11,6 +11,7 @@ import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import { inviteMember } from '../../src/grid/people/invitations.ts'
 import { newId } from '../../src/lib/id.ts'
 import { hour } from '../../src/lib/time.ts'
+import { as, say } from '../support/conversations.ts'
 import { dump } from '../support/database.ts'
 import { pausedConversation } from '../support/echoes.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -34,6 +35,7 @@ const writers = ['owner', 'admin', 'member'] as const
 /** By path below `/accounts/:account`. */
 const actions: Record<string, Action> = {
   '/settings/profile/name': { may: roles, fields: { name: 'Another name' } },
+  '/settings/profile/keyboard': { may: roles, fields: { keys: 'off' } },
   '/settings/profile/verify': { may: roles },
   '/settings/profile/email': { may: roles, fields: { email: 'new@people.example', current: password } },
   '/settings/profile/alias': { may: writers, given: () => Promise.resolve({ fields: { alias: aName() } }) },
@@ -47,6 +49,19 @@ const actions: Record<string, Action> = {
     may: managers,
     given: async ({ acme }) => ({ params: { conversation: await pausedConversation(acme.store, ['alice', aName()]) } }),
   },
+  '/write': {
+    may: writers,
+    given: () => Promise.resolve({ fields: { alias: aName(), to: '@alice', text: 'Hello' } }),
+  },
+  '/conversations/:thread/read': { may: writers, fields: { upTo: '1' }, given: aConversation },
+  '/conversations/:thread/unread': { may: writers, fields: { from: '1' }, given: aConversation },
+  '/attention/snooze': {
+    may: roles,
+    given: async ({ acme }) => ({
+      fields: { kind: 'paused', subject: await pausedConversation(acme.store, ['alice', aName()]), time: 'hour' },
+    }),
+  },
+  '/attention/show-again': { may: roles, fields: { kind: 'paused', subject: 'any' } },
   '/settings/account/second-factor': { may: owners, fields: { required: 'no' } },
   '/settings/account/reading': { may: owners, fields: { choice: 'on' } },
   '/settings/account/contents': { may: owners, fields: { visible: 'yes' } },
@@ -84,7 +99,7 @@ const actions: Record<string, Action> = {
   },
 
   '/new-agent': { may: managers, given: () => Promise.resolve({ fields: { alias: aName(), ...agentFields } }) },
-  '/agents/:alias': { may: managers, fields: { description: 'another' }, given: anAgent },
+  '/agents/:alias/settings': { may: managers, fields: { description: 'another' }, given: anAgent },
   '/agents/:alias/automated': { may: managers, fields: { automated: 'yes' }, given: anAgent },
   '/agents/:alias/skills': { may: managers, fields: { skills: 'counting' }, given: anAgent },
   '/agents/:alias/guardrails': { may: managers, given: anAgent },
@@ -100,7 +115,7 @@ const actions: Record<string, Action> = {
   '/agents/:alias/delete': { may: managers, given: anAgent },
 
   '/channels/new': { may: managers, given: () => Promise.resolve({ fields: { name: aName() } }) },
-  '/channels/:channel': { may: managers, fields: { description: 'another' }, given: aChannel },
+  '/channels/:channel/settings': { may: managers, fields: { description: 'another' }, given: aChannel },
   '/channels/:channel/members': { may: managers, fields: { members: 'bob' }, given: aChannel },
   '/channels/:channel/members/remove': { may: managers, fields: { members: 'alice' }, given: aChannel },
   '/channels/:channel/delete': { may: managers, given: aChannel },
@@ -129,6 +144,7 @@ const actions: Record<string, Action> = {
 
 /** Actions on the user's own sessions and grants, for any role. They have their own tests. */
 const withoutRow: Record<string, string> = {
+  '/conversations/:thread/messages': 'writes as the alias of the user (web/conversations/writing-roles)',
   '/settings/profile/alias/give-up': 'ends the alias of the user (web/people/alias)',
   '/settings/sessions/:session/end': 'ends a session of the user (web/people/settings)',
   '/settings/sessions/programs/:grant/end': 'ends a grant of the user (web/oauth/programs)',
@@ -305,6 +321,13 @@ function aName(): string {
 
 async function anAgent(grid: TestGrid) {
   return { params: { alias: (await grid.acme.agent(aName())).alias } }
+}
+
+async function aConversation(grid: TestGrid) {
+  const alice = as(grid, grid.acme, grid.alice)
+  const { seq } = await say(grid, alice, 'bob', 'Hello')
+  const { threadId } = (await alice.read.threadMessages.bySeqs([seq]))[0]
+  return { params: { thread: String(threadId) } }
 }
 
 async function aChannel({ acme }: TestGrid) {

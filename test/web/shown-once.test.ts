@@ -24,7 +24,7 @@ const agentKey = /grid_agt_\w{49}/
 /** What is made, the form that makes it, what it looks like, and the table that grows. */
 const cases: [what: string, form: string, action: string, fields: Record<string, string>, secret: RegExp][] = [
   ['an agent', '/new-agent', '/new-agent', { alias: 'carol', type: 'mcp' }, agentKey],
-  ['an agent key', '/agents/alice', '/agents/alice/key', {}, agentKey],
+  ['an agent key', '/agents/alice/connect', '/agents/alice/key', {}, agentKey],
   ['an admin key', '/settings/account', '/settings/account/keys', { keyName: 'nightly' }, /grid_adm_\w{49}/],
   ['recovery codes', '/settings/security', '/settings/security/recovery-codes', {}, /\b[a-z2-9]{4}(-[a-z2-9]{4}){3}\b/],
   [
@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
   test('Escape asks first, and the key stays until the user decides', async () => {
     const user = await person(live, { role: 'owner' })
     const { page, faults, close } = await visit()
-    const agent = `/accounts/${live.acme.id}/agents/bob`
+    const agent = `/accounts/${live.acme.id}/agents/bob/connect`
     await page.goto(`${live.url}/sign-in?next=${encodeURIComponent(agent)}`)
     await page.fill('[name=email]', user.email)
     await page.fill('[name=password]', password)

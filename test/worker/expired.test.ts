@@ -49,6 +49,22 @@ onEachDatabase((open) => {
     expect(await idsAfter(1, 'links')).toEqual(['long'])
   })
 
+  test('a snooze is removed when it has ended', async () => {
+    const { userId, at } = await ann()
+    await grid.store.write([{
+      sql: "INSERT INTO snoozes (account_id, user_id, kind, subject, until, level) VALUES (?, ?, 'waiting', 'x', ?, 1)",
+      args: [grid.acme.id, userId, at + hour],
+    }])
+    const left = async () => (await rows(grid, 'SELECT 1 FROM snoozes WHERE account_id = ?', [grid.acme.id])).length
+
+    grid.clock.now = at + hour - 1
+    await sweep(grid.store)
+    expect(await left()).toBe(1)
+    grid.clock.now++
+    await sweep(grid.store)
+    expect(await left()).toBe(0)
+  })
+
   test('an expired invitation is shown for 30 days, and then removed', async () => {
     const { userId, at } = await ann()
     const { store } = grid.acme

@@ -48,6 +48,8 @@ export interface ClaimOffer {
   provisionalId: string
   /** How many there are, in all provisional accounts. */
   agents: number
+  /** When the first of their trials ends, in milliseconds since the epoch; null if all have ended. */
+  trialEndsAt: number | null
 }
 
 /** The agents that signed up with the email address of a user. Undefined if there are none, and while it is not verified. */
@@ -57,7 +59,7 @@ export async function findClaimOffer(
 ): Promise<ClaimOffer | undefined> {
   if (emailVerifiedAt === null) return undefined
   const found = await global.claims.offer(email)
-  return found && { provisionalId: found.id, agents: found.agents }
+  return found && { provisionalId: found.id, agents: found.agents, trialEndsAt: found.trialEndsAt }
 }
 
 /**

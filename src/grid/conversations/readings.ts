@@ -6,13 +6,14 @@ import type { AccountStore } from '../../store/account.ts'
 import { activityRow } from '../activity.ts'
 
 /**
- * What is read: the thread of agents (aliases without `@`) or of a channel (name without `#`), or a list with lines of
- * several threads, by its name, for example `all`. No text of a message or search.
+ * What is read: the thread of agents (aliases without `@`) or of a channel (name without `#`), a list with lines of
+ * several threads, by its name, for example `all`, or the newest messages of an agent. No text of a message or search.
  */
 export type Reading =
   | { thread: string; agents: readonly string[] }
   | { thread: string; channel: string }
   | { list: string }
+  | { agent: string }
 
 /** Most names of one row. */
 const maxNamed = 8
@@ -42,6 +43,9 @@ export async function recordReading(account: AccountStore, reading: Reading, req
 
 function describe(reading: Reading) {
   if ('list' in reading) return { tool: 'read_conversations', subject: reading.list }
+  if ('agent' in reading) {
+    return { tool: 'read_agent', subject: reading.agent, agent: reading.agent }
+  }
   const subject = reading.thread
   return 'channel' in reading
     ? { tool: 'read_channel', subject, channel: reading.channel }

@@ -12,6 +12,7 @@ export interface NewPersonMessage {
   /** `@alias`, with or without `@`, or `#channel`. */
   to: string
   text: string
+  conversationId?: string
   /** Made with the form: sending it again stores the message once. */
   idempotencyKey?: string
 }
@@ -50,7 +51,11 @@ export async function replyToMessage(
   return await sendMessage(account, senderOf(seat), { to, text, replyToMessageId: messageId, idempotencyKey })
 }
 
-async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
+/**
+ * To whom an answer to a message goes: `@alias` or `#channel`. Fails with `message_not_found` if it is neither to nor from
+ * the seat.
+ */
+export async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
   const { inbox, messages } = account.read
   const received = isId(messageId) ? await inbox.received(agentId, messageId) : undefined
   if (received) return received.recipient.startsWith('#') ? received.recipient : `@${received.fromAlias}`

@@ -24,9 +24,13 @@ export interface PausedConversation {
 
 /** A conversation whose agents are told to stop, but that goes on. */
 export interface LongConversation {
+  /** What it is counted under: it stays the same while the conversation goes on. */
+  key: string
   agents: string[]
   /** Without input from outside. */
   turns: number
+  /** When that input was, in milliseconds since the epoch. */
+  resetAt: number
 }
 
 /** The paused conversations of the account, the newest first, at most 50. */
@@ -44,17 +48,16 @@ export async function longConversations(account: AccountStore): Promise<LongConv
   const { conversations } = account.read
   const isPaused = new Set((await conversations.paused()).map(({ key }) => key))
   // Each process counts, and only what it counted since the last input from outside.
-  const byKey = new Map<string, LongConversation & { resetAt: number }>()
+  const byKey = new Map<string, LongConversation>()
   for (const { key, agents, turns, resetAt } of await conversations.turns(account.deps.now() - turnsKeptMs)) {
     if (isPaused.has(key)) continue
     const known = byKey.get(key)
     if (known && known.resetAt > resetAt) continue
     const before = known?.resetAt === resetAt ? known : { agents: [], turns: 0 }
     const all = [...new Set([...before.agents, ...JSON.parse(agents)])].sort()
-    byKey.set(key, { agents: all, turns: before.turns + turns, resetAt })
+    byKey.set(key, { key, agents: all, turns: before.turns + turns, resetAt })
   }
-  return Array.from(byKey.values(), ({ agents, turns }) => ({ agents, turns }))
-    .filter(({ turns }) => turns >= warn).sort((a, b) => b.turns - a.turns).slice(0, 10)
+  return [...byKey.values()].filter(({ turns }) => turns >= warn).sort((a, b) => b.turns - a.turns).slice(0, 10)
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Changes of users to their own profile: name, password and email address. */
+/** Changes of users to their own profile: name, keyboard, password and email address. */
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
 import type { User } from '../../store/global/users.ts'
@@ -14,6 +14,11 @@ import { takeSignInAttempt } from './throttle.ts'
 /** Set the display name of a user. Fails with `invalid_input`. */
 export async function setUserName(store: Store, userId: string, name: string): Promise<void> {
   await store.write([store.global.users.setName(userId, checkName(name, 'name'))])
+}
+
+/** Whether single keys do something on the pages of a user, until they change it. */
+export async function setShortcuts(store: Store, userId: string, on: boolean): Promise<void> {
+  await store.write([store.global.users.setShortcuts(userId, on)])
 }
 
 /**

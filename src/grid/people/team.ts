@@ -117,6 +117,7 @@ async function removalStatements(account: AccountStore, member: AccountMember): 
   return [
     ...await roleChangePreconditions(account, member, undefined),
     account.change.team.remove(member.userId),
+    ...account.change.threads.forgetUser(member.userId),
     ...await revokeLostRights(account, member.userId, undefined),
   ]
 }

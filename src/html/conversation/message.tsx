@@ -41,6 +41,8 @@ export interface ShownMessage {
   readBy?: ReadBy
   /** Where all messages that began with the same one are, if there are others. */
   chainHref?: string
+  /** Where its conversation is, on a page that has messages of several. */
+  threadHref?: string
   /** Where the reader can answer it. */
   replyHref?: string
   /** It is for the reader, who has not read it. */
@@ -120,7 +122,7 @@ function DayRule({ at }: { at: number }) {
 function Message(
   { message, isFirst, hasOwnFace, now }: { message: ShownMessage; isFirst: boolean; hasOwnFace?: boolean; now: number },
 ) {
-  const { seq, from, to, at, quote, verdicts, receipts, readBy, chainHref, replyHref, isUnread } = message
+  const { seq, from, to, at, quote, verdicts, receipts, readBy, chainHref, threadHref, replyHref, isUnread } = message
   const classes = [isFirst && 'first', isUnread && 'unread'].filter(Boolean).join(' ')
   return (
     <li id={`m${seq}`} class={classes || undefined}>
@@ -139,6 +141,7 @@ function Message(
         <StateLine receipts={receipts} readBy={readBy} at={at} now={now} />
         {replyHref && <a href={replyHref}>Reply</a>}
         {chainHref && <a href={chainHref}>Chain</a>}
+        {threadHref && <a href={threadHref}>Conversation</a>}
       </div>
     </li>
   )

@@ -40,7 +40,7 @@ export const content = `
 .table { overflow-x: auto; max-width: 100% }
 table { width: 100%; border-collapse: collapse; text-align: left }
 .fixed table { table-layout: fixed }
-.fixed th.narrow { width: 5.5rem } .fixed th.time { width: 10.5rem } .fixed th.wide { width: 32% }
+.fixed th.narrow { width: 5.5rem } .fixed th.short { width: 8rem } .fixed th.time { width: 10.5rem } .fixed th.wide { width: 32% }
 .fixed :is(th, td) time { white-space: normal }
 caption { text-align: left }
 th, td { padding: .5625rem var(--s3); vertical-align: middle; border-top: 1px solid var(--line) }
@@ -66,6 +66,7 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
   color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
 .face { border-radius: 27% }
 .bar { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: center; padding: var(--s3) var(--card); border-bottom: 1px solid var(--line) }
+.bar .filters { flex-wrap: wrap; margin-inline: calc(var(--s2) * -1) } .bar .filters a { white-space: nowrap }
 .bar .affixed { flex: 1 1 9rem; max-width: 20rem }
 
 .pages { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2); padding: var(--s2) var(--card);
@@ -94,6 +95,36 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
 .pairs .badge { display: block; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
+/* Folded where there is no room. */
+.fold.narrow > summary { padding-inline: var(--card) } .fold.narrow > div { padding: 0; gap: 0 }
+.fold.narrow + * { border-top: 1px solid var(--line) }
+@media (min-width: 48.01rem) {
+  @supports selector(details::details-content) {
+    .fold.narrow > summary { display: none }
+    .fold.narrow::details-content { display: block; content-visibility: visible; block-size: auto }
+  }
+}
+/* Facts beside the content; above it and folded, where there is no room. */
+.with-facts { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-items: start }
+.facts-fold > summary { border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel) }
+.facts-fold > div { padding: var(--s3) 0 0 }
+.facts-fold .facts { grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4) }
+/* A conversation within a page. */
+.posts > section { position: relative }
+.posts .composer { border-radius: 0 0 var(--round-l) var(--round-l) }
+.posts .scrolls { max-height: max(24rem, 100dvh - 20rem); overflow-y: auto }
+.names { display: grid; gap: var(--s1); padding: 0; list-style: none }
+.names > li { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0 var(--s3); min-height: 1.5rem; overflow-wrap: anywhere }
+.names a { display: inline-block; min-height: 1.5rem }
+@media (min-width: 72rem) {
+  .with-facts { grid-template-columns: minmax(0, 1fr) 20rem }
+  .facts-fold { grid-column: 2 } .facts-fold + .stack { grid-area: 1 / 1 }
+  /* Always open. Browsers that cannot show closed details keep the fold. */
+  @supports selector(details::details-content) {
+    .facts-fold > summary { display: none } .facts-fold > div { padding: 0 }
+    .facts-fold::details-content { display: block; content-visibility: visible; block-size: auto }
+  }
+}
 .facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
 .facts dt { color: var(--soft) } .facts dd { margin: 0 }
 .copy-text { display: inline-flex; align-items: center; gap: var(--s1); max-width: 100%; color: var(--soft); font-size: var(--text-s) }
@@ -131,6 +162,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 
 @media (max-width: 48rem) {
   .app, .bare { --card: var(--s4) }
+  .bar .filters { gap: 0 } .bar .filters a { padding-inline: .375rem }
   /* All tabs are visible. */
   .tabs { flex-wrap: wrap; border-bottom: 0 }
   .tabs a { padding: var(--s1) var(--s2); font-size: var(--text-s); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
@@ -154,6 +186,13 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   .table.stacks td:has(.confirm) { flex-basis: 100% }
   .table.stacks.dense tr { gap: 0 var(--s3); padding-block: var(--s2) }
   .table.stacks.dense td::before { content: none }
+  /* At most two lines for what happened, and one for who did it, and when. An open row shows all of it. */
+  .table.stacks.dense .call { flex-wrap: nowrap; align-items: center } .table.stacks.dense .call:has(.fold[open]) { flex-wrap: wrap }
+  .table.stacks.dense .call:not(:has(.fold[open])) > .happened { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
+  .table.stacks.dense .label { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .table.stacks.dense .call summary { min-width: 1.5rem; justify-content: center }
+  .table.stacks.dense tr:not(:has(.fold[open])) td { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis }
+  .table.stacks.dense td:nth-child(2) { flex: 1 1 0 } .table.stacks.dense td:last-child { flex: none }
   .table.stacks.dense td { color: var(--soft) } .table.stacks.dense td:last-child { margin-left: auto }
   .table.stacks td form.line { flex-wrap: wrap }
   .table.stacks td .button[data-when-changed]:disabled { display: none }

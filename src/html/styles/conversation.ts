@@ -84,6 +84,18 @@ export const conversation = `
 .receipts { padding: 0; list-style: none } .receipts > li { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s3); padding: var(--s2) 0 }
 .receipts > li + li { border-top: 1px solid var(--line) } .receipts .soft { font-size: var(--text-s) }
 
+.composer { display: grid; gap: var(--s2); padding: var(--s2) var(--s4) var(--s3); border-top: 1px solid var(--line); background: var(--panel) }
+.composer form { gap: var(--s2) } .composer form > .field { max-width: none }
+.composer .field > label { font-size: var(--text-s) } .composer textarea.input { min-height: 3.25rem; max-height: 12rem }
+.composer .answering { display: flex; align-items: center; gap: var(--s1); min-width: 0 }
+.composer .quote { flex: 1; min-width: 0; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; padding-inline-start: var(--s2);
+  border-inline-start: 3px solid var(--accent); color: var(--soft); font-size: var(--text-s); line-height: 1.75rem; text-decoration: none }
+.composer .row { gap: var(--s2) var(--s3); margin: 0 }
+.marks { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: var(--s1) } .marks form[hidden] { display: none } .marks:not(:has(> :not([hidden]))) { display: none }
+.pane-foot:has(.composer) .to-now { inset-block-end: calc(100% + var(--s2)) } .pane-foot:has(.composer) { position: relative }
+.keys { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4); margin: 0 } .keys dd { margin: 0 } .keys a { display: inline-block; min-height: 1.5rem }
+kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: var(--round-s); background: var(--sunk); font: .8125rem/1.4 var(--mono) }
+
 @media (max-width: 60rem) {
   .conversations { grid-template-columns: minmax(0, 1fr); height: calc(100dvh - var(--head) - var(--bar)) }
   .conversations:not(.list-first):has(> section + section) > section:first-of-type, .list-first > section + section { display: none }

@@ -8,7 +8,7 @@ export const frame = `
 .mark svg { color: var(--accent) }
 .head .mark + * { position: relative; margin-left: var(--s3) }
 .head .mark + *::before { content: ''; position: absolute; left: calc(var(--s2) * -1 - 1px); top: .35rem; bottom: .35rem; border-left: 1px solid var(--line) }
-.head .spread { margin-left: auto }
+.head .menu + * { margin-left: auto } .head .write + .user { margin-left: 0 }
 
 .menu { position: relative; min-width: 0 }
 .menu > summary { display: flex; align-items: center; gap: var(--s2); min-height: var(--control); padding: 0 var(--s2);
@@ -84,6 +84,7 @@ export const frame = `
 @media (max-width: 48rem) {
   .head { padding: 0 var(--s3) }
   .head .mark, .head .user { flex: none }
+  .head .write { flex: none; justify-content: center; width: var(--control); padding: 0 } .head .write span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .head .mark span, .head .user .name, .head .user .chevron { display: none }
   .head .menu > .list { position: fixed; top: calc(var(--head) + var(--s1)); left: var(--s2); right: var(--s2); max-width: none }
   .main { padding: var(--s4) var(--s4) var(--s7) }

@@ -2,7 +2,8 @@
 import { GridError } from '../../errors.ts'
 import { type Bodies, mediaType } from './body.ts'
 
-const maxBytes = 64 * 1024
+/** A message of 10,000 characters of 4 bytes, each byte as `%XX`, and what is beside it. */
+const maxBytes = 160 * 1024
 
 /**
  * Read the fields of a posted form, with line breaks as LF. NUL is refused, because databases truncate text at it.

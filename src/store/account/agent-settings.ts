@@ -1,5 +1,5 @@
 /** Agents as the pages of the account list and configure them, with more fields than `Agent` has. */
-import { and, count, eq, exists, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
+import { and, asc, count, eq, exists, gt, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { agentAccess, agents, agentSkills, deliveries, signups, skills } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -10,26 +10,82 @@ import { contains, matchesSearchText } from './search.ts'
 /** The settings of an agent that can be changed after its creation. */
 export type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | 'remoteUrl'>
 
+/** Lists count unread messages of an agent up to here: the number stands for itself or more. */
+export const maxListedUnread = 1_000
+
+/** By alias; by the oldest unread message, with those that have none last; by how many are unread; by the last call. */
+export type AgentOrder = 'alias' | 'oldest' | 'unread' | 'seen'
+
+/** Where an agent stands in an order. */
+export interface AgentPlace {
+  place: number
+  alias: string
+}
+
+const firstPlace: AgentPlace = { place: Number.MIN_SAFE_INTEGER, alias: '' }
+
 export function prepareAgentSettings(db: Db) {
   const live = isNull(agents.deletedAt)
-  const unread = db.select({ n: count() }).from(deliveries).where(
-    // Written out, not bound: only then may the planner use the partial index.
-    inInbox(sql`${agents.id}`, sql`${deliveries.state} = 'unread'`),
-  )
+  // Written out, not bound: only then may the planner use the partial index.
+  const isUnread = inInbox(sql`${agents.id}`, sql`${deliveries.state} = 'unread'`)
+  const someUnread = db.select({ one: sql`1`.as('one') }).from(deliveries).where(isUnread).limit(maxListedUnread)
+    .as('some_unread')
+  const unread = sql<number>`(${db.select({ n: count() }).from(someUnread)})`
+  const oldestUnread = db.select({ seq: sql`min(${deliveries.seq})` }).from(deliveries).where(isUnread)
+  const oldestUnreadAt = db.select({ at: deliveries.createdAt }).from(deliveries).where(isUnread)
+    .orderBy(deliveries.seq).limit(1)
   // Like `matchesSearch`, but the skills are searched once and not for each agent, because the page lists all agents.
   const matchingSkills = db.select({ id: skills.id }).from(skills).where(inAccount(skills, contains(skills.name)))
   const agentsWithMatch = db.select({ id: agentSkills.agentId }).from(agentSkills)
     .where(inAccount(agentSkills, inArray(agentSkills.skillId, matchingSkills)))
   const matches = matchesSearchText([agents.alias, agents.description], inArray(agents.id, agentsWithMatch))
-  const listed = { ...agentFields, skills: skillsAsJson(db), unread: sql<number>`(${unread})`.as('unread') }
-  const page = db.select(listed).from(agents).where(inAccount(agents, live))
-    .orderBy(agents.alias).limit(p('limit')).offset(p('offset')).prepare()
-  // Searched once, for the page and for the total.
-  const hits = db.select({ id: agents.id, total: sql<number>`count(*) OVER ()`.as('total') }).from(agents)
-    .where(inAccount(agents, live, matches)).orderBy(agents.alias).limit(p('limit')).offset(p('offset')).as('hits')
-  // A cross join fixes the order. Otherwise the planner scans the agents of all accounts by alias.
-  const find = db.select({ ...listed, total: hits.total }).from(hits)
-    .crossJoin(agents).where(inAccount(agents, eq(agents.id, hits.id))).orderBy(agents.alias).prepare()
+  // The order of a list is that of these numbers, and then of the aliases.
+  const orders: Record<AgentOrder, SQL> = {
+    alias: sql`0`,
+    oldest: sql`coalesce((${oldestUnread}), ${Number.MAX_SAFE_INTEGER})`,
+    unread: sql`-${unread}`,
+    seen: sql`-coalesce(${agents.lastSeenAt}, 0)`,
+  }
+  const list = (order: SQL, condition?: SQL) => {
+    // Each agent is looked at once, for its place and for the total.
+    const all = db.select({
+      id: agents.id,
+      alias: agents.alias,
+      place: sql<number>`${order}`.as('place'),
+      total: sql<number>`count(*) OVER ()`.as('total'),
+    }).from(agents).where(inAccount(agents, live, condition)).as('all_agents')
+    const hits = db.select({ id: all.id, place: all.place, total: all.total }).from(all)
+      .where(sql`(${all.place}, ${all.alias}) > (${p('place')}, ${p('alias')})`)
+      .orderBy(asc(all.place), all.alias).limit(p('limit')).as('hits')
+    return select(hits)
+  }
+  type Hits = ReturnType<typeof hitsByAlias>
+  const hitsByAlias = () =>
+    db.select({ id: agents.id, place: sql<number>`0`.as('place'), total: sql<number>`0`.as('total') }).from(agents)
+      .where(inAccount(agents, live, gt(agents.alias, p('alias')))).orderBy(agents.alias).limit(p('limit')).as('hits')
+  const select = (hits: Hits) =>
+    // A cross join fixes the order. Otherwise the planner scans the agents of all accounts by alias.
+    db.select({
+      ...agentFields,
+      skills: skillsAsJson(db),
+      unread: sql<number>`${unread}`.as('unread'),
+      oldestUnreadAt: sql<number | null>`(${oldestUnreadAt})`.as('oldest_unread_at'),
+      place: hits.place,
+      total: hits.total,
+    }).from(hits).crossJoin(agents).where(inAccount(agents, eq(agents.id, hits.id)))
+      .orderBy(asc(hits.place), agents.alias).prepare()
+  const lists = {
+    alias: select(hitsByAlias()),
+    oldest: list(orders.oldest),
+    unread: list(orders.unread),
+    seen: list(orders.seen),
+  }
+  const searches = {
+    alias: list(orders.alias, matches),
+    oldest: list(orders.oldest, matches),
+    unread: list(orders.unread, matches),
+    seen: list(orders.seen, matches),
+  }
   const byId = db.select({
     hasRemoteToken: sql<number>`${isNotNull(agents.encryptedToken)}`,
     signupAddress: signups.address,
@@ -61,10 +117,21 @@ export function prepareAgentSettings(db: Db) {
 
   return {
     reads: (account: AccountBinding) => ({
-      /** Live agents by alias, with their number of unread messages; `skills` is JSON. */
-      page: (offset: number, limit: number) => account.all(page, { offset, limit }),
-      /** The same for agents with the text in alias, description or a skill; `total` is the number of matches. */
-      search: (search: string, offset: number, limit: number) => account.all(find, { search, offset, limit }),
+      /**
+       * Live agents in an order, those with the text in alias, description or a skill if there is one. `after` is the
+       * last of the page before. `skills` is JSON; `total` is the number of agents on all pages, but 0 for all by alias.
+       */
+      list: (
+        { order, search = '', after = firstPlace, limit }: {
+          order: AgentOrder
+          search?: string
+          after?: AgentPlace
+          limit: number
+        },
+      ) =>
+        search === ''
+          ? account.all(lists[order], { ...after, limit })
+          : account.all(searches[order], { ...after, search, limit }),
       /**
        * Whether the agent has a stored token for its remote agent, and the client address and owner email of its
        * signup, which are null without a signup.

@@ -48,6 +48,10 @@ export function prepareChannels(db: Db) {
     )
     .where(inAccount(channels, live, gt(channels.name, p('after')))).orderBy(channels.name).limit(p('limit')).prepare()
 
+  const joined = db.select({ id: channels.id, name: channels.name }).from(member)
+    .innerJoin(channels, and(eq(channels.accountId, member.accountId), eq(channels.id, member.channelId), live))
+    .where(inAccount(member, eq(member.agentId, p('agent')))).orderBy(channels.name).limit(p('limit')).prepare()
+
   const details = {
     ...fields,
     externalIntegrationType: channels.externalIntegrationType,
@@ -142,6 +146,8 @@ export function prepareChannels(db: Db) {
       byRef: (ref: string, name: string) => account.one(byRef, { ref, name }),
       /** The channels of an agent by name, after the name `after`; `members` is JSON of the aliases, in no order. */
       ofAgent: (agent: string, after: string, limit: number) => account.all(ofAgent, { agent, after, limit }),
+      /** The channels of an agent by name, without their members. */
+      joined: (agent: string, limit: number) => account.all(joined, { agent, limit }),
       /** The members of a channel, by alias. */
       members: (channel: string, limit: number, offset = 0) => account.all(members, { channel, limit, offset }),
       /** Live agents that are not members and have `search` in alias or description, by alias. */

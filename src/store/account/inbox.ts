@@ -18,6 +18,12 @@ export function prepareInbox(db: Db) {
   const isRead = sql`${deliveries.state} = 'read'`
 
   const unread = db.select({ unread: count() }).from(someUnread(db, 'agent')).limit(1).prepare()
+  const oldestUnread = db.select({ fromAlias: messages.fromAlias, at: deliveries.createdAt }).from(deliveries)
+    .innerJoin(
+      messages,
+      and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId)),
+    )
+    .where(inInbox(p('agent'), isUnread)).orderBy(deliveries.seq).limit(1).prepare()
   const newestUnread = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
     .where(inInbox(p('agent'), isUnread)).prepare()
   const lastRead = db.select({ seq: sql<number | null>`max(${deliveries.seq})` }).from(deliveries)
@@ -112,6 +118,9 @@ export function prepareInbox(db: Db) {
       message: (agent: string, message: string) => account.one(byMessage, { agent, message }),
       /** How many messages of an agent are unread; 100 stands for 100 or more. */
       unread: async (agent: string) => (await account.one(unread, { agent }))!.unread,
+      /** Who sent the oldest unread message, and when it was stored; undefined without one. */
+      oldestUnread: (agent: string): Promise<{ fromAlias: string; at: number } | undefined> =>
+        account.one(oldestUnread, { agent }),
       /** The `seq` of the newest unread message; 0 without one. */
       newestUnread: async (agent: string) => (await account.one(newestUnread, { agent }))?.seq ?? 0,
       /** The `seq` of the newest message that was read; 0 before the first. */

@@ -11,6 +11,7 @@ import {
   deliveries,
   messages,
   seats,
+  snoozes,
   threadAgents,
   threadMessages,
   threads,
@@ -143,27 +144,34 @@ export function prepareThreads(db: Db) {
   }
   const byId = db.select(fields).from(threads).leftJoin(channels, channelOfThread)
     .where(inAccount(threads, eq(threads.id, p('thread')))).prepare()
+  const ofChannel = db.select({ id: threads.id }).from(threads)
+    .where(inAccount(threads, eq(threads.kind, sql`'channel'`), eq(threads.key, p('channel')))).prepare()
   const agentIn = db.select({ one: sql<number>`1` }).from(sql`(${ofAgent(agent)}) AS part`)
     .where(sql`part.thread_id = ${p('thread')}`).limit(1).prepare()
 
   // The unread messages of the seat of a user, oldest first, each with its thread.
   const seat = sql`SELECT ${seats.agentId} FROM ${seats} WHERE ${seats.accountId} = ${account}
     AND ${seats.userId} = ${p('user')}`
+  const unreadOldest = (inbox: SQL) =>
+    sql`(SELECT seq, message_id, sender_account_id FROM ${deliveries} WHERE ${deliveries.inbox} = (${inbox})
+      AND ${deliveries.accountId} = ${account} AND ${deliveries.state} = 'unread'
+      ORDER BY ${deliveries.seq} LIMIT ${maxUnread}) AS waits`
+  const isUnreadPlace = and(
+    sql`${messages.accountId} = waits.sender_account_id AND ${messages.id} = waits.message_id`,
+    inAccount(threadMessages, eq(threadMessages.seq, messages.seq)),
+  )
   const unreadOf = (inbox: SQL) =>
     db.select({
       threadId: threadMessages.threadId,
       unread: sql<number>`count(*)`.as('unread'),
       firstSeq: sql<number>`min(${threadMessages.seq})`.as('first_seq'),
-    }).from(
-      sql`(SELECT seq, message_id, sender_account_id FROM ${deliveries} WHERE ${deliveries.inbox} = (${inbox})
-        AND ${deliveries.accountId} = ${account} AND ${deliveries.state} = 'unread'
-        ORDER BY ${deliveries.seq} LIMIT ${maxUnread}) AS waits`,
-    )
-      .crossJoin(messages).crossJoin(threadMessages)
-      .where(and(
-        sql`${messages.accountId} = waits.sender_account_id AND ${messages.id} = waits.message_id`,
-        inAccount(threadMessages, eq(threadMessages.seq, messages.seq)),
-      )).groupBy(threadMessages.threadId).prepare()
+    }).from(unreadOldest(inbox)).crossJoin(messages).crossJoin(threadMessages).where(isUnreadPlace)
+      .groupBy(threadMessages.threadId).prepare()
+  const unreadInThread = db.select({ id: messages.id, seq: threadMessages.seq }).from(
+    unreadOldest(inboxOf(account, agent)),
+  )
+    .crossJoin(messages).crossJoin(threadMessages).where(and(isUnreadPlace, eq(threadMessages.threadId, p('thread'))))
+    .orderBy(threadMessages.seq).prepare()
   const unreadOfSeat = unreadOf(inboxOf(account, sql`(${seat})`))
   const unreadOfAgent = unreadOf(inboxOf(account, agent))
 
@@ -178,6 +186,10 @@ export function prepareThreads(db: Db) {
     target: [threadSeen.accountId, threadSeen.userId, threadSeen.threadId],
     set: { seq: sql`excluded.seq` },
   }).toSQL()
+
+  const ofUser = [threadSeen, snoozes].map((table) =>
+    db.delete(table).where(inAccount(table, eq(table.userId, p('user')))).toSQL()
+  )
 
   return {
     reads: (account: AccountBinding) => ({
@@ -197,15 +209,22 @@ export function prepareThreads(db: Db) {
         return account.all(isWaiting ? lists.waitingForAgent : lists.ofAgent, { ...values, agent: agentId })
       },
       byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
+      /** The id of the thread of a channel, by the id of the channel; undefined before its first message. */
+      ofChannel: async (channel: string): Promise<number | undefined> =>
+        (await account.one(ofChannel, { channel }))?.id,
       /** Whether an agent takes part in a thread. */
       hasAgent: async (thread: number, agent: string) => (await account.one(agentIn, { thread, agent })) !== undefined,
       /** The threads with unread messages of the seat of a user, or of an agent: how many, and the first. At most 1,000. */
       unreadOfSeat: (user: string) => account.all(unreadOfSeat, { user }),
       unreadOfAgent: (agent: string) => account.all(unreadOfAgent, { agent }),
+      /** Those of the 1,000 oldest unread messages of an agent that are in a thread, oldest first. */
+      unreadInThread: (thread: number, agent: string) => account.all(unreadInThread, { thread, agent }),
     }),
     changes: (account: AccountBinding) => ({
       /** Record up to which message a user has looked at a thread. Does nothing if the account has no such thread. */
       setSeen: (user: string, thread: number, seq: number): Statement => account.bind(add, { user, thread, seq }),
+      /** Forget what a user who leaves the account has looked at, and put off. */
+      forgetUser: (user: string): Statement[] => ofUser.map((statement) => account.bind(statement, { user })),
     }),
   }
 }

@@ -174,16 +174,15 @@ export function prepareVerdicts(db: Db) {
       lt(guardrailCounts.hour, p('until')),
     ))
     .orderBy(guardrailCounts.hour).prepare()
+  const nameOfCounted = db.select({ name: guardrails.name }).from(guardrails).where(and(
+    eq(guardrails.accountId, guardrailCounts.accountId),
+    eq(guardrails.id, guardrailCounts.guardrailId),
+  ))
   const countsByGuardrail = db.select({
     guardrailId: guardrailCounts.guardrailId,
     action: guardrailCounts.action,
     n: sql<number>`sum(${guardrailCounts.n})`.as('n'),
-    isDeleted: notExists(
-      db.select(one).from(guardrails).where(and(
-        eq(guardrails.accountId, guardrailCounts.accountId),
-        eq(guardrails.id, guardrailCounts.guardrailId),
-      )),
-    ).mapWith(Boolean).as('is_deleted'),
+    name: sql<string | null>`(${nameOfCounted})`.as('name'),
   }).from(guardrailCounts).where(inAccount(guardrailCounts, gte(guardrailCounts.hour, p('from'))))
     .groupBy(guardrailCounts.guardrailId, guardrailCounts.action).prepare()
   const exceptions = db.select({ textHash: guardrailExceptions.textHash, createdAt: guardrailExceptions.createdAt })
@@ -225,7 +224,9 @@ export function prepareVerdicts(db: Db) {
         account.all(cases, { guardrail, beforeCase: before, limit }),
       /** How often the guardrail did what, in hours that began from `from` on and before `until`. */
       counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
-      /** How often each guardrail of the account did what, deleted ones too, in hours that began from `from` on. */
+      /**
+       * How often each guardrail of the account did what, in hours that began from `from` on. Deleted ones have no name.
+       */
       countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
       /** The texts that a guardrail lets pass, newest first. */
       exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),

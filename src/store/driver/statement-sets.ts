@@ -7,6 +7,7 @@
  * arguments, its account too.
  */
 import type { InValue, ResultSet, Row, Value } from '@libsql/client'
+import { tablesWithoutRowid } from '../../../db/schema.ts'
 import { RecentMap } from '../../lib/recent-map.ts'
 import { rowClassOf } from './binding.ts'
 
@@ -132,10 +133,13 @@ function setText(sql: string, columns: number, shared: readonly boolean[]): stri
   if (columns > 0 || outer.some(({ text }) => aboutAllRows.has(text.toLowerCase()))) return undefined
   const [from, where] = [find('from'), find('where')]
   if (!where) return undefined
-  if (verb === 'insert' && from && find('select')) return numbered(from.at + 4, ` ${units} CROSS JOIN`)
+  // A query in brackets does not see the tables beside it.
+  const readsQuery = outer.some(({ text }, i) => /^(from|join)$/i.test(text) && outer[i + 1]?.text === '(')
+  if (verb === 'insert' && from && find('select') && !readsQuery) return numbered(from.at + 4, ` ${units} CROSS JOIN`)
   if (verb === 'update' && !from) return numbered(where.at, `FROM ${units} `)
   if (verb === 'delete') {
     const table = outer[outer.indexOf(from!) + 1].text
+    if (tablesWithoutRowid.includes(table.replaceAll('"', ''))) return undefined
     const rows = `rowid IN (SELECT ${table}.rowid FROM ${units} CROSS JOIN ${table} WHERE`
     return `${numbered(where.at + 5, ` ${rows}`)})`
   }

@@ -62,8 +62,16 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
 
   const signedUp = db.select({ id: signups.accountId }).from(signups).where(eq(signups.ownerEmail, p('email')))
   const isUnclaimed = eq(accounts.state, sql`'provisional'`)
-  const offer = db.select({ id: accounts.id, agents: sql<number>`sum(count(*)) OVER ()` }).from(accounts)
+  const offer = db.select({
+    id: accounts.id,
+    agents: sql<number>`sum(count(*)) OVER ()`,
+    trialEndsAt: sql<number | null>`min(min(${trials.expiresAt})) OVER ()`,
+  }).from(accounts)
     .innerJoin(agents, and(eq(agents.accountId, accounts.id), isNull(agents.deletedAt)))
+    .leftJoin(
+      trials,
+      and(eq(trials.accountId, agents.accountId), eq(trials.agentId, agents.id), isNull(trials.endedAt)),
+    )
     .where(and(isUnclaimed, sql`${accounts.id} IN ${signedUp}`))
     .groupBy(accounts.id).orderBy(asc(accounts.createdAt), asc(accounts.id)).limit(1).prepare()
   crossAccountQueries.set(offer.getQuery().sql, 'agents that signed up for an address')
@@ -259,7 +267,7 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     byToken: async (hash: string) => (await runQuery(byToken, { hash }))[0],
     /**
      * The oldest provisional account with live agents that signed up for the email address, and the number of such agents
-     * in all provisional accounts.
+     * in all provisional accounts, with the end of the first trial that has not ended.
      */
     offer: async (email: string) => (await runQuery(offer, { email }))[0],
     /** The provisional account, if its agents signed up for the email address. */

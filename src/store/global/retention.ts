@@ -5,6 +5,7 @@ import {
   guardrailCounts,
   idempotencyKeys,
   messages,
+  snoozes,
   trials,
   usage,
   verdicts,
@@ -57,6 +58,11 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
   const removeContents = db.update(verdicts).set({ content: null }).where(sql`rowid IN ${oldContents}`).returning(one)
     .toSQL()
   crossAccountQueries.set(removeContents.sql, 'old texts of verdicts')
+  const removeSnoozes = db.delete(snoozes).where(
+    sql`(account_id, user_id, kind, subject) IN (SELECT account_id, user_id, kind, subject FROM ${snoozes}
+      WHERE ${lte(snoozes.until, p('until'))} LIMIT ${p('limit')})`,
+  ).returning(one).toSQL()
+  crossAccountQueries.set(removeSnoozes.sql, 'ended snoozes')
   const removal = (query: typeof removeVerdicts) => (until: number, limit: number): Statement => ({
     ...bind(query, { until, limit }),
     rows: limit,
@@ -67,6 +73,8 @@ export function prepareRetention(db: Db, crossAccountQueries: CrossAccountQuerie
     removeVerdicts: removal(removeVerdicts),
     removeBlockedSends: removal(removeBlockedSends),
     removeGuardrailCounts: removal(removeCounts),
+    /** Those that ended by `until`. */
+    removeSnoozes: removal(removeSnoozes),
     /** The texts alone. */
     removeContents: removal(removeContents),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */

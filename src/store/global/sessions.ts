@@ -39,6 +39,7 @@ export function prepareSessions(db: Db) {
       email: users.email,
       name: users.name,
       emailVerifiedAt: users.emailVerifiedAt,
+      shortcuts: users.shortcuts,
       hasSecondFactor: sql<boolean>`${hasSecondFactor(db, users.id)}`.mapWith(Boolean),
     },
   }).from(sessions).innerJoin(users, eq(users.id, sessions.userId))

@@ -48,6 +48,7 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
   const addMembership = db.insert(memberships)
     .values({ accountId: p('account'), userId: p('user'), role: p('role'), createdAt: p('at') }).toSQL()
   const setName = db.update(users).set({ name: sql`${p('name')}` }).where(eq(users.id, p('id'))).toSQL()
+  const setShortcuts = db.update(users).set({ shortcuts: sql`${p('on')}` }).where(eq(users.id, p('id'))).toSQL()
   const setPassword = db.update(users).set({ passwordHash: sql`${p('hash')}` }).where(eq(users.id, p('id'))).toSQL()
   const removePassword = db.update(users).set({ passwordHash: null }).where(eq(users.id, p('id'))).toSQL()
   const verifyEmail = db.update(users).set({ emailVerifiedAt: sql`${p('at')}` })
@@ -100,6 +101,8 @@ export function prepareUsers(db: Db, crossAccountQueries: CrossAccountQueries) {
       at: number,
     ): Statement => bind(addMembership, { account, user, role, at }),
     setName: (id: string, name: string): Statement => bind(setName, { id, name }),
+    /** Whether single keys do something on the user's pages. */
+    setShortcuts: (id: string, on: boolean): Statement => bind(setShortcuts, { id, on: Number(on) }),
     setPassword: (id: string, hash: string): Statement => bind(setPassword, { id, hash }),
     removePassword: (id: string): Statement => bind(removePassword, { id }),
     /** Mark the email address as verified, unless it has changed since. */

@@ -14,8 +14,14 @@ import { placeholders, reasonOf, sentenceOf, type SentencePlaceholder } from './
 const maxListed = 3
 const maxRefLength = 80
 
+/** What is known of who made a call. */
+export type Caller = Pick<
+  ListedActivity,
+  'actorType' | 'userName' | 'userEmail' | 'credentialKind' | 'keyName' | 'keyLast4' | 'agentAlias' | 'clientName'
+>
+
 /** Who made the call, and with which kind of credential. */
-export function actorOf(row: ListedActivity): { name: Child; credential: Child } {
+export function actorOf(row: Caller): { name: Child; credential: Child } {
   const { actorType, userName, userEmail, credentialKind, keyLast4, agentAlias } = row
   const user = userName || userEmail
   switch (actorType) {
@@ -38,7 +44,7 @@ export function actorOf(row: ListedActivity): { name: Child; credential: Child }
   }
 }
 
-function programOf({ clientName }: ListedActivity): Child {
+function programOf({ clientName }: Caller): Child {
   if (!clientName) return 'OAuth'
   return (
     <>
@@ -47,7 +53,7 @@ function programOf({ clientName }: ListedActivity): Child {
   )
 }
 
-function adminKeyOf({ keyName, keyLast4 }: ListedActivity): Child {
+function adminKeyOf({ keyName, keyLast4 }: Caller): Child {
   if (!keyName) return keyLast4 ? `admin key …${keyLast4}` : 'admin key'
   return (
     <>
@@ -76,7 +82,7 @@ export function ActivitySentence({ row, names }: { row: ListedActivity; names: N
 export function CallDetails({ row }: { row: ListedActivity }) {
   const args = Object.entries(argumentsOf(row.arguments))
   return (
-    <Disclosure title='Details'>
+    <Disclosure title={<span class='label'>Details</span>}>
       <Facts
         items={[
           ['Call', <code>{row.tool}</code>],

@@ -100,6 +100,7 @@ const phrases: Record<string, Phrase> = {
   read_conversation: ['Read', 'Read', 'the conversation of {participants}'],
   read_channel: ['Read', 'Read', '{channel}'],
   read_conversations: ['Read', 'Read', 'the list of conversations'],
+  read_agent: ['Read', 'Read', 'the newest messages of {agent}'],
   show_conversations: ['Let', 'Let', 'owners and admins read what agents write to each other, from then on'],
   show_older_conversations: ['Let', 'Let', 'owners and admins read what agents had written to each other before'],
   hide_conversations: ['Stop letting', 'Stopped letting', 'owners and admins read what agents write to each other'],

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { isolated } from '../../html/bidi.tsx'
-import { Card, EmptyState, LocalTime } from '../../html/components.tsx'
+import { Card, EmptyState, LocalTime, NarrowFold } from '../../html/components.tsx'
 import { ButtonLink, Checkbox, type FieldOption, QueryForm, Select, SubmitButton, TextInput } from '../../html/form.tsx'
 import { appPage } from '../../html/layout.tsx'
 import { Pagination, Table } from '../../html/table.tsx'
@@ -42,48 +42,50 @@ async function show({ account, frame, path, query }: Visit) {
       lead: 'What users and programs did in this account, including failed calls. The log cannot be edited.',
     },
     <Card isFlush>
-      <QueryForm action={path('activity')}>
-        <Select
-          name='who'
-          label='Who'
-          value={current('who')}
-          options={withCurrent(current('who'), [
-            { value: '', title: 'Anyone' },
-            ...people.map(({ id, name, email }) => ({ value: `user:${id}`, title: isolated(name || email) })),
-            ...programs.map((program) => ({ value: `key:${program.id}`, title: programTitle(program) })),
-            ...adminKeys.map(({ id, name, last4 }) => ({
-              value: `key:${id}`,
-              title: `Key ${isolated(name)} …${last4}`,
-            })),
-          ])}
-        />
-        <Select
-          name='tool'
-          label='What'
-          value={current('tool')}
-          options={withCurrent(current('tool'), [
-            { value: '', title: 'Anything' },
-            ...tools.map((tool) => ({ value: tool, title: titleOf(tool) })),
-          ])}
-        />
-        <Select
-          name='outcome'
-          label='Outcome'
-          value={current('outcome')}
-          options={withCurrent(current('outcome'), [
-            { value: '', title: 'Any' },
-            { value: 'ok', title: 'Done' },
-            { value: anyFailure, title: 'Failed' },
-          ], reasonOf)}
-        />
-        <TextInput name='from' label='From (UTC)' type='date' value={current('from')} />
-        <TextInput name='to' label='To (UTC)' type='date' value={current('to')} />
-        <Checkbox name='changes' label='Changes only' isChecked={current('changes') !== ''} />
-        <div class='row'>
-          <SubmitButton kind='plain'>Filter</SubmitButton>
-          {isFiltered && <ButtonLink href={path('activity')} kind='quiet'>Clear</ButtonLink>}
-        </div>
-      </QueryForm>
+      <NarrowFold title='Filter' isOpen={isFiltered}>
+        <QueryForm action={path('activity')}>
+          <Select
+            name='who'
+            label='Who'
+            value={current('who')}
+            options={withCurrent(current('who'), [
+              { value: '', title: 'Anyone' },
+              ...people.map(({ id, name, email }) => ({ value: `user:${id}`, title: isolated(name || email) })),
+              ...programs.map((program) => ({ value: `key:${program.id}`, title: programTitle(program) })),
+              ...adminKeys.map(({ id, name, last4 }) => ({
+                value: `key:${id}`,
+                title: `Key ${isolated(name)} …${last4}`,
+              })),
+            ])}
+          />
+          <Select
+            name='tool'
+            label='What'
+            value={current('tool')}
+            options={withCurrent(current('tool'), [
+              { value: '', title: 'Anything' },
+              ...tools.map((tool) => ({ value: tool, title: titleOf(tool) })),
+            ])}
+          />
+          <Select
+            name='outcome'
+            label='Outcome'
+            value={current('outcome')}
+            options={withCurrent(current('outcome'), [
+              { value: '', title: 'Any' },
+              { value: 'ok', title: 'Done' },
+              { value: anyFailure, title: 'Failed' },
+            ], reasonOf)}
+          />
+          <TextInput name='from' label='From (UTC)' type='date' value={current('from')} />
+          <TextInput name='to' label='To (UTC)' type='date' value={current('to')} />
+          <Checkbox name='changes' label='Changes only' isChecked={current('changes') !== ''} />
+          <div class='row'>
+            <SubmitButton kind='plain'>Filter</SubmitButton>
+            {isFiltered && <ButtonLink href={path('activity')} kind='quiet'>Clear</ButtonLink>}
+          </div>
+        </QueryForm>
+      </NarrowFold>
       {rows.length === 0
         ? (
           <EmptyState icon='activity' title={isFiltered ? 'No matching activity' : 'No activity yet'}>

@@ -1,18 +1,15 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Conversations that run away, on the overview page, and their limits. See docs/delivery.md, "Conversations that run away". */
+/** Resuming conversations that ran away, and their limits. See docs/delivery.md, "Conversations that run away". */
 import {
-  type LongConversation,
-  longConversations,
   maxTurnLimit,
-  type PausedConversation,
   pausedConversations,
   resumeConversation,
   setTurnLimits,
 } from '../../grid/messaging/conversations.ts'
-import { Card, Facts, Notice, Time } from '../../html/components.tsx'
+import { Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, SubmitButton, TextInput } from '../../html/form.tsx'
-import { type AccountStore, defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
+import { defaultTurnLimits, type TurnLimits } from '../../store/account.ts'
 import { formErrors } from '../form-errors.ts'
 import { withNotice } from '../notices.ts'
 import { settingsPath } from '../settings.tsx'
@@ -43,7 +40,7 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
     const id = visit.param('conversation')
     const agents = (await pausedConversations(visit.account)).find((paused) => paused.id === id)?.agents
     await visit.record('resume_conversation', { id, agents }, (account) => resumeConversation(account, id))
-    return { redirectTo: withNotice(visit.path('overview'), 'resumed') }
+    return { redirectTo: withNotice(visit.path('attention'), 'resumed') }
   })
   post('/settings/account/turns', async (visit) => {
     const limits = Object.fromEntries(fields.map(({ name }) => [name, numberOf(visit.form.get(name))]))
@@ -56,52 +53,6 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
 function numberOf(text: string | null): number | undefined {
   if (text === null) return undefined
   return /^\d+$/.test(text.trim()) ? Number(text) : NaN
-}
-
-/** What the overview says of conversations. */
-export async function loadConversations(account: AccountStore) {
-  const [paused, long] = await Promise.all([pausedConversations(account), longConversations(account)])
-  return { paused, long }
-}
-
-/** The paused conversations with a button, and those whose agents are told to stop. Nothing without any. */
-export function ConversationNotices(
-  { visit, paused, long }: { visit: Visit; paused: PausedConversation[]; long: LongConversation[] },
-) {
-  const now = visit.account.deps.now()
-  return (
-    <>
-      {paused.length > 0 && (
-        <Card
-          title='Paused conversations'
-          lead='These agents kept answering each other without input from a person or another agent. What they send in this conversation is refused.'
-        >
-          {paused.map((conversation) => (
-            <div class='row'>
-              <span>
-                {named(conversation.agents)}: {reasonOf(conversation)}, <Time at={conversation.pausedAt} now={now} />
-              </span>
-              {visit.may('manage') && (
-                <Form action={visit.path('conversations', conversation.id, 'resume')} csrf={visit.csrf}>
-                  <SubmitButton kind='plain'>Resume</SubmitButton>
-                </Form>
-              )}
-            </div>
-          ))}
-          {!visit.may('manage') && <p class='soft'>Owners and admins of the account can resume them.</p>}
-        </Card>
-      )}
-      {long.length > 0 && (
-        <Notice kind='warning' title='Agents that keep answering each other'>
-          {long.map(({ agents, turns }) => (
-            <p>
-              {named(agents)}: {turns.toLocaleString('en')} turns without input from a person or another agent.
-            </p>
-          ))}
-        </Notice>
-      )}
-    </>
-  )
 }
 
 /** The limits of the account's conversations. */
@@ -138,18 +89,4 @@ export function TurnLimitsCard({ visit }: { visit: Visit }) {
         : <Facts items={fields.map(({ name, label }): [string, string] => [label, String(limits[name])])} />}
     </Card>
   )
-}
-
-/** How many agents of a conversation are named. */
-const maxNamed = 8
-
-function named(agents: string[]): string {
-  const names = agents.slice(0, maxNamed).map((alias) => `@${alias}`).join(', ')
-  return agents.length > maxNamed ? `${names} and ${agents.length - maxNamed} more` : names
-}
-
-function reasonOf({ reason, turns, hops }: PausedConversation): string {
-  return reason === 'hops'
-    ? `a chain of ${hops.toLocaleString('en')} answers`
-    : `${turns.toLocaleString('en')} turns within an hour`
 }

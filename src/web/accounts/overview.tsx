@@ -3,8 +3,10 @@
 import type { Config } from '../../config.ts'
 import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { megabyte } from '../../grid/messaging/quota.ts'
+import { Meter } from '../../html/attention.tsx'
+import { Name } from '../../html/bidi.tsx'
 import { HourlyChart } from '../../html/chart.tsx'
-import { Card, EmptyState, Notice, Stat, Time } from '../../html/components.tsx'
+import { Card, EmptyState, Stat, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -15,15 +17,13 @@ import { FirstAgent } from '../conversations/home.tsx'
 import type { PageDeps } from '../page-deps.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { ActivitySentence, actorOf, loadNames, type NameLookup } from './activity-rows.tsx'
-import { type CountOfGuardrail, objectionsInWords, sumsOf } from '../guardrails/objections.ts'
-import { AgentName } from './agent-name.tsx'
+import { type CountOfGuardrail, sumsOf, verdictActions } from '../guardrails/objections.ts'
 import { ClaimOfferNotice } from './claim-offer.tsx'
-import { ConversationNotices, loadConversations } from './conversations.tsx'
 
 const recentActivityRows = 8
-const mostUnreadRows = 5
+const shownGuardrails = 5
 
-/** Figures of an account, its recent activity, and the agents with the most unread messages. */
+/** Figures of an account: what its agents sent, what guardrails did, its usage and its recent activity. */
 export function overviewPages({ get }: Pages<Visit>, { store }: PageDeps): void {
   get('/overview', async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user)))
 }
@@ -51,8 +51,6 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined) {
     frame('overview'),
     { title: 'Overview', lead: 'The last 24 hours of your agents.', actions: newAgent },
     <>
-      <ClaimOfferNotice offer={offer} />
-      <ConversationNotices visit={visit} {...await loadConversations(account)} />
       <div class='grid stats'>
         <Stat label='Messages' value={sent.toLocaleString('en')} hint={soft('sent in the last 24 hours')} />
         <Stat
@@ -60,63 +58,91 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined) {
           value={figures.agents.toLocaleString('en')}
           hint={soft(`${figures.seen.toLocaleString('en')} seen in the last 24 hours`)}
         />
-        <Stat label='Unread' value={figures.unread.toLocaleString('en')} hint={soft('in all inboxes')} />
+        <Stat
+          label='Unread'
+          value={`${figures.unread.toLocaleString('en')}${figures.isMore ? '+' : ''}`}
+          hint={soft('in all inboxes')}
+        />
       </div>
-      <Objections counts={figures.objections} path={path} />
       <Card title='Messages per hour' lead='Times in UTC'>
         <HourlyChart id='messages' title='Messages per hour in the last 24 hours' bars={figures.bars} />
       </Card>
-      <Usage used={figures.used} config={account.deps.config} />
       <div class='grid halves'>
         <RecentActivity
           rows={figures.recent}
           names={await loadNames(account, figures.recent, path)}
           now={account.deps.now()}
         />
-        <UnreadAgents agents={figures.mostUnread} path={path} />
+        <div class='stack'>
+          <Usage used={figures.used} config={account.deps.config} />
+          <Guarded counts={figures.guarded} path={path} />
+        </div>
       </div>
     </>,
   )
 }
 
-/** What guardrails objected to; nothing if they did not. */
-function Objections({ counts, path }: { counts: CountOfGuardrail[]; path: Path }) {
+/** What guardrails did, the strictest first; nothing if they did nothing. */
+function Guarded({ counts, path }: { counts: CountOfGuardrail[]; path: Path }) {
   if (counts.length === 0) return null
-  const deleted = counts.filter(({ isDeleted }) => isDeleted)
-  const present = new Set(counts.filter(({ isDeleted }) => !isDeleted).map(({ guardrailId }) => guardrailId))
-  const [one] = present
+  const deleted = counts.filter(({ name }) => name === null)
+  const ids = [...new Set(counts.filter(({ name }) => name !== null).map(({ guardrailId }) => guardrailId))]
+  const present = ids.map((id) => counts.filter(({ guardrailId }) => guardrailId === id))
+  const all = (counts: CountOfGuardrail[]) => counts.reduce((sum, { n }) => sum + n, 0)
+  const shown = present.sort((a, b) => all(b) - all(a)).slice(0, shownGuardrails)
   return (
-    <Notice kind='warning'>
-      In the last 24 hours, guardrails {objectionsInWords(sumsOf(counts))}.
-      {deleted.length > 0 && ` Of these, guardrails that were deleted since ${objectionsInWords(sumsOf(deleted))}.`}
-      {present.size > 0 && (
-        <>
-          {' '}
-          <a href={present.size === 1 ? path('guardrails', one) : path('guardrails')}>
-            {present.size === 1 ? 'See the cases' : 'See which guardrails'}
-          </a>
-        </>
-      )}
-    </Notice>
-  )
-}
-
-/** What was sent today, of what the quotas allow. */
-function Usage({ used, config }: { used: Used; config: Config }) {
-  const messages = of(used.messages, config.messagesPerDay)
-  const megabytes = of(Math.ceil(used.bytes / megabyte), config.megabytesPerDay)
-  return (
-    <Card title='Usage today' lead='Since midnight UTC'>
-      <p>
-        {messages} messages and {megabytes} MB.
-      </p>
+    <Card
+      title='What guardrails did'
+      lead='In the last 24 hours'
+      isFlush
+      actions={<ButtonLink href={path('guardrails')} kind='quiet' isSmall>All guardrails</ButtonLink>}
+    >
+      <ul class='timeline'>
+        {shown.map((counts) => (
+          <li>
+            <div>
+              <a class='alone' href={path('guardrails', counts[0].guardrailId)}>
+                <Name text={counts[0].name!} />
+              </a>
+            </div>
+            <Sums counts={counts} />
+          </li>
+        ))}
+        {present.length > shown.length && <li class='soft'>and {present.length - shown.length} more</li>}
+        {deleted.length > 0 && (
+          <li>
+            <div class='soft'>Deleted since</div>
+            <Sums counts={deleted} />
+          </li>
+        )}
+      </ul>
     </Card>
   )
 }
 
-/** A quota of 0 is none. */
-function of(used: number, quota: number): string {
-  return quota === 0 ? used.toLocaleString('en') : `${used.toLocaleString('en')} of ${quota.toLocaleString('en')}`
+function Sums({ counts }: { counts: CountOfGuardrail[] }) {
+  const sums = sumsOf(counts)
+  return (
+    <span class='pairs'>
+      {verdictActions.filter((action) => sums[action] > 0).map((action) => (
+        <span>
+          {sums[action].toLocaleString('en')} {verdictWords[action]}
+        </span>
+      ))}
+    </span>
+  )
+}
+
+const verdictWords = { blocked: 'blocked', redacted: 'redacted', flagged: 'flagged', failed: 'not checked' } as const
+
+/** What was sent today, of what the quotas allow. */
+function Usage({ used, config }: { used: Used; config: Config }) {
+  return (
+    <Card title='Usage today' lead='Since midnight UTC'>
+      <Meter label='Messages' used={used.messages} quota={config.messagesPerDay} unit='messages' />
+      <Meter label='Size' used={Math.ceil(used.bytes / megabyte)} quota={config.megabytesPerDay} unit='MB' />
+    </Card>
+  )
 }
 
 function soft(text: string) {
@@ -157,43 +183,19 @@ function RecentActivity({ rows, names, now }: { rows: ListedActivity[]; names: N
   )
 }
 
-function UnreadAgents({ agents, path }: { agents: { alias: string; unread: number }[]; path: Path }) {
-  return (
-    <Card
-      title='Most unread messages'
-      isFlush
-      actions={<ButtonLink href={path('agents')} kind='quiet' isSmall>All agents</ButtonLink>}
-    >
-      {agents.length === 0 && <EmptyState icon='inbox' title='No unread messages' />}
-      {agents.length > 0 && (
-        <ul class='timeline'>
-          {agents.map(({ alias, unread }) => (
-            <li>
-              <div>
-                <AgentName alias={alias} href={path('agents', alias)} />
-              </div>
-              <span>{unread.toLocaleString('en')} unread</span>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Card>
-  )
-}
-
 async function loadFigures(account: AccountStore) {
   const { activity, overview, verdicts } = account.read
   const now = account.deps.now()
   // The current hour and the 23 before it.
   const first = Math.floor(now / hour) * hour - 23 * hour
   const hours = Array.from({ length: 24 }, (_, index) => first + index * hour)
-  const [{ total, seen }, { unread, mostUnread }, bars, recent, used, objections] = await Promise.all([
+  const [{ total, seen }, { unread, isMore }, bars, recent, used, guarded] = await Promise.all([
     overview.agents(now - day),
-    overview.unreadTotals(mostUnreadRows),
+    overview.unread(),
     overview.sentPerHour(hours),
     activity.list({ limit: recentActivityRows }),
     account.usage.todayOfAll(),
     verdicts.countsByGuardrail(first),
   ])
-  return { agents: total, seen, unread, bars, mostUnread, recent, used, objections }
+  return { agents: total, seen, unread, isMore, bars, recent, used, guarded }
 }

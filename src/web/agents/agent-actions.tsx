@@ -12,57 +12,64 @@ import { readChoice } from '../choice.ts'
 import { withNotice } from '../notices.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { linesOf, textOf, wordsOf } from './agent-fields.tsx'
-import { showAgent } from './agent.tsx'
+import { showConnect } from './agent-connect.tsx'
+import { showAgent } from './agent-now.tsx'
+import { showSettings } from './agent-settings.tsx'
+import { agentPath } from './agent.tsx'
 import { showKey, showKeyOnce } from './new-agent.tsx'
 
-/** The page of one agent and its forms. */
+/** The pages of one agent and their forms. */
 export function agentActions({ get, post }: Pages<Visit>): void {
-  const saved = (visit: Visit) => ({ redirectTo: `${visit.path('agents', visit.param('alias'))}?done=saved` })
+  const saved = (visit: Visit) => ({
+    redirectTo: withNotice(agentPath(visit, visit.param('alias'), 'settings'), 'saved'),
+  })
 
-  get('/agents/:alias', (visit) => showAgent(visit))
-  post('/agents/:alias', async (visit) => {
+  get('/agents/:alias', showAgent)
+  get('/agents/:alias/connect', showConnect)
+  get('/agents/:alias/settings', (visit) => showSettings(visit))
+  post('/agents/:alias/settings', async (visit) => {
     const input = updateOf(visit)
     await visit.record('update_agent', input, (account) => updateAgent(account, input))
     return saved(visit)
-  }, (visit) => showAgent(visit, 'settings'))
+  }, (visit) => showSettings(visit, 'settings'))
 
   post('/agents/:alias/automated', async (visit) => {
     const input = { agent: visit.param('alias'), isAutomated: visit.form.get('automated') === 'yes' }
     await visit.record('set_automated', input, (account) => setAutomated(account, input))
     return saved(visit)
-  }, (visit) => showAgent(visit))
+  }, (visit) => showSettings(visit))
 
   post('/agents/:alias/skills', async (visit) => {
     const skills = linesOf(visit.form.get('skills') ?? '').map((name) => ({ name }))
     const input = { agent: visit.param('alias'), skills }
     await visit.record('admin_set_agent_skills', input, (account) => setAgentSkills(account, input))
     return saved(visit)
-  }, (visit) => showAgent(visit, 'skills'))
+  }, (visit) => showSettings(visit, 'skills'))
 
   post('/agents/:alias/guardrails', async (visit) => {
     const input = { agent: visit.param('alias'), guardrails: guardrailsOf(visit.form) }
     await visit.record('admin_set_agent_guardrails', input, (account) => setAgentGuardrails(account, input))
     return saved(visit)
-  }, (visit) => showAgent(visit, 'guardrails'))
+  }, (visit) => showSettings(visit, 'guardrails'))
 
   get('/agents/:alias/key', showKey)
   post('/agents/:alias/key', async (visit) => {
     const agent = visit.param('alias')
     const { apiKey } = await visit.record('reissue_agent_key', { agent }, (account) => reissueKey(account, agent))
     return await showKeyOnce(visit, agent, { apiKey, isNew: false })
-  }, (visit) => showAgent(visit))
+  }, showConnect)
 
   post('/agents/:alias/programs/:grant/end', async (visit) => {
     const id = visit.param('grant')
     await visit.record('revoke_grant', { id }, (account) => revokeGrant(account, id))
-    return { redirectTo: withNotice(visit.path('agents', visit.param('alias')), 'grant-ended') }
-  }, (visit) => showAgent(visit))
+    return { redirectTo: withNotice(agentPath(visit, visit.param('alias'), 'connect'), 'grant-ended') }
+  }, showConnect)
 
   post('/agents/:alias/delete', async (visit) => {
     const alias = visit.param('alias')
     await visit.record('admin_delete_agent', { alias }, (account) => deleteAgent(account, alias))
     return { redirectTo: `${visit.path('agents')}?done=deleted` }
-  }, (visit) => showAgent(visit))
+  }, (visit) => showSettings(visit))
 }
 
 /** The changes that the form contains. Fields that it does not have stay unchanged. */

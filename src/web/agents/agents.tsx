@@ -4,10 +4,11 @@ import { Badge, Card, EmptyState, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
-import { Table } from '../../html/table.tsx'
-import type { AccountStore } from '../../store/account.ts'
+import { Pagination, Table } from '../../html/table.tsx'
+import { maxListedUnread } from '../../store/account.ts'
+import type { AgentOrder, AgentPlace } from '../../store/account/agent-settings.ts'
 import { AgentName } from '../accounts/agent-name.tsx'
-import { listPosition, NoResults, PageLinks, pageSize, SearchBar } from '../listing.tsx'
+import { listPosition, NoResults, pageSize, pluralize, SearchBar } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
@@ -22,38 +23,102 @@ export function agentPages(pages: Pages<Visit>): void {
   agentActions(pages)
 }
 
+/** The orders of the list, with their titles. */
+const orders: Record<AgentOrder, string> = {
+  alias: 'Alias',
+  oldest: 'Oldest unread',
+  unread: 'Most unread',
+  seen: 'Last seen',
+}
+
+/** What the address of a page of the list selects. */
+interface ListPlace {
+  search: string
+  order: AgentOrder
+  /** The last agent of the page before; undefined on the first. */
+  after?: AgentPlace
+}
+
+/** Reads `?search=`, `?sort=` and `?after=`. What is not understood is ignored. */
+function listPlace(query: URLSearchParams): ListPlace {
+  const { search } = listPosition(query)
+  const sort = query.get('sort') ?? ''
+  const [, place, alias] = query.get('after')?.match(/^(-?\d{1,16}) ([a-z0-9_-]{1,64})$/) ?? []
+  return {
+    search,
+    order: Object.hasOwn(orders, sort) ? sort as AgentOrder : 'alias',
+    after: alias === undefined ? undefined : { place: Number(place), alias },
+  }
+}
+
+function listHref(path: string, { search, order, after }: ListPlace): string {
+  const query = new URLSearchParams({
+    ...(search !== '' && { search }),
+    ...(order !== 'alias' && { sort: order }),
+    ...(after && { after: `${after.place} ${after.alias}` }),
+  })
+  return query.size === 0 ? path : `${path}?${query}`
+}
+
 async function list({ account, frame, path, query, may }: Visit) {
   const now = account.deps.now()
-  const at = { ...listPosition(query), path: path('agents') }
-  const { search } = at
-  const { rows, found } = await findAgents(account, search, at.offset)
+  const place = listPlace(query)
+  const { search, order } = place
+  const here = path('agents')
+  const { agents, agentSettings } = account.read
+  const [found, all] = await Promise.all([
+    agentSettings.list({ ...place, limit: pageSize + 1 }),
+    agents.total(),
+  ])
+  const rows = found.slice(0, pageSize)
+  const total = search === '' ? all : rows[0]?.total ?? 0
   const newAgent = may('manage') && (
     <ButtonLink href={path('new-agent')} kind='main-action'>
       <Icon name='plus' />New agent
     </ButtonLink>
   )
-  const isEmpty = found === 0 && search === ''
+  const isEmpty = all === 0
 
   return appPage(
     frame('agents'),
     {
       title: 'Agents',
-      lead: 'All agents of this account. Each has an alias and an inbox.',
+      lead: 'All agents and people of this account. Each has an alias and an inbox.',
       actions: !isEmpty && newAgent,
     },
     <Card isFlush>
-      {!isEmpty && <SearchBar path={path('agents')} label='Search aliases, descriptions and skills' search={search} />}
+      {!isEmpty && (
+        <SearchBar
+          path={here}
+          label='Search aliases, descriptions and skills'
+          search={search}
+          kept={order === 'alias' ? {} : { sort: order }}
+        >
+          <nav class='filters' aria-label='Order'>
+            {Object.entries(orders).map(([one, title]) => (
+              <a
+                href={listHref(here, { search, order: one as AgentOrder })}
+                aria-current={one === order ? 'true' : undefined}
+              >
+                {title}
+              </a>
+            ))}
+          </nav>
+        </SearchBar>
+      )}
       {isEmpty && (
         <EmptyState icon='agents' title='Add your first agent' action={newAgent}>
           Choose an alias, then paste the configuration into its client.
           {!may('manage') && ' Owners and admins of the account can create one.'}
         </EmptyState>
       )}
-      {rows.length === 0 && search !== '' && <NoResults {...at} where='alias, description or skill' />}
+      {rows.length === 0 && search !== '' && (
+        <NoResults search={search} path={here} where='alias, description or skill' />
+      )}
       {rows.length > 0 && (
         <Table
           id='agents'
-          caption='Agents by alias'
+          caption={`Agents by: ${orders[order]}`}
           rows={rows}
           columns={[
             {
@@ -65,41 +130,46 @@ async function list({ account, frame, path, query, may }: Visit) {
               ),
             },
             { title: 'Skills', cell: ({ skills }) => <SkillBadges names={skillNames(skills)} /> },
-            { title: 'Type', width: 'narrow', cell: ({ type }) => <span class='whole'>{typeName(type)}</span> },
             {
-              title: 'Visibility',
+              title: 'Type',
               width: 'narrow',
-              cell: ({ visibility }) =>
-                visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>,
+              cell: ({ type, visibility }) => (
+                <span class='pairs'>
+                  {type === 'human' ? <Badge kind='info'>{typeName(type)}</Badge> : typeName(type)}
+                  {visibility === 'public' && <Badge>public</Badge>}
+                </span>
+              ),
             },
-            { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => unread.toLocaleString('en') },
+            { title: 'Unread', align: 'number', width: 'narrow', cell: ({ unread }) => countOf(unread) },
+            {
+              title: 'Oldest unread',
+              width: 'short',
+              cell: ({ oldestUnreadAt: at }) =>
+                at === null ? <span class='soft'>none</span> : <Time at={at} now={now} />,
+            },
             {
               title: 'Last seen',
-              width: 'time',
-              cell: ({ lastSeenAt }) =>
-                lastSeenAt === null ? <span class='soft'>never</span> : (
-                  <span class='whole'>
-                    <Time at={lastSeenAt} now={now} />
-                  </span>
-                ),
+              width: 'short',
+              cell: ({ lastSeenAt: at }) => at === null ? <span class='soft'>never</span> : <Time at={at} now={now} />,
             },
           ]}
         />
       )}
-      <PageLinks label='Pages of agents' at={at} total={found} />
+      {(place.after !== undefined || found.length > pageSize) && (
+        <Pagination
+          label='Pages of agents'
+          where={pluralize(total, 'agent')}
+          previous={place.after && listHref(here, { search, order })}
+          next={found.length > pageSize ? listHref(here, { search, order, after: rows.at(-1)! }) : undefined}
+          titles={['First', 'Next']}
+        />
+      )}
     </Card>,
   )
 }
 
-/** One page of the list, from offset `first`, and the number of agents on all pages. */
-async function findAgents(account: AccountStore, search: string, first: number) {
-  const { agents, agentSettings } = account.read
-  if (search === '') {
-    const [rows, found] = await Promise.all([agentSettings.page(first, pageSize), agents.total()])
-    return { rows, found }
-  }
-  const rows = await agentSettings.search(search, first, pageSize)
-  return { rows, found: rows[0]?.total ?? 0 }
+function countOf(unread: number): string {
+  return `${unread.toLocaleString('en')}${unread < maxListedUnread ? '' : '+'}`
 }
 
 function SkillBadges({ names }: { names: string[] }) {

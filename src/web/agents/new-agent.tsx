@@ -55,7 +55,7 @@ export async function showKey({ account, frame, path, param, takeShown }: Visit)
   const alias = param('alias')
   const created = await takeShown<CreatedKey>()
   if (created === undefined) return { redirectTo: path('agents', alias) }
-  if (created === 'shown') return { redirectTo: withNotice(path('agents', alias), 'agent-key-shown') }
+  if (created === 'shown') return { redirectTo: withNotice(path('agents', alias, 'connect'), 'agent-key-shown') }
   const { apiKey, isNew } = created
   const { baseUrl } = account.deps.config
   return appPage(

@@ -22,7 +22,7 @@ export function parseAgentRefs(form: URLSearchParams): string[] {
   return form.getAll('members').flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
 }
 
-/** A form that adds members, by checkbox or by alias. `path` is the page of the channel. */
+/** A form that adds members, by checkbox or by alias. `path` is the page of the members, to which it posts. */
 export function AddMembers(
   { visit, nonMembers, path, search, isFull }: {
     visit: Visit
@@ -37,7 +37,7 @@ export function AddMembers(
   if (isFull) {
     return <Card title='Add members' lead={`This channel has ${maxMembers} members, which is the maximum.`} />
   }
-  const action = `${path}/members`
+  const action = path
   const errors = formErrors(visit, action, ['members'])
   const isPosted = new URL(visit.request.url).pathname === action
   const posted = isPosted ? visit.form.getAll('members') : []

@@ -11,7 +11,7 @@ import { formErrors } from '../form-errors.ts'
 import { listPage, listPosition, ManagersOnlyNote, pageSize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { parseAgentRefs } from './add-members.tsx'
-import { oneChannelPages } from './channel.tsx'
+import { oneChannelPages } from './channel-actions.ts'
 
 /** With more agents than this, the form asks for aliases instead of showing checkboxes. */
 const maxCheckboxes = 50

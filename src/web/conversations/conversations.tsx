@@ -12,15 +12,19 @@ import { htmlFragment } from '../../html/html-response.tsx'
 import { appPage } from '../../html/layout.tsx'
 import type { Pages, Visit } from '../visit.ts'
 import { firstAgentPage } from './home.tsx'
-import { ListPane, type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
+import { answerHref, composerOf } from './composer.tsx'
+import { ListPane, type ListPlace, listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 import { namesOf, shownMessages, titleOf } from './shown.ts'
 import { timelineNames, TimelinePane } from './timeline.tsx'
+import { writingPages } from './write.tsx'
 
 /** Registers the list, its conversations, and what follows in one of them. */
-export function conversationPages({ get }: Pages<Visit>): void {
+export function conversationPages(pages: Pages<Visit>): void {
+  const { get } = pages
   get('/conversations', showList)
   get('/conversations/:thread', showThread)
   get('/conversations/:thread/messages', showFollowing)
+  writingPages(pages, showThread)
 }
 
 /** The list; wide windows show its newest conversation beside it. */
@@ -72,6 +76,8 @@ async function bothPanes(
           back={`${visit.path('conversations')}${listQuery(place)}`}
           isFromTop={!('newest' in position || 'before' in position)}
           title={isList ? <h2>{titleWith(open)}</h2> : <h1>{titleWith(open)}</h1>}
+          composer={!isList && await composerOf(visit, open)}
+          replyHref={answerHref(open, place)}
         />
       )}
     </div>,
@@ -107,20 +113,14 @@ async function showFollowing(visit: Visit) {
   const open = await openConversation(account, threadIn(visit), { after: after - 1 }, { requestId })
   if (open.since === undefined) throw new GridError('not_allowed', whoMayRead(open.reader, open.thread.kind))
   const now = account.deps.now()
-  const shown = shownMessages(open, path, now)
+  const shown = shownMessages(open, path, now, answerHref(open, listPlace(query)))
   const messages = shown.filter(({ seq }) => seq > after)
   const before = shown.find(({ seq }) => seq === after)
   return await htmlFragment(<MessageItems messages={messages} before={before} hasOwnFaces now={now} />)
 }
 
-function threadIn(visit: Visit): number {
-  const id = seqIn(new URLSearchParams({ id: visit.param('thread') }), 'id')
-  if (id === undefined) throw new GridError('conversation_not_found', 'There is no such conversation.')
-  return id
-}
-
 /** Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in UTC or in milliseconds. Without any: the newest messages. */
-function positionIn(query: URLSearchParams): ThreadPosition {
+export function positionIn(query: URLSearchParams): ThreadPosition {
   const [around, before, after] = ['m', 'before', 'after'].map((name) => seqIn(query, name))
   if (around !== undefined) return { around }
   if (before !== undefined) return { before }

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
+import { unknownConversation } from '../../grid/conversations/answer.ts'
 import type { ConversationList, Show } from '../../grid/conversations/list.ts'
 import { EmptyState } from '../../html/components.tsx'
 import { ThreadList } from '../../html/conversation/thread-row.tsx'
@@ -27,6 +28,13 @@ export function listPlace(query: URLSearchParams): ListPlace {
 export function seqIn(query: URLSearchParams, name: string): number | undefined {
   const given = query.get(name) ?? ''
   return /^\d{1,15}$/.test(given) ? Number(given) : undefined
+}
+
+/** The conversation that the path names. Fails with `conversation_not_found`. */
+export function threadIn(visit: Pick<Visit, 'param'>): number {
+  const id = seqIn(new URLSearchParams({ id: visit.param('thread') }), 'id')
+  if (id === undefined) throw unknownConversation()
+  return id
 }
 
 /** The query that keeps the place of the list, with more. */

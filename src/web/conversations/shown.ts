@@ -52,21 +52,23 @@ export function shownThread(
 }
 
 /** A text in one line, without the most common marks of Markdown. */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   const lines = text.split('\n').filter((line) => !/^[\s|:`-]*$/.test(line))
   return lines.map((line) => line.replace(/^[\s>#*|-]+/, '').replace(/\*\*|`+|\|/g, ' ')).join(' ').replace(/\s+/g, ' ')
     .trim()
 }
 
-/** The messages of a page of a conversation. */
+/** The messages of a page of a conversation. `replyHref`: where the reader answers one. */
 export function shownMessages(
   { messages, quoted, thread }: Pick<OpenConversation, 'messages' | 'quoted' | 'thread'>,
   path: Path,
   now: number,
+  replyHref?: (message: OpenMessage) => string | undefined,
 ): ShownMessage[] {
   const roots = new Set(messages.flatMap(({ rootSeq, seq }) => rootSeq === seq ? [] : [rootSeq]))
   return messages.map((message) => ({
     ...shownMessage(message, path, now),
+    replyHref: replyHref?.(message),
     // The title says it.
     ...(thread.kind !== 'conversation' && { to: undefined }),
     quote: message.replyToMessageId === null

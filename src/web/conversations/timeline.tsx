@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { type OpenConversation, whoMayRead } from '../../grid/conversations/open.ts'
+import { type OpenConversation, type OpenMessage, whoMayRead } from '../../grid/conversations/open.ts'
 import { Name } from '../../html/bidi.tsx'
 import { dateInWords, EmptyState, Facts, LocalTime } from '../../html/components.tsx'
 import { MessageList } from '../../html/conversation/message.tsx'
@@ -16,14 +16,16 @@ export interface TimelineProps {
   open: OpenConversation
   /** The path and query of the page with another position, such as `{ before: 42 }`. */
   link: (position: Record<string, number>) => string
+  /** Where the reader answers a message; undefined if they cannot. */
+  replyHref?: (message: OpenMessage) => string | undefined
 }
 
 /** A conversation beside a list. `title` is a heading; `composer` stands below the messages. */
 export function TimelinePane(
   { title, back, isFromTop, composer, ...props }: TimelineProps & {
     title: Child
-    /** The path of the list, for narrow windows. */
-    back: string
+    /** The path of the list, for narrow windows; undefined if none is beside it. */
+    back?: string
     /** It is read from its first message on, not from its last. */
     isFromTop: boolean
     composer?: Child
@@ -33,10 +35,12 @@ export function TimelinePane(
   return (
     <section aria-label='Conversation'>
       <div class='pane-head'>
-        <a class='back' href={back}>
-          <Icon name='back' size={14} />
-          Conversations
-        </a>
+        {back && (
+          <a class='back' href={back}>
+            <Icon name='back' size={14} />
+            Conversations
+          </a>
+        )}
         {title}
         {open.messages.length > 0 && <Ways {...props} />}
       </div>
@@ -81,7 +85,7 @@ function Ways({ open: { firstNew, messages }, link }: TimelineProps) {
 }
 
 /** The messages of a page of a conversation with the ways to the pages before and after it, or why there are none. */
-export function Timeline({ visit, open, link }: TimelineProps) {
+export function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   const { reader, thread, since, messages, older, newer, hidden, firstNew } = open
   if (since === undefined || (messages.length === 0 && hidden === 0)) return <Unreadable {...open} />
   const now = visit.account.deps.now()
@@ -106,7 +110,7 @@ export function Timeline({ visit, open, link }: TimelineProps) {
       )}
       <MessageList
         thread={thread.id}
-        messages={shownMessages(open, visit.path, now)}
+        messages={shownMessages(open, visit.path, now, replyHref)}
         firstNew={firstNew ?? undefined}
         now={now}
       />

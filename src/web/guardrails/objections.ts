@@ -18,24 +18,16 @@ export interface CountOfGuardrail {
   guardrailId: string
   action: VerdictAction
   n: number
-  isDeleted: boolean
+  /** Null if the guardrail was deleted since. */
+  name: string | null
 }
 
 /** How often each thing was done. */
 export type Sums = Record<VerdictAction, number>
 
+/** The counts of each action together. */
 export function sumsOf(counts: readonly { action: VerdictAction; n: number }[]): Sums {
   const sums: Sums = { blocked: 0, redacted: 0, flagged: 0, failed: 0 }
   for (const { action, n } of counts) sums[action] += n
   return sums
-}
-
-const verbs = { blocked: 'blocked', redacted: 'redacted', flagged: 'flagged', failed: 'could not check' } as const
-
-/** `blocked 3, redacted 1 and flagged 2 messages`. */
-export function objectionsInWords(sums: Sums): string {
-  const done = verdictActions.filter((action) => sums[action] > 0)
-  const parts = done.map((action) => `${verbs[action]} ${sums[action].toLocaleString('en')}`)
-  const list = parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
-  return `${list} message${sums[done.at(-1) ?? 'blocked'] === 1 ? '' : 's'}`
 }

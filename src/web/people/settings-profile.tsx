@@ -1,10 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { requestVerification } from '../../grid/people/email-links.ts'
-import { changePassword, requestEmailChange, setUserName } from '../../grid/people/profile.ts'
+import { changePassword, requestEmailChange, setShortcuts, setUserName } from '../../grid/people/profile.ts'
 import { findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
 import { Badge, Card, Facts, Notice } from '../../html/components.tsx'
 import { Form, PasswordInput, SubmitButton, TextInput } from '../../html/form.tsx'
+import { readChoice } from '../choice.ts'
 import { formErrors } from '../form-errors.ts'
 import { type NoticeCode, withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
@@ -33,6 +34,11 @@ export function profilePages({ get, post }: Pages<Visit>, deps: PageDeps): void 
   post('/settings/profile/name', async (visit) => {
     await setUserName(store, visit.actor.userId, visit.form.get('name') ?? '')
     return { redirectTo: withNotice(path(visit), 'name-changed') }
+  }, show)
+  post('/settings/profile/keyboard', async (visit) => {
+    const on = readChoice(visit.form, 'keys', ['on', 'off']) !== 'off'
+    await setShortcuts(store, visit.actor.userId, on)
+    return { redirectTo: withNotice(path(visit), on ? 'shortcuts-on' : 'shortcuts-off') }
   }, show)
   post('/settings/profile/verify', async (visit) => {
     await requestVerification(store, visit.visitor.user, visit.address)
@@ -70,6 +76,7 @@ function page(
     <>
       <NameCard visit={visit} />
       <AliasCard visit={visit} seat={seat} suggestion={suggestion} />
+      <KeyboardCard visit={visit} />
       <AddressCard visit={visit} deps={deps} hasPassword={hasPassword} />
       <PasswordCard visit={visit} hasPassword={hasPassword} />
     </>,
@@ -91,6 +98,27 @@ function NameCard({ visit }: { visit: Visit }) {
         />
         <div class='row'>
           <SubmitButton>Save name</SubmitButton>
+        </div>
+      </Form>
+    </Card>
+  )
+}
+
+/** Users who speak to their computer, or press keys by accident, turn them off. See WCAG 2.2, "Character Key Shortcuts". */
+function KeyboardCard({ visit }: { visit: Visit }) {
+  const action = settingsPath(visit, 'profile', 'keyboard')
+  const { shortcuts } = visit.visitor.user
+  const refused = formErrors(visit, action, []).rest
+  return (
+    <Card id='keyboard' title='Keyboard' lead='Single keys open, answer and mark what you read. Press ? to see them.'>
+      {refused && <Notice kind='bad'>{refused}</Notice>}
+      <p>
+        Single keys are {shortcuts ? 'on' : 'off'}. They never do anything while you type in a field.
+      </p>
+      <Form action={action} csrf={visit.csrf}>
+        <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />
+        <div class='row'>
+          <SubmitButton kind='plain'>{shortcuts ? 'Turn single keys off' : 'Turn single keys on'}</SubmitButton>
         </div>
       </Form>
     </Card>

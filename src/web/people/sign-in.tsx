@@ -37,7 +37,11 @@ export function signInPages({ get, post, keep }: PublicPages, { store, sessions 
       withForm: kept !== undefined,
     }
   }, show)
-  post('/sign-out', async ({ request }) => ({ redirectTo: '/', cookie: await sessions.end(request) }))
+  post('/sign-out', async ({ request }) => {
+    // What the browser keeps of the user, such as drafts, goes with the session. Script does the same without HTTPS.
+    const headers = { 'Location': '/', 'Set-Cookie': await sessions.end(request), 'Clear-Site-Data': '"storage"' }
+    return new Response(null, { status: 303, headers })
+  })
 }
 
 function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: string, withPasskey: boolean) {

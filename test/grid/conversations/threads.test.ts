@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { findThread, isInThread, listThreads, setSeen, unreadIn } from '../../../src/grid/conversations/threads.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { removeMember } from '../../../src/grid/people/team.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { as, say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
@@ -138,6 +139,17 @@ onEachDatabase((open) => {
     expect(await thread()).toMatchObject({ seenSeq: seq + 1, unread: 1 })
     await setSeen(grid.acme.store, user.id, id, seq)
     expect((await findThread(grid.acme.store, id, user.id))!.seenSeq).toBe(seq)
+  })
+
+  test('what a user has seen is forgotten when they leave the account', async () => {
+    const user = await person(grid, { role: 'member' })
+    await say(grid, alice, 'bob', 'hi')
+    const { threads: [{ id, lastSeq }] } = await listThreads(grid.acme.store, {})
+    await setSeen(grid.acme.store, user.id, id, lastSeq)
+    const owner = await person(grid, { role: 'owner' })
+    await removeMember(grid.store.account(grid.acme.id, owner.actor('owner')), user.id)
+
+    expect((await findThread(grid.acme.store, id, user.id))!.seenSeq).toBe(0)
   })
 
   test('nothing of a thread is shown to another account', async () => {

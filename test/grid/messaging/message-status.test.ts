@@ -222,11 +222,11 @@ async function unread() {
   const { agentSettings, inbox, overview, usage } = grid.acme.store.read
   const agents = [grid.alice, grid.bob]
   const inboxes = await Promise.all(agents.map(({ id }) => inbox.unread(id)))
-  const listed = await agentSettings.page(0, 50)
+  const listed = await agentSettings.list({ order: 'alias', limit: 50 })
   expect(agents.map(({ id }) => listed.find((agent) => agent.id === id)!.unread)).toEqual(inboxes)
   const limited = await usage.unread(agents.map(({ id }) => id), 100)
   expect(limited.map((entry) => entry.unread)).toEqual(inboxes)
-  expect((await overview.unreadTotals(5)).unread).toBe(inboxes[0] + inboxes[1])
+  expect((await overview.unread()).unread).toBe(inboxes[0] + inboxes[1])
   return { sender: sent.unread, recipient: sent.recipientUnread, inboxes }
 }
 

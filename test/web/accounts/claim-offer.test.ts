@@ -36,15 +36,15 @@ async function claim(one: Browser, path: string, fields: Record<string, string>)
   return await one.submit(path, [...kept, ...Object.entries(fields)])
 }
 
-test('the overview offers the agents, and a click leads to the claim without the link of the signup', async () => {
+test('the page of what needs a person offers the agents, and a click leads to the claim without the link of the signup', async () => {
   const owner = await person(grid, { role: 'owner', email: 'olga@acme.example' })
   const olga = await signedIn(grid, owner)
-  const home = `/accounts/${grid.acme.id}/overview`
+  const home = `/accounts/${grid.acme.id}/attention`
   expect(offerPath((await olga.open(home)).html)).toBeUndefined()
   const key = await signUp('weather', owner.email)
 
   const page = await olga.open(home)
-  expect(page.text).toContain('1 agent signed up for you: claim it')
+  expect(page.text).toContain('1 agent signed up for you the trial ends in 1 d')
   const path = offerPath(page.html)!
   expect((await olga.open(path)).text).toContain('@weather')
   const done = await claim(olga, path, { into: grid.acme.id })
@@ -81,7 +81,7 @@ test('agents in accounts of their own are offered one account after the other', 
   }
   const owner = await person(grid, { role: 'owner', email: zoe })
   const one = await signedIn(grid, owner)
-  const home = `/accounts/${grid.acme.id}/overview`
+  const home = `/accounts/${grid.acme.id}/attention`
   const texts: string[] = []
 
   for (let path = offerPath((await one.open(home)).html); path; path = offerPath((await one.open(home)).html)) {
@@ -98,7 +98,7 @@ test('while the address is not verified, nothing is offered and the page does no
   const one = await signedIn(grid, user)
   const path = `/claims/${await provisionalId(zoe)}`
 
-  const texts = [(await one.open(`/accounts/${grid.acme.id}`)).text, (await one.open('/new-account')).text]
+  const texts = [(await one.open(`/accounts/${grid.acme.id}/attention`)).text, (await one.open('/new-account')).text]
   const csrf = await csrfTokenOf(one, '/new-account')
 
   expect(texts.join(' ')).not.toContain('signed up for you')

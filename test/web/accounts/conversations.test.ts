@@ -16,36 +16,36 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('the overview says which agents keep answering each other', async () => {
+test('the page of what needs a person says which agents keep answering each other', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   await echo(grid, [grid.bob, grid.alice], { most: 29 })
   await grid.store.exchangeUsage()
-  expect((await ann.open(`${path}/overview`)).text).not.toContain('keep answering')
+  expect((await ann.open(`${path}/attention`)).text).not.toContain('keep answering')
 
   await echo(grid, [grid.alice, grid.bob].reverse(), { most: 1, again: true })
   await echo(grid, [grid.alice], { most: 1, again: true, to: '@bob' })
   await grid.store.exchangeUsage()
 
-  expect((await ann.open(`${path}/overview`)).text).toMatch(
-    /Agents that keep answering each other @alice, @bob: 3\d turns without input/,
+  expect((await ann.open(`${path}/attention`)).text).toMatch(
+    /@alice ?, @bob keep answering each other 3\d turns without input/,
   )
 })
 
-test('an admin resumes a paused conversation on the overview, others see it', async () => {
+test('an admin resumes a paused conversation, others see it', async () => {
   await echo(grid, [grid.bob, grid.alice], {})
   await grid.store.exchangeUsage()
   const [{ id }] = await pausesOf(grid)
   const viewer = await signedInMember(grid, grid.acme, 'viewer')
-  const seen = await viewer.open(`${path}/overview`)
-  expect(seen.text).toContain('@alice, @bob: 200 turns within an hour')
+  const seen = await viewer.open(`${path}/attention`)
+  expect(seen.text).toMatch(/@alice ?, @bob are paused 200 turns within an hour/)
   expect(seen.html).not.toContain('/resume')
 
   const ann = await signedInByEmail(grid, 'ann@acme.example')
-  const after = await ann.submit(`${path}/overview`, {}, `${path}/conversations/${id}/resume`)
+  const after = await ann.submit(`${path}/attention`, {}, `${path}/conversations/${id}/resume`)
 
   expect(after.text).toContain('The conversation goes on.')
-  expect(after.text).toMatch(/Resumed the conversation of @alice ?, @bob/)
-  expect(after.text).not.toMatch(/Paused conversations|keep answering/)
+  expect(after.text).not.toMatch(/are paused|keep answering/)
+  expect((await ann.open(`${path}/activity`)).text).toMatch(/Resumed the conversation of @alice ?, @bob/)
   expect((await echo(grid, [grid.bob, grid.alice], { most: 10, again: true })).refused).toBeUndefined()
 })
 
@@ -60,7 +60,7 @@ test('admins set the limits of the account, and mark an agent as automated', asy
   const { turns, refused: paused } = await echo(grid, [grid.bob, grid.alice], {})
   expect([turns, paused.code]).toEqual([20, 'conversation_paused'])
 
-  const page = await ann.submit(`${path}/agents/bob`, {}, `${path}/agents/bob/automated`)
+  const page = await ann.submit(`${path}/agents/bob/settings`, {}, `${path}/agents/bob/automated`)
   expect(page.text).toContain('This agent is marked as automated, and exempt.')
   expect((await echo(grid, [grid.bob, grid.alice], { most: 60, again: true })).refused).toBeUndefined()
   expect(await tools()).toEqual(['set_turn_limits invalid_input', 'set_turn_limits ok', 'set_automated ok'])

@@ -38,7 +38,7 @@ test('messages of the last 24 hours are counted per hour, without older ones and
   expect(text).toContain('Messages 3 sent in the last 24 hours')
 })
 
-test('shows the number of agents, and which have unread messages', async () => {
+test('shows the number of agents and of unread messages', async () => {
   await send('one')
   await send('two')
   await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'three' })
@@ -47,7 +47,6 @@ test('shows the number of agents, and which have unread messages', async () => {
 
   expect(text).toContain('Agents 2 2 seen in the last 24 hours')
   expect(text).toContain('Unread 3')
-  expect(text).toMatch(/@bob 2 unread .*@alice 1 unread/)
   expect(text).not.toContain('@eve')
 })
 
@@ -82,5 +81,5 @@ test('shows what was sent today, of what may be sent', async () => {
 
   const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
 
-  expect(text).toMatch(/Usage today .*1 of 200,000 messages and 1 of 1,000 MB/)
+  expect(text).toMatch(/Usage today .*Messages 1 of 200,000 messages Size 1 of 1,000 MB/)
 })

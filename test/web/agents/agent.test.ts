@@ -56,7 +56,7 @@ describe('an agent', () => {
 
   test('can be changed: visibility, access policy and description', async () => {
     await grid.evil.agent('mallory')
-    const page = await ann.submit(`${base}/agents/bob`, {
+    const page = await ann.submit(`${base}/agents/bob/settings`, {
       visibility: 'public',
       accessPolicy: 'allow_list',
       accessList: '@eve\r\n mallory',
@@ -79,7 +79,7 @@ describe('an agent', () => {
     await grid.acme.agent('desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['eve'] })
     const desk = (await agent('desk'))!
 
-    await ann.submit(`${base}/agents/desk`, { ...form, accessList: 'eve' })
+    await ann.submit(`${base}/agents/desk/settings`, { ...form, accessList: 'eve' })
 
     expect(await grid.acme.store.read.agentSettings.accessList(desk.id)).toEqual([])
   })
@@ -95,24 +95,24 @@ describe('an agent', () => {
     const first = await stored()
 
     const samePlace = 'https://partner.example/a2a/v2'
-    await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl: samePlace, remoteToken: '' })
+    await ann.submit(`${base}/agents/partner/settings`, { ...form, remoteUrl: samePlace, remoteToken: '' })
     expect(await stored()).toEqual(first)
     expect((await agent('partner'))!.remoteUrl).toBe(samePlace)
 
     const other = 'https://other.example/a2a'
-    const refused = await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl: other, remoteToken: '' })
+    const refused = await ann.submit(`${base}/agents/partner/settings`, { ...form, remoteUrl: other, remoteToken: '' })
     expect(refused.status).toBe(400)
     expect(refused.text).toContain('The server address has changed: enter the token for the new server.')
     expect(await stored()).toEqual(first)
     expect((await agent('partner'))!.remoteUrl).toBe(samePlace)
 
-    await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl: other, remoteToken: 'two' })
+    await ann.submit(`${base}/agents/partner/settings`, { ...form, remoteUrl: other, remoteToken: 'two' })
     expect((await stored()).token_iv).not.toBe(first.token_iv)
     expect((await newest()).arguments).not.toContain('two')
 
-    await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl, forgetToken: 'on' })
+    await ann.submit(`${base}/agents/partner/settings`, { ...form, remoteUrl, forgetToken: 'on' })
     expect((await stored()).encrypted_token).toBeNull()
-    await ann.submit(`${base}/agents/partner`, { ...form, remoteUrl: other, remoteToken: '' })
+    await ann.submit(`${base}/agents/partner/settings`, { ...form, remoteUrl: other, remoteToken: '' })
     expect((await agent('partner'))!.remoteUrl).toBe(other)
   })
 
@@ -122,7 +122,7 @@ describe('an agent', () => {
   ])('is not changed by an invalid %s', async (field, fields) => {
     const before = await dump(grid, grid.acme, ['activity'])
 
-    const page = await ann.submit(`${base}/agents/bob`, { ...form, description: 'typed', ...fields })
+    const page = await ann.submit(`${base}/agents/bob/settings`, { ...form, description: 'typed', ...fields })
 
     expect(page.status).toBe(400)
     if (field === 'accessList') expect(page.html).toContain('id="accessList-error"')
@@ -132,7 +132,7 @@ describe('an agent', () => {
   })
 
   test('gets a new key, and the old one stops working', async () => {
-    const page = await ann.submit(`${base}/agents/bob`, {}, `${base}/agents/bob/key`)
+    const page = await ann.submit(`${base}/agents/bob/connect`, {}, `${base}/agents/bob/key`)
 
     const key = page.html.match(keyPattern)![0]
     expect(page.status).toBe(200)
@@ -142,15 +142,15 @@ describe('an agent', () => {
     const row = await newest()
     expect(row).toMatchObject({ tool: 'reissue_agent_key', outcome: 'ok' })
     expect(row.arguments).not.toContain(key)
-    expect((await ann.open(`${base}/agents/bob`)).html).not.toContain(key)
+    expect((await ann.open(`${base}/agents/bob/connect`)).html).not.toContain(key)
   })
 
   test('gets skills and guardrails', async () => {
     const { id } = await createGuardrail(grid.acme.store, { name: 'no secrets', provider: 'pii' })
     const other = await createGuardrail(grid.acme.store, { name: 'unused', provider: 'pii' })
 
-    await ann.submit(`${base}/agents/bob`, { skills: 'chess\r\ngo' }, `${base}/agents/bob/skills`)
-    const page = await ann.submit(`${base}/agents/bob`, {
+    await ann.submit(`${base}/agents/bob/settings`, { skills: 'chess\r\ngo' }, `${base}/agents/bob/skills`)
+    const page = await ann.submit(`${base}/agents/bob/settings`, {
       [`direction-${id}`]: 'inbound',
       [`action-${id}`]: 'redact',
       [`direction-${other.id}`]: '',
@@ -166,7 +166,7 @@ describe('an agent', () => {
   })
 
   test('is deleted, and its page is gone', async () => {
-    const page = await ann.submit(`${base}/agents/bob`, {}, `${base}/agents/bob/delete`)
+    const page = await ann.submit(`${base}/agents/bob/settings`, {}, `${base}/agents/bob/delete`)
 
     expect(page.at).toBe(`${base}/agents?done=deleted`)
     expect(page.text).toContain('Deleted.')
@@ -177,16 +177,18 @@ describe('an agent', () => {
 })
 
 describe('permissions', () => {
-  const actions = ['', '/skills', '/guardrails', '/key', '/delete'].map((action) => `/agents/bob${action}`)
+  const actions = ['/settings', '/skills', '/guardrails', '/key', '/delete'].map((action) => `/agents/bob${action}`)
 
   test.each(['member', 'viewer'] as const)('a %s can view the agent and change nothing', async (role) => {
     const person = await signedInMember(grid, grid.acme, role)
-    const page = await person.open(`${base}/agents/bob`)
+    const page = await person.open(`${base}/agents/bob/settings`)
     const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
     const before = await dump(grid, grid.acme, ['activity'])
 
     expect(page.text).toContain('You can view this agent')
-    expect(page.html).not.toContain(`action="${base}/agents/bob`)
+    for (const tab of ['', '/connect', '/settings']) {
+      expect((await person.open(`${base}/agents/bob${tab}`)).html).not.toContain(`action="${base}/agents/bob`)
+    }
     expect((await person.open(`${base}/agents`)).text).not.toContain('New agent')
     expect((await person.open(`${base}/new-agent`)).status).toBe(403)
     const forged = [...actions, '/new-agent'].map((path) => person.post(`${base}${path}`, { csrf, alias: 'carol' }))
@@ -223,7 +225,7 @@ describe('permissions', () => {
   test('a guardrail of another account cannot be attached', async () => {
     const { id } = await createGuardrail(grid.evil.store, { name: 'theirs', provider: 'pii' })
 
-    const page = await ann.submit(`${base}/agents/bob`, {}, `${base}/agents/bob/skills`)
+    const page = await ann.submit(`${base}/agents/bob/settings`, {}, `${base}/agents/bob/skills`)
     const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
     const response = await ann.post(`${base}/agents/bob/guardrails`, { csrf, [`direction-${id}`]: 'both' })
 

@@ -5,6 +5,7 @@ import { dump } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool, mcp } from '../../support/mcp.ts'
 import { signedInByEmail } from '../../support/people.ts'
+import { seated } from '../../support/seats.ts'
 
 const hostile = `<script>alert("x")</script> ' & `
 const keyPattern = /grid_agt_[0-9A-Za-z]{49}/
@@ -29,13 +30,15 @@ describe('the list', () => {
     for (let n = 100; n < 155; n++) await grid.acme.agent(`helper-${n}`)
 
     const first = await ann.open(`${base}/agents`)
-    const second = await ann.open(`${base}/agents?page=2`)
+    const next = first.html.match(/href="([^"]+)" rel="next"/)![1].replaceAll('&amp;', '&')
+    const second = await ann.open(next)
 
-    expect(first.text).toContain('1 to 50 of 57')
+    expect(first.text).toContain('57 agents')
     expect(first.text).toContain('@alice')
     expect(first.text).not.toContain('@helper-154')
-    expect(first.html).toContain(`href="${base}/agents?page=2"`)
-    expect(second.text).toContain('51 to 57 of 57')
+    expect(second.text).toContain('57 agents')
+    expect(second.html).toContain(`href="${base}/agents" rel="prev"`)
+    expect(second.text).not.toContain('@alice')
     expect(second.text).toContain('@helper-154')
     expect(`${first.text}${second.text}`).not.toContain('@eve')
   })
@@ -55,14 +58,55 @@ describe('the list', () => {
     expect(text).not.toMatch(/@bob|@eve/)
   })
 
-  test('shows unread counts and an empty search result; invalid page numbers are ignored', async () => {
+  test('shows unread counts and an empty search result; invalid places are ignored', async () => {
     await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
 
-    expect((await ann.open(`${base}/agents?search=bob`)).text).toMatch(/private 1 never|private 1 /)
+    expect((await ann.open(`${base}/agents?search=bob`)).text).toContain('MCP 1 just now')
     expect((await ann.open(`${base}/agents?search=${encodeURIComponent(hostile)}`)).text).toContain('No results')
-    expect((await ann.open(`${base}/agents?page=1e9`)).status).toBe(200)
-    expect((await ann.open(`${base}/agents?page=-3`)).text).toContain('@alice')
+    expect((await ann.open(`${base}/agents?after=x`)).status).toBe(200)
+    expect((await ann.open(`${base}/agents?after=0%20'&sort=toString`)).text).toContain('@alice')
   })
+})
+
+describe('the order of the list', () => {
+  const aliases = (text: string) => [...text.matchAll(/@(alice|bob|carol|mel|[bc]-\d+)/g)].map(([, alias]) => alias)
+  const listed = async (query: string) => aliases((await ann.open(`${base}/agents?${query}`)).text)
+
+  test('is by what waits longest, by what is unread, or by who was seen last', async () => {
+    await grid.acme.agent('carol')
+    const send = (to: string) => callTool(grid, grid.bob.key, 'send_message', { to, message: 'hi' })
+    await send('@carol')
+    grid.clock.now += 60_000
+    for (let n = 0; n < 2; n++) await send('@alice')
+
+    expect(await listed('')).toEqual(['alice', 'bob', 'carol'])
+    expect(await listed('sort=oldest')).toEqual(['carol', 'alice', 'bob'])
+    expect(await listed('sort=unread')).toEqual(['alice', 'carol', 'bob'])
+    expect((await listed('sort=seen'))[0]).toBe('bob')
+    expect(await listed('sort=unread&search=ca')).toEqual(['carol'])
+  })
+
+  test.each(['', 'sort=oldest', 'sort=unread', 'sort=seen', 'sort=seen&search=c-', 'search=c-'])(
+    'has every agent once on its pages: %s',
+    async (query) => {
+      for (let n = 100; n < 220; n++) await grid.acme.agent(`c-${n}`)
+      const seen: string[] = []
+      for (let next: string | undefined = `${base}/agents?${query}`; next;) {
+        const page = await ann.open(next)
+        seen.push(...aliases(page.text))
+        next = page.html.match(/href="([^"]+)" rel="next"/)?.[1].replaceAll('&amp;', '&')
+      }
+
+      expect(seen).toHaveLength(query.includes('search') ? 120 : 122)
+      expect(new Set(seen).size).toBe(seen.length)
+    },
+  )
+})
+
+test('a person is marked as one', async () => {
+  await seated(grid, 'mel')
+
+  expect((await ann.open(`${base}/agents`)).text).toMatch(/@mel none Person 0/)
 })
 
 describe('a new agent', () => {
@@ -88,11 +132,11 @@ describe('a new agent', () => {
       accessPolicy: 'block_list',
       description: 'Counts\nbeans',
     })
-    const page = await ann.open(`${base}/agents/carol`)
+    const page = await ann.open(`${base}/agents/carol/settings`)
     expect(page.text).toContain('beans of all kinds counting')
     expect(page.text).toContain('eve mallory')
     expect(page.html).not.toContain(key)
-    expect(page.html).toContain('YOUR_AGENT_KEY')
+    expect((await ann.open(`${base}/agents/carol/connect`)).html).toContain('YOUR_AGENT_KEY')
   })
 
   test('of type a2a stores its URL and its encrypted token; the log contains neither token nor key', async () => {
@@ -100,7 +144,7 @@ describe('a new agent', () => {
 
     const { html } = await ann.submit(`${base}/new-agent`, fields)
 
-    const page = await ann.open(`${base}/agents/partner`)
+    const page = await ann.open(`${base}/agents/partner/settings`)
     expect(page.html).toContain('value="https://partner.example/a2a"')
     expect(page.text).toContain('A token is stored')
     expect(page.html).not.toContain('tok-8831')

@@ -8,9 +8,11 @@ import { person, signedIn } from '../../support/people.ts'
 
 let grid: TestGrid
 let alice: string
+let connect: string
 beforeEach(async () => {
   grid = await testGrid()
   alice = `/accounts/${grid.acme.id}/agents/alice`
+  connect = `${alice}/connect`
 })
 afterEach(() => grid.close())
 
@@ -29,12 +31,12 @@ test('owners and admins see the programs that act as the agent, and disconnect o
   ]
   const olga = await signedIn(grid, owner)
 
-  const page = await olga.open(alice)
-  const after = await olga.submit(alice, {}, `${alice}/programs/${grantId}/end`)
+  const page = await olga.open(connect)
+  const after = await olga.submit(connect, {}, `${alice}/programs/${grantId}/end`)
 
   expect(page.html.match(/programs\/[^/]+\/end/g)).toHaveLength(2)
   expect(page.text).toContain('Client unverified mel@acme.example just now')
-  expect(after.at).toBe(`${alice}?done=grant-ended`)
+  expect(after.at).toBe(`${connect}?done=grant-ended`)
   expect(after.text).toContain('The program no longer has access')
   expect(after.text).not.toContain('mel@acme.example')
   expect(await statusOf(token)).toBe(401)
@@ -54,8 +56,8 @@ test('a member sees only programs of their own, and a viewer none', async () => 
   ]
   for (const { id } of [owner, member]) await accessTokenFor(grid, id, grid.acme.id, grid.alice.id)
 
-  const seen = await (await signedIn(grid, member)).open(alice)
-  const unseen = await (await signedIn(grid, viewer)).open(alice)
+  const seen = await (await signedIn(grid, member)).open(connect)
+  const unseen = await (await signedIn(grid, viewer)).open(connect)
 
   expect(seen.text).toContain('Client unverified mel@acme.example')
   expect(seen.text).toContain('Disconnect them under Settings, Sessions')
@@ -66,11 +68,11 @@ test('a member sees only programs of their own, and a viewer none', async () => 
 })
 
 test('signing in is offered before the key, without any key, to those who may sign in as the agent', async () => {
-  const page = await (await signedIn(grid, await person(grid, { role: 'member' }))).open(alice)
-  const viewer = await (await signedIn(grid, await person(grid, { role: 'viewer' }))).open(alice)
+  const page = await (await signedIn(grid, await person(grid, { role: 'member' }))).open(connect)
+  const viewer = await (await signedIn(grid, await person(grid, { role: 'viewer' }))).open(connect)
   await grid.acme.agent('partner', { type: 'a2a', remoteUrl: 'https://partner.example/' })
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
-  const remote = await owner.open(`/accounts/${grid.acme.id}/agents/partner`)
+  const remote = await owner.open(`/accounts/${grid.acme.id}/agents/partner/connect`)
 
   const signIn = page.html.indexOf('id="sign-in-claude-code"')
   expect(signIn).toBeGreaterThan(0)

@@ -73,13 +73,13 @@ test('members are added by checkbox and by alias, and removed one by one', async
   const id = await make('general', ['alice'])
   await grid.acme.agent('carol')
   const ann = await signedInWithRole(grid, 'admin')
-  const path = `${channels}/${id}`
+  const path = `${channels}/${id}/members`
 
-  const added = await ann.submit(path, [['members', grid.bob.id], ['members', '@Carol, alice']], `${path}/members`)
+  const added = await ann.submit(path, [['members', grid.bob.id], ['members', '@Carol, alice']], path)
   expect(added.at).toBe(`${path}?done=members-added`)
   expect(await membersOf(id)).toEqual(['alice', 'bob', 'carol'])
 
-  const removed = await postWithToken(ann, `${path}/members/remove`, { members: grid.alice.id })
+  const removed = await postWithToken(ann, `${path}/remove`, { members: grid.alice.id })
   expect(removed.at).toBe(`${path}?done=member-removed-from-channel`)
   expect(await membersOf(id)).toEqual(['bob', 'carol'])
   expect((await activityOf(grid)).map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual([
@@ -91,9 +91,9 @@ test('members are added by checkbox and by alias, and removed one by one', async
 test('one unknown alias rejects all of them, with an error at the field', async () => {
   const id = await make('general')
   const ann = await signedInWithRole(grid, 'owner')
-  const path = `${channels}/${id}`
+  const path = `${channels}/${id}/members`
 
-  const page = await ann.submit(path, { members: 'alice eve' }, `${path}/members`)
+  const page = await ann.submit(path, { members: 'alice eve' })
 
   expect(page.status).toBe(404)
   expect(page.text).toContain("Agent 'eve' not found")
@@ -137,19 +137,19 @@ test('a channel has a maximum number of members', async () => {
   await expect(grid.acme.store.write([requireAtMost(id, maxMembers - 1)])).rejects.toMatchObject({
     code: 'write_conflict',
   })
-  const first = await ann.open(`${channels}/${id}`)
+  const first = await ann.open(`${channels}/${id}/members`)
   expect(first.text).toContain(`1 to 50 of ${maxMembers}`)
-  expect((await ann.open(`${channels}/${id}?page=10`)).text).toContain(`451 to 500 of ${maxMembers}`)
+  expect((await ann.open(`${channels}/${id}/members?page=10`)).text).toContain(`451 to 500 of ${maxMembers}`)
 })
 
 test('the search for new members covers alias and description, and excludes current members', async () => {
   const id = await make('general', ['alice'])
   await grid.acme.agent('carol', { description: 'counts beans' })
-  const page = await (await signedInWithRole(grid, 'owner')).open(`${channels}/${id}?search=BEANS`)
+  const page = await (await signedInWithRole(grid, 'owner')).open(`${channels}/${id}/members?search=BEANS`)
 
   expect(page.html).toContain('counts beans')
   expect(page.html).not.toContain(`value="${grid.bob.id}"`)
-  expect((await (await signedInWithRole(grid, 'owner')).open(`${channels}/${id}?search=alice`)).text)
+  expect((await (await signedInWithRole(grid, 'owner')).open(`${channels}/${id}/members?search=alice`)).text)
     .toContain('No agent outside this channel has “alice”')
 })
 
@@ -158,10 +158,10 @@ test('the description is changed, and the channel is deleted', async () => {
   const ann = await signedInWithRole(grid, 'owner')
   const path = `${channels}/${id}`
 
-  const saved = await ann.submit(path, { description: 'for everybody\r\nand more' })
-  const deleted = await ann.submit(path, {}, `${path}/delete`)
+  const saved = await ann.submit(`${path}/settings`, { description: 'for everybody\r\nand more' })
+  const deleted = await ann.submit(`${path}/settings`, {}, `${path}/delete`)
 
-  expect(saved.at).toBe(`${path}?done=saved`)
+  expect(saved.at).toBe(`${path}/settings?done=saved`)
   expect(saved.html).toContain('for everybody\nand more')
   expect(deleted.at).toBe(`${channels}?done=channel-deleted`)
   expect((await ann.open(path)).status).toBe(404)
@@ -192,18 +192,26 @@ test.each(['member', 'viewer'] as const)(
     const one = await signedInWithRole(grid, role)
     const before = await dump(grid, grid.acme, ['activity'])
 
-    const page = await one.open(`${channels}/${id}`)
+    const page = await one.open(`${channels}/${id}/members`)
     expect(page.text).toContain('@alice')
     expect(page.text).toContain(
       `Only owners and admins of the account can change channels and their members. Your role is ${role}.`,
     )
-    for (const path of [channels, `${channels}/new`, `${channels}/${id}`]) {
+    for (
+      const path of [
+        channels,
+        `${channels}/new`,
+        `${channels}/${id}`,
+        `${channels}/${id}/members`,
+        `${channels}/${id}/settings`,
+      ]
+    ) {
       expect((await one.open(path)).html).not.toMatch(/<form[^>]*method="post"[^>]*action="[^"]*channels/)
     }
 
     const forged = [
       ['new', { name: 'mine' }],
-      [id, { description: 'x' }],
+      [`${id}/settings`, { description: 'x' }],
       [`${id}/members`, { members: 'bob' }],
       [`${id}/members`, {}],
       [`${id}/members/remove`, { members: 'alice' }],
@@ -223,7 +231,7 @@ test('a channel of another account is not found, by page or by forged request', 
   const before = await dump(grid, grid.evil)
 
   for (const id of [foreign, newId(), 'secret', "'"]) expect((await ann.open(`${channels}/${id}`)).status).toBe(404)
-  for (const path of ['', '/members', '/members/remove', '/delete']) {
+  for (const path of ['/settings', '/members', '/members/remove', '/delete']) {
     const page = await postWithToken(ann, `${channels}/${foreign}${path}`, { members: 'alice', description: 'x' })
     expect(page.status).toBe(404)
     expect(page.text).not.toContain('eve')

@@ -149,19 +149,18 @@ test('the list of guardrails and the overview have the numbers', async () => {
   const overview = `${base}/overview`
   await send(`old ${secret}`)
   grid.clock.now += 2 * day
-  expect((await open(overview)).text).not.toContain('guardrails blocked')
+  expect((await open(overview)).text).not.toContain('What guardrails did')
   expect((await open(`${base}/guardrails`)).text).toMatch(/names .* 1 blocked/)
 
   await send(`new ${secret}`)
   const one = await open(overview)
-  expect(one.text).toContain('In the last 24 hours, guardrails blocked 1 message.')
+  expect(one.text).toMatch(/What guardrails did In the last 24 hours .*names 1 blocked/)
   expect(one.html).toContain(`href="${path}"`)
 
   await guard(grid.acme, 'bob', { name: 'flags', direction: 'outbound', action: 'flag' })
   for (let n = 0; n < 2; n++) await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: secret })
   const two = await open(overview)
-  expect(two.text).toContain('guardrails blocked 1 and flagged 2 messages.')
-  expect(two.html).toContain(`href="${base}/guardrails">See which`)
+  expect(two.text).toMatch(/All guardrails flags 2 flagged names 1 blocked/)
 
   grid.clock.now += 8 * day
   expect((await open(`${base}/guardrails`)).text).toMatch(/names .* nothing/)
@@ -175,15 +174,13 @@ test('the overview also counts what guardrails did that were deleted since', asy
 
   await deleteGuardrail(grid.acme.store, flags)
   const one = await overview()
-  expect(one.text).toContain(
-    'guardrails blocked 1 and flagged 2 messages. Of these, guardrails that were deleted since flagged 2 messages.',
-  )
-  expect(one.html).toContain(`href="${path}">See the cases`)
+  expect(one.text).toContain('names 1 blocked Deleted since 2 flagged')
+  expect(one.html).toContain(`href="${path}"`)
 
   await deleteGuardrail(grid.acme.store, id)
   const none = await overview()
-  expect(none.text).toContain('Of these, guardrails that were deleted since blocked 1 and flagged 2 messages.')
-  expect(none.text).not.toMatch(/See (the cases|which)/)
+  expect(none.text).toContain('All guardrails Deleted since 1 blocked 2 flagged')
+  expect(none.html).not.toContain(`href="${path}"`)
 })
 
 test('owners let people see contents, after a confirmation, and the log says so', async () => {

@@ -20,13 +20,13 @@ beforeEach(async () => {
 afterEach(() => grid.close())
 
 const statusOf = async (key: string) => (await mcp(grid, key, 'tools/list')).status
-const replaceKey = async (browser: Browser, alias: string, from = `${account}/agents/${alias}`) =>
+const replaceKey = async (browser: Browser, alias: string, from = `${account}/agents/${alias}/connect`) =>
   (await browser.submit(from, {}, `${account}/agents/${alias}/key`)).html.match(/grid_agt_[0-9A-Za-z]{49}/)![0]
 const team = async (browser = olga) => (await browser.open(`${account}/settings/team`)).text
 
 test('removing the person who issued keys offers to replace them', async () => {
   const key = await replaceKey(adas, 'alice')
-  expect((await olga.open(`${account}/agents/alice`)).text).toContain('Issued by Ada')
+  expect((await olga.open(`${account}/agents/alice/connect`)).text).toContain('Issued by Ada')
   expect(await team()).toContain('They know 1 agent key.')
   expect(await team()).not.toContain('Keys to replace')
 
@@ -38,7 +38,7 @@ test('removing the person who issued keys offers to replace them', async () => {
   const next = await replaceKey(olga, 'alice', `${account}/settings/team`)
   expect([await statusOf(key), await statusOf(next)]).toEqual([401, 200])
   expect(await team()).not.toContain('Keys to replace')
-  expect((await olga.open(`${account}/agents/alice`)).text).toContain('Issued by Olga')
+  expect((await olga.open(`${account}/agents/alice/connect`)).text).toContain('Issued by Olga')
 })
 
 test('keys are offered too when the person leaves or becomes a viewer, and only to owners and admins', async () => {
@@ -58,6 +58,6 @@ test('a key made with the admin key of a person is marked with the person, one o
   await callTool(grid, adminKey, 'admin_create_agent', { alias: 'made-by-ci' })
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'made-by-nobody' })
 
-  expect((await olga.open(`${account}/agents/made-by-ci`)).text).toContain('Issued by Ada')
-  expect((await olga.open(`${account}/agents/made-by-nobody`)).text).not.toContain('Issued by')
+  expect((await olga.open(`${account}/agents/made-by-ci/connect`)).text).toContain('Issued by Ada')
+  expect((await olga.open(`${account}/agents/made-by-nobody/connect`)).text).not.toContain('Issued by')
 })

@@ -15,8 +15,6 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-const home = () => `/accounts/${grid.acme.id}`
-
 describe('a unit that is sent again, because its answer was lost, has the same result', () => {
   /** An owner, after whose creation every unit is sent twice. */
   async function owner() {

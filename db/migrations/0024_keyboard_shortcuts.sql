@@ -1,0 +1,1 @@
+ALTER TABLE `users` ADD `shortcuts` integer DEFAULT true NOT NULL;

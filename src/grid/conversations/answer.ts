@@ -1,0 +1,125 @@
+/** Writing in a conversation, as the person who reads it. See docs/security.md, "People and their aliases". */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GridError } from '../../errors.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { SentMessage } from '../messaging/outgoing-message.ts'
+import { callingSeat } from '../people/seats.ts'
+import { type Reader, readerOf } from './may-read.ts'
+import { findMessage, type ThreadMessage } from './messages.ts'
+import { findThread, type Thread } from './threads.ts'
+import { addressOfAnswer, replyToMessage, writeMessage } from './write.ts'
+
+/** To whom a message goes that is written in a conversation and answers none of its messages. */
+export interface Addressee {
+  /** `@alias` or `#channel`. */
+  to: string
+  conversationId?: string
+}
+
+/**
+ * The addressee in a conversation: its channel, if the alias of the reader is in it, or the other end of two. Undefined
+ * if the reader takes no part, or if it has an id and others take part as well: there an answer names its message.
+ */
+export function addresseeIn(
+  { seat, channels }: Reader,
+  { channel, agents, conversationId }: Thread,
+): Addressee | undefined {
+  if (!seat) return undefined
+  if (channel) return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
+  const others = agents.filter(({ id }) => id !== seat.agentId)
+  if (agents.length !== 2 || others.length !== 1) return undefined
+  return { to: `@${others[0].alias}`, ...(conversationId !== null && { conversationId }) }
+}
+
+/** Whether the reader can answer a message that they can read and that `isMine`, as `OpenMessage` says. */
+export function canAnswer(
+  { seat, channels }: Reader,
+  { channel }: Pick<Thread, 'channel'>,
+  { fromAgentId, createdAt, isMine }: Pick<ThreadMessage, 'fromAgentId' | 'createdAt'> & { isMine: boolean },
+): boolean {
+  if (!seat || !isMine || fromAgentId === seat.agentId) return false
+  // What was posted before was not delivered to them.
+  return channel === null || (!channel.isDeleted && createdAt >= (channels.get(channel.id) ?? Infinity))
+}
+
+/** A message that the calling user is about to answer, and to whom the answer goes. */
+export interface AnsweredMessage {
+  message: ThreadMessage
+  /** `@alias` or `#channel`. */
+  to: string
+}
+
+/** The message of a conversation that the calling user may answer; undefined if it is neither to nor from them. */
+export async function findAnswered(
+  account: AccountStore,
+  threadId: number,
+  seq: number,
+): Promise<AnsweredMessage | undefined> {
+  const message = await findMessage(account, { seq })
+  if (message?.threadId !== threadId) return undefined
+  try {
+    return { message, to: await addressOfAnswer(account, await callingSeat(account), message.id) }
+  } catch (error) {
+    if (error instanceof GridError && error.code === 'message_not_found') return undefined
+    throw error
+  }
+}
+
+export interface NewAnswer {
+  text: string
+  /** The `seq` of the message of the conversation that is answered. Without it the text is for its addressee. */
+  answers?: number
+  idempotencyKey?: string
+}
+
+/**
+ * Write in a conversation, as the calling user. Fails with `conversation_not_found`, with `not_allowed` if nobody can be
+ * written to there, with `message_not_found`, or as `replyToMessage` and `writeMessage` do.
+ */
+export async function writeInConversation(
+  account: AccountStore,
+  threadId: number,
+  { text, answers, idempotencyKey }: NewAnswer,
+): Promise<SentMessage> {
+  const reader = await readerOf(account)
+  const thread = await findThread(account, threadId)
+  if (!thread) throw unknownConversation()
+  await callingSeat(account)
+  if (answers !== undefined) {
+    const answered = await findMessage(account, { seq: answers })
+    if (answered?.threadId !== threadId) {
+      throw new GridError('message_not_found', 'The message that you answer is not in this conversation any more.')
+    }
+    return await replyToMessage(account, { messageId: answered.id, text, idempotencyKey })
+  }
+  const addressee = addresseeIn(reader, thread)
+  if (!addressee) {
+    throw new GridError(
+      'not_allowed',
+      'Your alias takes no part in this conversation. Write to one of its agents instead.',
+    )
+  }
+  return await writeMessage(account, { ...addressee, text, idempotencyKey })
+}
+
+/** The error for a conversation that the account does not have. */
+export function unknownConversation(): GridError {
+  return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
+}
+
+/** For how long a message is looked for, and how often. It is usually placed 40 ms after the send. */
+const placingMs = 2_000
+const stepMs = 20
+
+/**
+ * Where a message is that the caller has just sent; undefined if it is not placed within two seconds, as while many old
+ * messages are being taken in. See docs/architecture.md, "Projections".
+ */
+export async function placeOfSent(account: AccountStore, id: string): Promise<ThreadMessage | undefined> {
+  for (let waited = 0; waited < placingMs; waited += stepMs) {
+    const found = await findMessage(account, { id })
+    if (found) return found
+    await sleep(stepMs)
+  }
+  return await findMessage(account, { id })
+}

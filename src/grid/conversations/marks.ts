@@ -1,0 +1,87 @@
+/**
+ * What a person has read in a conversation, by their own word or because it was in their view. It changes nothing for
+ * messages to others. See docs/security.md, "People and their aliases".
+ */
+import { callingUser, requirePermission } from '../../auth/actor.ts'
+import type { AccountStore } from '../../store/account.ts'
+import { findSeat } from '../people/seats.ts'
+import { unknownConversation } from './answer.ts'
+import { readThread } from './messages.ts'
+import { markRead, markUnread, maxInboxPage } from './my-inbox.ts'
+import { findThread, setSeen } from './threads.ts'
+
+/** Which messages of a conversation were read: those with these `seq`, or all up to one. */
+export type ReadMessages = { seqs: readonly number[] } | { upTo: number }
+
+/**
+ * Mark messages of a conversation to the calling user as read, at most 50 at a time, and the conversation as seen up to
+ * the newest of them. Resolves to how many were unread. Messages to others stay as they are.
+ * Fails with `wrong_credential`, `not_allowed` for a viewer, or `conversation_not_found`.
+ */
+export async function markConversationRead(
+  account: AccountStore,
+  threadId: number,
+  which: ReadMessages,
+): Promise<{ read: number }> {
+  const userId = callingReader(account)
+  const thread = await findThread(account, threadId, userId)
+  if (!thread) throw unknownConversation()
+  const unread = await unreadIn(account, threadId)
+  const isMeant = 'upTo' in which
+    ? ({ seq }: { seq: number }) => seq <= which.upTo
+    : ({ seq }: { seq: number }) => which.seqs.includes(seq)
+  const ids = unread.filter(isMeant).map(({ id }) => id)
+  let read = 0
+  for (let n = 0; n < ids.length; n += maxInboxPage) {
+    read += (await markRead(account, ids.slice(n, n + maxInboxPage))).read.length
+  }
+  const seen = Math.min('upTo' in which ? which.upTo : Math.max(0, ...which.seqs), thread.lastSeq)
+  if (seen > thread.seenSeq) await setSeen(account, userId, threadId, seen)
+  return { read }
+}
+
+/**
+ * Mark messages of a conversation to the calling user as unread again, from a `seq` on, at most 50, and the conversation
+ * as not seen from there on. Resolves to how many were read. Fails as `markConversationRead` does.
+ */
+export async function markConversationUnread(
+  account: AccountStore,
+  threadId: number,
+  from: number,
+): Promise<{ unread: number }> {
+  const userId = callingReader(account)
+  const thread = await findThread(account, threadId, userId)
+  if (!thread) throw unknownConversation()
+  const { messages } = await readThread(account, threadId, { after: from - 1 })
+  const hasSeat = messages.length > 0 && await findSeat(account) !== undefined
+  const unread = hasSeat ? (await markUnread(account, messages.map(({ id }) => id))).unread.length : 0
+  if (from <= thread.lastSeq) await setSeen(account, userId, threadId, Math.max(0, from - 1))
+  return { unread }
+}
+
+/**
+ * Where the next message to the calling user is that they have not read: the oldest one in another conversation than
+ * `except`, else in that one. Undefined if they have read everything. Fails with `wrong_credential`,
+ * or with `not_allowed` for a viewer.
+ */
+export async function nextUnread(
+  account: AccountStore,
+  except?: number,
+): Promise<{ threadId: number; seq: number } | undefined> {
+  const userId = callingReader(account)
+  const found = (await account.read.threads.unreadOfSeat(userId)).sort((a, b) => a.firstSeq - b.firstSeq)
+  const next = found.find(({ threadId }) => threadId !== except) ?? found[0]
+  return next && { threadId: next.threadId, seq: next.firstSeq }
+}
+
+async function unreadIn(account: AccountStore, threadId: number): Promise<{ id: string; seq: number }[]> {
+  const seat = await findSeat(account)
+  return seat ? await account.read.threads.unreadInThread(threadId, seat.agentId) : []
+}
+
+/** The id of the calling user. */
+function callingReader(account: AccountStore): string {
+  const { userId } = callingUser(account.actor)
+  requirePermission(account.actor, 'use')
+  return userId
+}

@@ -1,0 +1,57 @@
+/**
+ * Marks messages as read that were in view for a second. `data-reads` on a form: its address takes the fields `m` of the
+ * messages that were read. The items of unread messages have the class `unread` and the id `mSEQ`; they may be added
+ * later. While some are unread the form shows, and after some were read the form `data-unreads`, which takes it back.
+ */
+export const inView = `
+const reads = document.querySelector('form[data-reads]')
+if (reads) {
+  const inViewMs = 1000
+  const unreads = document.querySelector('form[data-unreads]')
+  const seqOf = item => Number(item.id.slice(1))
+  const itemsLeft = () => document.querySelectorAll('.messages > li.unread')
+  let read = []
+
+  async function tellRead() {
+    const items = read
+    read = []
+    const fields = new URLSearchParams({ csrf: reads.elements.csrf.value, by: 'view' })
+    for (const item of items) fields.append('m', seqOf(item))
+    const answer = await fetch(reads.action, { method: 'POST', body: fields, keepalive: true }).catch(() => undefined)
+    // Without an answer they stay unread, and the next look at them tells it again.
+    if (!answer?.ok) return
+    for (const item of items) item.classList.remove('unread')
+    reads.hidden = itemsLeft().length === 0
+    const from = unreads.elements.from
+    from.value = Math.min(...items.map(seqOf), ...unreads.hidden ? [] : [Number(from.value)])
+    unreads.hidden = false
+  }
+  function wasRead(item) {
+    watcher.unobserve(item)
+    if (read.push(item) === 1) setTimeout(tellRead, 100)
+  }
+  const watcher = new IntersectionObserver(entries => {
+    for (const { target, isIntersecting, intersectionRatio, intersectionRect, rootBounds } of entries) {
+      const isInView = isIntersecting && !document.hidden &&
+        (intersectionRatio >= .5 || intersectionRect.height >= rootBounds.height / 3)
+      if (isInView) target.timer ??= setTimeout(wasRead, inViewMs, target)
+      else {
+        clearTimeout(target.timer)
+        target.timer = undefined
+      }
+    }
+  }, { threshold: [0, .25, .5, .75, 1] })
+  function watch() {
+    for (const item of itemsLeft()) {
+      // Observing anew looks at it at once.
+      watcher.unobserve(item)
+      watcher.observe(item)
+      reads.hidden = false
+      reads.elements.upTo.value = Math.max(reads.elements.upTo.value, seqOf(item))
+    }
+  }
+  watch()
+  document.addEventListener('visibilitychange', watch)
+  for (const list of document.querySelectorAll('.messages')) new MutationObserver(watch).observe(list, { childList: true })
+}
+`

@@ -1,0 +1,60 @@
+/**
+ * Single keys, on pages that have the dialog `shortcuts`: those of users who have not turned them off. They do nothing in
+ * fields. `j` and `k` go through the rows, `r` answers the message that has the focus, `?` opens the dialog. Every other
+ * key clicks the element that has it in `data-key`; one after `g` is written `g c`.
+ */
+export const keyboard = `
+const shortcuts = byId('shortcuts')
+if (shortcuts) {
+  const afterGMs = 1500
+  let gAt = -Infinity
+
+  function rowsHere() {
+    const messages = [...document.querySelectorAll('.messages > li:not(.day)')]
+    if (messages.some(row => row.contains(document.activeElement))) return messages
+    const found = ['.threads a', 'main tbody tr > :first-child a']
+      .map(selector => [...document.querySelectorAll(selector)].filter(row => row.checkVisibility()))
+    return [...found, messages].find(rows => rows.length > 0) ?? []
+  }
+  function go(step) {
+    const rows = rowsHere()
+    const at = rows.findIndex(row => row.contains(document.activeElement))
+    // The list alone shows its newest conversation beside it, which nobody has chosen.
+    const current = rows.findIndex(row => row.matches('[aria-current=page]') && !row.closest('.list-first'))
+    const row = rows[at >= 0 ? at + step : current >= 0 ? current + step : step > 0 ? 0 : rows.length - 1]
+    if (!row) return
+    if (row.localName === 'li') row.tabIndex = -1
+    row.focus()
+  }
+  function answer() {
+    const message = document.activeElement.closest('.messages > li')
+    const link = message?.querySelector('a[href*="reply="]')
+    if (link) link.click()
+    else document.querySelector('textarea[data-draft]')?.focus()
+  }
+  const click = element => element?.click()
+  const actions = {
+    j: () => go(1),
+    k: () => go(-1),
+    r: answer,
+    u: () => click(document.querySelector('main .back')),
+    '/': () => document.querySelector('main input[type=search]')?.focus(),
+    '?': () => openModal(shortcuts),
+  }
+  const keyed = name => [...document.querySelectorAll('[data-key]')]
+    .find(element => element.dataset.key === name && !element.closest('[hidden]'))
+
+  document.addEventListener('keydown', event => {
+    const { key, target, ctrlKey, metaKey, altKey, isComposing, defaultPrevented, timeStamp } = event
+    if (ctrlKey || metaKey || altKey || isComposing || defaultPrevented) return
+    if (target.closest('input, textarea, select, [contenteditable]') || document.querySelector('dialog[open]')) return
+    const isAfterG = timeStamp - gAt < afterGMs
+    gAt = key === 'g' ? timeStamp : -Infinity
+    const name = isAfterG ? 'g ' + key : key
+    const run = actions[name] ?? (keyed(name) && (() => click(keyed(name))))
+    if (!run) return
+    event.preventDefault()
+    run()
+  })
+}
+`

@@ -1,0 +1,222 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** What an agent does now: whether it is here, what waits for it, and what it said and heard last. */
+import type { Child } from 'hono/jsx'
+import { type AgentTalk, talkOfAgent } from '../../grid/conversations/of-agent.ts'
+import { whoMayRead } from '../../grid/conversations/open.ts'
+import { unreadText } from '../../grid/messaging/inbox-message.ts'
+import { listGrantsOfAgent } from '../../grid/oauth/grants.ts'
+import { Name } from '../../html/bidi.tsx'
+import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
+import { FaceSymbols } from '../../html/conversation/faces.tsx'
+import { MessageItems } from '../../html/conversation/message.tsx'
+import { ButtonLink } from '../../html/form.tsx'
+import { Icon } from '../../html/icons.tsx'
+import { writePath } from '../../html/paths.ts'
+import { CopyText } from '../../html/secrets.tsx'
+import { WithFacts } from '../../html/with-facts.tsx'
+import type { Agent } from '../../store/account/agents.ts'
+import { namesOf, shownMessage } from '../conversations/shown.ts'
+import { pluralize } from '../listing.tsx'
+import type { Visit } from '../visit.ts'
+import { agentOf, agentPage, agentPath } from './agent.tsx'
+import { typeName } from './agent-fields.tsx'
+
+/** How many channels are listed. */
+const maxChannels = 20
+
+/** The page of one agent. Fails with `agent_not_found`. */
+export async function showAgent(visit: Visit): Promise<Response> {
+  const agent = await agentOf(visit)
+  const { account, requestId } = visit
+  const { inbox, agents, agentSettings, channels, seats } = account.read
+  const [talk, unread, oldest, trial, signup, joined, holder, access] = await Promise.all([
+    talkOfAgent(account, agent, { requestId }),
+    inbox.unread(agent.id),
+    inbox.oldestUnread(agent.id),
+    agents.trial(agent.id),
+    agentSettings.byId(agent.id),
+    channels.joined(agent.id, maxChannels),
+    agent.type === 'human' ? seats.holder(agent.id) : undefined,
+    loadAccess(visit, agent),
+  ])
+  const now = account.deps.now()
+  const seen = agent.lastSeenAt === null ? <span class='soft'>never</span> : <Time at={agent.lastSeenAt} now={now} />
+  const queue = `${unreadText(unread)} unread`
+  const about: [string, Child][] = [
+    ['Last seen', seen],
+    ['Inbox', queue],
+    ...oldest ? [['Oldest', <OldestUnread {...oldest} now={now} />] as [string, Child]] : [],
+    ['Type', typeName(agent.type)],
+    ...holder ? [['Name', <Name text={holder.name || holder.email} />] as [string, Child]] : [],
+    ['Visibility', agent.visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>],
+    ['Created', <Time at={agent.createdAt} now={now} />],
+    ...signup.signupAddress === null ? [] : [
+      ['Signed up from', <code>{signup.signupAddress}</code>],
+      ['Owner email', signup.signupEmail],
+    ] as [string, Child][],
+    ...trial ? [['Trial', `${trial.used} of ${trial.max} messages used`] as [string, Child]] : [],
+    ['Id', <CopyText id='agent-id' label='the id of the agent' text={agent.id} />],
+  ]
+  const isOther = talk.reader.seat?.agentId !== agent.id
+  return await agentPage(visit, agent, 'now', {
+    actions: visit.may('use') && isOther && (
+      <ButtonLink href={writePath(visit.membership.id, `@${agent.alias}`)} kind='plain'>
+        <Icon name='edit' size={16} />Write
+      </ButtonLink>
+    ),
+    content: (
+      <WithFacts
+        summary={
+          <>
+            {queue}, last seen {seen}
+          </>
+        }
+        facts={
+          <>
+            <Card title='About'>
+              <Facts items={about} />
+            </Card>
+            <TalksWith talk={talk} agent={agent} visit={visit} now={now} />
+            {joined.length > 0 && (
+              <Card title='Channels'>
+                <ul class='names'>
+                  {joined.map(({ id, name }) => (
+                    <li>
+                      <a href={visit.path('channels', id)}>#{name}</a>
+                    </li>
+                  ))}
+                </ul>
+              </Card>
+            )}
+            {access && <Access visit={visit} agent={agent} now={now} {...access} />}
+          </>
+        }
+      >
+        <LastMessages talk={talk} agent={agent} visit={visit} now={now} />
+      </WithFacts>
+    ),
+  })
+}
+
+function OldestUnread({ fromAlias, at, now }: { fromAlias: string; at: number; now: number }) {
+  return (
+    <>
+      <Time at={at} now={now} />, from <Name text={`@${fromAlias}`} />
+    </>
+  )
+}
+
+interface TalkProps {
+  talk: AgentTalk
+  agent: Agent
+  visit: Visit
+  now: number
+}
+
+function LastMessages({ talk: { messages, hidden, reader }, agent, visit, now }: TalkProps) {
+  const { path } = visit
+  if (messages.length === 0) {
+    return (
+      <Card title='Last messages'>
+        <EmptyState icon='conversations' title={hidden > 0 ? 'You see numbers only' : 'Nothing was said yet'}>
+          {hidden > 0 ? whoMayRead(reader, 'pair') : `What @${agent.alias} writes and receives is here.`}
+        </EmptyState>
+      </Card>
+    )
+  }
+  const shown = messages.map((message) => ({
+    ...shownMessage(message, path, now),
+    threadHref: `${path('conversations', String(message.thread.id))}?m=${message.seq}#m${message.seq}`,
+  }))
+  return (
+    <Card title='Last messages' isFlush>
+      <FaceSymbols names={messages.map(({ fromAlias }) => fromAlias)} />
+      <ol class='messages'>
+        <MessageItems messages={shown} now={now} />
+      </ol>
+      {hidden > 0 && (
+        <p class='pane-note'>
+          {pluralize(hidden, 'message')} cannot be shown to you. {whoMayRead(reader, 'pair')}
+        </p>
+      )}
+    </Card>
+  )
+}
+
+/** With whom it talks: the agents and channels of its newest conversations, each with the conversation. */
+function TalksWith({ talk: { talks }, agent, visit, now }: TalkProps) {
+  const others = talks.filter(({ kind }) => kind !== 'channel')
+  if (others.length === 0) return null
+  return (
+    <Card title='Talks with'>
+      <ul class='names'>
+        {others.map((thread) => (
+          <li>
+            <a href={visit.path('conversations', String(thread.id))}>
+              <Name
+                text={namesOf(thread).filter((name) => name !== `@${agent.alias}`).join(', ') || `@${agent.alias}`}
+              />
+            </a>
+            {thread.conversationId !== null && (
+              <span class='soft small'>
+                <Name text={thread.conversationId} />
+              </span>
+            )}
+            <span class='soft small'>
+              <Time at={thread.lastAt} now={now} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+/** The keys and programs that act as an agent; undefined for a person. */
+async function loadAccess({ account, may }: Visit, { id, type }: Agent) {
+  if (type === 'human') return undefined
+  const maySignIn = type === 'mcp' && may('use')
+  const [keys, programs] = await Promise.all([
+    account.read.keys.ofAgent(id, account.deps.now()),
+    maySignIn ? listGrantsOfAgent(account, id) : [],
+  ])
+  return { keys, programs }
+}
+
+function Access(
+  { visit, agent, now, keys, programs }:
+    & { visit: Visit; agent: Agent; now: number }
+    & NonNullable<
+      Awaited<ReturnType<typeof loadAccess>>
+    >,
+) {
+  const used = (at: number | null) =>
+    at === null ? 'never used' : (
+      <>
+        used <Time at={at} now={now} />
+      </>
+    )
+  return (
+    <Card title='Keys and programs'>
+      <ul class='names'>
+        {keys.length === 0 && programs.length === 0 && <li class='soft'>No program can act as it.</li>}
+        {keys.map(({ last4, lastUsedAt }) => (
+          <li>
+            <code>grid_agt_…{last4}</code>
+            <span class='soft small'>{used(lastUsedAt)}</span>
+          </li>
+        ))}
+        {programs.map(({ clientName, lastUsedAt }) => (
+          <li>
+            <Name text={clientName} />
+            <span class='soft small'>{used(lastUsedAt)}</span>
+          </li>
+        ))}
+      </ul>
+      <a class='alone' href={agentPath(visit, agent.alias, 'connect')}>
+        {visit.may('manage') ? 'Connect, replace or disconnect' : 'Connect a client'}
+      </a>
+    </Card>
+  )
+}

@@ -1,0 +1,141 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** What needs a person. See docs/operations.md, "Attention". */
+import { type Attention, attentionOf, endSnooze, snooze, snoozeTimes } from '../../grid/attention/attention.ts'
+import { type Condition, type ConditionKind, maxOfKind } from '../../grid/attention/conditions.ts'
+import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
+import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
+import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
+import { appPage } from '../../html/layout.tsx'
+import { withNotice } from '../notices.ts'
+import type { PageDeps } from '../page-deps.ts'
+import type { Pages, Visit } from '../visit.ts'
+import { actionOf, inWords } from './condition-words.tsx'
+
+/** The filters above the rows, by the value of `show`. */
+const groups = {
+  paused: { title: 'Runaway', kinds: ['paused', 'turns'] },
+  waiting: { title: 'Waiting', kinds: ['unread'] },
+  failing: { title: 'Failing', kinds: ['guardrail', 'released', 'parked'] },
+  refused: { title: 'Refused', kinds: ['refused'] },
+  limits: { title: 'Limits', kinds: ['quota'] },
+  claims: { title: 'Claims', kinds: ['claim'] },
+  keys: { title: 'Keys', kinds: ['key'] },
+} satisfies Record<string, { title: string; kinds: ConditionKind[] }>
+
+const snoozeTitles: Record<(typeof snoozeTimes)[number], string> = {
+  hour: 'For 1 hour',
+  tomorrow: 'Until tomorrow',
+  week: 'For a week',
+}
+
+/** Registers the page and its forms. */
+export function attentionPages({ get, post }: Pages<Visit>, { store, attention }: PageDeps): void {
+  const offerTo = (visit: Visit): Promise<ClaimOffer | undefined> => findClaimOffer(store, visit.visitor.user)
+  const fieldsOf = ({ form }: Visit) => ({ kind: form.get('kind') ?? '', subject: form.get('subject') ?? '' })
+
+  get('/attention', async (visit) => {
+    const found = await attentionOf(visit.account, await offerTo(visit))
+    attention.found({ id: visit.membership.id, account: visit.account }, found.open.length)
+    return page(visit, found)
+  })
+  post('/attention/snooze', async (visit) => {
+    const time = visit.form.get('time') ?? ''
+    const isSnoozed = await snooze(visit.account, await offerTo(visit), { ...fieldsOf(visit), time })
+    return { redirectTo: withNotice(visit.path('attention'), isSnoozed ? 'snoozed' : 'well-again') }
+  })
+  post('/attention/show-again', async (visit) => {
+    await endSnooze(visit.account, fieldsOf(visit))
+    return { redirectTo: withNotice(visit.path('attention'), 'shown-again') }
+  })
+}
+
+function page(visit: Visit, { open, snoozed }: Attention) {
+  const { account, frame, path, query } = visit
+  const now = account.deps.now()
+  const counted = Object.entries(groups).map(([name, { title, kinds }]) => {
+    const rows = open.filter(({ kind }) => (kinds as ConditionKind[]).includes(kind))
+    return { name, title, rows }
+  })
+  const chosen = counted.find(({ name, rows }) => name === query.get('show') && rows.length > 0)
+  const shown = chosen?.rows ?? open
+  const present = counted.filter(({ rows }) => rows.length > 0)
+  return appPage(
+    { ...frame('attention'), attention: open.length },
+    { title: 'Attention', lead: 'What needs a person, as it is now.' },
+    <>
+      {present.length > 1 && (
+        <nav class='filters wraps' aria-label='Kinds'>
+          <a href={path('attention')} aria-current={chosen ? undefined : 'page'}>
+            All <b>{open.length}</b>
+          </a>
+          {present.map(({ name, title, rows }) => (
+            <a href={`${path('attention')}?show=${name}`} aria-current={name === chosen?.name ? 'page' : undefined}>
+              {title} <b>{rows.length}</b>
+            </a>
+          ))}
+        </nav>
+      )}
+      <Card isFlush>
+        {open.length === 0
+          ? (
+            <EmptyState icon='check' title='All is well.'>
+              Checked <Ago at={now} />.
+            </EmptyState>
+          )
+          : (
+            <>
+              <NeedList label='What needs a person' rows={shown.map((condition) => openRow(visit, condition, now))} />
+              <p class='inside checked'>
+                Checked <Ago at={now} />.{isCut(shown) && ` At most ${maxOfKind} of each kind are shown.`}
+              </p>
+            </>
+          )}
+      </Card>
+      {snoozed.length > 0 && (
+        <Card isFlush>
+          <Disclosure title={`Snoozed: ${snoozed.length}`} isOpen={open.length === 0}>
+            <NeedList
+              label='Snoozed'
+              rows={snoozed.map(({ condition, until }) => {
+                const words = inWords(condition, now)
+                const action = path('attention', 'show-again')
+                return {
+                  ...words,
+                  facts: [
+                    <>
+                      until <LocalTime at={until} />, or until it gets worse
+                    </>,
+                  ],
+                  actions: <EndSnooze action={action} csrf={visit.csrf} fields={condition} />,
+                }
+              })}
+            />
+          </Disclosure>
+        </Card>
+      )}
+    </>,
+  )
+}
+
+function openRow(visit: Visit, condition: Condition, now: number) {
+  return {
+    ...inWords(condition, now),
+    actions: (
+      <>
+        {actionOf(visit, condition)}
+        <SnoozeMenu
+          action={visit.path('attention', 'snooze')}
+          csrf={visit.csrf}
+          fields={condition}
+          times={snoozeTimes.map((time) => [time, snoozeTitles[time]])}
+        />
+      </>
+    ),
+  }
+}
+
+function isCut(rows: Condition[]): boolean {
+  const kinds = rows.map(({ kind }) => kind)
+  return kinds.some((kind) => kinds.filter((other) => other === kind).length >= maxOfKind)
+}

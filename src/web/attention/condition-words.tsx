@@ -1,0 +1,218 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** What needs a person, in words, and what can be done about it. */
+import type { Child } from 'hono/jsx'
+import { type Condition, keyOldMs, maxCounted } from '../../grid/attention/conditions.ts'
+import type { NeedRow } from '../../html/attention.tsx'
+import { Name } from '../../html/bidi.tsx'
+import { Time } from '../../html/components.tsx'
+import { durationInWords } from '../../html/conversation/state-line.tsx'
+import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
+import { actorOf } from '../accounts/activity-rows.tsx'
+import { reasonOf } from '../accounts/activity-sentences.ts'
+import { pluralize } from '../listing.tsx'
+import { settingsPath } from '../settings.tsx'
+import type { Visit } from '../visit.ts'
+
+type Words = Omit<NeedRow, 'actions'>
+
+/** How many agents of a conversation are named. */
+const maxNamed = 8
+
+/** A condition in words. `now` is in milliseconds since the epoch. */
+export function inWords(condition: Condition, now: number): Words {
+  const since = condition.since === null ? undefined : <Time at={condition.since} now={now} />
+  switch (condition.kind) {
+    case 'paused': {
+      const { agents, reason, turns, hops } = condition.of
+      const why = reason === 'hops'
+        ? `a chain of ${hops.toLocaleString('en')} answers`
+        : `${turns.toLocaleString('en')} turns within an hour`
+      return {
+        ...{ icon: 'conversations', tone: 'bad' },
+        what: <>{named(agents)} {agents.length === 1 ? 'is' : 'are'} paused</>,
+        facts: [`${why} without input from outside`, 'what they send is refused', since],
+      }
+    }
+    case 'guardrail': {
+      const { name, messages } = condition.of
+      return {
+        ...{ icon: 'guardrails', tone: 'bad' },
+        what: (
+          <>
+            The guardrail <Name text={name} /> could not check {count(messages, 'message')}
+          </>
+        ),
+        facts: ['they were not delivered', since && <>first {since}</>],
+      }
+    }
+    case 'released': {
+      const { alias, messages, releases } = condition.of
+      return {
+        ...{ icon: 'again', tone: 'bad' },
+        what: <>{named([alias])} takes messages, and they come back unread</>,
+        facts: [
+          count(messages, 'message'),
+          `up to ${releases.toLocaleString('en')} times`,
+          since && <>oldest {since}</>,
+        ],
+      }
+    }
+    case 'parked': {
+      const { alias, isDeleted, messages } = condition.of
+      return {
+        ...{ icon: 'warning', tone: 'bad' },
+        what: <>{count(messages, 'message')} to {named([alias])} cannot be delivered</>,
+        facts: [isDeleted ? 'the agent was deleted' : 'they cannot be shown', since],
+      }
+    }
+    case 'unread': {
+      const { alias, unread, sender } = condition.of
+      return {
+        ...{ icon: 'inbox', tone: 'warning' },
+        what: <>{named([alias])} has not read for {durationInWords(now - condition.of.since)}</>,
+        facts: [`${atMost(unread)} waiting`, sender && <>oldest from {named([sender])}</>],
+      }
+    }
+    case 'refused': {
+      const { calls, outcome } = condition.of
+      const { name, credential } = actorOf(condition.of)
+      return {
+        ...{ icon: 'activity', tone: 'warning' },
+        what: <>{name}: {count(calls, 'call')} {calls === 1 ? 'was' : 'were'} refused</>,
+        facts: [credential, `the last: ${reasonOf(outcome)}`, since && <>since {since}</>],
+      }
+    }
+    case 'turns': {
+      const { agents, turns } = condition.of
+      return {
+        ...{ icon: 'conversations', tone: 'warning' },
+        what: <>{named(agents)} keep answering each other</>,
+        facts: [`${turns.toLocaleString('en')} turns without input from outside`],
+      }
+    }
+    case 'quota': {
+      const { quota, used, max } = condition.of
+      const unit = quota === 'messages' ? 'messages' : 'MB'
+      return {
+        ...{ icon: 'overview', tone: used >= max ? 'bad' : 'warning' },
+        what: used >= max
+          ? `The quota of ${unit} a day is used up`
+          : `${Math.floor(used / max * 100)} % of the quota of ${unit} a day is used`,
+        facts: [
+          `${used.toLocaleString('en')} of ${max.toLocaleString('en')} ${unit}`,
+          `${used >= max ? 'sends are refused' : 'then sends are refused'} until midnight UTC`,
+        ],
+      }
+    }
+    case 'claim': {
+      const { agents, trialEndsAt } = condition.of
+      return {
+        ...{ icon: 'agents', tone: 'info' },
+        what: `${count(agents, 'agent')} signed up for you`,
+        facts: [
+          trialEndsAt === null ? 'the trial has ended' : (
+            <>
+              the trial ends <Time at={trialEndsAt} now={now} />
+            </>
+          ),
+        ],
+      }
+    }
+    case 'key': {
+      const { kind, name, last4, alias, createdAt, lastUsedAt } = condition.of
+      const isOld = now - createdAt >= keyOldMs
+      const unused = lastUsedAt === null
+        ? 'was never used'
+        : isOld
+        ? undefined
+        : `was not used for ${durationInWords(now - lastUsedAt)}`
+      return {
+        ...{ icon: 'key', tone: 'info' },
+        what: (
+          <>
+            {kind === 'admin_key'
+              ? (
+                <>
+                  The admin key “<Name text={name} />” …{last4}
+                </>
+              )
+              : <>The key …{last4} of {alias && named([alias])}</>}{' '}
+            {unused ?? `is ${durationInWords(now - createdAt)} old`}
+          </>
+        ),
+        facts: [
+          <>
+            made <Time at={createdAt} now={now} />
+          </>,
+          lastUsedAt !== null && (
+            <>
+              used <Time at={lastUsedAt} now={now} />
+            </>
+          ),
+        ],
+      }
+    }
+  }
+}
+
+/** What the visitor can do about a condition: one button. */
+export function actionOf({ path, may, csrf }: Visit, condition: Condition): Child {
+  const open = (href: string, title = 'Open') => <ButtonLink href={href} isSmall>{title}</ButtonLink>
+  switch (condition.kind) {
+    case 'paused':
+      return may('manage') && (
+        <Form action={path('conversations', condition.of.id, 'resume')} csrf={csrf}>
+          <SubmitButton kind='plain' isSmall>Resume</SubmitButton>
+        </Form>
+      )
+    case 'guardrail':
+      return open(path('guardrails', condition.of.guardrailId))
+    case 'released':
+    case 'unread':
+      return open(path('agents', condition.of.alias))
+    case 'parked':
+      return condition.of.isDeleted
+        ? open(`${path('activity')}?tool=admin_delete_agent`, 'See who did')
+        : open(path('agents', condition.of.alias))
+    case 'turns':
+      return open(`${path('agents')}?search=${encodeURIComponent(condition.of.agents[0])}`, 'See agents')
+    case 'refused': {
+      const { credentialId, userId } = condition.of
+      const who = credentialId ? `&who=key:${credentialId}` : userId ? `&who=user:${userId}` : ''
+      return open(`${path('activity')}?outcome=refused${who}`, 'See calls')
+    }
+    case 'quota':
+      return open(path('overview'), 'See usage')
+    case 'claim':
+      return open(`/claims/${condition.of.provisionalId}`, 'Claim')
+    case 'key':
+      return condition.of.alias
+        ? open(path('agents', condition.of.alias), 'Replace')
+        : open(settingsPath({ path }, 'account'), 'Replace')
+  }
+}
+
+function named(aliases: readonly string[]): Child {
+  const more = aliases.length - maxNamed
+  return (
+    <>
+      {aliases.slice(0, maxNamed).map((alias, index) => (
+        <>
+          {index > 0 && ', '}
+          <bdi>@{alias}</bdi>
+        </>
+      ))}
+      {more > 0 && ` and ${more} more`}
+    </>
+  )
+}
+
+function count(n: number, noun: string): string {
+  return n >= maxCounted ? `${atMost(n)} ${noun}s` : pluralize(n, noun)
+}
+
+/** A number that is counted up to `maxCounted`. */
+function atMost(n: number): string {
+  return n >= maxCounted ? `${maxCounted.toLocaleString('en')} or more` : n.toLocaleString('en')
+}

@@ -1,0 +1,72 @@
+/** How much needs a person, for the number beside the navigation. See docs/operations.md, "Attention". */
+import { callingUser } from '../../auth/actor.ts'
+import type { Deps } from '../../deps.ts'
+import type { ClaimOffer } from '../../grid/accounts/claim.ts'
+import { withoutSnoozed } from '../../grid/attention/attention.ts'
+import { type Condition, findConditions } from '../../grid/attention/conditions.ts'
+import { RecentMap } from '../../lib/recent-map.ts'
+import { second } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+
+/** How old the number may be. */
+const keptMs = 10 * second
+const maxKept = 1_000
+
+/** An account as its visitor opened it: its id, and what the visitor can claim. */
+export interface CountedVisit {
+  id: string
+  account: AccountStore
+  findOffer(): Promise<ClaimOffer | undefined>
+}
+
+interface Kept<T> {
+  at: number
+  value: Promise<T>
+}
+
+/** The numbers of this process. They are found again after some seconds, once for all who ask meanwhile. */
+export class AttentionCounts {
+  readonly #deps: Pick<Deps, 'log' | 'now'>
+  readonly #conditions = new RecentMap<string, Kept<Condition[]>>(maxKept)
+  readonly #counts = new RecentMap<string, Kept<number>>(maxKept)
+
+  constructor(deps: Pick<Deps, 'log' | 'now'>) {
+    this.#deps = deps
+  }
+
+  /** How many rows the visitor has open. Undefined if that cannot be found out: a page does without it. */
+  async open(visit: CountedVisit): Promise<number | undefined> {
+    const { id, account, findOffer } = visit
+    try {
+      return await this.#recent(this.#counts, keyOf(visit), async () => {
+        const conditions = this.#recent(this.#conditions, id, () => findConditions(account))
+        const [found, offer] = await Promise.all([conditions, findOffer()])
+        return (await withoutSnoozed(account, found, offer)).open.length
+      })
+    } catch (error) {
+      this.#deps.log.warn('What needs a person could not be counted', { error })
+      return undefined
+    }
+  }
+
+  /** The number that the page itself has just found. */
+  found(visit: Pick<CountedVisit, 'id' | 'account'>, open: number): void {
+    this.#counts.set(keyOf(visit), { at: this.#deps.now(), value: Promise.resolve(open) })
+  }
+
+  #recent<T>(kept: RecentMap<string, Kept<T>>, key: string, find: () => Promise<T>): Promise<T> {
+    const at = this.#deps.now()
+    const known = kept.get(key)
+    if (known && at >= known.at && at - known.at < keptMs) return known.value
+    const value = find()
+    kept.set(key, { at, value })
+    value.catch(() => kept.delete(key))
+    return value
+  }
+}
+
+/** Roles see different rows. */
+function keyOf({ id, account }: Pick<CountedVisit, 'id' | 'account'>): string {
+  const { userId, role } = callingUser(account.actor)
+  return `${id} ${userId} ${role}`
+}

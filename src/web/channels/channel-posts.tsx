@@ -1,0 +1,103 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** What was posted to a channel. See docs/security.md, "Who reads messages". */
+import type { Channel } from '../../grid/channels/channels.ts'
+import { openConversation } from '../../grid/conversations/open.ts'
+import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
+import { FaceSymbols } from '../../html/conversation/faces.tsx'
+import { WithFacts } from '../../html/with-facts.tsx'
+import { answerHref, composerOf } from '../conversations/composer.tsx'
+import { positionIn } from '../conversations/conversations.tsx'
+import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
+import { pluralize } from '../listing.tsx'
+import type { Visit } from '../visit.ts'
+import { channelOf, channelPage, channelPath } from './channel.tsx'
+
+/** How many members are named beside the posts. */
+const maxNamed = 12
+
+/** The page of a channel: its posts and facts. Fails with `channel_not_found`. */
+export async function showPosts(visit: Visit): Promise<Response> {
+  const { account, query, requestId, path } = visit
+  const channel = await channelOf(visit)
+  const position = positionIn(query)
+  const thread = await account.read.threads.ofChannel(channel.id)
+  const [members, open] = await Promise.all([
+    account.read.channels.members(channel.id, maxNamed),
+    thread === undefined ? undefined : openConversation(account, thread, position, { requestId }),
+  ])
+  const composer = open && await composerOf(visit, open)
+  const here = path('channels', channel.id)
+  return await channelPage(
+    visit,
+    channel,
+    'posts',
+    <WithFacts
+      summary={pluralize(channel.memberCount, 'member')}
+      facts={<ChannelFacts visit={visit} channel={channel} members={members} />}
+    >
+      {open
+        ? (
+          <div class='card flush posts'>
+            <FaceSymbols names={[...timelineNames(open)].map((name) => name.replace('@', ''))} />
+            <TimelinePane
+              visit={visit}
+              open={open}
+              link={(place) =>
+                `${here}?${new URLSearchParams(Object.entries(place).map(([name, value]) => [name, String(value)]))}`}
+              isFromTop={!('newest' in position || 'before' in position)}
+              title={<h2>Posts</h2>}
+              composer={composer}
+              replyHref={answerHref(open, { show: 'all' })}
+            />
+          </div>
+        )
+        : (
+          <Card>
+            <EmptyState icon='conversations' title='Nothing was said yet'>
+              A member posts here by sending to <code>#{channel.name}</code>.
+            </EmptyState>
+          </Card>
+        )}
+    </WithFacts>,
+  )
+}
+
+function ChannelFacts(
+  { visit, channel, members }: {
+    visit: Visit
+    channel: Channel
+    members: Awaited<ReturnType<Visit['account']['read']['channels']['members']>>
+  },
+) {
+  const more = channel.memberCount - members.length
+  return (
+    <>
+      <Card title='Members'>
+        {members.length === 0 && <p class='soft'>No members yet.</p>}
+        <ul class='names'>
+          {members.map(({ alias, type }) => (
+            <li>
+              <a href={visit.path('agents', alias)}>@{alias}</a>
+              {type === 'human' && <Badge kind='info'>person</Badge>}
+            </li>
+          ))}
+        </ul>
+        {more > 0 && (
+          <a class='alone' href={channelPath(visit, channel.id, 'members')}>{pluralize(more, 'more member')}</a>
+        )}
+      </Card>
+      <Card title='Details'>
+        <Facts
+          items={[
+            ['Name', <code>#{channel.name}</code>],
+            ['Created', <Time at={channel.createdAt} now={visit.account.deps.now()} />],
+          ]}
+        />
+        <p class='soft small'>
+          A member posts here by sending to <code>#{channel.name}</code>.
+        </p>
+      </Card>
+    </>
+  )
+}

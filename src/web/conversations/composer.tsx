@@ -1,0 +1,177 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Where a person writes in a conversation, and says what they have read of it. */
+import type { Child } from 'hono/jsx'
+import { addresseeIn, type AnsweredMessage, canAnswer, findAnswered } from '../../grid/conversations/answer.ts'
+import { nextUnread } from '../../grid/conversations/marks.ts'
+import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
+import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
+import { Name } from '../../html/bidi.tsx'
+import { Form, SubmitButton, TextArea } from '../../html/form.tsx'
+import { Icon } from '../../html/icons.tsx'
+import { newId } from '../../lib/id.ts'
+import { formErrors } from '../form-errors.ts'
+import type { Visit } from '../visit.ts'
+import { type ListPlace, listPlace, listQuery, seqIn } from './list-pane.tsx'
+import { namesOf, oneLine } from './shown.ts'
+
+/** How much of an answered message is shown, in UTF-16 units. */
+const maxQuoted = 200
+
+/** Where a reader answers a message of a conversation: the page with its composer. Undefined if they cannot. */
+export function answerHref(
+  { reader, thread }: Pick<OpenConversation, 'reader' | 'thread'>,
+  place: ListPlace,
+): (message: OpenMessage) => string | undefined {
+  return (message) =>
+    canAnswer(reader, thread, message) ? `${listQuery(place, { reply: message.seq })}#composer` : undefined
+}
+
+/**
+ * What stands below the messages of a conversation: the composer, or why there is none, and the buttons that mark its
+ * messages. Nothing for those who may not write.
+ */
+export async function composerOf(visit: Visit, open: OpenConversation): Promise<Child> {
+  const { reader, thread, since } = open
+  if (!visit.may('use') || since === undefined) return null
+  return (
+    <div class='composer' id='composer'>
+      {reader.seat && await Marks({ visit, open })}
+      {reader.seat ? await writingIn(visit, open) : (
+        <p class='soft small'>
+          You have no alias in this account yet. <a href={writePath(visit, namesOf(thread)[0])}>Write</a> to choose one.
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** The page to write to somebody. `to` is `@alias` or `#channel`. */
+export function writePath({ path }: Pick<Visit, 'path'>, to?: string): string {
+  return to === undefined ? path('write') : `${path('write')}?${new URLSearchParams({ to })}`
+}
+
+async function writingIn(visit: Visit, { reader, thread, messages }: OpenConversation): Promise<Child> {
+  const answered = await answeredIn(visit, thread.id)
+  const addressee = addresseeIn(reader, thread)
+  const to = answered?.to ?? addressee?.to
+  if (to !== undefined) return <Writing visit={visit} thread={thread.id} to={to} answered={answered} />
+  if (thread.channel) {
+    const members = visit.path('channels', thread.channel.id, 'members')
+    return (
+      <p class='soft small'>
+        Your alias is not in <Name text={`#${thread.channel.name}`} />, so you cannot post there.{' '}
+        {visit.may('manage') && <a href={members}>Add it</a>}
+      </p>
+    )
+  }
+  if (messages.some((message) => canAnswer(reader, thread, message))) {
+    return <p class='soft small'>Several write here. Choose Reply below the message that you answer.</p>
+  }
+  return (
+    <p class='row soft small'>
+      Write to
+      {namesOf(thread).map((name) => (
+        <a class='button small' href={writePath(visit, name)}>
+          <Name text={name} />
+        </a>
+      ))}
+    </p>
+  )
+}
+
+/** The message that the page or the refused form answers, if the reader can. */
+async function answeredIn({ account, query, form }: Visit, threadId: number): Promise<AnsweredMessage | undefined> {
+  const seq = seqIn(form.has('text') ? form : query, 'reply')
+  return seq === undefined ? undefined : await findAnswered(account, threadId, seq)
+}
+
+function Writing(
+  { visit, thread, to, answered }: { visit: Visit; thread: number; to: string; answered?: AnsweredMessage },
+) {
+  const { form, csrf, membership, actor, query } = visit
+  const page = visit.path('conversations', String(thread))
+  const action = `${page}/messages`
+  const errors = formErrors(visit, action, ['text'])
+  const refused = errors.text ?? errors.rest
+  const { show } = listPlace(form.has('show') ? form : query)
+  return (
+    <Form action={action} csrf={csrf}>
+      <input type='hidden' name='key' value={messageKey(visit)} />
+      {show !== 'all' && <input type='hidden' name='show' value={show} />}
+      {answered && (
+        <p class='answering'>
+          <input type='hidden' name='reply' value={answered.message.seq} />
+          <a class='quote' href={`#m${answered.message.seq}`}>
+            Answer to <Name text={`@${answered.message.fromAlias}`} />:{' '}
+            <span dir='auto'>{oneLine(answered.message.body.slice(0, maxQuoted))}</span>
+          </a>
+          <a class='button quiet small' href={`${page}${listQuery({ show })}`} aria-label='Answer no message'>
+            <Icon name='close' size={14} />
+          </a>
+        </p>
+      )}
+      <TextArea
+        name='text'
+        label={`To ${to}`}
+        rows={2}
+        isRequired
+        maxLength={maxMessageLength}
+        value={refused === undefined ? '' : form.get('text') ?? ''}
+        error={refused}
+        draft={draftName(actor.userId, membership.id, String(thread))}
+      />
+      <div class='row'>
+        <SubmitButton>
+          <Icon name='send' size={16} />Send
+        </SubmitButton>
+        <span class='soft small' data-needs-script>Ctrl+Enter sends</span>
+      </div>
+    </Form>
+  )
+}
+
+/** The name of a draft. No two people share one in a browser that both use. */
+export function draftName(user: string, account: string, place: string): string {
+  return [user, account, place].join(' ')
+}
+
+/**
+ * The idempotency key of a form. The same one again after an error that leaves open whether the message was stored; after
+ * others a key may stand for the text that was refused.
+ */
+export function messageKey({ form, inputError }: Pick<Visit, 'form' | 'inputError'>): string {
+  return (inputError?.kind === 'unavailable' && form.get('key')) || newId()
+}
+
+/** Buttons that mark the messages of the page as read, or as unread again, and the way to the next unread one. */
+async function Marks({ visit, open }: { visit: Visit; open: OpenConversation }): Promise<Child> {
+  const { thread, messages, reader } = open
+  const page = visit.path('conversations', String(thread.id))
+  const last = messages.at(-1)?.seq ?? 0
+  const isUnread = messages.some((message) => message.isUnread)
+  const received = messages.findLast(({ isMine, fromAgentId }) => isMine && fromAgentId !== reader.seat?.agentId)
+  const { show } = listPlace(visit.query)
+  const next = await nextUnread(visit.account, thread.id)
+  return (
+    <div class='marks'>
+      <form method='post' action={`${page}/read`} data-reads hidden={!isUnread}>
+        <input type='hidden' name='csrf' value={visit.csrf} />
+        <input type='hidden' name='upTo' value={last} />
+        {show !== 'all' && <input type='hidden' name='show' value={show} />}
+        <button class='button quiet small' type='submit' data-key='e'>Mark read</button>
+      </form>
+      <form method='post' action={`${page}/unread`} data-unreads hidden={isUnread || !received}>
+        <input type='hidden' name='csrf' value={visit.csrf} />
+        <input type='hidden' name='from' value={received?.seq ?? last} />
+        {show !== 'all' && <input type='hidden' name='show' value={show} />}
+        <button class='button quiet small' type='submit' data-key='e'>Mark unread</button>
+      </form>
+      {next && next.threadId !== thread.id && (
+        <a class='button quiet small' href={`${visit.path('next-unread')}?after=${thread.id}`} data-key='n'>
+          Next unread
+        </a>
+      )}
+    </div>
+  )
+}

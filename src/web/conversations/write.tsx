@@ -1,0 +1,203 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+/** Writing as a person: a page to begin, and the forms of a conversation. */
+import { type ErrorCode, GridError } from '../../errors.ts'
+import { placeOfSent, writeInConversation } from '../../grid/conversations/answer.ts'
+import { markConversationRead, markConversationUnread, nextUnread } from '../../grid/conversations/marks.ts'
+import { writeMessage } from '../../grid/conversations/write.ts'
+import { maxMessageLength, type SentMessage } from '../../grid/messaging/outgoing-message.ts'
+import { chooseAlias, findSeat, type Seat, suggestAlias } from '../../grid/people/seats.ts'
+import { Card, Notice } from '../../html/components.tsx'
+import { ButtonLink, Form, SubmitButton, TextArea, TextInput } from '../../html/form.tsx'
+import { Icon } from '../../html/icons.tsx'
+import { appPage } from '../../html/layout.tsx'
+import { formErrors } from '../form-errors.ts'
+import { withNotice } from '../notices.ts'
+import type { PageResult, Pages, Visit } from '../visit.ts'
+import { draftName, messageKey } from './composer.tsx'
+import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
+
+/** Most messages that one form marks as read. */
+const maxMarked = 50
+/** Most names of each kind that the page offers. Others can be typed. */
+const maxOffered = 200
+
+/**
+ * Registers the page to write to somebody, and the forms of a conversation: an answer, and what was read. `showThread` is
+ * its page.
+ */
+export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Visit) => Promise<PageResult>): void {
+  get('/write', showWrite)
+  post('/write', write, showWrite)
+
+  post('/conversations/:thread/messages', async (visit) => {
+    const { account, form } = visit
+    const answer = { text: form.get('text') ?? '', answers: seqIn(form, 'reply'), idempotencyKey: keyIn(form) }
+    return await toSent(visit, await atField('text', () => writeInConversation(account, threadIn(visit), answer)))
+  }, showThread)
+  post('/conversations/:thread/read', async (visit) => {
+    const { account, form } = visit
+    const upTo = seqIn(form, 'upTo')
+    const seqs = form.getAll('m').filter((seq) => /^\d{1,15}$/.test(seq)).slice(0, maxMarked).map(Number)
+    await markConversationRead(account, threadIn(visit), upTo === undefined ? { seqs } : { upTo })
+    if (form.get('by') === 'view') return new Response(null, { status: 204 })
+    return { redirectTo: `${conversationPath(visit, threadIn(visit))}${upTo === undefined ? '' : `#m${upTo}`}` }
+  })
+  post('/conversations/:thread/unread', async (visit) => {
+    const from = seqIn(visit.form, 'from')
+    if (from === undefined) throw new GridError('invalid_input', 'Say from which message on.', { field: 'from' })
+    await markConversationUnread(visit.account, threadIn(visit), from)
+    return { redirectTo: `${visit.path('conversations')}${listQuery(listPlace(visit.form))}` }
+  })
+
+  get('/next-unread', async (visit) => {
+    const next = await nextUnread(visit.account, seqIn(visit.query, 'after'))
+    if (!next) return { redirectTo: withNotice(visit.path('conversations'), 'all-read') }
+    return { redirectTo: `${visit.path('conversations', String(next.threadId))}?m=${next.seq}#m${next.seq}` }
+  })
+}
+
+async function write(visit: Visit): Promise<PageResult> {
+  const { account, form } = visit
+  const alias = form.get('alias')
+  if (alias !== null && !await findSeat(account)) {
+    await visit.record('choose_alias', { alias }, (account) => chooseAlias(account, { alias }))
+  }
+  const message = { to: (form.get('to') ?? '').trim(), text: form.get('text') ?? '', idempotencyKey: keyIn(form) }
+  return await toSent(visit, await atField('to', () => writeMessage(account, message)))
+}
+
+/** Why nobody gets a message. Its writer can correct that, or keeps the text. */
+const nobodyThere: ErrorCode[] = ['recipient_not_found', 'channel_not_found', 'not_channel_member', 'message_not_found']
+
+/** Tells at which field of its form an error belongs that says that nobody is there. */
+async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
+  try {
+    return await send()
+  } catch (error) {
+    if (!(error instanceof GridError) || !nobodyThere.includes(error.code)) throw error
+    throw new GridError(error.code, error.message, { ...error.details, field })
+  }
+}
+
+/** The page of a conversation, beside the list that the form came from. */
+function conversationPath({ path, form }: Visit, thread: number): string {
+  return `${path('conversations', String(thread))}${listQuery(listPlace(form))}`
+}
+
+/** Leads to a message in its conversation. */
+async function toSent(visit: Visit, { id }: SentMessage): Promise<PageResult> {
+  const place = await placeOfSent(visit.account, id)
+  if (!place) return { redirectTo: withNotice(visit.path('conversations'), 'message-sent') }
+  return { redirectTo: `${conversationPath(visit, place.threadId)}#m${place.seq}` }
+}
+
+function keyIn(form: URLSearchParams): string | undefined {
+  return form.get('key') || undefined
+}
+
+async function showWrite(visit: Visit): Promise<Response> {
+  const seat = visit.may('use') ? await findSeat(visit.account) : undefined
+  return await appPage(
+    visit.frame('conversations'),
+    {
+      title: 'Write',
+      lead: 'To an agent, a person or a channel of your alias.',
+      back: { title: 'Conversations', href: visit.path('conversations') },
+    },
+    visit.may('use')
+      ? (
+        <WriteCard
+          visit={visit}
+          seat={seat}
+          suggestion={seat ? '' : await suggestAlias(visit.account)}
+          offered={await namesToWriteTo(visit, seat)}
+        />
+      )
+      : (
+        <Card>
+          <p>
+            Owners, admins and members of the account write to its agents. Your role is {visit.actor.role}.
+          </p>
+          <div class='row'>
+            <ButtonLink href={visit.path('conversations')}>Back to the conversations</ButtonLink>
+          </div>
+        </Card>
+      ),
+  )
+}
+
+/** Names for the field `to`: agents of the account with `@`, and the channels of the alias with `#`. */
+async function namesToWriteTo({ account }: Visit, seat: Seat | undefined): Promise<string[]> {
+  const { agents, channels } = account.read
+  const [people, joined] = await Promise.all([
+    agents.search('', seat?.agentId ?? '', '', maxOffered),
+    seat ? channels.ofAgent(seat.agentId, '', maxOffered) : [],
+  ])
+  return [...joined.map(({ name }) => `#${name}`), ...people.map(({ alias }) => `@${alias}`)]
+}
+
+function WriteCard(
+  { visit, seat, suggestion, offered }: {
+    visit: Visit
+    seat: Seat | undefined
+    suggestion: string
+    offered: string[]
+  },
+) {
+  const { form, query, csrf, membership, actor } = visit
+  const action = visit.path('write')
+  const errors = formErrors(visit, action, ['alias', 'to', 'text'])
+  const isRefused = Object.keys(errors).length > 0
+  const value = (name: string, otherwise: string) => isRefused ? form.get(name) ?? otherwise : otherwise
+  return (
+    <Card>
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      <Form action={action} csrf={csrf}>
+        <input type='hidden' name='key' value={messageKey(visit)} />
+        {!seat && (
+          <TextInput
+            name='alias'
+            label='Your alias'
+            hint='You write under it, and agents answer to it. 3 to 32 characters: a-z, 0-9 and hyphens. You can change it in your profile.'
+            before='@'
+            isMono
+            isRequired
+            maxLength={33}
+            value={value('alias', suggestion)}
+            error={errors.alias}
+          />
+        )}
+        <TextInput
+          name='to'
+          label='To'
+          hint='@alias or #channel'
+          isMono
+          isRequired
+          maxLength={100}
+          list={{ id: 'names', values: offered }}
+          value={value('to', query.get('to') ?? '')}
+          error={errors.to}
+          isFocused={!query.has('to') && !isRefused}
+        />
+        <TextArea
+          name='text'
+          label='Message'
+          rows={5}
+          isRequired
+          maxLength={maxMessageLength}
+          value={value('text', '')}
+          error={errors.text}
+          draft={draftName(actor.userId, membership.id, 'write')}
+        />
+        <div class='row'>
+          <SubmitButton>
+            <Icon name='send' size={16} />Send
+          </SubmitButton>
+          {seat && <span class='soft small'>You write as @{seat.alias}.</span>}
+          <span class='soft small' data-needs-script>Ctrl+Enter sends.</span>
+        </div>
+      </Form>
+    </Card>
+  )
+}

@@ -1,0 +1,206 @@
+/** What needs a person, and what does not. docs/operations.md, "Attention". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
+import { deleteAgent } from '../../../src/grid/agents/agents.ts'
+import { attentionOf } from '../../../src/grid/attention/attention.ts'
+import { type Condition, findConditions } from '../../../src/grid/attention/conditions.ts'
+import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
+import { leaseOf } from '../../../src/grid/messaging/leases.ts'
+import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
+import { day, hour } from '../../../src/lib/time.ts'
+import { rows } from '../../support/database.ts'
+import { pausedConversation } from '../../support/echoes.ts'
+import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
+import { callTool } from '../../support/mcp.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { person } from '../../support/people.ts'
+
+let grid: TestGrid
+beforeEach(async () => {
+  grid = await testGrid({ env: { MESSAGES_PER_DAY: '10' } })
+  // The keys of the other account are as old, and nothing of it may appear.
+  await pausedConversation(grid.evil.store, ['eve', 'mallory'])
+})
+afterEach(() => grid.close())
+
+const as = ({ id, alias }: TestAgent) =>
+  grid.store.account(grid.acme.id, { type: 'agent', agentId: id, alias, credentialId: 'test' })
+const found = async (): Promise<Condition[]> => await findConditions(grid.acme.store)
+const kinds = async () => (await found()).map(({ kind }) => kind)
+const send = (text: string) => sendMessage(as(grid.alice), { to: 'bob', text })
+
+test('an account where all is well needs nobody', async () => {
+  await send('hi')
+  await readMessages(as(grid.bob), {})
+
+  expect(await found()).toEqual([])
+})
+
+test('an agent that has not read for an hour is told, with how much waits since when', async () => {
+  const at = grid.clock.now
+  await send('one')
+  grid.clock.now += hour - 1
+  await send('two')
+  expect(await kinds()).toEqual([])
+  grid.clock.now += 1
+
+  expect(await found()).toEqual([{
+    ...{ kind: 'unread', subject: grid.bob.id, since: at, level: 2 },
+    of: { agentId: grid.bob.id, alias: 'bob', since: at, unread: 2, sender: 'alice' },
+  }])
+  await readMessages(as(grid.bob), {})
+  expect(await kinds()).toEqual([])
+})
+
+test('unread messages are counted up to a limit', async () => {
+  await send('first')
+  const [{ n }] = await rows(
+    grid,
+    'SELECT n FROM agent_numbers WHERE account_id = ? AND agent_id = ?',
+    [grid.acme.id, grid.bob.id],
+  )
+  await rows(
+    grid,
+    `WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i < 1500)
+     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, body, created_at)
+     SELECT ?, 'm' || i, ?, 'alice', 'agent', '@bob', 'x', 1 FROM k`,
+    [grid.acme.id, grid.alice.id],
+  )
+  await rows(
+    grid,
+    `INSERT INTO deliveries (account_id, agent_id, sender_account_id, message_id, state, chars, created_at, inbox)
+     SELECT account_id, ?, account_id, id, 'unread', 1, 1, ? FROM messages WHERE account_id = ? AND id LIKE 'm%'`,
+    [grid.bob.id, n, grid.acme.id],
+  )
+  grid.clock.now += hour
+
+  expect(await found()).toMatchObject([{ kind: 'unread', level: 1_000 }])
+})
+
+test('who wrote an unread message is told to those who may read it', async () => {
+  await send('secret')
+  grid.clock.now += hour
+  const ann = await person(grid, { role: 'owner' })
+  const max = await person(grid, { role: 'member' })
+  const sender = async (user: typeof ann, role: 'owner' | 'member') => {
+    const { open } = await attentionOf(grid.store.account(grid.acme.id, user.actor(role)), undefined)
+    return open.map((condition) => condition.kind === 'unread' && condition.of.sender)
+  }
+  const set = (choice: 'on' | 'off' | 'older') =>
+    setPeopleRead(grid.store.account(grid.acme.id, ann.actor('owner')), { choice })
+
+  await set('off')
+  expect([await sender(ann, 'owner'), await sender(max, 'member')]).toEqual([[undefined], [undefined]])
+  await set('on')
+  expect(await sender(ann, 'owner')).toEqual([undefined])
+  await set('older')
+  expect([await sender(ann, 'owner'), await sender(max, 'member')]).toEqual([['alice'], [undefined]])
+})
+
+test('messages that are released three times need a person, until they are read', async () => {
+  await send('poison')
+  for (const expected of [[], [], ['released']]) {
+    const { lease } = await readMessages(as(grid.bob), {})
+    await leaseOf(as(grid.bob), lease!.id).release()
+    expect(await kinds()).toEqual(expected)
+  }
+
+  expect(await found()).toMatchObject([{ subject: grid.bob.id, of: { alias: 'bob', messages: 1, releases: 3 } }])
+  const { lease } = await readMessages(as(grid.bob), {})
+  await leaseOf(as(grid.bob), lease!.id).ack()
+  expect(await kinds()).toEqual([])
+})
+
+test('parked messages are told for a week', async () => {
+  await send('one')
+  await send('two')
+  await deleteAgent(grid.acme.store, 'bob')
+
+  expect(await found()).toMatchObject([{ kind: 'parked', level: 2, of: { alias: 'bob', isDeleted: true } }])
+  grid.clock.now += 7 * day + 1
+  expect(await kinds()).toEqual([])
+})
+
+test('a paused conversation needs a person, and so does one that is told to stop', async () => {
+  const id = await pausedConversation(grid.acme.store, ['alice', 'bob'])
+  const count = { key: '@bob @carol', agents: '["bob","carol"]', turns: 31, resetAt: 5, steps: '[]' }
+  await grid.acme.store.write([
+    grid.acme.store.change.conversations.storeTurns('test', [{ ...count, turnedAt: grid.clock.now }]),
+  ])
+
+  expect(await found()).toMatchObject([
+    { kind: 'paused', subject: id, since: grid.clock.now, of: { agents: ['alice', 'bob'] } },
+    { kind: 'turns', subject: '@bob @carol', since: 5, level: 31 },
+  ])
+})
+
+test('three refused calls of one caller within a day are told, not two', async () => {
+  const refused = () => callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'nobody' })
+  const at = grid.clock.now
+  await refused()
+  await refused()
+  expect(await kinds()).toEqual([])
+  await refused()
+
+  expect(await found()).toMatchObject([{
+    ...{ kind: 'refused', since: at, level: 3 },
+    of: { outcome: 'agent_not_found', keyName: 'first key', credentialKind: 'admin_key' },
+  }])
+  grid.clock.now += day + 1
+  expect(await kinds()).toEqual([])
+})
+
+test('a guardrail that could not answer is told for a day', async () => {
+  const { id } = await createGuardrail(grid.acme.store, {
+    name: 'remote',
+    provider: 'length',
+    config: { maxCharacters: 9 },
+  })
+  const verdict = {
+    ...{ id: 'v', guardrailId: id, guardrailName: 'remote', direction: 'inbound' as const, action: 'failed' as const },
+    ...{ kinds: [], agentIds: [grid.bob.id], textHash: 'h', content: null },
+  }
+  const judged = { id: 'm', recipient: '@bob', at: grid.clock.now, senderAlias: 'alice', senderAccountId: grid.acme.id }
+  await grid.acme.store.write([...grid.acme.store.change.verdicts.add({ ...judged, isStored: false }, [verdict])])
+
+  expect(await found()).toMatchObject([{
+    kind: 'guardrail',
+    subject: id,
+    level: 1,
+    of: { name: 'remote', messages: 1 },
+  }])
+  grid.clock.now += day + hour
+  expect(await kinds()).toEqual([])
+})
+
+test('keys that are unused or old are told to those who can change them', async () => {
+  await callTool(grid, grid.alice.key, 'list_channels', {})
+  // The use of a key is stored with the next commit.
+  await send('hi')
+  await readMessages(as(grid.bob), {})
+  grid.clock.now += 31 * day
+  const unused = (await found()).filter(({ kind }) => kind === 'key')
+
+  // Those of alice were used.
+  expect(unused.map(({ of }) => 'alias' in of && of.alias)).not.toContain('alice')
+  expect(unused.map(({ of }) => 'alias' in of && of.alias)).toContain('bob')
+  grid.clock.now += 91 * day
+  const all = (await found()).flatMap((condition) => condition.kind === 'key' ? [condition.of.alias] : [])
+  expect(all.sort()).toEqual(['alice', 'bob', null])
+
+  const [ann, max] = [await person(grid, { role: 'admin' }), await person(grid, { role: 'member' })]
+  const seen = async (role: 'admin' | 'member', { actor }: typeof ann) =>
+    (await attentionOf(grid.store.account(grid.acme.id, actor(role)), undefined)).open.length
+  expect([await seen('admin', ann), await seen('member', max)]).toEqual([3, 0])
+})
+
+test('a quota that is nearly used is told, and that it is used up', async () => {
+  for (let n = 0; n < 8; n++) await send('hi')
+  await readMessages(as(grid.bob), { limit: 10 })
+  expect(await found()).toEqual([
+    { kind: 'quota', subject: 'messages', since: null, level: 1, of: { quota: 'messages', used: 8, max: 10 } },
+  ])
+
+  for (let n = 0; n < 2; n++) await send('hi')
+  expect(await found()).toMatchObject([{ kind: 'quota', level: 2 }])
+})

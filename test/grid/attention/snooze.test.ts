@@ -1,0 +1,102 @@
+/** Snoozing what needs a person. docs/operations.md, "Attention". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention/attention.ts'
+import { resumeConversation } from '../../../src/grid/messaging/conversations.ts'
+import { day, hour } from '../../../src/lib/time.ts'
+import { sweep } from '../../../src/worker/retention.ts'
+import { rows } from '../../support/database.ts'
+import { pausedConversation } from '../../support/echoes.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { sendMessage } from '../../support/messaging.ts'
+import { type Person, person } from '../../support/people.ts'
+
+let grid: TestGrid
+let ann: Person
+beforeEach(async () => {
+  grid = await testGrid()
+  ann = await person(grid, { role: 'viewer' })
+  await send()
+  await send()
+  grid.clock.now += hour
+})
+afterEach(() => grid.close())
+
+const as = (user: Person) => grid.store.account(grid.acme.id, user.actor('viewer'))
+const send = () =>
+  sendMessage(
+    grid.store.account(grid.acme.id, { type: 'agent', agentId: grid.alice.id, alias: 'alice', credentialId: 'test' }),
+    { to: 'bob', text: 'hi' },
+  )
+const open = async (user = ann) => (await attentionOf(as(user), undefined)).open.map(({ kind }) => kind)
+const stored = () => rows(grid, 'SELECT * FROM snoozes WHERE account_id = ?', [grid.acme.id])
+const bob = () => ({ kind: 'unread', subject: grid.bob.id })
+
+test('what is snoozed is hidden from this user alone until the time is over', async () => {
+  const other = await person(grid, { role: 'owner' })
+  expect(await open()).toEqual(['unread'])
+
+  expect(await snooze(as(ann), undefined, { ...bob(), time: 'hour' })).toBe(true)
+  expect([await open(), await open(other)]).toEqual([[], ['unread']])
+  const until = grid.clock.now + hour
+  expect((await attentionOf(as(ann), undefined)).snoozed).toMatchObject([{ until, condition: bob() }])
+  grid.clock.now = until - 1
+  expect(await open()).toEqual([])
+  grid.clock.now = until
+  expect(await open()).toEqual(['unread'])
+
+  await snooze(as(ann), undefined, { ...bob(), time: 'tomorrow' })
+  const [{ until: tomorrow }] = (await attentionOf(as(ann), undefined)).snoozed
+  expect(new Date(tomorrow).toISOString()).toMatch(/T08:00:00.000Z$/)
+  expect(tomorrow - grid.clock.now).toBeGreaterThan(8 * hour)
+  await snooze(as(ann), undefined, { ...bob(), time: 'week' })
+  expect((await attentionOf(as(ann), undefined)).snoozed).toMatchObject([{ until: grid.clock.now + 7 * day }])
+})
+
+test('a snooze ends early when twice as much waits', async () => {
+  await snooze(as(ann), undefined, { ...bob(), time: 'week' })
+  await send()
+  expect(await open()).toEqual([])
+  await send()
+  expect(await open()).toEqual(['unread'])
+
+  await snooze(as(ann), undefined, { ...bob(), time: 'week' })
+  expect(await open()).toEqual([])
+})
+
+test('a conversation that is paused again is shown again', async () => {
+  const id = await pausedConversation(grid.acme.store, ['alice', 'bob'])
+  await snooze(as(ann), undefined, { kind: 'paused', subject: id, time: 'week' })
+  grid.clock.now += hour
+  expect(await open()).toEqual(['unread'])
+
+  await resumeConversation(grid.acme.store, id)
+  await pausedConversation(grid.acme.store, ['alice', 'bob'])
+
+  expect(await open()).toEqual(['paused', 'unread'])
+})
+
+test('a snooze can be ended, and an ended one is removed', async () => {
+  await snooze(as(ann), undefined, { ...bob(), time: 'hour' })
+  await endSnooze(as(ann), bob())
+  expect(await open()).toEqual(['unread'])
+
+  await snooze(as(ann), undefined, { ...bob(), time: 'hour' })
+  grid.clock.now += hour - 1
+  await sweep(grid.store)
+  expect(await stored()).toHaveLength(1)
+  grid.clock.now += 1
+  await sweep(grid.store)
+  expect(await stored()).toEqual([])
+})
+
+test('what needs nobody cannot be snoozed, and neither can it for any other time', async () => {
+  for (const fields of [{ kind: 'unread', subject: grid.alice.id }, { kind: 'unread', subject: grid.eve.id }]) {
+    expect(await snooze(as(ann), undefined, { ...fields, time: 'hour' })).toBe(false)
+  }
+  await expect(snooze(as(ann), undefined, { ...bob(), time: 'ever' })).rejects.toMatchObject({ code: 'invalid_input' })
+  const removed = await person(grid)
+  await expect(snooze(as(removed), undefined, { ...bob(), time: 'hour' })).rejects.toMatchObject({
+    code: 'not_allowed',
+  })
+  expect(await stored()).toEqual([])
+})

@@ -1,0 +1,49 @@
+/** A grid whose messages are placed in conversations as they come, with a person who writes. */
+import { placeOfSent } from '../../src/grid/conversations/answer.ts'
+import { LogFollower } from '../../src/worker/threads.ts'
+import type { Browser } from './browse.ts'
+import type { Visitor } from './browser.ts'
+import { as } from './conversations.ts'
+import type { TestAgent, TestGrid } from './grid.ts'
+import { signedIn } from './people.ts'
+import { seated, type SeatedPerson } from './seats.ts'
+import { sendMessage } from './messaging.ts'
+
+export interface WritingGrid<T extends TestGrid> {
+  grid: T
+  /** A member with the alias `ann`, and their browser. */
+  ann: SeatedPerson
+  browser: Browser
+  /** Paths of the account. */
+  path(...parts: (string | number)[]): string
+  /** Send as an agent of the account. Resolves when the message has its place. */
+  tell(agent: TestAgent, to: string, text: string, more?: object): Promise<{ id: string; seq: number; thread: number }>
+  close(): Promise<void>
+}
+
+/** Follows the log of a grid, with a member of the account. */
+export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingGrid<T>> {
+  const follower = new LogFollower(grid.store)
+  const ann = await seated(grid, 'ann', { name: 'Ann' })
+  return {
+    grid,
+    ann,
+    browser: await signedIn(grid, ann.person),
+    path: (...parts) => ['/accounts', grid.acme.id, ...parts].join('/'),
+    async tell(agent, to, text, more = {}) {
+      const account = as(grid, grid.acme, agent)
+      const { id } = await sendMessage(account, { to, text, ...more })
+      const { seq, threadId } = (await placeOfSent(account, id))!
+      return { id, seq, thread: threadId }
+    },
+    async close() {
+      await follower.stop()
+      await grid.close()
+    },
+  }
+}
+
+/** Signs a visitor of Chromium in as the person of a `browser`. */
+export async function signIn({ context }: Visitor, browser: Browser, url: string): Promise<void> {
+  await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })))
+}

@@ -1,0 +1,100 @@
+/** What the page of an agent says of it now, and to whom. See docs/security.md, "Who reads messages". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { minute } from '../../../src/lib/time.ts'
+import { as, say } from '../../support/conversations.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { person, signedIn } from '../../support/people.ts'
+import { member, seated } from '../../support/seats.ts'
+
+let grid: TestGrid
+let bob: string
+beforeEach(async () => {
+  grid = await testGrid()
+  bob = `/accounts/${grid.acme.id}/agents/bob`
+})
+afterEach(() => grid.close())
+
+const open = async (role: 'owner' | 'member' | 'viewer', path = bob) =>
+  await (await signedIn(grid, await person(grid, { role }))).open(path)
+const allowReading = async () => {
+  const { account } = await member(grid, { role: 'owner' })
+  await setPeopleRead(account, { choice: 'off' })
+  await setPeopleRead(account, { choice: 'on' })
+}
+
+test('an owner reads its last ten messages, of its channels too, oldest first', async () => {
+  await allowReading()
+  const [alice, bobby] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
+  await grid.acme.agent('carol')
+  await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  for (let n = 1; n <= 8; n++) await say(grid, alice, 'bob', `Note ${n}.`)
+  await say(grid, alice, 'carol', 'Not for him.')
+  await say(grid, alice, '#ops', 'To all.')
+  await say(grid, bobby, 'carol', 'From him.')
+  await say(grid, bobby, 'alice', 'Thank you.')
+
+  const { text, html } = await open('owner')
+
+  expect([...text.matchAll(/Note \d\.|To all\.|From him\.|Thank you\.|Not for him\./g)].map(([said]) => said)).toEqual([
+    ...['Note 2.', 'Note 3.', 'Note 4.', 'Note 5.', 'Note 6.', 'Note 7.', 'Note 8.'],
+    ...['To all.', 'From him.', 'Thank you.'],
+  ])
+  expect(text).toMatch(/Talks with @alice .*@carol .*Channels #ops/)
+  expect(html).toMatch(/conversations\/\d+\?m=\d+#m\d+/)
+})
+
+test('the reading of its messages is recorded once an hour, without their texts', async () => {
+  await allowReading()
+  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'Between us.')
+  const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
+
+  await olga.open(bob)
+  await olga.open(bob)
+
+  const rows = (await grid.acme.store.read.activity.list()).filter(({ tool }) => tool.startsWith('read_'))
+  expect(rows.map(({ tool, arguments: args }) => [tool, args])).toEqual([
+    ['read_agent', '{"subject":"bob","agent":"bob"}'],
+  ])
+  expect((await olga.open(`/accounts/${grid.acme.id}/activity`)).text).toContain('Read the newest messages of @bob')
+})
+
+test('members and viewers see numbers only, and members what is to or from them', async () => {
+  await allowReading()
+  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'Between us.')
+  const mel = await seated(grid, 'mel')
+  await say(grid, as(grid, grid.acme, grid.bob), 'mel', 'To you alone.')
+
+  const seen = await (await signedIn(grid, mel.person)).open(bob)
+  const viewed = await open('viewer')
+
+  expect(seen.text).toContain('To you alone.')
+  expect(seen.text).toContain('1 message cannot be shown to you.')
+  for (const { text } of [seen, viewed]) expect(text).not.toContain('Between us.')
+  expect(viewed.text).not.toContain('To you alone.')
+  expect(viewed.text).toContain('You see numbers only')
+  expect((await grid.acme.store.read.activity.list()).map(({ tool }) => tool)).not.toContain('read_agent')
+})
+
+test('it says what waits for it longest, and from whom', async () => {
+  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'First.')
+  grid.clock.now += 5 * minute
+  await grid.acme.agent('carol')
+  await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'Second.')
+
+  const { text } = await open('viewer')
+
+  expect(text).toContain('Inbox 2 unread Oldest 5 min ago , from @alice')
+})
+
+test('the pages of a person have no way to connect; their own page offers no message to themselves', async () => {
+  const mel = await seated(grid, 'mel')
+  const browser = await signedIn(grid, mel.person)
+  const page = `/accounts/${grid.acme.id}/agents/mel`
+
+  expect((await browser.open(`${page}/connect`)).at).toBe(page)
+  expect((await browser.open(page)).html).not.toContain('/write?to=')
+  expect((await browser.open(bob)).html).toContain('/write?to=%40bob')
+  expect((await open('viewer')).html).not.toContain('/write')
+})

@@ -1,0 +1,111 @@
+/** The page of what needs a person. docs/operations.md, "Attention". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { hour } from '../../src/lib/time.ts'
+import type { Browser } from '../support/browse.ts'
+import { pausedConversation } from '../support/echoes.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { callTool } from '../support/mcp.ts'
+import { signedInByEmail, signedInMember } from '../support/people.ts'
+
+let grid: TestGrid
+let home: string
+let page: string
+let ann: Browser
+beforeEach(async () => {
+  grid = await testGrid()
+  home = `/accounts/${grid.acme.id}`
+  page = `${home}/attention`
+  ann = await signedInByEmail(grid, 'ann@acme.example')
+})
+afterEach(() => grid.close())
+
+const send = () => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
+/** The number beside the navigation. */
+const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count">(\d+\+?))?/s)?.[1]
+
+test('says that all is well, and when it was checked', async () => {
+  const { text, html } = await ann.open(page)
+
+  expect(text).toContain('All is well. Checked just now .')
+  expect(html).toMatch(/<time datetime="[^"]+" data-ago[^>]*>/)
+  expect(count(html)).toBeUndefined()
+})
+
+test('lists what needs a person, with kinds to choose from, and the number beside the navigation', async () => {
+  await send()
+  grid.clock.now += 2 * hour
+  await pausedConversation(grid.acme.store, ['alice', 'bob'])
+
+  const { text, html } = await ann.open(page)
+  expect(text).toMatch(/@alice ?, @bob are paused .*@bob has not read for 2 h 1 waiting oldest from @alice Open/)
+  expect(text).toMatch(/All 2 Runaway 1 Waiting 1/)
+  expect(text).not.toContain('Failing')
+  expect(count(html)).toBe('2')
+
+  const { text: waiting } = await ann.open(`${page}?show=waiting`)
+  expect(waiting).toContain('has not read')
+  expect(waiting).not.toContain('are paused')
+  expect((await ann.open(`${page}?show=nothing`)).text).toContain('are paused')
+  grid.clock.now += 10_000
+  expect(count((await ann.open(`${home}/agents`)).html)).toBe('2')
+})
+
+test('a row is snoozed with a button, and shown again with another', async () => {
+  await send()
+  grid.clock.now += 2 * hour
+  const { html } = await ann.open(page)
+  expect(html).toContain('For 1 hour')
+
+  const after = await ann.submit(page, { time: 'hour' }, `${page}/snooze`)
+  expect(after.text).toMatch(
+    /You will be shown it again later.*All is well.*Snoozed: 1 .*@bob has not read for 2 h until/,
+  )
+  expect(count(after.html)).toBeUndefined()
+  // Of this user alone.
+  const viewer = await signedInMember(grid, grid.acme, 'viewer')
+  expect(count((await viewer.open(page)).html)).toBe('1')
+
+  const again = await ann.submit(page, {}, `${page}/show-again`)
+  expect(again.text).toContain('It is shown again.')
+  expect(count(again.html)).toBe('1')
+
+  await callTool(grid, grid.bob.key, 'read_messages', {})
+  const gone = await ann.post(`${page}/snooze`, {
+    ...{ csrf: again.html.match(/name="csrf" value="([^"]+)"/)![1], time: 'hour' },
+    ...{ kind: 'unread', subject: grid.bob.id },
+  })
+  expect(gone.text).toContain('It does not need attention any more.')
+})
+
+test('keys are told to those who can replace them, and who wrote to those who may read it', async () => {
+  grid.clock.now += 40 * 24 * hour
+  await send()
+  grid.clock.now += 2 * hour
+  const member = await signedInMember(grid, grid.acme, 'member')
+
+  const [owners, members] = [
+    await (await signedInByEmail(grid, 'ann@acme.example')).open(page),
+    await member.open(page),
+  ]
+
+  expect(owners.text).toMatch(/The key …\w{4} of @bob was never used made .* Replace/)
+  expect(members.text).not.toMatch(/The key|Keys/)
+  expect(owners.text).toContain('oldest from @alice')
+  expect(members.text).toContain('@bob has not read for 2 h 1 waiting')
+  expect(members.text).not.toContain('oldest from')
+})
+
+test('the number is found out once for some seconds, for each user, and anew by the page', async () => {
+  const viewer = await signedInMember(grid, grid.acme, 'viewer')
+  await send()
+  grid.clock.now += 2 * hour
+  const seen = async (one: Browser) => count((await one.open(`${home}/agents`)).html)
+  expect([await seen(ann), await seen(viewer)]).toEqual(['1', '1'])
+
+  await pausedConversation(grid.acme.store, ['alice', 'bob'])
+  expect([await seen(ann), await seen(viewer)]).toEqual(['1', '1'])
+  await ann.open(page)
+  expect([await seen(ann), await seen(viewer)]).toEqual(['2', '1'])
+  grid.clock.now += 10_000
+  expect([await seen(ann), await seen(viewer)]).toEqual(['2', '2'])
+})

@@ -1,0 +1,55 @@
+/** The posts of a channel on its page. See docs/security.md, "Who reads messages". */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
+import { as, say } from '../../support/conversations.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { person, signedIn } from '../../support/people.ts'
+import { seated } from '../../support/seats.ts'
+
+let grid: TestGrid
+let channel: string
+let page: string
+beforeEach(async () => {
+  grid = await testGrid()
+  channel = (await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })).channel.id
+  page = `/accounts/${grid.acme.id}/channels/${channel}`
+})
+afterEach(() => grid.close())
+
+const post = (text: string) => say(grid, as(grid, grid.acme, grid.alice), '#ops', text)
+
+test('a member whose alias is in the channel reads it from then on, and answers; a viewer sees numbers', async () => {
+  const mel = await seated(grid, 'mel')
+  await changeChannelMembers(grid.acme.store, { channel, add: ['mel'] })
+  await post('The disk is full.')
+  const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
+  const browser = await signedIn(grid, mel.person)
+
+  const read = await browser.open(page)
+  const seen = await viewer.open(page)
+
+  expect(read.text).toContain('The disk is full.')
+  const [, answer] = read.html.match(/<form[^>]*action="([^"]*\/conversations\/\d+\/messages)"/)!
+  const sent = await browser.submit(page, { text: 'I am on it.' }, answer)
+  expect(sent.status).toBe(200)
+  expect(seen.text).not.toContain('The disk is full.')
+  expect(seen.text).toContain('You see numbers only')
+  expect(seen.html).not.toMatch(/<form[^>]*action="[^"]*\/messages"/)
+})
+
+test('it has pages, and names its members', async () => {
+  const mel = await seated(grid, 'mel')
+  await changeChannelMembers(grid.acme.store, { channel, add: ['mel'] })
+  const browser = await signedIn(grid, mel.person)
+  expect((await browser.open(page)).text).toContain('Nothing was said yet')
+  for (let n = 1; n <= 55; n++) await post(`Post ${n}.`)
+
+  const newest = await browser.open(page)
+  const older = await browser.open(newest.html.match(/href="([^"]*before=\d+)"/)![1])
+
+  expect(newest.text).toContain('Post 55.')
+  expect(newest.text).not.toContain('Post 5.')
+  expect(older.at).toMatch(new RegExp(`^${page}\\?before=`))
+  expect(older.text).toContain('Post 5.')
+  expect(newest.text).toMatch(/Members @alice @bob @mel person/)
+})

@@ -1,0 +1,168 @@
+/** What a person types is kept until it is sent, and sent once. */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
+import { rows } from '../../support/database.ts'
+import { type LiveGrid, liveGrid } from '../../support/server.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
+
+describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
+  const visit = useBrowser()
+  let site: WritingGrid<LiveGrid>
+  beforeAll(async () => {
+    site = await writingGrid(await liveGrid({ host: 'localhost', env: { DURABILITY: 'relaxed' } }))
+  })
+  afterAll(() => site?.close())
+
+  let thread: string
+  let visitor: Visitor
+  beforeEach(async () => {
+    const asked = await site.tell(site.grid.alice, '@ann', 'Ready?')
+    thread = site.grid.url + site.path('conversations', asked.thread)
+    visitor = await visit()
+    await signIn(visitor, site.browser, site.grid.url)
+    await visitor.page.goto(thread)
+    return () => visitor.close()
+  })
+
+  const field = (page: Page) => page.getByLabel('To @alice')
+  const typed = (page: Page) => field(page).inputValue()
+  const stored = async (text: string) => {
+    const sql = 'SELECT 1 FROM messages WHERE account_id = ? AND body = ?'
+    return (await rows(site.grid, sql, [site.grid.acme.id, text])).length
+  }
+
+  test('Enter is a new line, and Ctrl+Enter sends, also on the keyboard of a Mac', async () => {
+    const { page, faults } = visitor
+    for (const [key, text] of [['Control+Enter', 'with Ctrl'], ['Meta+Enter', 'with Cmd']]) {
+      await field(page).click()
+      await page.keyboard.type('first line')
+      await page.keyboard.press('Enter')
+      await page.keyboard.type(text)
+      expect(await typed(page)).toBe(`first line\n${text}`)
+
+      await Promise.all([page.waitForURL(/#m\d+$/), page.keyboard.press(key)])
+
+      await page.getByText(text, { exact: false }).last().waitFor()
+      expect(await stored(`first line\n${text}`)).toBe(1)
+      expect(await typed(page)).toBe('')
+      await page.goto(thread)
+    }
+    expect(faults).toEqual([])
+  })
+
+  test('nothing is sent while an input method composes', async () => {
+    const { page, context } = visitor
+    const devtools = await context.newCDPSession(page)
+    await field(page).click()
+    await devtools.send('Input.imeSetComposition', { text: 'にほん', selectionStart: 3, selectionEnd: 3 })
+    // As the browser sends it while a candidate is chosen, and as older ones do.
+    const prevented = await page.evaluate(`[{ isComposing: true }, { keyCode: 229 }].map(how =>
+      !document.activeElement.dispatchEvent(new KeyboardEvent('keydown',
+        { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true, ...how })))`)
+    expect(prevented).toEqual([false, false])
+    expect(page.url()).toBe(thread)
+
+    await devtools.send('Input.insertText', { text: '日本' })
+    expect(await typed(page)).toBe('日本')
+    await Promise.all([page.waitForURL(/#m\d+$/), page.keyboard.press('Control+Enter')])
+    expect(await stored('日本')).toBe(1)
+  })
+
+  test('a draft survives a reload and a visit elsewhere, and ends when it is sent', async () => {
+    const { page } = visitor
+    await field(page).fill('not yet')
+    await page.reload()
+    expect(await typed(page)).toBe('not yet')
+    await page.goto(`${site.grid.url}${site.path('write')}`)
+    expect(await page.getByLabel('Message').inputValue()).toBe('')
+    await page.goto(thread)
+    expect(await typed(page)).toBe('not yet')
+
+    await Promise.all([page.waitForURL(/#m\d+$/), page.getByRole('button', { name: 'Send' }).click()])
+
+    expect(await typed(page)).toBe('')
+    await page.goto(thread)
+    expect(await typed(page)).toBe('')
+  })
+
+  test('a draft stays when the message is refused, and when the server cannot be reached', async () => {
+    const { page } = visitor
+    const long = 'a'.repeat(10_001)
+    await field(page).fill(long)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.locator('.composer .error').waitFor()
+    expect(await typed(page)).toBe(long)
+    await page.goto(thread)
+    expect(await typed(page)).toBe(long)
+
+    await field(page).fill('hello?')
+    await page.route('**/messages', (route) => route.abort())
+    await Promise.all([page.waitForEvent('requestfailed'), page.getByRole('button', { name: 'Send' }).click()])
+    await page.unroute('**/messages')
+    await page.goto(thread)
+    expect(await typed(page)).toBe('hello?')
+  })
+
+  test('two tabs show one draft, and a text of their own stays', async () => {
+    const { page, context } = visitor
+    const other = await context.newPage()
+    await other.goto(thread)
+    const isIn = (page: Page, text: string) =>
+      waitFor(`the draft ${text}`, async () => (await typed(page)) === text || undefined)
+
+    await field(page).fill('from the first')
+    await isIn(other, 'from the first')
+    await field(other).fill('from the first and second')
+    await isIn(page, 'from the first and second')
+    await Promise.all([page.waitForURL(/#m\d+$/), page.getByRole('button', { name: 'Send' }).click()])
+    await isIn(other, '')
+    expect(await stored('from the first and second')).toBe(1)
+
+    // A tab that has another text than the draft keeps it.
+    await other.evaluate(`document.querySelector('textarea[data-draft]').value = 'mine'; 0`)
+    await field(page).fill('yours')
+    await page.reload()
+    expect(await typed(page)).toBe('yours')
+    expect(await typed(other)).toBe('mine')
+  })
+
+  test('two clicks on Send send once', async () => {
+    const { page } = visitor
+    await field(page).fill('only once')
+    await page.getByRole('button', { name: 'Send' }).dblclick({ noWaitAfter: true })
+    await page.waitForURL(/#m\d+$/)
+
+    expect(await stored('only once')).toBe(1)
+  })
+
+  test('without script, Send alone does it', async () => {
+    const plain = await visit({ withScript: false })
+    await signIn(plain, site.browser, site.grid.url)
+    await plain.page.goto(thread)
+    await field(plain.page).fill('no script')
+    await plain.page.getByRole('button', { name: 'Send' }).click()
+
+    await plain.page.waitForURL(/#m\d+$/)
+    expect(await stored('no script')).toBe(1)
+    await plain.close()
+  })
+
+  test('drafts end with the session, and nobody else sees them', async () => {
+    const { page } = visitor
+    await field(page).fill('a secret')
+    const kept = () => page.evaluate('Object.keys(localStorage).length')
+    expect(await kept()).toBe(1)
+
+    await page.locator('summary', { hasText: 'Your menu:' }).click()
+    const [response] = await Promise.all([
+      page.waitForResponse((response) => response.url().endsWith('/sign-out')),
+      page.getByRole('button', { name: 'Sign out' }).click(),
+    ])
+
+    expect((await response.allHeaders())['clear-site-data']).toBe('"storage"')
+    await page.waitForLoadState()
+    expect(await kept()).toBe(0)
+  })
+})

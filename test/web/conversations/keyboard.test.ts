@@ -1,0 +1,108 @@
+/** Single keys on pages, for those who have not turned them off. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { accessibilityFaults, hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
+import { type LiveGrid, liveGrid } from '../../support/server.ts'
+import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
+
+describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
+  const visit = useBrowser()
+  let site: WritingGrid<LiveGrid>
+  let threads: { thread: number; seq: number }[]
+  let visitor: Visitor
+  beforeAll(async () => {
+    site = await writingGrid(await liveGrid({ env: { DURABILITY: 'relaxed' } }))
+    const { grid: { alice, bob }, tell } = site
+    await tell(alice, '@ann', 'One')
+    threads = [await tell(alice, '@ann', 'Two'), await tell(bob, '@ann', 'Three')]
+    visitor = await visit()
+    await signIn(visitor, site.browser, site.grid.url)
+  })
+  afterAll(async () => {
+    await visitor?.close()
+    await site?.close()
+  })
+
+  const url = (...parts: (string | number)[]) => site.grid.url + site.path(...parts)
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await visitor.page.keyboard.press(key)
+  }
+  const focused = () => visitor.page.evaluate('document.activeElement.textContent')
+
+  test('j and k go through the list, Enter opens, u goes back', async () => {
+    const { page } = visitor
+    await page.setViewportSize({ width: 390, height: 800 })
+    await page.goto(url('conversations'))
+    await press('j')
+    expect(await focused()).toContain('Three')
+    await press('j')
+    expect(await focused()).toContain('Two')
+    await press('k')
+    expect(await focused()).toContain('Three')
+    await press('j', 'Enter')
+    await page.waitForURL(new RegExp(`${url('conversations', threads[0].thread)}`))
+    await press('u')
+    await page.waitForURL(url('conversations'))
+    await page.setViewportSize({ width: 1280, height: 800 })
+  })
+
+  test('r answers the message that has the focus, or goes to the composer', async () => {
+    const { page } = visitor
+    await page.goto(url('conversations', threads[0].thread))
+    await press('r')
+    expect(await page.evaluate('document.activeElement.name')).toBe('text')
+    expect(await page.getByLabel('To @alice').inputValue()).toBe('')
+
+    await page.setViewportSize({ width: 390, height: 800 })
+    await page.evaluate('document.activeElement.blur()')
+    await press('j', 'r')
+    await page.waitForURL(/\?reply=\d+#composer$/)
+    await page.getByText('Answer to').waitFor()
+    await page.setViewportSize({ width: 1280, height: 800 })
+  })
+
+  test('e marks as read and unread, n leads to the next unread, g c to the conversations', async () => {
+    const { page } = visitor
+    await page.goto(url('conversations', threads[1].thread))
+    await page.getByRole('button', { name: 'Mark read' }).waitFor()
+    await Promise.all([page.waitForURL(/#m\d+$/), press('e')])
+    await page.getByRole('button', { name: 'Mark unread' }).waitFor()
+    await Promise.all([page.waitForURL(url('conversations')), press('e')])
+    await Promise.all([page.waitForURL(/\?m=\d+#m\d+$/), press('n')])
+    await Promise.all([page.waitForURL(url('conversations')), press('g', 'c')])
+  })
+
+  test('? tells of the keys, in a dialog that is accessible', async () => {
+    const { page, faults } = visitor
+    await page.goto(url('conversations'))
+    await press('?')
+    const dialog = page.getByRole('dialog', { name: 'Keyboard' })
+    await dialog.waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await press('j', 'Escape')
+    await dialog.waitFor({ state: 'hidden' })
+    expect(faults).toEqual([])
+  })
+
+  test('keys do nothing in fields, with another key, or after they were turned off', async () => {
+    const { page } = visitor
+    await page.goto(url('conversations', threads[0].thread))
+    const at = page.url()
+    await page.getByLabel('To @alice').click()
+    await page.keyboard.type('u?gcnej')
+    expect(await page.getByLabel('To @alice').inputValue()).toBe('u?gcnej')
+    await page.evaluate('document.activeElement.blur()')
+    await press('Alt+u', 'Control+e')
+    expect(page.url()).toBe(at)
+    expect(await page.getByRole('dialog').count()).toBe(0)
+
+    await page.goto(url('settings', 'profile'))
+    await page.getByRole('button', { name: 'Turn single keys off' }).click()
+    await page.getByText('Single keys are off.').first().waitFor()
+    expect(await page.locator('#shortcuts').count()).toBe(0)
+    await press('g', 'c')
+    expect(page.url()).toMatch(/settings\/profile/)
+    await page.getByRole('button', { name: 'Turn single keys on' }).click()
+    await page.getByText('Single keys are on.').first().waitFor()
+    await Promise.all([page.waitForURL(url('conversations')), press('g', 'c')])
+  })
+})

@@ -1,0 +1,108 @@
+/** People say what they have read, on pages that need no script. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { csrfTokenOf, person, signedIn } from '../../support/people.ts'
+import { type WritingGrid, writingGrid } from '../../support/writing.ts'
+
+let site: WritingGrid<TestGrid>
+beforeEach(async () => {
+  site = await writingGrid(await testGrid())
+})
+afterEach(() => site.close())
+
+/** The texts that wait for an agent, oldest first. */
+async function unreadOf(agent: string): Promise<unknown[]> {
+  const found = await rows(
+    site.grid,
+    `SELECT m.body FROM deliveries d JOIN messages m ON m.account_id = d.sender_account_id AND m.id = d.message_id
+     WHERE d.account_id = ? AND d.agent_id = ? AND d.state = 'unread' ORDER BY m.seq`,
+    [site.grid.acme.id, agent],
+  )
+  return found.map(({ body }) => body)
+}
+
+test('Mark read marks what the page shows, in this conversation alone, and Mark unread takes it back', async () => {
+  const { grid, ann, browser, path, tell } = site
+  await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
+  const first = await tell(grid.alice, '@ann', 'one')
+  await tell(grid.alice, '@ann', 'two')
+  await tell(grid.bob, '@ann', 'from bob')
+  await tell(grid.alice, '#team', 'to the team')
+  const thread = path('conversations', first.thread)
+  const page = await browser.open(`${thread}?show=you`)
+  await tell(grid.alice, '@ann', 'three')
+
+  const marked = await browser.send(page, {}, `${thread}/read`)
+  expect(marked.at).toMatch(new RegExp(`^${thread}\\?show=you#m\\d+$`))
+  expect(await unreadOf(ann.seat.agentId)).toEqual(['from bob', 'to the team', 'three'])
+  // The team's post is unread for its other reader.
+  expect(await unreadOf(grid.bob.id)).toEqual(['to the team'])
+
+  const unread = await browser.post(`${thread}/unread`, {
+    csrf: await csrfTokenOf(browser, thread),
+    from: `${first.seq}`,
+  })
+  expect(unread.at).toBe(path('conversations'))
+  expect(unread.text).toContain('You 5 unread')
+  expect(await unreadOf(ann.seat.agentId)).toEqual(['one', 'two', 'from bob', 'to the team', 'three'])
+})
+
+test('what was in view is marked one by one, and is answered without a page', async () => {
+  const { grid, ann, browser, path, tell } = site
+  const first = await tell(grid.alice, '@ann', 'one')
+  const second = await tell(grid.alice, '@ann', 'two')
+  const other = await tell(grid.bob, '@ann', 'from bob')
+  const csrf = await csrfTokenOf(browser, path('write'))
+  const fields: [string, string][] = [['csrf', csrf], ['by', 'view'], ['m', `${second.seq}`], ['m', `${other.seq}`]]
+
+  const answer = await browser.post(path('conversations', first.thread, 'read'), fields)
+
+  expect(answer).toMatchObject({ status: 204, html: '' })
+  expect(await unreadOf(ann.seat.agentId)).toEqual(['one', 'from bob'])
+})
+
+test('a post in a channel is marked for its reader alone', async () => {
+  const { grid, ann, browser, path, tell } = site
+  await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
+  const post = await tell(grid.alice, '#team', 'to the team')
+
+  await browser.submit(path('conversations', post.thread), {}, path('conversations', post.thread, 'read'))
+
+  expect(await unreadOf(ann.seat.agentId)).toEqual([])
+  expect(await unreadOf(grid.bob.id)).toEqual(['to the team'])
+})
+
+test('marking changes nothing for the messages of others', async () => {
+  const { grid, path, tell } = site
+  const pair = await tell(grid.alice, '@bob', 'between us')
+  const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
+  await olga.submit(path('write'), { alias: 'olga', to: '@alice', text: 'Hi' })
+  const csrf = await csrfTokenOf(olga, path('write'))
+  const thread = path('conversations', pair.thread)
+
+  expect((await olga.post(`${thread}/read`, { csrf, upTo: `${pair.seq}` })).status).toBe(200)
+  expect((await olga.post(`${thread}/unread`, { csrf, from: `${pair.seq}` })).status).toBe(200)
+
+  expect(await unreadOf(grid.bob.id)).toEqual(['between us'])
+  expect(await unreadOf(grid.alice.id)).toEqual(['Hi'])
+})
+
+test('Next unread leads to the oldest one of another conversation, and says when there is none', async () => {
+  const { grid, browser, path, tell } = site
+  const first = await tell(grid.alice, '@ann', 'one')
+  const second = await tell(grid.bob, '@ann', 'two')
+
+  const page = await browser.open(path('conversations', first.thread))
+  expect(page.html).toContain(`href="${path('next-unread')}?after=${first.thread}"`)
+  const next = await browser.open(`${path('next-unread')}?after=${first.thread}`)
+  expect(next.at).toBe(`${path('conversations', second.thread)}?m=${second.seq}#m${second.seq}`)
+
+  for (const { thread } of [first, second]) {
+    await browser.submit(path('conversations', thread), {}, path('conversations', thread, 'read'))
+  }
+  const none = await browser.open(path('next-unread'))
+  expect(none.text).toContain('You have read everything that is to you.')
+  expect((await browser.open(path('conversations', first.thread))).html).not.toContain(path('next-unread') + '?')
+})
