@@ -13,7 +13,7 @@ export const shows = ['you', 'all', 'channels', 'waiting'] as const
 
 export interface ConversationList {
   reader: Reader
-  /** The newest first, at most 25. Without a preview if the reader may not read the newest message. */
+  /** The newest first, at most 20. Without a preview if the reader may not read the newest message. */
   threads: Thread[]
   /** Where the next page begins: pass it as `before`. Undefined on the last one. */
   next?: number

@@ -66,9 +66,9 @@ export interface ThreadListPage {
 }
 
 /** How many threads a page of a list has. */
-const pageSize = 25
+const pageSize = 20
 
-/** Threads, the newest first, 25 at a time. */
+/** Threads, the newest first, 20 at a time. */
 export async function listThreads(account: AccountStore, list: ThreadList): Promise<ThreadListPage> {
   const { agentId, waiting, channels, userId, since = 0, before = Number.MAX_SAFE_INTEGER } = list
   const [found, unread] = await Promise.all([
