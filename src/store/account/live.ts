@@ -1,4 +1,4 @@
-/** What pages of the account show that changes without a new message. See docs/security.md, "Streams and waits". */
+/** What pages of the account show that changes without a new message. See docs/delivery.md, "Live pages". */
 import { and, count, desc, eq, isNull, ne, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, messages, threadMessages } from '../../../db/schema.ts'
