@@ -145,8 +145,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\bconsole\./, only: ['log.ts', 'cli/'], why: 'what is logged goes through deps.log' },
   {
     word: /(?<![.\w])fetch\(/,
-    // The calls of the database driver go to the operator's database; listen.ts only names its handler so.
-    only: ['store/open-database.ts', 'listen.ts'],
+    // The calls of the database driver go to the operator's database; listen.ts only names its handler so; the script runs in a browser.
+    only: ['store/open-database.ts', 'listen.ts', 'html/scripts/live.ts'],
     why: 'deps.safeFetch is the only way out',
   },
   {
@@ -161,7 +161,12 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     ],
     why: 'deps.safeFetch is the only way out',
   },
-  { word: /\bWebSocket\(|\bEventSource\(|\bDeno\.connect/, only: [], why: 'deps.safeFetch is the only way out' },
+  {
+    // The script of pages runs in a browser.
+    word: /\bWebSocket\(|\bEventSource\(|\bDeno\.connect/,
+    only: ['html/scripts/live.ts'],
+    why: 'deps.safeFetch is the only way out',
+  },
   { word: /\bnodemailer\b/, only: ['email.ts'], why: 'email is sent in one place, which checks the addresses' },
   { word: /\bprocess\.env\b/, only: ['cli/'], why: 'the environment is read once, into the configuration' },
   {
