@@ -146,6 +146,7 @@ const others: Record<string, InValue[]> = {
     afterRead: [0],
     except: ['[]'],
     limit: [100],
+    maxUnread: [100],
     offset: [0],
     max: [100],
     maxChars: [80_000],

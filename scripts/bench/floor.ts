@@ -13,6 +13,7 @@ import { toolCatalog } from '../../src/mcp/tool.ts'
 import { runTool, toolOutcome } from '../../src/mcp/toolset.ts'
 import { type AccountStore, AccountWaiting } from '../../src/store/account.ts'
 import type { Credential } from '../../src/store/global/credentials.ts'
+import type { LiveFeed } from '../../src/store/live.ts'
 import type { NewDeliveries } from '../../src/store/global/new-deliveries.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openWaiting } from '../../src/store/waiting.ts'
@@ -34,7 +35,7 @@ const caller: Credential = {
 }
 
 /** Nothing waits here, so nothing is polled. */
-const waiting = new AccountWaiting(openWaiting(deps, {} as NewDeliveries, true), caller.accountId)
+const waiting = new AccountWaiting(openWaiting(deps, {} as NewDeliveries, true), caller.accountId, {} as LiveFeed)
 
 /** Accepts every key, and has no channels. */
 const memoryStore = {

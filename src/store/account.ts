@@ -79,8 +79,6 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly turns: AccountTurns
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: AccountWaiting
-  /** What the open pages of the account are told. */
-  readonly live: AccountLive
   readonly read: Reads
   readonly change: Changes
   write(statements: Statement[]): Promise<UnitRows>
@@ -147,10 +145,17 @@ export async function writeParts<Name extends string>(
 export class AccountWaiting {
   readonly #waiting: Waiting
   readonly #accountId: string
+  readonly #live: LiveFeed
 
-  constructor(waiting: Waiting, accountId: string) {
+  constructor(waiting: Waiting, accountId: string, live: LiveFeed) {
     this.#waiting = waiting
     this.#accountId = accountId
+    this.#live = live
+  }
+
+  /** What the open pages of the account are told. */
+  get live(): AccountLive {
+    return new AccountLive(this.#live, this.#accountId)
   }
 
   get notifier(): Notifier {
@@ -296,8 +301,7 @@ export function accountOpener(
       deps,
       epoch,
       instanceId,
-      waiting: new AccountWaiting(waiting, accountId),
-      live: new AccountLive(live, accountId),
+      waiting: new AccountWaiting(waiting, accountId, live),
       usage: new AccountUsage(usage, unreadCounts, accountId),
       turns: new AccountTurns(turns, accountId),
       isRecording: false,

@@ -185,12 +185,12 @@ class AccountNews {
   }
 
   get position(): number {
-    return this.#account.live.position
+    return this.#account.waiting.live.position
   }
 
   /** `after`: see `LiveWatch`. `onNews` is called when there is something to take. */
   async begin(after: number | undefined, onNews: () => void) {
-    const { live } = this.#account
+    const { live } = this.#account.waiting
     const { position, leave } = await live.join(this.#threads, (news) => {
       if (this.#pending.length >= maxPending) this.#pending = [{ kind: 'lost' }]
       else this.#pending.push(news)
@@ -275,16 +275,16 @@ class AccountNews {
 
 /** The user may not see an account any more. */
 class AccountLost extends Error {
-  readonly accountId: string
+  readonly account: string
 
-  constructor(accountId: string) {
+  constructor(account: string) {
     super('The user is no member of the account any more')
-    this.accountId = accountId
+    this.account = account
   }
 }
 
 function endOf(error: unknown): LiveEnd {
-  return error instanceof AccountLost ? { why: 'account', a: error.accountId } : { why: 'unavailable' }
+  return error instanceof AccountLost ? { why: 'account', a: error.account } : { why: 'unavailable' }
 }
 
 function isFor(reader: Reader, { channelId, fromAgentId, toAgentId, at }: LivePlace): boolean {

@@ -30,7 +30,7 @@ function live(root) {
   function say(text) {
     toSay = text
     clearTimeout(sayTimer)
-    sayTimer = setTimeout(() => { status.textContent = toSay; saidAt = Date.now() }, Math.max(0, saidAt + 5000 - Date.now()))
+    sayTimer = setTimeout(() => { status.textContent = toSay; saidAt = performance.now() }, Math.max(0, saidAt + 5000 - performance.now()))
   }
   function showPaused(isPaused) {
     if (isPaused === paused.hasChildNodes()) return
@@ -242,7 +242,7 @@ function live(root) {
   const channel = 'BroadcastChannel' in self && navigator.locks ? new BroadcastChannel('live') : undefined
   const tabs = new Map()
   const kinds = ['hello', 'thread', 'state', 'presence', 'count', 'resync', 'beat', 'bye']
-  let source, watched = '', lastId = 0, heardAt = Date.now(), isLeader = !channel, isEnded = false, retryTimer, openTimer
+  let source, watched = '', lastId = 0, heardAt = performance.now(), isLeader = !channel, isEnded = false, retryTimer, openTimer
   const me = () => ({ type: 'join', tab, account, watch, seq: known })
   function tell(name, data) {
     heard(name, data)
@@ -259,12 +259,12 @@ function live(root) {
     watched = [...new Set(all.map(one => one.watch))].sort().slice(0, 20).join(',')
     const after = Math.min(...all.map(one => one.seq), ...lastId ? [lastId] : [])
     source = new EventSource('/live?watch=' + encodeURIComponent(watched) + '&after=' + after)
-    heardAt = Date.now()
+    heardAt = performance.now()
     const mine = source
     for (const name of kinds) {
       source.addEventListener(name, event => {
         if (mine !== source) return
-        heardAt = Date.now()
+        heardAt = performance.now()
         lastId = Math.max(lastId, Number(event.lastEventId) || 0)
         const data = JSON.parse(event.data)
         if (name === 'bye') return ended(data)
@@ -334,7 +334,7 @@ function live(root) {
     }
   })
   // After sleep, a stream may be lost without an error.
-  setInterval(() => { if (isLeader && source && !isEnded && Date.now() - heardAt > 40000) open() }, 5000)
+  setInterval(() => { if (isLeader && source && !isEnded && performance.now() - heardAt > 40000) open() }, 5000)
   addEventListener('pagehide', stop)
   addEventListener('pageshow', event => { if (event.persisted) location.reload() })
   start()

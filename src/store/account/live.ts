@@ -1,4 +1,4 @@
-/** What pages of the account show that changes without a new message. See docs/security.md, "Streams and waits". */
+/** What pages of the account show that changes without a new message. See docs/delivery.md, "Live pages". */
 import { and, count, desc, eq, isNull, ne, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/sqlite-core'
 import { agents, deliveries, messages, threadMessages } from '../../../db/schema.ts'
@@ -36,9 +36,7 @@ export function prepareLive(db: Db) {
   const someUnread = sql`SELECT 1 FROM ${deliveries} WHERE ${deliveries.inbox} = (${
     inboxOf(agents.accountId, agents.id)
   })
-    AND ${deliveries.accountId} = ${p('account')} AND ${deliveries.state} = 'unread' LIMIT ${
-    sql.raw(String(maxCountedUnread))
-  }`
+    AND ${deliveries.accountId} = ${p('account')} AND ${deliveries.state} = 'unread' LIMIT ${p('maxUnread')}`
   const presence = db.select({
     agentId: agents.id,
     lastSeenAt: agents.lastSeenAt,
@@ -51,7 +49,7 @@ export function prepareLive(db: Db) {
       /** The newest messages of a thread, without their texts. */
       newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
       /** The agents that were seen last: when, and how many messages are unread, up to 100. */
-      presence: (limit: number) => account.all(presence, { limit }),
+      presence: (limit: number) => account.all(presence, { limit, maxUnread: maxCountedUnread }),
     }),
     changes: () => ({}),
   }

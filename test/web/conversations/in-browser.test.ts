@@ -35,10 +35,14 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     const isSeen = (text: string) =>
       page.getByText(text, { exact: true }).evaluate((element) => {
         const { top, bottom } = element.getBoundingClientRect()
-        return top >= 0 && bottom <= globalThis.innerHeight
+        return top >= 0 && bottom <= element.ownerDocument.documentElement.clientHeight
       })
     await page.goto(path)
-    expect(await page.locator(`#m${last}`).evaluate((item) => item.getBoundingClientRect().bottom <= globalThis.innerHeight)).toBe(
+    expect(
+      await page.locator(`#m${last}`).evaluate((item) =>
+        item.getBoundingClientRect().bottom <= item.ownerDocument.documentElement.clientHeight
+      ),
+    ).toBe(
       true,
     )
 
