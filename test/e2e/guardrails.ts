@@ -13,7 +13,7 @@ interface Agent {
   key: string
 }
 
-/** `home` is the overview of the account of the owner. */
+/** `home` is the path of the account of the owner. */
 export async function guardrailScenario(base: string, owner: Browser, home: string): Promise<void> {
   const settings = `${home}/settings/account`
   const { html } = await owner.submit(settings, { keyName: 'scenario' }, `${settings}/keys`)
@@ -103,24 +103,30 @@ async function pausesRunawayConversations(
     }
     throw new Error('the echo was not stopped')
   }
-  const others = `${kim.alias}, ${lee.alias}`
 
   await send(kim, lee)
   const { turns, read, refused } = await echo()
   expect([turns, read.turns]).toEqual([6, 6])
   expect(refused).toEqual({
     code: 'conversation_paused',
-    message: expect.stringMatching(/paused, because it had 6 turns within an hour.*can resume it on the overview page/),
+    message: expect.stringMatching(
+      /paused, because it had 6 turns within an hour.*can resume it on the page Attention/,
+    ),
   })
 
-  await waitFor('the pause on the overview', async () => (await owner.open(home)).text.includes(`${others}: 6 turns`))
-  const resume = (await owner.open(home)).html.match(/action="([^"]*\/conversations\/[^"]*\/resume)"/)![1]
-  expect((await owner.submit(home, {}, resume)).text).toContain('The conversation goes on.')
+  const attention = `${home}/attention`
+  await waitFor('the pause on the page', async () => /are paused 6 turns/.test((await owner.open(attention)).text))
+  const resume = (await owner.open(attention)).html.match(/action="([^"]*\/conversations\/[^"]*\/resume)"/)![1]
+  expect((await owner.submit(attention, {}, resume)).text).toContain('The conversation goes on.')
   expect(await send(lee, kim)).toMatchObject({ recipient: kim.alias })
 
   // A script that writes one way is in nobody's way, and neither is an agent that is marked as automated.
   for (let n = 0; n < 20; n++) expect(await send(kim, lee)).not.toHaveProperty('error')
-  await owner.submit(`${home}/agents/${lee.alias.slice(1)}`, {}, `${home}/agents/${lee.alias.slice(1)}/automated`)
+  await owner.submit(
+    `${home}/agents/${lee.alias.slice(1)}/settings`,
+    {},
+    `${home}/agents/${lee.alias.slice(1)}/automated`,
+  )
   await expect(echo()).rejects.toThrow('the echo was not stopped')
   await owner.submit(settings, { warn: '30', perHour: '200', hops: '64' }, `${settings}/turns`)
   for (const { alias } of [kim, lee]) await callTool(base, adminKey, 'admin_delete_agent', { alias })

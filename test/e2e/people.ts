@@ -23,7 +23,7 @@ export async function peopleScenario(base: string, setUpPath: string | undefined
   const home = await olga.signIn(email, password)
   expect(home.text).toContain('Olga')
 
-  const account = home.at.split('?')[0]
+  const account = home.at.match(/^\/accounts\/[\w-]+/)![0]
   const name = `Renamed, ${'<b>'} & ${crypto.randomUUID()}`
   const renamed = await olga.submit(`${account}/settings/account`, { name }, `${account}/settings/account/name`)
   expect(renamed.text).toContain('The account has been renamed')

@@ -182,6 +182,7 @@ export const routesWithoutPage: Record<string, string> = {
   '/accounts/:account/next-unread': 'redirects to a conversation (test/web/conversations/marks)',
   '/accounts/:account/conversations/:thread/messages': 'is a part of a page (test/web/conversations/following)',
   '/accounts/:account/messages/:message/parts/:part': 'is a file (test/web/conversations/message)',
+  '/live': 'is a stream (test/web/live)',
   '/accounts/:account/settings': 'redirects to the profile',
   '/accounts/:account/settings/account/keys': 'redirects to the account',
   '/accounts/:account/guardrails/new/:provider/try': 'redirects to the form of the provider',

@@ -61,7 +61,7 @@ function paused({ agents, reason, limit }: Pause, { label }: Recipient): GridErr
     : `it had ${limit} turns within an hour without new input from a person or another agent`
   return new GridError(
     'conversation_paused',
-    `Nothing was sent to ${label}. The conversation of ${who} is paused, because ${what}. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the overview page.`,
+    `Nothing was sent to ${label}. The conversation of ${who} is paused, because ${what}. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.`,
     { info: { reason, limit: String(limit) } },
   )
 }

@@ -99,7 +99,7 @@ export function conversationPausedEmail(config: AppUrl, accountName: string, age
     `Agents of the account "${plainName(accountName)}" on ${
       hostOf(config)
     } kept answering each other, and their conversation is paused: ${who}${more}.`,
-    `Nothing else has stopped. To let them go on, sign in at ${config.appUrl} and choose Resume on the overview page.`,
+    `Nothing else has stopped. To let them go on, sign in at ${config.appUrl} and choose Resume on the page Attention.`,
   ])
 }
 

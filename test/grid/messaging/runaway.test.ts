@@ -39,7 +39,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
     expect(refused).toEqual({
       code: 'conversation_paused',
       message:
-        'Nothing was sent to @alice. The conversation of @alice, @bob is paused, because it had 200 turns within an hour without new input from a person or another agent. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the overview page.',
+        'Nothing was sent to @alice. The conversation of @alice, @bob is paused, because it had 200 turns within an hour without new input from a person or another agent. Do not try again. Go on with other work, or tell your user: an owner or admin of the account can resume it on the page Attention.',
     })
   },
 )
