@@ -172,7 +172,7 @@ test('a verified user creates another account and owns it', async () => {
   const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
 
   const page = await viewer.submit('/new-account', { name: 'My own' })
-  const team = await viewer.open(`${page.at.split('?')[0]}/settings/team`)
+  const team = await viewer.open(`${page.at.match(/^\/accounts\/[\w-]+/)![0]}/settings/team`)
 
   expect(page.text).toContain('The account has been created. You are its owner.')
   expect(team.text).toContain('You are the only owner')
