@@ -48,7 +48,7 @@ test.each([['a local file', 1], ['libsql-server', 2]])(
       await server?.stop()
     }
   },
-  60_000 + kills * 5_000,
+  60_000 + kills * 15_000,
 )
 
 /** The process kills itself: 5 ms to half a second after its first messages, more often soon. */
