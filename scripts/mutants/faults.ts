@@ -29,9 +29,9 @@ const messaging: Record<string, Row[]> = {
     ],
     ['isNull(channels.deletedAt),\n', '', 'grid/messaging/access-at-commit'],
     ["          eq(channelMembers.agentId, p('from')),\n", '', 'grid/messaging/access-at-commit'],
-    ['isNull(sender.deletedAt), ', '', 'grid/messaging/access-at-commit'],
-    ['trialIsOpen, ', '', 'store/writes'],
-    ['keyIsUnused, condition', 'condition', 'grid/messaging/idempotency'],
+    ['            isNull(sender.deletedAt),\n', '', 'grid/messaging/access-at-commit'],
+    ['            trialIsOpen,\n', '', 'store/writes'],
+    ['            keyIsUnused,\n', '', 'grid/messaging/idempotency'],
     ['max(${trials.used}, (${numberOfMessage}))', '${trials.used} + 1', 'grid/messaging/send-path'],
     ['      receipt: null,\n', '', 'grid/messaging/idempotency'],
     ['excluded.message_id', 'idempotency_keys.message_id', 'grid/messaging/idempotency'],
@@ -43,7 +43,7 @@ const messaging: Record<string, Row[]> = {
     ["gte(deliveries.createdAt, p('from'))", "gt(deliveries.createdAt, p('from'))", 'grid/messaging/read-again'],
     ["ne(deliveries.state, sql`'parked'`)", "ne(deliveries.state, sql`'x'`)", 'grid/messaging/parking'],
     ['offset(lastLeaseDepth - 1)', 'offset(lastLeaseDepth)', 'grid/messaging/read-again'],
-    ['max(${newest.leaseId})', 'min(${newest.leaseId})', 'grid/messaging/read-again'],
+    ['max(${either.leaseId})', 'min(${either.leaseId})', 'grid/messaging/read-again'],
   ],
   'src/store/account/unread.ts': [
     [", sql`${deliveries.state} = 'unread'`)", ')', 'grid/messaging/message-status'],
@@ -161,9 +161,9 @@ const waiting: Record<string, Row[]> = {
   ],
   'src/grid/messaging/watch-inbox.ts': [
     ['now() - openedAt < maxAgeMs', 'true', 'grid/messaging/waiting'],
-    ['now < since || ', '', 'grid/messaging/waiting'],
     ['if (wasWoken && !await isStillValid(check)) return', '', 'grid/messaging/waiting-ends'],
   ],
+  'src/lib/time.ts': [['now < since || ', '', 'grid/messaging/waiting']],
   'src/lib/notifier.ts': [
     ['for (const id of agentIds)', 'for (const id of [...agentIds].slice(0, 1))', 'grid/messaging/waking'],
     ['    this.#isRaised = true\n', '', 'lib/notifier'],
@@ -176,7 +176,11 @@ const waiting: Record<string, Row[]> = {
 
 const scoping: Record<string, Row[]> = {
   'src/store/in-account.ts': [
-    ['condition && sql`(${condition})`', 'condition', 'store/account-isolation'],
+    [
+      "p('account')), ...conditions.map((condition) => condition && sql`(${condition})`)",
+      "p('account')), ...conditions",
+      'store/account-isolation',
+    ],
     ["{ ...row, accountId: p('account') }", "{ accountId: p('account'), ...row }", 'store/account-isolation'],
   ],
   'src/store/driver/binding.ts': [
@@ -252,7 +256,7 @@ const authentication: Record<string, Row[]> = {
   'src/store/global/credentials.ts': [
     ['      isNull(credentials.revokedAt),\n', '', 'auth/bearer'],
     ["whileUserMay('manage')", "whileUserMay('view')", 'auth/bearer'],
-    [', isNull(agents.deletedAt)),', '),', 'a2a/endpoint'],
+    ['        isNull(agents.deletedAt),\n', '', 'a2a/endpoint'],
   ],
   'src/store/global/sessions.ts': [
     ["    gt(sessions.expiresAt, p('now')),\n", '', 'web/people/sign-in'],

@@ -61,7 +61,6 @@ export const allowedCrossAccountQueries = [
   'old counts of guardrails',
   'ended snoozes',
   'old idempotency keys',
-  'old snoozes',
   'old texts of verdicts',
   'old verdicts',
   'leases in flight',

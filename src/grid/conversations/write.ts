@@ -3,7 +3,7 @@ import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Seat } from '../../store/account/seats.ts'
-import type { SentMessage } from '../messaging/outgoing-message.ts'
+import type { SendInput, SentMessage } from '../messaging/outgoing-message.ts'
 import { isSelf } from '../messaging/resolve.ts'
 import { sendMessage } from '../messaging/send-message.ts'
 import { callingSeat } from '../people/seats.ts'
@@ -31,11 +31,10 @@ export interface PersonReply {
  */
 export async function writeMessage(account: AccountStore, input: NewPersonMessage): Promise<SentMessage> {
   const seat = await callingSeat(account)
-  const sender = senderOf(seat)
-  if (isSelf(sender, input.to)) {
+  if (isSelf(seat, input.to)) {
     throw new GridError('self_message', 'This is your own alias. Write to somebody else.', { field: 'to' })
   }
-  return await sendMessage(account, sender, input)
+  return await sendAs(account, seat, input)
 }
 
 /**
@@ -48,7 +47,7 @@ export async function replyToMessage(
 ): Promise<SentMessage> {
   const seat = await callingSeat(account)
   const to = await addressOfAnswer(account, seat, messageId)
-  return await sendMessage(account, senderOf(seat), { to, text, replyToMessageId: messageId, idempotencyKey })
+  return await sendAs(account, seat, { to, text, replyToMessageId: messageId, idempotencyKey })
 }
 
 /**
@@ -65,6 +64,6 @@ export async function addressOfAnswer(account: AccountStore, { agentId }: Seat, 
 }
 
 /** A seat has no trial: its person is a member of the account. */
-function senderOf({ agentId, alias }: Seat) {
-  return { agentId, alias, isUnlimited: true }
+async function sendAs(account: AccountStore, { agentId, alias }: Seat, input: SendInput): Promise<SentMessage> {
+  return await sendMessage(account, { agentId, alias, isUnlimited: true }, input)
 }

@@ -133,9 +133,13 @@ function setText(sql: string, columns: number, shared: readonly boolean[]): stri
   if (columns > 0 || outer.some(({ text }) => aboutAllRows.has(text.toLowerCase()))) return undefined
   const [from, where] = [find('from'), find('where')]
   if (!where) return undefined
-  // A query in brackets does not see the tables beside it.
-  const readsQuery = outer.some(({ text }, i) => /^(from|join)$/i.test(text) && outer[i + 1]?.text === '(')
-  if (verb === 'insert' && from && find('select') && !readsQuery) return numbered(from.at + 4, ` ${units} CROSS JOIN`)
+  // A query in brackets does not see the tables beside it, so it can have only what all units share.
+  const isBlind = ({ at }: Token) =>
+    outer.some(({ text }, i) =>
+      /^(from|join)$/i.test(text) && outer[i + 1]?.text === '(' && outer[i + 1].at < at && at < outer[i + 2].at
+    )
+  if (verb === 'insert' && parameters.some((parameter, i) => !shared[i] && isBlind(parameter))) return undefined
+  if (verb === 'insert' && from && find('select')) return numbered(from.at + 4, ` ${units} CROSS JOIN`)
   if (verb === 'update' && !from) return numbered(where.at, `FROM ${units} `)
   if (verb === 'delete') {
     const table = outer[outer.indexOf(from!) + 1].text

@@ -1,7 +1,9 @@
 /** Every way that a message can take, with every action of a guardrail on both sides. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { GridError } from '../../../src/errors.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
+import { replyToMessage, writeMessage } from '../../../src/grid/conversations/write.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import type { GuardrailAction } from '../../../src/store/account/guardrails.ts'
 import { postA2a, send03, send10 } from '../../support/a2a.ts'
@@ -9,14 +11,17 @@ import { rows } from '../../support/database.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { guard, kind, secret, testProviders } from '../../support/guarded.ts'
 import { callTool } from '../../support/mcp.ts'
+import { seated, type SeatedPerson } from '../../support/seats.ts'
 
-/** A way that a message takes from alice. */
+/** A way that a message takes from alice, or from a person. */
 interface Path {
   /** The file that calls `sendMessage`. */
   door: string
   /** What finds the recipient, in `resolve.ts`. */
   recipient: string
   to: string
+  /** Default: alice. */
+  from?: string
   send(text: string): Promise<{ code: string | undefined; message: string | undefined }>
 }
 
@@ -38,6 +43,16 @@ const answering = (asker: () => TestAgent) => async () => {
   const { text } = await callTool(grid, asker().key, 'send_message', { to: '@alice', message: 'a question' })
   return { reply_to_message_id: text.message_id }
 }
+/** From a person on a page. */
+const viaWeb = (send: (text: string) => Promise<unknown>) => async (text: string) => {
+  try {
+    return { code: undefined, message: undefined, text: await send(text) }
+  } catch (error) {
+    if (error instanceof GridError) return { code: error.code, message: error.message }
+    throw error
+  }
+}
+const web = { door: 'src/grid/conversations/write.ts', from: 'ann-marin' }
 const inConversation = () => Promise.resolve({ contextId: 'a conversation' })
 
 const paths: Record<string, Path> = {
@@ -59,16 +74,36 @@ const paths: Record<string, Path> = {
   'A2A SendMessage': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send10) },
   'A2A message/send': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send03) },
   'A2A reply': { door: a2aDoor, recipient: 'inboxOfAccount', to: '@bob', send: viaA2a('@bob', send10, inConversation) },
+  'web direct': {
+    ...{ ...web, recipient: 'inboxOfAccount', to: '@bob' },
+    send: viaWeb((text) => writeMessage(ann.account, { to: '@bob', text })),
+  },
+  'web channel': {
+    ...{ ...web, recipient: 'channel', to: '#general' },
+    send: viaWeb(async (text) => {
+      const { recipients, leftOut } = await writeMessage(ann.account, { to: '#general', text })
+      return { recipients, left_out: leftOut }
+    }),
+  },
+  'web reply': {
+    ...{ ...web, recipient: 'inboxOfAccount', to: '@bob' },
+    send: viaWeb(async (text) => {
+      const asked = await callTool(grid, grid.bob.key, 'send_message', { to: '@ann-marin', message: 'a question' })
+      return await replyToMessage(ann.account, { messageId: asked.text.message_id, text })
+    }),
+  },
   'A2A cross-account': { door: a2aDoor, recipient: 'inboxOfOtherAccount', to: '@desk', send: viaA2a('@desk', send10) },
 }
 
 let grid: TestGrid
 let desk: TestAgent
+let ann: SeatedPerson
 beforeEach(async () => {
   grid = await testGrid(testProviders())
   desk = await grid.evil.agent('desk', { visibility: 'public' })
   await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'alice'", [grid.acme.id])
-  await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
+  ann = await seated(grid, 'ann-marin')
+  await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'ann-marin'] })
 })
 afterEach(() => grid.close())
 
@@ -79,10 +114,10 @@ const cases = Object.keys(paths).flatMap((path) =>
 )
 
 test.each(cases)('$path: $action, $direction', async ({ path, action, direction }) => {
-  const { to, send, recipient } = paths[path]
+  const { to, send, recipient, from = 'alice' } = paths[path]
   const isForeign = to === '@desk'
   const isInbound = direction === 'inbound'
-  const [account, agent] = !isInbound ? [grid.acme, 'alice'] : isForeign ? [grid.evil, 'desk'] : [grid.acme, 'bob']
+  const [account, agent] = !isInbound ? [grid.acme, from] : isForeign ? [grid.evil, 'desk'] : [grid.acme, 'bob']
   await guard(account, agent, { name: 'words', action, direction })
 
   expect((await send('harmless')).code).toBeUndefined()
@@ -92,7 +127,7 @@ test.each(cases)('$path: $action, $direction', async ({ path, action, direction 
   if (action === 'block') {
     expect(await read(to)).toEqual([])
     if (isInbound && recipient === 'channel') {
-      expect(sent).toMatchObject({ code: undefined, text: { recipients: 0, left_out: 1 } })
+      expect(sent).toMatchObject({ code: undefined, text: { recipients: 1, left_out: 1 } })
       return
     }
     expect(sent.code).toBe('guardrail_blocked')
