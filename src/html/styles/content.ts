@@ -113,9 +113,9 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .posts > section { position: relative }
 .posts .composer { border-radius: 0 0 var(--round-l) var(--round-l) }
 .posts .scrolls { max-height: max(24rem, 100dvh - 20rem); overflow-y: auto }
-.names { display: grid; gap: var(--s1); padding: 0; list-style: none }
-.names > li { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0 var(--s3); min-height: 1.5rem; overflow-wrap: anywhere }
-.names a { display: inline-block; min-height: 1.5rem }
+.name-list { display: grid; gap: var(--s1); padding: 0; list-style: none }
+.name-list > li { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0 var(--s3); min-height: 1.5rem; overflow-wrap: anywhere }
+.name-list a { display: inline-block; min-height: 1.5rem }
 @media (min-width: 72rem) {
   .with-facts { grid-template-columns: minmax(0, 1fr) 20rem }
   .facts-fold { grid-column: 2 } .facts-fold + .stack { grid-area: 1 / 1 }

@@ -80,7 +80,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
             <TalksWith talk={talk} agent={agent} visit={visit} now={now} />
             {joined.length > 0 && (
               <Card title='Channels'>
-                <ul class='names'>
+                <ul class='name-list'>
                   {joined.map(({ id, name }) => (
                     <li>
                       <a href={visit.path('channels', id)}>#{name}</a>
@@ -150,7 +150,7 @@ function TalksWith({ talk: { talks }, agent, visit, now }: TalkProps) {
   if (others.length === 0) return null
   return (
     <Card title='Talks with'>
-      <ul class='names'>
+      <ul class='name-list'>
         {others.map((thread) => (
           <li>
             <a href={visit.path('conversations', String(thread.id))}>
@@ -199,7 +199,7 @@ function Access(
     )
   return (
     <Card title='Keys and programs'>
-      <ul class='names'>
+      <ul class='name-list'>
         {keys.length === 0 && programs.length === 0 && <li class='soft'>No program can act as it.</li>}
         {keys.map(({ last4, lastUsedAt }) => (
           <li>

@@ -75,7 +75,7 @@ function ChannelFacts(
     <>
       <Card title='Members'>
         {members.length === 0 && <p class='soft'>No members yet.</p>}
-        <ul class='names'>
+        <ul class='name-list'>
           {members.map(({ alias, type }) => (
             <li>
               <a href={visit.path('agents', alias)}>@{alias}</a>
