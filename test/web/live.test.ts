@@ -8,7 +8,7 @@ import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { minute } from '../../src/lib/time.ts'
 import { as } from '../support/conversations.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
-import { following, openLive } from '../support/live.ts'
+import { following, liveOf, openLive } from '../support/live.ts'
 import { sendMessage } from '../support/messaging.ts'
 import { person, signedIn, signedInMember } from '../support/people.ts'
 import { tripwire } from '../support/tripwire.ts'
@@ -93,6 +93,14 @@ test('what was said while a stream was lost is told when it is opened again, and
   await again.close()
   for (let n = 0; n < 200; n++) await sendMessage(sender, { to: 'bob', text: `${n}` })
   await placed()
+  // What the streams of the process were not told yet would come after the beginning of a new one.
+  const { newest } = await grid.store.global.threadProjection.position()
+  await waitFor('the feed', async () => {
+    const look = liveOf(await one.request(`/live?watch=${grid.acme.id}`))
+    const { data } = await look.next('hello')
+    await look.close()
+    return data.seq === newest
+  })
   const late = await openLive(one, grid.acme.id, `&after=${id}`)
   expect((await late.next('thread', 'resync')).name).toBe('resync')
   await late.close()
