@@ -84,6 +84,7 @@ export const frame = `
 @media (max-width: 48rem) {
   .head { padding: 0 var(--s3) }
   .head .mark, .head .user { flex: none }
+  .head .user > summary { min-width: 2.75rem }
   .head .write { flex: none; justify-content: center; width: var(--control); padding: 0 } .head .write span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .head .mark span, .head .user .name, .head .user .chevron { display: none }
   .head .menu > .list { position: fixed; top: calc(var(--head) + var(--s1)); left: var(--s2); right: var(--s2); max-width: none }
@@ -93,4 +94,7 @@ export const frame = `
   .bare.wide { padding: var(--s5) var(--s4) }
   input, select, textarea { font-size: 1rem !important }
 }
+
+/* The role is in the list that the menu opens. */
+@media (max-width: 22.5rem) { .head .menu > summary .badge { display: none } }
 `
