@@ -8,7 +8,7 @@
  * * `too_large`: the answer is larger than allowed
  * * `incomplete`: the answer broke off, or is not HTTP, not UTF-8 or compressed
  * * `unauthorized`: the service does not accept the token (401, 403)
- * * `rate_limited`: the service refuses more requests for now (429)
+ * * `rate_limited`: the service answers 429, because it got too many requests
  * * `rejected`: the service does not accept the request (another status that is neither 2xx nor 5xx)
  * * `service_error`: the service failed (5xx)
  * * `unusable_answer`: the answer is not what the interface of the service says
