@@ -157,7 +157,7 @@ async function measurePages(store: Store, id: string, account: AccountStore, mes
   const { threads } = await listThreads(account, {})
   const long = threads.reduce((longest, thread) => thread.messages > longest.messages ? thread : longest)
   const open = async (path: string) => {
-    const url = `${config.appUrl}/accounts/${id}/conversations${path}`
+    const url = `${config.appUrl}/accounts/${id}${path}`
     const response = await app.request(url, { headers }, { remoteAddress: '127.0.0.1' })
     if (response.status !== 200) throw new Error(`${path} answers ${response.status}`)
     return await response.text()
@@ -165,9 +165,13 @@ async function measurePages(store: Store, id: string, account: AccountStore, mes
   let round = 0
   const anywhere = () => 1 + (round++ * 7919 * 131) % messages
   const pages: Record<string, () => Promise<unknown>> = {
-    'whole page: conversations': () => open(''),
-    'whole page: newest of the longest': () => open(`/${long.id}`),
-    'whole page: around any message': () => open(`/${long.id}?m=${anywhere()}`),
+    'whole page: conversations': () => open('/conversations'),
+    'whole page: newest of the longest': () => open(`/conversations/${long.id}`),
+    'whole page: around any message': () => open(`/conversations/${long.id}?m=${anywhere()}`),
+    'whole page: Attention': () => open('/attention'),
+    'whole page: Overview': () => open('/overview'),
+    'whole page: Agents': () => open('/agents'),
+    'whole page: Agent': () => open(`/agents/${long.agents[0].alias}`),
   }
   const lines: ReadLine[] = []
   for (const [name, page] of Object.entries(pages)) lines.push(await measure(name, page))
