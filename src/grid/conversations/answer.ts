@@ -6,7 +6,8 @@ import type { SentMessage } from '../messaging/outgoing-message.ts'
 import { callingSeat } from '../people/seats.ts'
 import { type Reader, readerOf } from './may-read.ts'
 import { findMessage, type ThreadMessage } from './messages.ts'
-import { findThread, type Thread } from './threads.ts'
+import type { OpenMessage } from './open.ts'
+import { findThread, type Thread, unknownConversation } from './threads.ts'
 import { addressOfAnswer, replyToMessage, writeMessage } from './write.ts'
 
 /** To whom a message goes that is written in a conversation and answers none of its messages. */
@@ -33,13 +34,12 @@ export function addresseeIn(
 
 /** Whether the reader can answer a message that they can read and that `isMine`, as `OpenMessage` says. */
 export function canAnswer(
-  { seat, channels }: Reader,
+  { seat }: Reader,
   { channel }: Pick<Thread, 'channel'>,
-  { fromAgentId, createdAt, isMine }: Pick<ThreadMessage, 'fromAgentId' | 'createdAt'> & { isMine: boolean },
+  { fromAgentId, isMine }: Pick<OpenMessage, 'fromAgentId' | 'isMine'>,
 ): boolean {
   if (!seat || !isMine || fromAgentId === seat.agentId) return false
-  // What was posted before was not delivered to them.
-  return channel === null || (!channel.isDeleted && createdAt >= (channels.get(channel.id) ?? Infinity))
+  return channel === null || !channel.isDeleted
 }
 
 /** A message that the calling user is about to answer, and to whom the answer goes. */
@@ -100,11 +100,6 @@ export async function writeInConversation(
     )
   }
   return await writeMessage(account, { ...addressee, text, idempotencyKey })
-}
-
-/** The error for a conversation that the account does not have. */
-export function unknownConversation(): GridError {
-  return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
 /** For how long a message is looked for, and how often. It is usually placed 40 ms after the send. */

@@ -5,10 +5,9 @@
 import { callingUser, requirePermission } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { findSeat } from '../people/seats.ts'
-import { unknownConversation } from './answer.ts'
 import { readThread } from './messages.ts'
 import { markRead, markUnread, maxInboxPage } from './my-inbox.ts'
-import { findThread, setSeen } from './threads.ts'
+import { findThread, setSeen, unknownConversation } from './threads.ts'
 
 /** Which messages of a conversation were read: those with these `seq`, or all up to one. */
 export type ReadMessages = { seqs: readonly number[] } | { upTo: number }

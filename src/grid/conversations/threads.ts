@@ -2,6 +2,7 @@
  * The conversations of an account, as its people see them: threads and who takes part in them. Reading here changes
  * nothing for an agent. Nothing here decides who may read; callers pass `since`. See docs/architecture.md, "Projections".
  */
+import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredThread } from '../../store/account/threads.ts'
 
@@ -89,6 +90,11 @@ export async function findThread(account: AccountStore, id: number, userId?: str
     unreadOf(account, userId),
   ])
   return found && shown(found, unread)
+}
+
+/** The error for a conversation that the account does not have. */
+export function unknownConversation(): GridError {
+  return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
 /** Whether an agent takes part in a thread: it wrote or was written to, or it is a member of the channel. */
