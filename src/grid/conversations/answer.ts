@@ -7,7 +7,7 @@ import { callingSeat } from '../people/seats.ts'
 import { type Reader, readerOf } from './may-read.ts'
 import { findMessage, type ThreadMessage } from './messages.ts'
 import type { OpenMessage } from './open.ts'
-import { findThread, type Thread, unknownConversation } from './threads.ts'
+import { findThread, type Thread, type ThreadAgent, unknownConversation } from './threads.ts'
 import { addressOfAnswer, replyToMessage, writeMessage } from './write.ts'
 
 /** To whom a message goes that is written in a conversation and answers none of its messages. */
@@ -19,27 +19,32 @@ export interface Addressee {
 
 /**
  * The addressee in a conversation: its channel, if the alias of the reader is in it, or the other end of two. Undefined
- * if the reader takes no part, or if it has an id and others take part as well: there an answer names its message.
+ * if the reader takes no part, if that other is deleted, or if it has an id and others take part as well: there an answer
+ * names its message.
  */
-export function addresseeIn(
-  { seat, channels }: Reader,
-  { channel, agents, conversationId }: Thread,
-): Addressee | undefined {
-  if (!seat) return undefined
-  if (channel) return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
-  const others = agents.filter(({ id }) => id !== seat.agentId)
-  if (agents.length !== 2 || others.length !== 1) return undefined
-  return { to: `@${others[0].alias}`, ...(conversationId !== null && { conversationId }) }
+export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
+  const { seat, channels } = reader
+  const { channel, conversationId } = thread
+  if (seat && channel) return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
+  const other = otherEndOf(reader, thread)
+  if (!other || other.isDeleted) return undefined
+  return { to: `@${other.alias}`, ...(conversationId !== null && { conversationId }) }
+}
+
+/** The other end of a conversation of two agents, one of which is the alias of the reader. */
+export function otherEndOf({ seat }: Reader, { agents }: Pick<Thread, 'agents'>): ThreadAgent | undefined {
+  const others = agents.filter(({ id }) => id !== seat?.agentId)
+  return agents.length === 2 && others.length === 1 ? others[0] : undefined
 }
 
 /** Whether the reader can answer a message that they can read and that `isMine`, as `OpenMessage` says. */
 export function canAnswer(
-  { seat }: Reader,
-  { channel }: Pick<Thread, 'channel'>,
+  reader: Reader,
+  thread: Pick<Thread, 'channel' | 'agents'>,
   { fromAgentId, isMine }: Pick<OpenMessage, 'fromAgentId' | 'isMine'>,
 ): boolean {
-  if (!seat || !isMine || fromAgentId === seat.agentId) return false
-  return channel === null || !channel.isDeleted
+  if (!reader.seat || !isMine || fromAgentId === reader.seat.agentId) return false
+  return !(thread.channel ?? otherEndOf(reader, thread))?.isDeleted
 }
 
 /** A message that the calling user is about to answer, and to whom the answer goes. */
@@ -49,7 +54,7 @@ export interface AnsweredMessage {
   to: string
 }
 
-/** The message of a conversation that the calling user may answer; undefined if it is neither to nor from them. */
+/** The message of a conversation that the calling user can answer; undefined if it is neither to nor from them. */
 export async function findAnswered(
   account: AccountStore,
   threadId: number,
@@ -60,7 +65,8 @@ export async function findAnswered(
   try {
     return { message, to: await addressOfAnswer(account, await callingSeat(account), message.id) }
   } catch (error) {
-    if (error instanceof GridError && error.code === 'message_not_found') return undefined
+    const cannot = error instanceof GridError && ['message_not_found', 'recipient_not_found'].includes(error.code)
+    if (cannot) return undefined
     throw error
   }
 }

@@ -60,8 +60,9 @@ export function prepareThreads(db: Db) {
   const previewOf = (body: SQL) =>
     sql`json_object('fromAlias', m.from_alias, 'fromAgentId', m.from_agent_id, 'type', m.type,
       'recipient', m.recipient, 'text', substr(${body}, 1, ${previewLength}))`
-  const firstAgents = sql`(SELECT json_group_array(json_object('id', one.id, 'alias', one.alias)) FROM (
-    SELECT ${agents.id} AS id, ${agents.alias} AS alias FROM ${threadAgents}
+  const firstAgents =
+    sql`(SELECT json_group_array(json_object('id', one.id, 'alias', one.alias, 'isDeleted', one.is_deleted)) FROM (
+    SELECT ${agents.id} AS id, ${agents.alias} AS alias, ${agents.deletedAt} IS NOT NULL AS is_deleted FROM ${threadAgents}
       JOIN ${agents} ON ${agents.accountId} = ${threadAgents.accountId} AND ${agents.id} = ${threadAgents.agentId}
       WHERE ${threadAgents.accountId} = ${account} AND ${threadAgents.threadId} = ${threads.id} LIMIT 3) AS one)`
   const fields = {

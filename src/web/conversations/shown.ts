@@ -21,9 +21,9 @@ const usualWaitMs = 10 * minute
 /** The path of a page of the account. */
 export type Path = (...parts: string[]) => string
 
-/** Its agents with `@`, or its channel with `#`. */
+/** Its first two agents with `@`, or its channel with `#`. */
 export function namesOf({ channel, agents }: Thread): string[] {
-  return channel ? [`#${channel.name}`] : agents.map(({ alias }) => `@${alias}`)
+  return channel ? [`#${channel.name}`] : agents.slice(0, 2).map(({ alias }) => `@${alias}`)
 }
 
 /** `@planner + @builder`, or `#incidents`. */

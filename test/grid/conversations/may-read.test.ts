@@ -116,10 +116,11 @@ test('what an owner reads by the switch alone is recorded: all of others, and of
 test('a thread of a pair or channel is one place, and the messages of a conversation id have each their own', async () => {
   const { account, seat } = await seated(grid, 'dan')
   const reader = await readerOf(account)
-  const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false }, {
+  const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false, isDeleted: false }, {
     id: seat.agentId,
     alias: 'dan',
     isForeign: false,
+    isDeleted: false,
   }]
   const channel = { id: theirs.id, name: 'theirs', isDeleted: false }
 
