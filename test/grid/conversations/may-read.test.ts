@@ -113,6 +113,17 @@ test('what an owner reads by the switch alone is recorded: all of others, and of
   expect(recorded('between agents')).toEqual([before, between, later])
 })
 
+test('an alias that outlived its role opens nothing to a viewer', async () => {
+  const { account, person, seat } = await seated(grid, 'vic')
+  await grid.store.write([grid.acme.store.change.team.setRole(person.id, 'viewer')])
+
+  const reader = await readerOf(account)
+
+  expect(await grid.acme.store.read.seats.ofMember(person.id)).toMatchObject({ agentId: seat.agentId })
+  expect(reader.seat).toBeUndefined()
+  expect([...reader.channels]).toEqual([])
+})
+
 test('a thread of a pair or channel is one place, and the messages of a conversation id have each their own', async () => {
   const { account, seat } = await seated(grid, 'dan')
   const reader = await readerOf(account)

@@ -83,6 +83,18 @@ test('what a message quotes is recorded, too', async () => {
   expect(await readings()).toEqual([`read_channel ${thread}`])
 })
 
+test('what was said in another conversation is not quoted: it has readings of its own', async () => {
+  const { account: owner } = await member(grid, { role: 'owner' })
+  await grid.acme.agent('carol')
+  const first = await say(grid, alice, '@bob', 'first')
+  const second = await say(grid, bob, '@carol', 'second', { replyToMessageId: first.id })
+
+  const { messages, quoted } = await openConversation(owner, await threadOf(second), { newest: true }, { requestId })
+
+  expect(messages.map(({ replyToMessageId }) => replyToMessageId)).toEqual([first.id])
+  expect([...quoted]).toEqual([])
+})
+
 test('a chain is recorded for each conversation that it shows', async () => {
   const { account: owner } = await member(grid, { role: 'owner' })
   const carol = as(grid, grid.acme, await grid.acme.agent('carol'))
@@ -94,4 +106,15 @@ test('a chain is recorded for each conversation that it shows', async () => {
 
   const threads = await Promise.all([first, second, third].map(threadOf))
   expect((await readings()).sort()).toEqual(threads.map((id) => `read_conversation ${id}`).sort())
+})
+
+test('of a chain a member gets the texts of their own messages alone', async () => {
+  const { account: ann } = await seated(grid, 'ann')
+  const first = await say(grid, alice, '@bob', 'first')
+  const second = await say(grid, bob, '@ann', 'second', { replyToMessageId: first.id })
+
+  const { messages } = await openChain(ann, String(second.seq), { requestId })
+
+  expect(messages.map(({ body, isReadable }) => [body, isReadable])).toEqual([['', false], ['second', true]])
+  expect(await readings()).toEqual([])
 })
