@@ -550,7 +550,7 @@ const conversations: Record<string, Row[]> = {
     [
       "where(inAccount(messages, eq(messages.fromAgentId, p('agent')), eq(messages.id",
       'where(inAccount(messages, eq(messages.id',
-      'web/conversations/writing-roles',
+      'grid/conversations/human',
     ],
   ],
   'src/grid/people/seats.ts': [
