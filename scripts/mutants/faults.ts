@@ -489,7 +489,7 @@ const conversations: Record<string, Row[]> = {
     ['ofOthers.add(thread)', 'ofOthers.clear()', 'grid/conversations/open'],
   ],
   'src/grid/conversations/answer.ts': [
-    ['answered?.threadId !== threadId', '!answered', 'grid/conversations/answer'],
+    ['message?.threadId === threadId ? message : undefined', 'message', 'grid/conversations/answer'],
     ['!other || other.isDeleted', '!other', 'grid/conversations/answer'],
   ],
   'src/grid/conversations/marks.ts': [
@@ -515,9 +515,6 @@ const conversations: Record<string, Row[]> = {
   ],
   'src/web/live.ts': [
     ['{ isQuiet: true }', '{ isQuiet: false }', 'web/live'],
-  ],
-  'src/store/global/live-places.ts': [
-    ['${threadMessages.accountId} = watched.value AND ', '', 'web/live'],
   ],
   'src/store/global/thread-projection.ts': [
     [

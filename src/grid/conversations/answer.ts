@@ -60,8 +60,8 @@ export async function findAnswered(
   threadId: number,
   seq: number,
 ): Promise<AnsweredMessage | undefined> {
-  const message = await findMessage(account, { seq })
-  if (message?.threadId !== threadId) return undefined
+  const message = await messageIn(account, threadId, seq)
+  if (!message) return undefined
   try {
     return { message, to: await addressOfAnswer(account, await callingSeat(account), message.id) }
   } catch (error) {
@@ -69,6 +69,11 @@ export async function findAnswered(
     if (cannot) return undefined
     throw error
   }
+}
+
+async function messageIn(account: AccountStore, threadId: number, seq: number): Promise<ThreadMessage | undefined> {
+  const message = await findMessage(account, { seq })
+  return message?.threadId === threadId ? message : undefined
 }
 
 export interface NewAnswer {
@@ -92,8 +97,8 @@ export async function writeInConversation(
   if (!thread) throw unknownConversation()
   await callingSeat(account)
   if (answers !== undefined) {
-    const answered = await findMessage(account, { seq: answers })
-    if (answered?.threadId !== threadId) {
+    const answered = await messageIn(account, threadId, answers)
+    if (!answered) {
       throw new GridError('message_not_found', 'The message that you answer is not in this conversation any more.')
     }
     return await replyToMessage(account, { messageId: answered.id, text, idempotencyKey })

@@ -20,6 +20,7 @@ import {
 import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, inboxOf } from '../in-account.ts'
+import { ofMessage } from './thread-messages.ts'
 
 /** How many characters of a message a list shows. */
 const previewLength = 200
@@ -50,13 +51,6 @@ export interface ThreadSelection {
 
 export function prepareThreads(db: Db) {
   const account = p('account')
-  /** What `fields` say of a message of the account, or of one that was delivered to it. */
-  const ofMessage = (seq: SQL, own: SQL, delivered: SQL) =>
-    sql`coalesce(
-      (SELECT ${own} FROM ${messages} AS m WHERE m.account_id = ${account} AND m.seq = ${seq}),
-      (SELECT ${delivered} FROM ${messages} AS m
-        JOIN ${deliveries} AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
-        WHERE d.account_id = ${account} AND m.seq = ${seq} LIMIT 1))`
   const previewOf = (body: SQL) =>
     sql`json_object('fromAlias', m.from_alias, 'fromAgentId', m.from_agent_id, 'type', m.type,
       'recipient', m.recipient, 'text', substr(${body}, 1, ${previewLength}))`
