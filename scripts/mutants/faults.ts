@@ -441,6 +441,131 @@ const trust: Record<string, Row[]> = {
   ],
 }
 
+const conversations: Record<string, Row[]> = {
+  'src/grid/conversations/may-read.ts': [
+    [
+      "allows(reader.role, 'manage') ? reader.peopleReadSince",
+      'true ? reader.peopleReadSince',
+      'grid/conversations/may-read',
+    ],
+    ['from !== undefined && at >= from', 'from !== undefined', 'grid/conversations/may-read'],
+    ['joined === undefined || at < joined', 'joined === undefined', 'grid/conversations/open'],
+    [
+      "agentId !== null && alias !== null && allows(role, 'use')",
+      'agentId !== null && alias !== null',
+      'grid/conversations/may-read',
+    ],
+  ],
+  'src/grid/conversations/open.ts': [
+    ['if (!mayRead(reader, place, message.createdAt)) return []', '', 'web/conversations/conversations'],
+    ['[...messages, ...quoted.values()]', 'messages', 'grid/conversations/open'],
+    [
+      '...await readable(account, reader, thread, others, null)',
+      '...others as OpenMessage[]',
+      'grid/conversations/open',
+    ],
+    ['found.filter(({ threadId }) => threadId === thread.id)', 'found', 'grid/conversations/open'],
+    ['if (page.hasNewer || last', 'if (last', 'web/conversations/conversations'],
+    ['if (!isGlance && since', 'if (since', 'web/live-browser'],
+  ],
+  'src/grid/conversations/list.ts': [
+    [
+      'mayRead(reader, places.get(thread.id)!, thread.lastAt) ? thread :',
+      'true ? thread :',
+      'web/conversations/conversations',
+    ],
+    ['if (hasOthers) await', 'if (false) await', 'web/conversations/conversations'],
+  ],
+  'src/grid/conversations/of-agent.ts': [
+    ['if (messages.some(({ isMine }) => !isMine)) await', 'if (false) await', 'web/agents/agent-now'],
+  ],
+  'src/grid/conversations/open-message.ts': [
+    [
+      "if (!message) throw new GridError('not_allowed'",
+      "if (!message) throw new GridError('unavailable'",
+      'web/conversations/conversations',
+    ],
+    ['isReadable: false, body:', 'isReadable: false, text:', 'grid/conversations/open'],
+    ['ofOthers.add(thread)', 'ofOthers.clear()', 'grid/conversations/open'],
+  ],
+  'src/grid/conversations/answer.ts': [
+    ['message?.threadId === threadId ? message : undefined', 'message', 'grid/conversations/answer'],
+    ['!other || other.isDeleted', '!other', 'grid/conversations/answer'],
+  ],
+  'src/grid/conversations/marks.ts': [
+    ['which.seqs.includes(seq)', 'seq > 0', 'web/conversations/marks'],
+    ['seq <= which.upTo', 'seq > 0', 'web/conversations/marks'],
+  ],
+  'src/grid/attention/attention.ts': [
+    ["kind !== 'key' || allows(role, 'manage')", 'true', 'grid/attention/conditions'],
+    ['!snooze || isWorse(condition, snooze.level)', '!snooze', 'grid/attention/snooze'],
+  ],
+  'src/store/account/snoozes.ts': [
+    ['inAccount(snoozes, ofUser, gt(', 'inAccount(snoozes, gt(', 'grid/attention/snooze'],
+    ['inAccount(snoozes, ofUser, eq(snoozes.kind', 'inAccount(snoozes, eq(snoozes.kind', 'grid/attention/snooze'],
+  ],
+  'src/grid/live/watch-live.ts': [
+    [
+      'return mayRead(reader, placeOf(reader, { channelId, agents: [fromAgentId, toAgentId] }), at)',
+      'return true',
+      'web/live',
+    ],
+    ['missed.length > maxMissed,', 'false,', 'web/live'],
+    ['        if (isReplaced) return', '        if (false) return', 'web/live'],
+  ],
+  'src/web/live.ts': [
+    ['{ isQuiet: true }', '{ isQuiet: false }', 'web/live'],
+  ],
+  'src/store/global/thread-projection.ts': [
+    [
+      "|| '/' || m.conversation_id ELSE ${pair} END AS key\n    FROM",
+      "|| '/' ELSE ${pair} END AS key\n    FROM",
+      'grid/conversations/threads',
+    ],
+    ['set: { deliverySeq: sql`excluded.delivery_seq` }', 'set: { deliverySeq: 0 }', 'grid/conversations/threads'],
+    ['.set({ seq: sql`(SELECT max(seq) FROM', '.set({ seq: sql`(SELECT min(seq) FROM', 'worker/threads'],
+  ],
+  'src/store/account/thread-erasure.ts': [
+    ['[shrink, waitNoMore,', '[waitNoMore,', 'worker/threads'],
+    ['waitNoMore, removePlaces, goBack', 'removePlaces, goBack', 'worker/threads'],
+    [
+      'UNION SELECT d.account_id, m.seq FROM ${received} WHERE ${ofAccount} AND d.account_id <> m.account_id',
+      '',
+      'worker/threads',
+    ],
+  ],
+  'src/store/account/thread-messages.ts': [
+    ["WHEN ${deliveries.state} = 'parked' THEN 'unread' ELSE", 'ELSE', 'grid/conversations/messages'],
+    ['iif(${isOurs}, ${column}, NULL)', '${column}', 'grid/conversations/messages'],
+  ],
+  'src/store/account/seats.ts': [
+    [
+      'live(messages.fromAgentId)',
+      'inAccount(agents, eq(agents.id, messages.fromAgentId))',
+      'grid/conversations/answer',
+    ],
+    [
+      "where(inAccount(messages, eq(messages.fromAgentId, p('agent')), eq(messages.id",
+      'where(inAccount(messages, eq(messages.id',
+      'grid/conversations/human',
+    ],
+  ],
+  'src/grid/people/seats.ts': [
+    ['    leases.parkUnread(agentId, at),\n', '', 'grid/people/seats'],
+    ['    channels.removeAgent(agentId),\n', '', 'grid/people/seats'],
+    ['    seats.requireSeat(userId, agentId),\n', '', 'grid/people/seats'],
+  ],
+  'src/grid/people/team.ts': [
+    ['    ...account.change.threads.forgetUser(member.userId),\n', '', 'grid/people/team'],
+  ],
+  'src/web/conversations/message.tsx': [
+    [`        'Content-Security-Policy': "default-src 'none'; sandbox",\n`, '', 'web/conversations/message'],
+  ],
+  'src/web/conversations/composer.tsx': [
+    ["inputError?.kind === 'unavailable' && form.get('key')", "form.get('key')", 'web/conversations/writing'],
+  ],
+}
+
 const faulty: Record<string, Row[]> = {
   'src/store/driver/disk-space.ts': [
     ['const hasBallast = removed(ballastOf(path))', 'const hasBallast = false', 'store/driver/disk-space'],
@@ -458,7 +583,7 @@ const faulty: Record<string, Row[]> = {
 
 export const faults: Fault[] = [
   ...[messaging, waiting, scoping, authentication, limits],
-  ...[edge, retention, oauth, trust, faulty],
+  ...[edge, retention, oauth, trust, conversations, faulty],
 ]
   .flatMap((area) => Object.entries(area))
   .flatMap(([file, rows]) =>

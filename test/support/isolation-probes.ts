@@ -264,6 +264,7 @@ export const verbsWithoutProbe: Record<string, string> = {
   openConversation: 'names a thread by its number (the same)',
   readable: 'the same, inside openConversation',
   recordIfOthers: 'the same',
+  recordReadingOf: 'the same',
   findMessages: 'names messages by their numbers (the same)',
   findThread: 'names a thread by its number (test/grid/conversations/threads.test.ts)',
   isInThread: 'the same',

@@ -25,7 +25,14 @@ const fields: Record<string, string[]> = {
     'recipient = ?1',
     'content = iif(content IS NULL, NULL, ?1)',
   ],
-  messages: ['body = ?1', 'from_alias = ?1'],
+  messages: [
+    'body = ?1',
+    'from_alias = ?1',
+    'recipient = substr(recipient, 1, 1) || ?1',
+    'conversation_id = iif(conversation_id IS NULL, NULL, ?1)',
+  ],
+  // The id of the conversation is part of the key.
+  threads: [`key = iif(kind = 'conversation', substr(key, 1, instr(key, '/')) || ?1 || id, key)`],
   signups: ['address = ?1'],
   invitations: ['email = ?1 || id'],
 }

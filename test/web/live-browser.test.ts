@@ -1,7 +1,7 @@
 /** Open pages in a real browser: what they show, when, and over how many streams. */
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { listThreads } from '../../src/grid/conversations/threads.ts'
+import { findThread, listThreads } from '../../src/grid/conversations/threads.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { as, say } from '../support/conversations.ts'
@@ -54,6 +54,23 @@ describe.skipIf(!hasBrowser)('an open page', () => {
 
     expect(await page.locator('.pane-head summary:focus').count()).toBe(1)
     expect(faults).toEqual([])
+  })
+
+  test('that shows a conversation beside the list does not make it seen', async () => {
+    const { page } = visitor
+    const list = `${grid.url}/accounts/${grid.acme.id}/conversations`
+    const [{ id }] = (await listThreads(grid.acme.store, {})).threads
+    const seen = async () => (await findThread(grid.acme.store, id, user))!.seenSeq
+    await page.goto(list)
+    await waitFor('the stream', () => streams() === 1)
+    await send('the second message')
+    await page.locator('.messages', { hasText: 'the second message' }).waitFor()
+    await page.locator('.threads .preview', { hasText: 'the second message' }).waitFor()
+    expect(await seen()).toBe(0)
+
+    await page.goto(thread)
+    await page.locator('.messages', { hasText: 'the second message' }).waitFor()
+    expect(await seen()).toBeGreaterThan(0)
   })
 
   test('shows a button while its reader is further up', async () => {

@@ -6,7 +6,8 @@ import type { SentMessage } from '../messaging/outgoing-message.ts'
 import { callingSeat } from '../people/seats.ts'
 import { type Reader, readerOf } from './may-read.ts'
 import { findMessage, type ThreadMessage } from './messages.ts'
-import { findThread, type Thread } from './threads.ts'
+import type { OpenMessage } from './open.ts'
+import { findThread, type Thread, type ThreadAgent, unknownConversation } from './threads.ts'
 import { addressOfAnswer, replyToMessage, writeMessage } from './write.ts'
 
 /** To whom a message goes that is written in a conversation and answers none of its messages. */
@@ -18,28 +19,32 @@ export interface Addressee {
 
 /**
  * The addressee in a conversation: its channel, if the alias of the reader is in it, or the other end of two. Undefined
- * if the reader takes no part, or if it has an id and others take part as well: there an answer names its message.
+ * if the reader takes no part, if that other is deleted, or if it has an id and others take part as well: there an answer
+ * names its message.
  */
-export function addresseeIn(
-  { seat, channels }: Reader,
-  { channel, agents, conversationId }: Thread,
-): Addressee | undefined {
-  if (!seat) return undefined
-  if (channel) return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
-  const others = agents.filter(({ id }) => id !== seat.agentId)
-  if (agents.length !== 2 || others.length !== 1) return undefined
-  return { to: `@${others[0].alias}`, ...(conversationId !== null && { conversationId }) }
+export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
+  const { seat, channels } = reader
+  const { channel, conversationId } = thread
+  if (seat && channel) return channels.has(channel.id) && !channel.isDeleted ? { to: `#${channel.name}` } : undefined
+  const other = otherEndOf(reader, thread)
+  if (!other || other.isDeleted) return undefined
+  return { to: `@${other.alias}`, ...(conversationId !== null && { conversationId }) }
+}
+
+/** The other end of a conversation of two agents, one of which is the alias of the reader. */
+export function otherEndOf({ seat }: Reader, { agents }: Pick<Thread, 'agents'>): ThreadAgent | undefined {
+  const others = agents.filter(({ id }) => id !== seat?.agentId)
+  return agents.length === 2 && others.length === 1 ? others[0] : undefined
 }
 
 /** Whether the reader can answer a message that they can read and that `isMine`, as `OpenMessage` says. */
 export function canAnswer(
-  { seat, channels }: Reader,
-  { channel }: Pick<Thread, 'channel'>,
-  { fromAgentId, createdAt, isMine }: Pick<ThreadMessage, 'fromAgentId' | 'createdAt'> & { isMine: boolean },
+  reader: Reader,
+  thread: Pick<Thread, 'channel' | 'agents'>,
+  { fromAgentId, isMine }: Pick<OpenMessage, 'fromAgentId' | 'isMine'>,
 ): boolean {
-  if (!seat || !isMine || fromAgentId === seat.agentId) return false
-  // What was posted before was not delivered to them.
-  return channel === null || (!channel.isDeleted && createdAt >= (channels.get(channel.id) ?? Infinity))
+  if (!reader.seat || !isMine || fromAgentId === reader.seat.agentId) return false
+  return !(thread.channel ?? otherEndOf(reader, thread))?.isDeleted
 }
 
 /** A message that the calling user is about to answer, and to whom the answer goes. */
@@ -49,20 +54,26 @@ export interface AnsweredMessage {
   to: string
 }
 
-/** The message of a conversation that the calling user may answer; undefined if it is neither to nor from them. */
+/** The message of a conversation that the calling user can answer; undefined if it is neither to nor from them. */
 export async function findAnswered(
   account: AccountStore,
   threadId: number,
   seq: number,
 ): Promise<AnsweredMessage | undefined> {
-  const message = await findMessage(account, { seq })
-  if (message?.threadId !== threadId) return undefined
+  const message = await messageIn(account, threadId, seq)
+  if (!message) return undefined
   try {
     return { message, to: await addressOfAnswer(account, await callingSeat(account), message.id) }
   } catch (error) {
-    if (error instanceof GridError && error.code === 'message_not_found') return undefined
+    const cannot = error instanceof GridError && ['message_not_found', 'recipient_not_found'].includes(error.code)
+    if (cannot) return undefined
     throw error
   }
+}
+
+async function messageIn(account: AccountStore, threadId: number, seq: number): Promise<ThreadMessage | undefined> {
+  const message = await findMessage(account, { seq })
+  return message?.threadId === threadId ? message : undefined
 }
 
 export interface NewAnswer {
@@ -86,8 +97,8 @@ export async function writeInConversation(
   if (!thread) throw unknownConversation()
   await callingSeat(account)
   if (answers !== undefined) {
-    const answered = await findMessage(account, { seq: answers })
-    if (answered?.threadId !== threadId) {
+    const answered = await messageIn(account, threadId, answers)
+    if (!answered) {
       throw new GridError('message_not_found', 'The message that you answer is not in this conversation any more.')
     }
     return await replyToMessage(account, { messageId: answered.id, text, idempotencyKey })
@@ -100,11 +111,6 @@ export async function writeInConversation(
     )
   }
   return await writeMessage(account, { ...addressee, text, idempotencyKey })
-}
-
-/** The error for a conversation that the account does not have. */
-export function unknownConversation(): GridError {
-  return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
 /** For how long a message is looked for, and how often. It is usually placed 40 ms after the send. */

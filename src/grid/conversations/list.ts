@@ -40,7 +40,9 @@ export async function listConversations(
   const threads = page.threads.map((thread) => {
     return mayRead(reader, places.get(thread.id)!, thread.lastAt) ? thread : { ...thread, preview: null }
   })
-  const hasOthers = threads.some(({ id, preview }) => preview !== null && isReadBySwitch(reader, places.get(id)!))
+  const hasOthers = threads.some(({ id, preview, lastAt }) => {
+    return preview !== null && isReadBySwitch(reader, places.get(id)!, lastAt)
+  })
   if (hasOthers) await recordReading(account, { list: show }, requestId)
   return { reader, threads, unread, next: page.next }
 }

@@ -5,10 +5,9 @@
 import { callingUser, requirePermission } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { findSeat } from '../people/seats.ts'
-import { unknownConversation } from './answer.ts'
 import { readThread } from './messages.ts'
 import { markRead, markUnread, maxInboxPage } from './my-inbox.ts'
-import { findThread, setSeen } from './threads.ts'
+import { findThread, setSeen, type Thread, unknownConversation } from './threads.ts'
 
 /** Which messages of a conversation were read: those with these `seq`, or all up to one. */
 export type ReadMessages = { seqs: readonly number[] } | { upTo: number }
@@ -23,9 +22,7 @@ export async function markConversationRead(
   threadId: number,
   which: ReadMessages,
 ): Promise<{ read: number }> {
-  const userId = callingReader(account)
-  const thread = await findThread(account, threadId, userId)
-  if (!thread) throw unknownConversation()
+  const { userId, thread } = await threadOfReader(account, threadId)
   const unread = await unreadIn(account, threadId)
   const isMeant = 'upTo' in which
     ? ({ seq }: { seq: number }) => seq <= which.upTo
@@ -49,9 +46,7 @@ export async function markConversationUnread(
   threadId: number,
   from: number,
 ): Promise<{ unread: number }> {
-  const userId = callingReader(account)
-  const thread = await findThread(account, threadId, userId)
-  if (!thread) throw unknownConversation()
+  const { userId, thread } = await threadOfReader(account, threadId)
   const { messages } = await readThread(account, threadId, { after: from - 1 })
   const hasSeat = messages.length > 0 && await findSeat(account) !== undefined
   const unread = hasSeat ? (await markUnread(account, messages.map(({ id }) => id))).unread.length : 0
@@ -77,6 +72,13 @@ export async function nextUnread(
 async function unreadIn(account: AccountStore, threadId: number): Promise<{ id: string; seq: number }[]> {
   const seat = await findSeat(account)
   return seat ? await account.read.threads.unreadInThread(threadId, seat.agentId) : []
+}
+
+async function threadOfReader(account: AccountStore, threadId: number): Promise<{ userId: string; thread: Thread }> {
+  const userId = callingReader(account)
+  const thread = await findThread(account, threadId, userId)
+  if (!thread) throw unknownConversation()
+  return { userId, thread }
 }
 
 /** The id of the calling user. */

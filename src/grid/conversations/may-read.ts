@@ -13,7 +13,6 @@
 import { allows, callingUser, type Role } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
-import type { Thread } from './threads.ts'
 
 /** A member of the account, with what decides about what they may read. */
 export interface Reader {
@@ -59,18 +58,6 @@ export function placeOf(reader: Reader, of: { channelId: string | null; agents: 
 }
 
 /**
- * The place of all messages of a thread. Undefined for a conversation id, under which several agents may write to each
- * other: there each message has a place of its own, by its sender and its recipients.
- */
-export function placeOfThread(
-  reader: Reader,
-  { kind, channel, agents }: Pick<Thread, 'kind' | 'channel' | 'agents'>,
-): Place | undefined {
-  if (kind === 'conversation') return undefined
-  return placeOf(reader, { channelId: channel?.id ?? null, agents: agents.map(({ id }) => id) })
-}
-
-/**
  * The time from which on the reader may read texts of a place, in milliseconds since the epoch: 0 for all of them.
  * Undefined: none of them; then only numbers are shown.
  */
@@ -89,9 +76,11 @@ export function mayRead(reader: Reader, place: Place, at: number): boolean {
 }
 
 /**
- * Whether a reading is recorded in the activity log: the reader can see the place only because the account lets its
- * owners and admins read it.
+ * Whether the reading of a message that was stored at `at` is recorded in the activity log: the reader can see it only
+ * because the account lets its owners and admins read it.
  */
-export function isReadBySwitch(reader: Reader, place: Place): boolean {
-  return place.kind === 'others' || (place.kind === 'channel' && !reader.channels.has(place.channelId))
+export function isReadBySwitch(reader: Reader, place: Place, at: number): boolean {
+  if (place.kind !== 'channel') return place.kind === 'others'
+  const joined = reader.channels.get(place.channelId)
+  return joined === undefined || at < joined
 }

@@ -17,9 +17,8 @@ import {
   type ThreadMessage,
 } from './messages.ts'
 import { findListedPart } from './message-parts.ts'
-import { type OpenMessage, readable, recordIfOthers, whoMayRead } from './open.ts'
+import { type OpenMessage, readable, recordIfOthers, recordReadingOf, whoMayRead } from './open.ts'
 import { placeOfMessage } from './places.ts'
-import { recordReading } from './readings.ts'
 import { findThread, type Thread } from './threads.ts'
 
 export interface OpenedMessage {
@@ -112,14 +111,15 @@ export async function openChain(
   const page = all.slice(offset, offset + chainPageSize)
   const threads = await threadsOf(account, reader, page)
   const receipts = await receiptsOf(account, page.map(({ seq }) => seq))
-  let others = false
+  const ofOthers = new Set<Thread>()
   const messages = page.map((one): OpenChainMessage => {
-    const place = placeOfMessage(reader, one, threads.get(one.threadId) ?? { channel: null }, receipts.get(one.seq))
-    const isReadable = threads.has(one.threadId) && mayRead(reader, place, one.createdAt)
-    if (isReadable && isReadBySwitch(reader, place)) others = true
-    return isReadable ? { ...one, isReadable } : { ...one, isReadable, body: '', a2a: null }
+    const thread = threads.get(one.threadId)
+    const place = thread && placeOfMessage(reader, one, thread, receipts.get(one.seq))
+    if (!place || !mayRead(reader, place, one.createdAt)) return { ...one, isReadable: false, body: '', a2a: null }
+    if (isReadBySwitch(reader, place, one.createdAt)) ofOthers.add(thread)
+    return { ...one, isReadable: true }
   })
-  if (others) await recordReading(account, { list: 'chain' }, requestId)
+  for (const thread of ofOthers) await recordReadingOf(account, thread, requestId)
   return { reader, root: root.seq, messages, total: all.length }
 }
 

@@ -3,7 +3,6 @@
  * the account lets them read of others is recorded first. Reading changes nothing for an agent. See docs/security.md,
  * "Who reads messages".
  */
-import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { isReadBySwitch, mayRead, readableFrom, type Reader, readerOf } from './may-read.ts'
 import {
@@ -17,24 +16,24 @@ import {
 } from './messages.ts'
 import { placeOfMessage, placeOfThread } from './places.ts'
 import { recordReading } from './readings.ts'
-import { findThread, isInThread, setSeen, type Thread, type ThreadKind, unreadIn } from './threads.ts'
+import {
+  findThread,
+  isInThread,
+  setSeen,
+  type Thread,
+  type ThreadKind,
+  unknownConversation,
+  unreadIn,
+} from './threads.ts'
 
 /** A message that the reader may read. */
 export interface OpenMessage extends ThreadMessage {
   /** Undefined for a message that reached nobody. */
   receipts: Receipts | undefined
-  /** It is to or from the reader, or in a channel that they are in. */
+  /** It is to or from the reader, or was posted to a channel since they joined it. */
   isMine: boolean
   /** It is to the reader, who has not read it. */
   isUnread: boolean
-}
-
-/** What a message answers, if it is in the same conversation and not directly before it. */
-export interface Quoted {
-  seq: number
-  fromAlias: string
-  /** Its beginning. */
-  text: string
 }
 
 export interface OpenConversation {
@@ -44,8 +43,8 @@ export interface OpenConversation {
   since: number | undefined
   /** Oldest first, at most 50. */
   messages: OpenMessage[]
-  /** By the `id` of the answered message. */
-  quoted: Map<string, Quoted>
+  /** By its `id`, what a message answers: if it is in the same conversation, not directly before it, and readable. */
+  quoted: Map<string, OpenMessage>
   /** Where the pages before and after this one begin; undefined if it is the first, or the last. */
   older?: number
   newer?: number
@@ -54,9 +53,6 @@ export interface OpenConversation {
   /** The first message that the reader has not read, or has not seen if none is to them; null if there is none. */
   firstNew: number | null
 }
-
-/** How many characters of an answered message are shown. */
-const quoteLength = 160
 
 /**
  * A page of a conversation. With the newest messages in it, the user has seen it. A conversation that the reader may not
@@ -71,9 +67,7 @@ export async function openConversation(
 ): Promise<OpenConversation> {
   const reader = await readerOf(account)
   const thread = await findThread(account, id, reader.userId)
-  if (!thread) {
-    throw new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
-  }
+  if (!thread) throw unknownConversation()
   const [hasSeat, unread] = await Promise.all([
     takesPart(account, reader, thread),
     reader.seat ? unreadIn(account, id, reader.seat.agentId) : { unread: 0, firstSeq: null },
@@ -84,13 +78,13 @@ export async function openConversation(
   const nothing = { messages: [], hasOlder: false, hasNewer: false }
   const page = since === undefined ? nothing : await readThread(account, id, position, since)
   const messages = await readable(account, reader, thread, page.messages, unread.firstSeq)
-  await recordIfOthers(account, thread, messages, requestId)
+  const quoted = await quotedBy(account, reader, thread, messages)
+  await recordIfOthers(account, thread, [...messages, ...quoted.values()], requestId)
   if (!isGlance && since !== undefined) await markSeen(account, reader, thread, page)
   return {
-    ...{ reader, thread, since, messages, firstNew },
+    ...{ reader, thread, since, messages, quoted, firstNew },
     ...(page.hasOlder && { older: page.messages[0].seq }),
     ...(page.hasNewer && { newer: page.messages.at(-1)!.seq }),
-    quoted: await quotedBy(account, messages, since),
     hidden: page.messages.length - messages.length,
   }
 }
@@ -116,7 +110,7 @@ export async function readable(
     const found = receipts.get(message.seq)
     const place = placeOfMessage(reader, message, thread, found)
     if (!mayRead(reader, place, message.createdAt)) return []
-    const isMine = !isReadBySwitch(reader, place)
+    const isMine = !isReadBySwitch(reader, place, message.createdAt)
     const isUnread = found?.recipient
       ? found.recipient.agentId === reader.seat?.agentId && found.recipient.state === 'unread'
       : isMine && firstUnread !== null && message.seq >= firstUnread && message.fromAgentId !== reader.seat?.agentId
@@ -132,12 +126,18 @@ export async function recordIfOthers(
   requestId: string | null,
 ): Promise<void> {
   if (messages.every(({ isMine }) => isMine)) return
-  await recordReading(account, readingOf(thread), requestId)
+  await recordReadingOf(account, thread, requestId)
 }
 
-function readingOf({ id, channel, agents }: Thread) {
+/** Record that the calling user reads messages of others in a thread. Fails as `recordReading` does. */
+export async function recordReadingOf(
+  account: AccountStore,
+  { id, channel, agents }: Thread,
+  requestId: string | null,
+): Promise<void> {
   const thread = String(id)
-  return channel ? { thread, channel: channel.name } : { thread, agents: agents.map(({ alias }) => alias) }
+  const named = channel ? { channel: channel.name } : { agents: agents.map(({ alias }) => alias) }
+  await recordReading(account, { thread, ...named }, requestId)
 }
 
 /** Only forwards: looking at older messages does not make newer ones unseen. */
@@ -147,27 +147,24 @@ async function markSeen(account: AccountStore, { userId }: Reader, thread: Threa
   await setSeen(account, userId, thread.id, last)
 }
 
-/** What the messages of a page answer. */
+/** What the messages of a page answer, as far as the reader may read it. */
 async function quotedBy(
   account: AccountStore,
+  reader: Reader,
+  thread: Thread,
   messages: OpenMessage[],
-  since: number | undefined,
-): Promise<Map<string, Quoted>> {
-  const byId = new Map<string, ThreadMessage>(messages.map((message) => [message.id, message]))
-  const wanted = messages.flatMap(({ replyToMessageId: id }, n) => {
+): Promise<Map<string, OpenMessage>> {
+  const wanted = new Set(messages.flatMap(({ replyToMessageId: id }, n) => {
     return id !== null && messages[n - 1]?.id !== id ? [id] : []
-  })
-  const missing = [...new Set(wanted.filter((id) => !byId.has(id)))]
-  const seqs = missing.length === 0 ? [] : await account.read.threadMessages.seqsOf(missing)
-  const others = seqs.length === 0 ? [] : await findMessages(account, seqs)
-  const quoted = new Map<string, Quoted>()
-  for (const id of wanted) {
-    const found = byId.get(id) ?? others.find((other) => other.id === id)
-    // A message of another conversation has its own readers.
-    if (!found || found.threadId !== messages[0].threadId || found.createdAt < (since ?? Infinity)) continue
-    quoted.set(id, { seq: found.seq, fromAlias: found.fromAlias, text: found.body.slice(0, quoteLength) })
-  }
-  return quoted
+  }))
+  const here = messages.filter(({ id }) => wanted.has(id))
+  for (const { id } of here) wanted.delete(id)
+  const seqs = wanted.size === 0 ? [] : await account.read.threadMessages.seqsOf([...wanted])
+  const found = seqs.length === 0 ? [] : await findMessages(account, seqs)
+  // A message of another conversation has its own readers.
+  const others = found.filter(({ threadId }) => threadId === thread.id)
+  const quoted = [...here, ...await readable(account, reader, thread, others, null)]
+  return new Map(quoted.map((message) => [message.id, message]))
 }
 
 /** One sentence for those who may not read a place. */

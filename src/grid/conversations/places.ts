@@ -4,7 +4,10 @@ import type { Receipts, ThreadMessage } from './messages.ts'
 import type { Thread } from './threads.ts'
 
 /** The place of what is said in a thread. In a conversation with an id, single messages may be the reader's own. */
-export function placeOfThread(reader: Reader, { kind, channel, agents }: Thread): Place {
+export function placeOfThread(
+  reader: Reader,
+  { kind, channel, agents }: Pick<Thread, 'kind' | 'channel' | 'agents'>,
+): Place {
   const ends = kind === 'pair' ? agents.map(({ id }) => id) : []
   return placeOf(reader, { channelId: channel?.id ?? null, agents: ends })
 }

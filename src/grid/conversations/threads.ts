@@ -2,6 +2,7 @@
  * The conversations of an account, as its people see them: threads and who takes part in them. Reading here changes
  * nothing for an agent. Nothing here decides who may read; callers pass `since`. See docs/architecture.md, "Projections".
  */
+import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredThread } from '../../store/account/threads.ts'
 
@@ -17,13 +18,15 @@ export interface ThreadFilter {
   waiting?: boolean
 }
 
-/** One of the two agents of a thread. */
+/** An agent of a thread. */
 export interface ThreadAgent {
   id: string
   /** Without `@`. */
   alias: string
   /** It belongs to another account. */
   isForeign: boolean
+  /** It belongs to this account and is deleted: its alias may be somebody else's by now. */
+  isDeleted: boolean
 }
 
 /** The beginning of a message. Null for the newest message of a thread that was removed a moment ago. */
@@ -37,7 +40,7 @@ export interface Thread {
   channel: { id: string; name: string; isDeleted: boolean } | null
   /** The conversation id; null for the other kinds. */
   conversationId: string | null
-  /** Its first two agents; none for a channel. */
+  /** Its first agents, at most three; none for a channel. Three if an id of a conversation has more than two. */
   agents: ThreadAgent[]
   lastSeq: number
   lastAt: number
@@ -89,6 +92,11 @@ export async function findThread(account: AccountStore, id: number, userId?: str
     unreadOf(account, userId),
   ])
   return found && shown(found, unread)
+}
+
+/** The error for a conversation that the account does not have. */
+export function unknownConversation(): GridError {
+  return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
 /** Whether an agent takes part in a thread: it wrote or was written to, or it is a member of the channel. */
@@ -150,10 +158,11 @@ function shown(thread: StoredThread, unread: Map<number, number>): Thread {
 
 /** The agent of another account is named by the newest message: every message of its thread is from it or to it. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
-  const own = (JSON.parse(agents) as { id: string; alias: string }[]).map((agent) => ({ ...agent, isForeign: false }))
+  const own = (JSON.parse(agents) as { id: string; alias: string; isDeleted: number }[])
+    .map((agent): ThreadAgent => ({ ...agent, isForeign: false, isDeleted: agent.isDeleted === 1 }))
   const named = kind === 'pair' ? key.split(' ') : [key.slice(0, key.indexOf('/'))]
   const stranger = named.find((id) => id !== '' && !own.some((agent) => agent.id === id))
-  if (stranger === undefined || preview === null) return own.slice(0, 2)
+  if (stranger === undefined || preview === null) return own
   const alias = preview.fromAgentId === stranger ? preview.fromAlias : preview.recipient.replace(/^@/, '')
-  return [own[0], { id: stranger, alias, isForeign: true }].filter((agent) => agent !== undefined)
+  return [own[0], { id: stranger, alias, isForeign: true, isDeleted: false }].filter((agent) => agent !== undefined)
 }

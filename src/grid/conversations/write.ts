@@ -51,16 +51,20 @@ export async function replyToMessage(
 }
 
 /**
- * To whom an answer to a message goes: `@alias` or `#channel`. Fails with `message_not_found` if it is neither to nor from
- * the seat.
+ * To whom an answer to a message goes: `@alias` or `#channel`. An agent of the account is meant by itself: its alias may
+ * be another one by now, and the former one somebody else's.
+ * Fails with `message_not_found` if the message is neither to nor from the seat, or with `recipient_not_found`.
  */
 export async function addressOfAnswer(account: AccountStore, { agentId }: Seat, messageId: string): Promise<string> {
-  const { inbox, messages } = account.read
-  const received = isId(messageId) ? await inbox.received(agentId, messageId) : undefined
-  if (received) return received.recipient.startsWith('#') ? received.recipient : `@${received.fromAlias}`
-  const sent = isId(messageId) ? await messages.sent(messageId, agentId) : undefined
-  if (sent) return sent.recipient
-  throw new GridError('message_not_found', 'You can answer messages to you and from you. This is neither.')
+  const { seats } = account.read
+  const end = isId(messageId)
+    ? await seats.writer(agentId, messageId) ?? await seats.recipient(agentId, messageId)
+    : undefined
+  if (!end) throw new GridError('message_not_found', 'You can answer messages to you and from you. This is neither.')
+  const { name, aliasNow, isElsewhere } = end
+  if (isElsewhere) return name
+  if (aliasNow === null) throw new GridError('recipient_not_found', `${name} of this conversation is deleted.`)
+  return `@${aliasNow}`
 }
 
 /** A seat has no trial: its person is a member of the account. */

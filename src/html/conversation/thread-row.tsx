@@ -41,7 +41,11 @@ function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
               <Name text={name} />
             </>
           ))}
-          {label && <span class='soft'>&nbsp;{label}</span>}
+          {label && (
+            <span class='soft'>
+              &nbsp;<Name text={label} />
+            </span>
+          )}
         </span>
         <time datetime={`${new Date(lastAt).toISOString().slice(0, 16)}Z`}>{timeInWords(lastAt, now)}</time>
         <span class='preview'>

@@ -5,6 +5,7 @@
  * - `data-live="ACCOUNT"` around the content: the page belongs to this account.
  * - `data-thread="T"` and `data-seq="N"` on a list of messages: those after `N` are put behind it, while the reader is near
  *   its end; otherwise a button says how many there are. What becomes of its messages is shown.
+ * - `data-glance` around it: the messages are shown beside a list, and do not count as seen.
  * - `data-fresh="thread presence count"` on an element with an id: fetched again after events of these names. What the user
  *   has opened in it stays open, and the focus stays where it is. `data-seq`: what was said up to there is in it.
  */
@@ -131,7 +132,8 @@ function live(root) {
   }
   // The page shows older messages, so what is new does not follow on them.
   const isPast = () => root.querySelector('.to-now:not([data-new])') !== null
-  const fetched = after => page('/accounts/' + account + '/conversations/' + list.dataset.thread + '/messages?after=' + after)
+  const glance = list?.closest('[data-glance]') ? '&glance' : ''
+  const fetched = after => page('/accounts/' + account + '/conversations/' + list.dataset.thread + '/messages?after=' + after + glance)
 
   const readOn = once(async () => {
     if (isPast()) return say('There are new messages.')
@@ -191,13 +193,16 @@ function live(root) {
 
   const changed = new Set()
   const showStates = once(async () => {
-    const shown = items().filter(item => changed.has(seqOf(item)))
+    let shown = items().filter(item => changed.has(seqOf(item)))
     changed.clear()
-    if (shown.length === 0) return
-    const now = await fetched(seqOf(shown[0]) - 1)
-    for (const item of shown) {
-      const [old, next] = [item, now.getElementById(item.id)].map(one => one?.querySelector('.state-line'))
-      if (old && next) morph(old, next)
+    // A fetch has up to 50 messages, and the page may have more.
+    while (shown.length > 0) {
+      const now = await fetched(seqOf(shown[0]) - 1)
+      for (const item of shown) {
+        const [old, next] = [item, now.getElementById(item.id)].map(one => one?.querySelector('.state-line'))
+        if (old && next) morph(old, next)
+      }
+      shown = shown.slice(1).filter(item => !now.getElementById(item.id))
     }
     showLocalTimes(list)
   })

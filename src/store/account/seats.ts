@@ -1,6 +1,15 @@
 /** The aliases of people: each is an agent of type `human`. See docs/security.md, "People and their aliases". */
-import { and, count, eq, exists, gt, isNull, ne, notExists, sql } from 'drizzle-orm'
-import { accounts, agents, channelMembers, memberships, seats, users } from '../../../db/schema.ts'
+import { and, count, eq, exists, gt, isNull, ne, notExists, type SQL, sql } from 'drizzle-orm'
+import {
+  accounts,
+  agents,
+  channelMembers,
+  deliveries,
+  memberships,
+  messages,
+  seats,
+  users,
+} from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
 import { type AccountBinding, p, precondition, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
@@ -29,6 +38,16 @@ export interface ReaderRow {
   alias: string | null
   /** JSON: an array of the id of each channel that the seat is in, and when it joined. */
   channels: string
+}
+
+/** Who is at the other end of a message to or from an agent: a channel, or another agent. */
+export interface OtherEnd {
+  /** The name of the channel with `#`, or the alias that the agent had then, with `@`. */
+  name: string
+  /** Of an agent of this account, the alias that it has now; null once it is deleted. */
+  aliasNow: string | null
+  /** 1 for a channel, and for an agent of another account. */
+  isElsewhere: number
 }
 
 export function prepareSeats(db: Db) {
@@ -64,6 +83,26 @@ export function prepareSeats(db: Db) {
     .leftJoin(seats, and(eq(seats.accountId, memberships.accountId), eq(seats.userId, memberships.userId)))
     .leftJoin(agents, agentOfSeat)
     .where(inAccount(memberships, eq(memberships.userId, p('user')))).prepare()
+
+  const isDelivery = and(eq(messages.accountId, deliveries.senderAccountId), eq(messages.id, deliveries.messageId))
+  const otherEnd = (name: SQL, isElsewhere: SQL) => ({
+    name: sql<string>`${name}`.as('name'),
+    aliasNow: sql<string | null>`${agents.alias}`.as('alias_now'),
+    isElsewhere: sql<number>`${messages.channelId} IS NOT NULL OR ${isElsewhere}`.as('is_elsewhere'),
+  })
+  const live = (id: typeof messages.fromAgentId | typeof deliveries.agentId) =>
+    inAccount(agents, eq(agents.id, id), isNull(agents.deletedAt))
+  const writer = db.select(otherEnd(
+    sql`iif(${messages.channelId} IS NULL, '@' || ${messages.fromAlias}, ${messages.recipient})`,
+    sql`${messages.accountId} <> ${deliveries.accountId}`,
+  )).from(deliveries).innerJoin(messages, isDelivery).leftJoin(agents, live(messages.fromAgentId))
+    .where(inAccount(deliveries, eq(deliveries.agentId, p('agent')), eq(deliveries.messageId, p('message')))).prepare()
+  const recipient = db.select(
+    otherEnd(sql`${messages.recipient}`, sql`${deliveries.accountId} <> ${messages.accountId}`),
+  )
+    .from(messages).leftJoin(deliveries, and(isDelivery, isNull(messages.channelId)))
+    .leftJoin(agents, live(deliveries.agentId))
+    .where(inAccount(messages, eq(messages.fromAgentId, p('agent')), eq(messages.id, p('message')))).prepare()
 
   const sameSeat = db.select(one).from(seats).where(inAccount(seats, ofUser, eq(seats.agentId, p('agent'))))
   const otherSeat = db.select(one).from(seats).where(inAccount(seats, ofUser, ne(seats.agentId, p('agent'))))
@@ -109,6 +148,12 @@ export function prepareSeats(db: Db) {
       givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
       /** The user whose seat an agent is. */
       holder: (agent: string) => account.one(holder, { agent }),
+      /** Who wrote a message that was sent to an agent. An alias may belong to somebody else by now. */
+      writer: (agent: string, message: string): Promise<OtherEnd | undefined> =>
+        account.one(writer, { agent, message }),
+      /** To whom an agent sent a message. */
+      recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
+        account.one(recipient, { agent, message }),
       /** What decides about what a member may read; undefined for a user who is not a member. */
       reader: (user: string): Promise<ReaderRow | undefined> => account.one(reader, { user }),
     }),

@@ -11,6 +11,19 @@ export type PlacedMessage = Awaited<
   ReturnType<ReturnType<ReturnType<typeof prepareThreadMessages>['reads']>['bySeqs']>
 >[number]
 
+/**
+ * What `own` says of a message `m` of the account by its number, or `delivered` of a message `m` of another account that
+ * was delivered to it as `d`.
+ */
+export function ofMessage(seq: SQL, own: SQL, delivered = own): SQL {
+  const account = p('account')
+  return sql`coalesce(
+    (SELECT ${own} FROM ${messages} AS m WHERE m.account_id = ${account} AND m.seq = ${seq}),
+    (SELECT ${delivered} FROM ${messages} AS m
+      JOIN ${deliveries} AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
+      WHERE d.account_id = ${account} AND m.seq = ${seq} LIMIT 1))`
+}
+
 export function prepareThreadMessages(db: Db) {
   const account = p('account')
   // The joins are crossed, so that each begins with these few numbers.
@@ -77,17 +90,11 @@ export function prepareThreadMessages(db: Db) {
   // by steps of half the length: 33 of them in a thread of any length.
   const ofThread = sql`${threadMessages.accountId} = ${account} AND ${threadMessages.threadId} = ${p('thread')}`
   const newestUpTo = (seq: SQL) => sql`(SELECT max(seq) FROM ${threadMessages} WHERE ${ofThread} AND seq <= ${seq})`
-  const timeOf = (seq: SQL) =>
-    sql`coalesce(
-      (SELECT m.created_at FROM ${messages} AS m WHERE m.account_id = ${account} AND m.seq = ${seq}),
-      (SELECT m.created_at FROM ${messages} AS m
-        JOIN ${deliveries} AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
-        WHERE d.account_id = ${account} AND m.seq = ${seq} LIMIT 1))`
   const firstSince = db.select({ seq: sql<number | null>`min(up_to) + 1`.as('found') }).from(
     sql`(WITH RECURSIVE search(up_to, step) AS (
     SELECT min(seq) - 1, 1 << 32 FROM ${threadMessages} WHERE ${ofThread}
     UNION ALL
-    SELECT up_to + iif(${timeOf(newestUpTo(sql`up_to + step`))} < ${p('at')}, step, 0), step / 2
+    SELECT up_to + iif(${ofMessage(newestUpTo(sql`up_to + step`), sql`m.created_at`)} < ${p('at')}, step, 0), step / 2
     FROM search WHERE step > 0
   ) SELECT up_to FROM search WHERE step = 0) AS found`,
   ).limit(1).prepare()

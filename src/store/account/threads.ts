@@ -20,6 +20,7 @@ import {
 import { type AccountBinding, p, type Statement, value } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, inboxOf } from '../in-account.ts'
+import { ofMessage } from './thread-messages.ts'
 
 /** How many characters of a message a list shows. */
 const previewLength = 200
@@ -50,18 +51,12 @@ export interface ThreadSelection {
 
 export function prepareThreads(db: Db) {
   const account = p('account')
-  /** What `fields` say of a message of the account, or of one that was delivered to it. */
-  const ofMessage = (seq: SQL, own: SQL, delivered: SQL) =>
-    sql`coalesce(
-      (SELECT ${own} FROM ${messages} AS m WHERE m.account_id = ${account} AND m.seq = ${seq}),
-      (SELECT ${delivered} FROM ${messages} AS m
-        JOIN ${deliveries} AS d ON d.sender_account_id = m.account_id AND d.message_id = m.id
-        WHERE d.account_id = ${account} AND m.seq = ${seq} LIMIT 1))`
   const previewOf = (body: SQL) =>
     sql`json_object('fromAlias', m.from_alias, 'fromAgentId', m.from_agent_id, 'type', m.type,
       'recipient', m.recipient, 'text', substr(${body}, 1, ${previewLength}))`
-  const firstAgents = sql`(SELECT json_group_array(json_object('id', one.id, 'alias', one.alias)) FROM (
-    SELECT ${agents.id} AS id, ${agents.alias} AS alias FROM ${threadAgents}
+  const firstAgents =
+    sql`(SELECT json_group_array(json_object('id', one.id, 'alias', one.alias, 'isDeleted', one.is_deleted)) FROM (
+    SELECT ${agents.id} AS id, ${agents.alias} AS alias, ${agents.deletedAt} IS NOT NULL AS is_deleted FROM ${threadAgents}
       JOIN ${agents} ON ${agents.accountId} = ${threadAgents.accountId} AND ${agents.id} = ${threadAgents.agentId}
       WHERE ${threadAgents.accountId} = ${account} AND ${threadAgents.threadId} = ${threads.id} LIMIT 3) AS one)`
   const fields = {

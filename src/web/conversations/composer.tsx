@@ -2,7 +2,13 @@
 /** @jsxImportSource hono/jsx */
 /** Where a person writes in a conversation, and says what they have read of it. */
 import type { Child } from 'hono/jsx'
-import { addresseeIn, type AnsweredMessage, canAnswer, findAnswered } from '../../grid/conversations/answer.ts'
+import {
+  addresseeIn,
+  type AnsweredMessage,
+  canAnswer,
+  findAnswered,
+  otherEndOf,
+} from '../../grid/conversations/answer.ts'
 import { nextUnread } from '../../grid/conversations/marks.ts'
 import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import { maxMessageLength } from '../../grid/messaging/outgoing-message.ts'
@@ -62,6 +68,14 @@ async function writingIn(visit: Visit, { reader, thread, messages }: OpenConvers
       <p class='soft small'>
         Your alias is not in <Name text={`#${thread.channel.name}`} />, so you cannot post there.{' '}
         {visit.may('manage') && <a href={members}>Add it</a>}
+      </p>
+    )
+  }
+  const other = otherEndOf(reader, thread)
+  if (other) {
+    return (
+      <p class='soft small'>
+        <Name text={`@${other.alias}`} /> is deleted, so nobody reads here any more.
       </p>
     )
   }

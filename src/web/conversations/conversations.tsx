@@ -59,7 +59,7 @@ async function bothPanes(
   return await appPage(
     visit.frame('conversations'),
     { title: isList || !open ? 'Conversations' : titleOf(open.thread), isWhole: true },
-    <div class={isList ? 'conversations list-first' : 'conversations'}>
+    <div class={isList ? 'conversations list-first' : 'conversations'} data-glance={isList}>
       <FaceSymbols names={names.map((name) => name.replace('@', ''))} />
       <ListPane
         visit={visit}
@@ -104,13 +104,14 @@ function titleWith({ thread }: OpenConversation) {
   )
 }
 
-/** What was said after a message, as items for the list of messages. */
+/** What was said after a message, as items for the list of messages. With `?glance` it does not count as seen. */
 async function showFollowing(visit: Visit) {
   const { account, requestId, query, path } = visit
   const after = seqIn(query, 'after')
   if (after === undefined) throw new GridError('invalid_input', 'Say after which message.', { field: 'after' })
   // With the message itself, which the first one may continue.
-  const open = await openConversation(account, threadIn(visit), { after: after - 1 }, { requestId })
+  const isGlance = query.has('glance')
+  const open = await openConversation(account, threadIn(visit), { after: after - 1 }, { requestId, isGlance })
   if (open.since === undefined) throw new GridError('not_allowed', whoMayRead(open.reader, open.thread.kind))
   const now = account.deps.now()
   const shown = shownMessages(open, path, now, answerHref(open, listPlace(query)))

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { unknownConversation } from '../../grid/conversations/answer.ts'
 import type { ConversationList, Show } from '../../grid/conversations/list.ts'
+import { unknownConversation } from '../../grid/conversations/threads.ts'
 import { EmptyState } from '../../html/components.tsx'
 import { ThreadList } from '../../html/conversation/thread-row.tsx'
 import { ButtonLink } from '../../html/form.tsx'

@@ -1,7 +1,7 @@
 /** Messages and conversations as the components of `html/conversation/` show them. */
 import { listParts } from '../../grid/conversations/message-parts.ts'
 import type { Receipt } from '../../grid/conversations/messages.ts'
-import type { OpenConversation, OpenMessage, Quoted } from '../../grid/conversations/open.ts'
+import type { OpenConversation, OpenMessage } from '../../grid/conversations/open.ts'
 import type { Thread } from '../../grid/conversations/threads.ts'
 import { endOfPiece } from '../../grid/messaging/parts.ts'
 import type { ShownMessage } from '../../html/conversation/message.tsx'
@@ -11,6 +11,8 @@ import { minute } from '../../lib/time.ts'
 
 /** Longer texts are cut here in a conversation, in UTF-16 units. */
 const maxShown = 1_200
+/** So much of an answered message is shown above its answer, in UTF-16 units. */
+const maxQuoted = 160
 /** A line of the list has room for less, in UTF-16 units. */
 const maxPreview = 100
 /** A message that is unread for longer is said to wait. */
@@ -19,9 +21,9 @@ const usualWaitMs = 10 * minute
 /** The path of a page of the account. */
 export type Path = (...parts: string[]) => string
 
-/** Its agents with `@`, or its channel with `#`. */
+/** Its first two agents with `@`, or its channel with `#`. */
 export function namesOf({ channel, agents }: Thread): string[] {
-  return channel ? [`#${channel.name}`] : agents.map(({ alias }) => `@${alias}`)
+  return channel ? [`#${channel.name}`] : agents.slice(0, 2).map(({ alias }) => `@${alias}`)
 }
 
 /** `@planner + @builder`, or `#incidents`. */
@@ -80,11 +82,11 @@ export function shownMessages(
   }))
 }
 
-function shownQuote(quoted: Quoted | undefined, path: Path, thread: Thread): ShownMessage['quote'] {
+function shownQuote(quoted: OpenMessage | undefined, path: Path, thread: Thread): ShownMessage['quote'] {
   if (!quoted) return undefined
-  const { seq, fromAlias, text } = quoted
+  const { seq, fromAlias, body } = quoted
   const href = `${path('conversations', String(thread.id))}?m=${seq}#m${seq}`
-  return { from: `@${fromAlias}`, text: oneLine(text), href }
+  return { from: `@${fromAlias}`, text: oneLine(body.slice(0, maxQuoted)), href }
 }
 
 /** One message. `isWhole`: with all of its text. */

@@ -75,8 +75,10 @@ test('a conversation that is paused again is shown again', async () => {
   expect(await open()).toEqual(['paused', 'unread'])
 })
 
-test('a snooze can be ended, and an ended one is removed', async () => {
+test('a snooze can be ended by its user alone, and an ended one is removed', async () => {
   await snooze(as(ann), undefined, { ...bob(), time: 'hour' })
+  await endSnooze(as(await person(grid, { role: 'viewer' })), bob())
+  expect(await open()).toEqual([])
   await endSnooze(as(ann), bob())
   expect(await open()).toEqual(['unread'])
 

@@ -5,14 +5,8 @@ import { createOwnedAccount } from '../../../src/grid/accounts/accounts.ts'
 import { claimAccount, openClaim } from '../../../src/grid/accounts/claim.ts'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
-import {
-  isReadBySwitch,
-  mayRead,
-  type Place,
-  placeOf,
-  placeOfThread,
-  readerOf,
-} from '../../../src/grid/conversations/may-read.ts'
+import { isReadBySwitch, mayRead, type Place, placeOf, readerOf } from '../../../src/grid/conversations/may-read.ts'
+import { placeOfThread } from '../../../src/grid/conversations/places.ts'
 import { hour } from '../../../src/lib/time.ts'
 import { testGrid } from '../../support/grid.ts'
 import { member, seated } from '../../support/seats.ts'
@@ -107,19 +101,37 @@ test('the place of a message follows from its ends', async () => {
   expect(direct(grid.alice.id, grid.bob.id)).toEqual({ kind: 'others' })
   expect(direct(grid.alice.id, mine.agentId)).toEqual({ kind: 'others' })
   expect(placeOf(reader, { channelId: theirs.id, agents: [] })).toEqual({ kind: 'channel', channelId: theirs.id })
-  expect(isReadBySwitch(reader, { kind: 'mine' })).toBe(false)
-  expect(isReadBySwitch(reader, { kind: 'others' })).toBe(true)
-  expect(isReadBySwitch(reader, places['another channel'])).toBe(true)
-  expect(isReadBySwitch(await readerOf(readers.owner.account), places['my channel'])).toBe(false)
+})
+
+test('what an owner reads by the switch alone is recorded: all of others, and of a channel what is older than joining', async () => {
+  const reader = await readerOf(readers.owner.account)
+  const recorded = (place: string) => [before, between, later].filter((at) => isReadBySwitch(reader, places[place], at))
+
+  expect(recorded('mine')).toEqual([])
+  expect(recorded('my channel')).toEqual([before])
+  expect(recorded('another channel')).toEqual([before, between, later])
+  expect(recorded('between agents')).toEqual([before, between, later])
+})
+
+test('an alias that outlived its role opens nothing to a viewer', async () => {
+  const { account, person, seat } = await seated(grid, 'vic')
+  await grid.store.write([grid.acme.store.change.team.setRole(person.id, 'viewer')])
+
+  const reader = await readerOf(account)
+
+  expect(await grid.acme.store.read.seats.ofMember(person.id)).toMatchObject({ agentId: seat.agentId })
+  expect(reader.seat).toBeUndefined()
+  expect([...reader.channels]).toEqual([])
 })
 
 test('a thread of a pair or channel is one place, and the messages of a conversation id have each their own', async () => {
   const { account, seat } = await seated(grid, 'dan')
   const reader = await readerOf(account)
-  const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false }, {
+  const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false, isDeleted: false }, {
     id: seat.agentId,
     alias: 'dan',
     isForeign: false,
+    isDeleted: false,
   }]
   const channel = { id: theirs.id, name: 'theirs', isDeleted: false }
 
@@ -128,7 +140,7 @@ test('a thread of a pair or channel is one place, and the messages of a conversa
     kind: 'channel',
     channelId: theirs.id,
   })
-  expect(placeOfThread(reader, { kind: 'conversation', channel: null, agents })).toBeUndefined()
+  expect(placeOfThread(reader, { kind: 'conversation', channel: null, agents })).toEqual({ kind: 'others' })
 })
 
 test('accounts that people made are open to them from the beginning, and those of a signup are not, also when claimed', async () => {

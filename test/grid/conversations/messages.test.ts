@@ -118,6 +118,9 @@ onEachDatabase((open) => {
     })
     await leaseOf(desk, lease!.id).release()
     expect(await sent()).toMatchObject({ state: 'unread', readAt: null, releaseCount: 0 })
+    const { id } = (await grid.evil.store.read.agents.byAlias('desk'))!
+    await grid.evil.store.write([grid.evil.store.change.leases.parkUnread(id, grid.clock.now)])
+    expect(await sent()).toMatchObject({ state: 'unread', readAt: null })
   })
 
   test('of a post they say how many members have read it, and which', async () => {

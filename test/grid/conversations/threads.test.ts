@@ -103,6 +103,10 @@ onEachDatabase((open) => {
     await readMessages(bob, {})
     expect(await waiting()).toEqual([])
     expect(await list(grid.evil.store, { waiting: true })).toHaveLength(1)
+
+    // Again, after the agent has read the thread.
+    await say(grid, alice, 'bob', 'direct again')
+    expect(await waiting()).toEqual(['alice: direct again'])
   })
 
   test('a list continues where its page ended, and begins at a time', async () => {

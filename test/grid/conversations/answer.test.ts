@@ -1,0 +1,97 @@
+/** To whom an answer goes that a person writes in a conversation. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { addresseeIn, canAnswer, writeInConversation } from '../../../src/grid/conversations/answer.ts'
+import { openConversation } from '../../../src/grid/conversations/open.ts'
+import { replyToMessage, writeMessage } from '../../../src/grid/conversations/write.ts'
+import { chooseAlias, giveUpAlias } from '../../../src/grid/people/seats.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { followLog } from '../../../src/worker/threads.ts'
+import { as, say } from '../../support/conversations.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { seated, type SeatedPerson } from '../../support/seats.ts'
+
+let grid: TestGrid
+let ann: SeatedPerson
+let ben: SeatedPerson
+beforeEach(async () => {
+  grid = await testGrid()
+  ann = await seated(grid, 'ann')
+  ben = await seated(grid, 'ben')
+})
+afterEach(() => grid.close())
+
+const placeOf = async (id: string) => {
+  await followLog(grid.store)
+  const [seq] = await grid.acme.store.read.threadMessages.seqsOf([id])
+  return (await grid.acme.store.read.threadMessages.bySeqs([seq]))[0]
+}
+const opened = (account: AccountStore, thread: number) =>
+  openConversation(account, thread, { newest: true }, { requestId: null })
+const recipients = async (id: string) =>
+  (await rows(grid, 'SELECT agent_id FROM deliveries WHERE account_id = ? AND message_id = ?', [grid.acme.id, id])).map(
+    (row) => row.agent_id,
+  )
+
+test('an answer reaches who wrote the message, or got it, although another person has their alias now', async () => {
+  const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
+  const told = await writeMessage(ben.account, { to: '@ann', text: 'not yet' })
+  await chooseAlias(ann.account, { alias: 'annabel' })
+  const carl = await seated(grid, 'ann')
+
+  const answer = await replyToMessage(ben.account, { messageId: asked.id, text: 'now' })
+  const more = await replyToMessage(ben.account, { messageId: told.id, text: 'still not' })
+
+  expect([answer.recipient, more.recipient]).toEqual(['@annabel', '@annabel'])
+  expect(await recipients(answer.id)).toEqual([ann.seat.agentId])
+  expect(await recipients(more.id)).toEqual([ann.seat.agentId])
+  const { threadId } = await placeOf(asked.id)
+  const { reader, thread } = await opened(ben.account, threadId)
+  expect(addresseeIn(reader, thread)).toEqual({ to: '@annabel' })
+  expect(carl.seat.alias).toBe('ann')
+})
+
+test('nobody can be answered who is deleted, also if another person has their alias now', async () => {
+  const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
+  const { threadId, seq } = await placeOf(asked.id)
+  const before = await opened(ben.account, threadId)
+  expect(canAnswer(before.reader, before.thread, before.messages[0])).toBe(true)
+  await giveUpAlias(ann.account)
+  await seated(grid, 'ann')
+
+  const { reader, thread, messages } = await opened(ben.account, threadId)
+  expect(canAnswer(reader, thread, messages[0])).toBe(false)
+  expect(addresseeIn(reader, thread)).toBeUndefined()
+  for (const answers of [undefined, seq]) {
+    await expect(writeInConversation(ben.account, threadId, { text: 'now', answers })).rejects.toMatchObject({
+      code: answers ? 'recipient_not_found' : 'not_allowed',
+    })
+  }
+})
+
+test('where several write under one id, an answer names its message', async () => {
+  const [alice, zed] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, await grid.acme.agent('zed'))]
+  const conversationId = 'order-1'
+  await say(grid, zed, '@ann', 'for you', { conversationId })
+  const { seq } = await say(grid, alice, '@zed', 'between us', { conversationId })
+  const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
+
+  const { reader, thread } = await opened(ann.account, threadId)
+  expect(thread.agents).toHaveLength(3)
+  expect(addresseeIn(reader, thread)).toBeUndefined()
+})
+
+test('a message to oneself is answered in its own conversation alone', async () => {
+  const [fromAlice, fromBob] = [
+    await say(grid, as(grid, grid.acme, grid.alice), '@ann', 'one'),
+    await say(grid, as(grid, grid.acme, grid.bob), '@ann', 'another'),
+  ]
+  const { threadId } = await placeOf(fromAlice.id)
+
+  await expect(writeInConversation(ann.account, threadId, { text: 'Hi', answers: fromBob.seq })).rejects.toMatchObject({
+    code: 'message_not_found',
+  })
+  expect(await writeInConversation(ann.account, threadId, { text: 'Hi', answers: fromAlice.seq })).toMatchObject({
+    recipient: '@alice',
+  })
+})

@@ -1,0 +1,120 @@
+/** What is left out of an opened conversation, and which readings of it are recorded. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
+import { listConversations } from '../../../src/grid/conversations/list.ts'
+import { openChain, openMessage } from '../../../src/grid/conversations/open-message.ts'
+import { openConversation } from '../../../src/grid/conversations/open.ts'
+import { hour } from '../../../src/lib/time.ts'
+import type { AccountStore } from '../../../src/store/account.ts'
+import { as, say } from '../../support/conversations.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { member, seated } from '../../support/seats.ts'
+
+const requestId = 'request'
+let grid: TestGrid
+let alice: AccountStore
+let bob: AccountStore
+beforeEach(async () => {
+  grid = await testGrid()
+  ;[alice, bob] = [as(grid, grid.acme, grid.alice), as(grid, grid.acme, grid.bob)]
+})
+afterEach(() => grid.close())
+
+const threadOf = async ({ seq }: { seq: number }) =>
+  (await grid.acme.store.read.threadMessages.bySeqs([seq]))[0].threadId
+const readings = async () => {
+  const found = await rows(
+    grid,
+    "SELECT tool, arguments FROM activity WHERE account_id = ? AND tool LIKE 'read_%' ORDER BY n",
+    [grid.acme.id],
+  )
+  return found.map(({ tool, arguments: named }) => `${tool} ${JSON.parse(String(named)).subject}`)
+}
+
+/** An owner whose alias joined a channel after a first post. */
+const ownerWhoJoined = async () => {
+  const { account: owner } = await seated(grid, 'olga', { role: 'owner' })
+  await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
+  const before = await say(grid, alice, '#ops', 'before')
+  grid.clock.now += hour
+  await setChannelMembers(grid.acme.store, { channel: 'ops', members: ['alice', 'bob', 'olga'] })
+  return { owner, before }
+}
+
+test('an answer to a member quotes nothing that was said between others', async () => {
+  const conversationId = 'order-1'
+  const { account: ann } = await seated(grid, 'ann')
+  const hidden = await say(grid, alice, '@bob', 'between us', { conversationId })
+  const asked = await say(grid, bob, '@ann', 'may we?', { conversationId, replyToMessageId: hidden.id })
+  // One more between them, because what was said directly before is not quoted.
+  await say(grid, alice, '@ann', 'please', { conversationId })
+  await say(grid, bob, '@ann', 'well?', { conversationId, replyToMessageId: asked.id })
+
+  const { messages, quoted } = await openConversation(ann, await threadOf(asked), { newest: true }, { requestId })
+
+  expect(messages.map(({ body }) => body)).toEqual(['may we?', 'please', 'well?'])
+  expect([...quoted.values()].map(({ body }) => body)).toEqual(['may we?'])
+})
+
+test('an owner reads by the switch what was posted before they joined, and that is recorded', async () => {
+  const { owner, before } = await ownerWhoJoined()
+  const since = await say(grid, bob, '#ops', 'since')
+  const thread = await threadOf(since)
+
+  await listConversations(owner, { show: 'all', requestId })
+  await openConversation(owner, thread, { after: before.seq }, { requestId })
+  await openMessage(owner, String(since.seq), { requestId })
+  expect(await readings()).toEqual([])
+
+  const { messages } = await openConversation(owner, thread, { newest: true }, { requestId })
+  expect(messages.map(({ body, isMine }) => [body, isMine])).toEqual([['before', false], ['since', true]])
+  expect(await readings()).toEqual([`read_channel ${thread}`])
+})
+
+test('what a message quotes is recorded, too', async () => {
+  const { owner, before } = await ownerWhoJoined()
+  const answer = await say(grid, bob, '#ops', 'answer', { replyToMessageId: before.id })
+  const thread = await threadOf(answer)
+
+  const { quoted } = await openConversation(owner, thread, { after: before.seq }, { requestId })
+
+  expect(quoted.get(before.id)?.body).toBe('before')
+  expect(await readings()).toEqual([`read_channel ${thread}`])
+})
+
+test('what was said in another conversation is not quoted: it has readings of its own', async () => {
+  const { account: owner } = await member(grid, { role: 'owner' })
+  await grid.acme.agent('carol')
+  const first = await say(grid, alice, '@bob', 'first')
+  const second = await say(grid, bob, '@carol', 'second', { replyToMessageId: first.id })
+
+  const { messages, quoted } = await openConversation(owner, await threadOf(second), { newest: true }, { requestId })
+
+  expect(messages.map(({ replyToMessageId }) => replyToMessageId)).toEqual([first.id])
+  expect([...quoted]).toEqual([])
+})
+
+test('a chain is recorded for each conversation that it shows', async () => {
+  const { account: owner } = await member(grid, { role: 'owner' })
+  const carol = as(grid, grid.acme, await grid.acme.agent('carol'))
+  const first = await say(grid, alice, '@bob', 'first')
+  const second = await say(grid, bob, '@carol', 'second', { replyToMessageId: first.id })
+  const third = await say(grid, carol, '@alice', 'third', { replyToMessageId: second.id })
+
+  await openChain(owner, String(first.seq), { requestId })
+
+  const threads = await Promise.all([first, second, third].map(threadOf))
+  expect((await readings()).sort()).toEqual(threads.map((id) => `read_conversation ${id}`).sort())
+})
+
+test('of a chain a member gets the texts of their own messages alone', async () => {
+  const { account: ann } = await seated(grid, 'ann')
+  const first = await say(grid, alice, '@bob', 'first')
+  const second = await say(grid, bob, '@ann', 'second', { replyToMessageId: first.id })
+
+  const { messages } = await openChain(ann, String(second.seq), { requestId })
+
+  expect(messages.map(({ body, isReadable }) => [body, isReadable])).toEqual([['', false], ['second', true]])
+  expect(await readings()).toEqual([])
+})
