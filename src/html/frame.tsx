@@ -131,10 +131,14 @@ function SectionLink({ item, frame: { account, current, attention = 0 }, class: 
     <a class={className} href={sectionPath(account.id, item)} aria-current={item === current ? 'page' : undefined}>
       <Icon name={item} />
       {sectionTitles[item]}
-      {item === 'attention' && attention > 0 && (
-        <span class='count'>
-          {attention > maxShownCount ? `${maxShownCount}+` : attention}
-          <span class='unseen'>open</span>
+      {item === 'attention' && (
+        <span class='count' data-count hidden={attention === 0}>
+          {attention > 0 && (
+            <>
+              {attention > maxShownCount ? `${maxShownCount}+` : attention}
+              <span class='unseen'>open</span>
+            </>
+          )}
         </span>
       )}
     </a>

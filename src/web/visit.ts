@@ -184,7 +184,7 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    const open = await attention.open({ id, account, findOffer: () => findClaimOffer(store, user) })
+    const needs = await attention.now({ id, account, findOffer: () => findClaimOffer(store, user) })
     const query = new URL(request.url).searchParams
     const cookies: string[] = []
     return {
@@ -205,7 +205,7 @@ export function accountPages(
       frame: (current) => ({
         ...{ account: membership, accounts, user, csrf, current },
         notice: noticeOf(query),
-        attention: open,
+        attention: needs?.open,
       }),
       may: (permission) => allows(actor.role, permission),
       path: (...parts) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/'),

@@ -36,7 +36,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
 
   get('/attention', async (visit) => {
     const found = await attentionOf(visit.account, await offerTo(visit))
-    attention.found({ id: visit.membership.id, account: visit.account }, found.open.length)
+    attention.found({ id: visit.membership.id, account: visit.account }, found.open)
     return page(visit, found)
   })
   post('/attention/snooze', async (visit) => {
@@ -62,7 +62,7 @@ function page(visit: Visit, { open, snoozed }: Attention) {
   const present = counted.filter(({ rows }) => rows.length > 0)
   return appPage(
     { ...frame('attention'), attention: open.length },
-    { title: 'Attention', lead: 'What needs a person, as it is now.' },
+    { title: 'Attention', lead: 'What needs a person, as it is now.', fresh: ['attention', 'minute'] },
     <>
       {present.length > 1 && (
         <nav class='filters wraps' aria-label='Kinds'>

@@ -34,11 +34,15 @@ export async function showPosts(visit: Visit): Promise<Response> {
     'posts',
     <WithFacts
       summary={pluralize(channel.memberCount, 'member')}
-      facts={<ChannelFacts visit={visit} channel={channel} members={members} />}
+      facts={
+        <div id='facts' class='fresh' data-fresh='minute'>
+          <ChannelFacts visit={visit} channel={channel} members={members} />
+        </div>
+      }
     >
       {open
         ? (
-          <div class='card flush posts'>
+          <div class='card flush posts' id='posts'>
             <FaceSymbols names={[...timelineNames(open)].map((name) => name.replace('@', ''))} />
             <TimelinePane
               visit={visit}
@@ -53,11 +57,13 @@ export async function showPosts(visit: Visit): Promise<Response> {
           </div>
         )
         : (
-          <Card>
-            <EmptyState icon='conversations' title='Nothing was said yet'>
-              A member posts here by sending to <code>#{channel.name}</code>.
-            </EmptyState>
-          </Card>
+          <div id='posts' data-fresh='thread'>
+            <Card>
+              <EmptyState icon='conversations' title='Nothing was said yet'>
+                A member posts here by sending to <code>#{channel.name}</code>.
+              </EmptyState>
+            </Card>
+          </div>
         )}
     </WithFacts>,
   )
