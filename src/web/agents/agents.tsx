@@ -66,6 +66,8 @@ async function list({ account, frame, path, query, may }: Visit) {
   const place = listPlace(query)
   const { search, order } = place
   const here = path('agents')
+  // Addresses of older versions numbered the pages.
+  if (query.has('page')) return { redirectTo: listHref(here, { search, order }) }
   const { agents, agentSettings } = account.read
   const [found, all] = await Promise.all([
     agentSettings.list({ ...place, limit: pageSize + 1 }),
