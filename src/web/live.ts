@@ -7,7 +7,7 @@ import { bye, type LiveEnd, type LiveEvent } from '../grid/live/events.ts'
 import { watchLive } from '../grid/live/watch-live.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, retryAfter } from '../lib/http/event-stream.ts'
-import { second } from '../lib/time.ts'
+import { minute, second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { CountedVisit } from './attention/counts.ts'
@@ -18,6 +18,8 @@ export const livePath = '/live'
 const heartbeatMs = 15 * second
 /** A lost stream is opened again after two to four seconds: not all at the same time, after a restart. */
 const retryMs = 2 * second
+/** A browser that takes nothing for this time loses its stream. It opens another one, which tells what it missed. */
+const maxStallMs = minute
 /** Accounts and threads of one stream. */
 const maxWatched = 40
 
@@ -62,7 +64,7 @@ export function liveStream(
     if (end?.why === 'session') throw new GridError('unauthenticated', 'Sign in first.')
     const connection = new CallerConnection(request)
     const events = Array.isArray(opened) ? watchLive(opened, { after, heartbeatMs, check, connection }) : ended(opened)
-    return eventStream(frames(events), connection)
+    return eventStream(frames(events), connection, { maxStallMs })
   }
 }
 
