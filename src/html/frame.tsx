@@ -18,6 +18,8 @@ export interface AppFrame {
   csrf: string
   /** Undefined on pages that belong to no section. */
   current: NavItem | undefined
+  /** The time zone of the user; undefined if it is not known. */
+  timeZone?: string
   /** How much needs the user, for the number beside the navigation; undefined if it is not known. */
   attention?: number
   /** Shown above the content: the result of the last action. */

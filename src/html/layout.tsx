@@ -44,7 +44,12 @@ export function appPage(
   content: Child,
 ) {
   return htmlResponse(
-    { ...options, title: `${isolated(title)} · ${isolated(frame.account.name)}`, bodyClass: 'app' },
+    {
+      timeZone: frame.timeZone,
+      ...options,
+      title: `${isolated(title)} · ${isolated(frame.account.name)}`,
+      bodyClass: 'app',
+    },
     <>
       <Header frame={frame} />
       <SideNavigation frame={frame} />

@@ -24,7 +24,7 @@ export async function showPosts(visit: Visit): Promise<PageResult> {
   if (query.has('page') || query.has('search')) {
     return { redirectTo: `${channelPath(visit, channel.id, 'members')}?${query}` }
   }
-  const position = positionIn(query)
+  const position = positionIn(visit)
   const thread = await account.read.threads.ofChannel(channel.id)
   const [members, open] = await Promise.all([
     account.read.channels.members(channel.id, maxNamed),
