@@ -32,6 +32,7 @@ import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
 import { assets } from './web/assets.ts'
+import { AttentionCounts } from './web/attention/counts.ts'
 import { errorFrame } from './web/error-frame.ts'
 import { livePath, liveStream } from './web/live.ts'
 import { createWebApp } from './web/web.ts'
@@ -53,6 +54,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const withCallLimits = createCallLimits(deps)
   const authenticateCall = withCallLimits(authenticate)
   const people = createSessions(store, origins)
+  const attention = new AttentionCounts(deps)
   const resources = protectedResources(origins, config.appUrl)
   const clients = createClients(store)
   const resourceOf = resourceReader(origins)
@@ -96,7 +98,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['DELETE', '/api/v1/guardrails/:guardrail', guardrails.remove],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
-    ['GET', livePath, liveStream(people)],
+    ['GET', livePath, liveStream({ store, sessions: people, attention })],
     ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
   ]
 
@@ -125,7 +127,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     overload.check(c.env.caller?.name)
     return next()
   })
-  app.route('/', createWebApp({ store, sessions: people, address: addressOf }))
+  app.route('/', createWebApp({ store, sessions: people, attention, address: addressOf }))
 
   /** See docs/security.md, "Overload". */
   function unlessOverloaded(handler: Handler): Handler {

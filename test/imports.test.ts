@@ -165,7 +165,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     // The script of pages runs in a browser.
     word: /\bWebSocket\(|\bEventSource\(|\bDeno\.connect/,
-    only: ['html/scripts/live.ts'],
+    only: ['html/scripts/live/stream.ts'],
     why: 'deps.safeFetch is the only way out',
   },
   { word: /\bnodemailer\b/, only: ['email.ts'], why: 'email is sent in one place, which checks the addresses' },

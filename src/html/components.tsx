@@ -1,7 +1,9 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
+import { utc } from '../lib/time-zone.ts'
 import { Icon, type IconName } from './icons.tsx'
+import { useClock, useZone } from './time-zone.ts'
 
 export type BadgeKind = 'plain' | 'good' | 'warning' | 'bad' | 'info'
 
@@ -149,17 +151,21 @@ export function Time({ at, now }: { at: number; now: number }) {
 }
 
 /**
- * A date with its time, in the time zone of the reader; in UTC without script. The time in UTC shows on hover. `at` is in
- * milliseconds since the epoch. `time` and `second` show only the time of the day, where the day is known.
+ * A date with its time, in the time zone of the reader; in UTC, which is named, if it is not known. The time in UTC shows
+ * on hover. `at` is in milliseconds since the epoch. `time` and `second` show only the time of the day, where the day is
+ * known.
  */
 export function LocalTime({ at, as = 'date' }: { at: number; as?: 'date' | 'time' | 'second' }) {
   const exact = new Date(at).toISOString()
-  const time = exact.slice(11, 16)
+  const clock = useClock(at)
+  const shown = clock.toISOString()
+  const time = shown.slice(11, 16)
   if (as === 'time') return <time datetime={`${exact.slice(0, 16)}Z`} data-local='time'>{time}</time>
-  if (as === 'second') return <time datetime={`${exact.slice(0, 19)}Z`} data-local='second'>{exact.slice(11, 19)}</time>
+  if (as === 'second') return <time datetime={`${exact.slice(0, 19)}Z`} data-local='second'>{shown.slice(11, 19)}</time>
   return (
     <time datetime={exact} title={`${exact.slice(0, 19).replace('T', ' ')} UTC`} data-local='date'>
-      {dateInWords(at)}, {time} UTC
+      {dateInWords(clock.getTime())}, {time}
+      {useZone() === utc && ' UTC'}
     </time>
   )
 }

@@ -18,6 +18,8 @@ export interface AppFrame {
   csrf: string
   /** Undefined on pages that belong to no section. */
   current: NavItem | undefined
+  /** The time zone of the user; undefined if it is not known. */
+  timeZone?: string
   /** How much needs the user, for the number beside the navigation; undefined if it is not known. */
   attention?: number
   /** Shown above the content: the result of the last action. */
@@ -131,10 +133,14 @@ function SectionLink({ item, frame: { account, current, attention = 0 }, class: 
     <a class={className} href={sectionPath(account.id, item)} aria-current={item === current ? 'page' : undefined}>
       <Icon name={item} />
       {sectionTitles[item]}
-      {item === 'attention' && attention > 0 && (
-        <span class='count'>
-          {attention > maxShownCount ? `${maxShownCount}+` : attention}
-          <span class='unseen'>open</span>
+      {item === 'attention' && (
+        <span class='count' data-count hidden={attention === 0}>
+          {attention > 0 && (
+            <>
+              {attention > maxShownCount ? `${maxShownCount}+` : attention}
+              <span class='unseen'>open</span>
+            </>
+          )}
         </span>
       )}
     </a>

@@ -3,11 +3,15 @@
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { pageScript, styleSheet } from './assets.ts'
+import { utc } from '../lib/time-zone.ts'
 import { withVisibleControls } from './bidi.tsx'
+import { TimeZone } from './time-zone.ts'
 
 /** Options of every page. `status` defaults to 200. */
 export interface HtmlResponseOptions {
   status?: number
+  /** The time zone of the reader. Defaults to UTC. */
+  timeZone?: string
   /**
    * An additional target for the forms of this page: the redirect URI on the consent page.
    * See docs/security.md, "Content security policy".
@@ -17,7 +21,10 @@ export interface HtmlResponseOptions {
 
 /** A complete HTML document as a response. `title` goes into `<title>`, followed by the product name. */
 export async function htmlResponse(
-  { title, bodyClass, status = 200, formTarget }: HtmlResponseOptions & { title: string; bodyClass: string },
+  { title, bodyClass, status = 200, timeZone = utc, formTarget }: HtmlResponseOptions & {
+    title: string
+    bodyClass: string
+  },
   content: Child,
 ): Promise<Response> {
   const document = await (
@@ -33,7 +40,7 @@ export async function htmlResponse(
       </head>
       <body class={bodyClass}>
         <a class='skip' href='#content'>Skip to content</a>
-        {content}
+        <TimeZone.Provider value={timeZone}>{content}</TimeZone.Provider>
       </body>
     </html>
   )
@@ -44,8 +51,12 @@ export async function htmlResponse(
 }
 
 /** Elements for a page that is open, as a response. */
-export async function htmlFragment(content: Child): Promise<Response> {
-  return new Response(withVisibleControls((await <>{content}</>).toString()), { headers: headers() })
+export async function htmlFragment(
+  { timeZone }: Required<Pick<HtmlResponseOptions, 'timeZone'>>,
+  content: Child,
+): Promise<Response> {
+  const elements = await <TimeZone.Provider value={timeZone}>{content}</TimeZone.Provider>
+  return new Response(withVisibleControls(elements.toString()), { headers: headers() })
 }
 
 /**

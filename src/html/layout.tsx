@@ -8,6 +8,9 @@ import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
 import { Icon, Logo } from './icons.tsx'
 import { Shortcuts } from './shortcuts.tsx'
 
+/** News of an open page: see `scripts/live.ts`. */
+export type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count' | 'attention' | 'minute'
+
 /** The head of a page with a frame. */
 export interface AppPage extends HtmlResponseOptions {
   title: string
@@ -19,8 +22,10 @@ export interface AppPage extends HtmlResponseOptions {
   back?: { title: string; href: string }
   /** The content fills the window beside the navigation. It contains the `h1` itself. */
   isWhole?: boolean
-  /** The events after which a browser with script reads the content again: see `scripts/live.ts`. */
-  fresh?: 'thread' | 'presence' | 'presence thread'
+  /** The news after which a browser with script reads the content again: see `scripts/live.ts`. */
+  fresh?: FreshName[]
+  /** The threads of which the page shows what became of messages; `fresh` has `state`. */
+  threads?: number[]
 }
 
 /** The head of a page without an account. */
@@ -35,11 +40,16 @@ export interface BarePage extends HtmlResponseOptions {
 /** A page of the web application: header, navigation, title and content. */
 export function appPage(
   frame: AppFrame,
-  { title, lead, actions, back, isWhole, fresh, ...options }: AppPage,
+  { title, lead, actions, back, isWhole, fresh, threads = [], ...options }: AppPage,
   content: Child,
 ) {
   return htmlResponse(
-    { ...options, title: `${isolated(title)} · ${isolated(frame.account.name)}`, bodyClass: 'app' },
+    {
+      timeZone: frame.timeZone,
+      ...options,
+      title: `${isolated(title)} · ${isolated(frame.account.name)}`,
+      bodyClass: 'app',
+    },
     <>
       <Header frame={frame} />
       <SideNavigation frame={frame} />
@@ -61,7 +71,18 @@ export function appPage(
             {actions && <div class='row'>{actions}</div>}
           </div>
         )}
-        {fresh ? <div id='fresh' class='fresh' data-fresh={fresh}>{content}</div> : content}
+        {fresh
+          ? (
+            <div
+              id='fresh'
+              class='fresh'
+              data-fresh={fresh.join(' ')}
+              data-watch={threads.length > 0 ? threads.join(' ') : undefined}
+            >
+              {content}
+            </div>
+          )
+          : content}
       </main>
       {frame.user.shortcuts && <Shortcuts account={frame.account.id} />}
     </>,

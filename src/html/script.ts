@@ -3,6 +3,7 @@ import { drafts } from './scripts/drafts.ts'
 import { inView } from './scripts/in-view.ts'
 import { keyboard } from './scripts/keyboard.ts'
 import { liveScript } from './scripts/live.ts'
+import { zone } from './scripts/zone.ts'
 
 /**
  * The script of all pages. Every page works without it, except that passkeys need it. Attributes select what it adds, here
@@ -216,4 +217,4 @@ addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
 })
-` + ago + drafts + inView + keyboard + liveScript
+` + zone + ago + drafts + inView + keyboard + liveScript

@@ -28,6 +28,7 @@ export function Shortcuts({ account }: { account: string }) {
         <Key keys={['n']}>
           <a href={`/accounts/${account}/next-unread`} data-key='n'>Next unread</a>
         </Key>
+        <Key keys={['s']}>Snooze the row, on the page Attention</Key>
         <Key keys={['/']}>Search, where there is a field</Key>
         {sections.map(([key, item, title]) => (
           <Key keys={['g', key]}>

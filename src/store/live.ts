@@ -27,10 +27,16 @@ const maxAgents = 200
 /** An agent is active for this long after it was seen. */
 const activeMs = 5 * minute
 
+/**
+ * Whether an agent is here. `waiting`: a read or a stream of it waits for messages in this process. Otherwise it is told
+ * by when it was seen last.
+ */
+export type AgentPresence = 'waiting' | 'active' | 'away' | 'never seen'
+
 /** An agent, as pages show it. */
 export interface Presence {
   agentId: string
-  state: 'active' | 'away' | 'never seen'
+  state: AgentPresence
   /** Its unread messages; 100 stands for 100 or more. */
   queue: number
 }
@@ -53,6 +59,8 @@ interface LiveFeedOptions {
   global: { readonly livePlaces: LivePlaces }
   tablesOf(accountId: string): { read: LiveReads }
   deps: Pick<Deps, 'log' | 'now'>
+  /** Whether somebody in this process waits for messages of an agent. */
+  isAwaited(agentId: string): boolean
 }
 
 export class LiveFeed {
@@ -201,7 +209,7 @@ export class LiveFeed {
       const told = new Map<string, string>()
       const found = await this.#options.tablesOf(accountId).read.live.presence(maxAgents)
       const changed = found.flatMap(({ agentId, lastSeenAt, queue }): Presence[] => {
-        const state = this.#stateOf(lastSeenAt)
+        const state = this.#stateOf(agentId, lastSeenAt)
         told.set(agentId, `${state} ${queue}`)
         return known && known.get(agentId) !== told.get(agentId) ? [{ agentId, state, queue }] : []
       })
@@ -210,7 +218,8 @@ export class LiveFeed {
     }))
   }
 
-  #stateOf(lastSeenAt: number | null): Presence['state'] {
+  #stateOf(agentId: string, lastSeenAt: number | null): AgentPresence {
+    if (this.#options.isAwaited(agentId)) return 'waiting'
     if (lastSeenAt === null) return 'never seen'
     return this.#options.deps.now() - lastSeenAt < activeMs ? 'active' : 'away'
   }

@@ -115,7 +115,7 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
   const instanceId = newId()
   const tablesOf = prepareAccountTables(db, crossAccountQueries, lookups)
-  const live = new LiveFeed({ global, tablesOf, deps })
+  const live = new LiveFeed({ global, tablesOf, deps, isAwaited: (agentId) => waiting.notifier.isAwaited(agentId) })
   const exchange: Repeated = new Repeated(
     async () => (await Promise.all([usage.exchange(), unreadCounts.recount(), turns.exchange()])).includes(true),
     second,

@@ -1,20 +1,27 @@
 /** `GET /live`: tells the open pages of a browser what changes. One stream serves all of its tabs. */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
-import { bye, type LiveEnd, type LiveEvent, type WatchedAccount, watchLive } from '../grid/live/watch-live.ts'
+import { findClaimOffer } from '../grid/accounts/claim.ts'
+import type { WatchedAccount } from '../grid/live/account-news.ts'
+import { bye, type LiveEnd, type LiveEvent } from '../grid/live/events.ts'
+import { watchLive } from '../grid/live/watch-live.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, retryAfter } from '../lib/http/event-stream.ts'
-import { second } from '../lib/time.ts'
+import { minute, second } from '../lib/time.ts'
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { CountedVisit } from './attention/counts.ts'
+import type { PageDeps } from './page-deps.ts'
 
 export const livePath = '/live'
 
 const heartbeatMs = 15 * second
 /** A lost stream is opened again after two to four seconds: not all at the same time, after a restart. */
 const retryMs = 2 * second
+/** A browser that takes nothing for this time loses its stream. It opens another one, which tells what it missed. */
+const maxStallMs = minute
 /** Accounts and threads of one stream. */
-const maxWatched = 20
+const maxWatched = 40
 
 /**
  * Open a stream for the signed-in user. `watch` lists accounts, each alone or with a thread: `A,A:T`. `after`, or the
@@ -23,13 +30,17 @@ const maxWatched = 20
  * Fails with `unauthenticated`, `invalid_input` or `method_not_allowed`.
  * See docs/delivery.md, "Live pages".
  */
-export function liveStream(sessions: Sessions): Handler {
+export function liveStream(
+  { store, sessions, attention }: Pick<PageDeps, 'store' | 'sessions' | 'attention'>,
+): Handler {
   return async function liveStream({ request }) {
     // Hono answers HEAD with this handler and drops the body, so the stream would never end.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the stream with GET.')
     const query = new URL(request.url).searchParams
     const asked = threadsByAccount(query.get('watch') ?? '')
     const after = numberOf(request.headers.get('last-event-id') ?? query.get('after'))
+
+    const visits = new Map<string, CountedVisit>()
 
     async function check(): Promise<LiveEnd | undefined> {
       return endOf(await open())
@@ -41,7 +52,9 @@ export function liveStream(sessions: Sessions): Handler {
       for (const [id, threads] of asked) {
         const account = openedAccount(sessions, visitor, id)
         if (!account) return { why: 'account', a: id }
-        watched.push({ id, account, threads })
+        // With the role that the visitor had when the session was checked last.
+        visits.set(id, { id, account, findOffer: () => findClaimOffer(store, visitor.user) })
+        watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })
       }
       return watched
     }
@@ -51,7 +64,7 @@ export function liveStream(sessions: Sessions): Handler {
     if (end?.why === 'session') throw new GridError('unauthenticated', 'Sign in first.')
     const connection = new CallerConnection(request)
     const events = Array.isArray(opened) ? watchLive(opened, { after, heartbeatMs, check, connection }) : ended(opened)
-    return eventStream(frames(events), connection)
+    return eventStream(frames(events), connection, { maxStallMs })
   }
 }
 

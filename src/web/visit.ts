@@ -7,8 +7,11 @@ import { findClaimOffer } from '../grid/accounts/claim.ts'
 import { recordActivity } from '../grid/activity.ts'
 import type { AppFrame } from '../html/frame.tsx'
 import type { NavItem } from '../html/paths.ts'
+import { zoneCookie } from '../html/scripts/zone.ts'
 import type { Bodies } from '../lib/http/body.ts'
+import { cookieOf } from '../lib/http/cookies.ts'
 import { readForm } from '../lib/http/form.ts'
+import { knownZone, utc } from '../lib/time-zone.ts'
 import type { AppEnv } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { errorHeaders, httpStatus } from '../wire.ts'
@@ -47,6 +50,8 @@ export interface Visit extends PublicVisit {
   actor: UserActor
   /** The account's name and the user's role in it. */
   membership: Visitor['accounts'][number]
+  /** The time zone of the user, as their browser has said; otherwise UTC. */
+  timeZone: string
   may(permission: Permission): boolean
   /** The frame of the page, with the notice that `?done=CODE` selects. */
   frame(current: NavItem): AppFrame
@@ -184,9 +189,10 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    const open = await attention.open({ id, account, findOffer: () => findClaimOffer(store, user) })
+    const needs = await attention.now({ id, account, findOffer: () => findClaimOffer(store, user) })
     const query = new URL(request.url).searchParams
     const cookies: string[] = []
+    const timeZone = zoneOfBrowser(request)
     return {
       request,
       requestId: c.get('requestId'),
@@ -203,10 +209,11 @@ export function accountPages(
       actor,
       membership,
       frame: (current) => ({
-        ...{ account: membership, accounts, user, csrf, current },
+        ...{ account: membership, accounts, user, csrf, current, timeZone },
         notice: noticeOf(query),
-        attention: open,
+        attention: needs?.open,
       }),
+      timeZone,
       may: (permission) => allows(actor.role, permission),
       path: (...parts) => ['/accounts', id, ...parts.map(encodeURIComponent)].join('/'),
       record: (tool, input, run) =>
@@ -245,6 +252,11 @@ export function accountPages(
       )
     },
   }
+}
+
+/** The zone that the script of a page has stored. Anybody can send any other. See docs/security.md, "Cookies". */
+function zoneOfBrowser(request: Request): string {
+  return knownZone(cookieOf(request, zoneCookie)) ?? utc
 }
 
 /** The signed-in user. Fails with `unauthenticated`. */

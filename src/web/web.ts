@@ -13,7 +13,6 @@ import { accountSettingsPages } from './accounts/settings-account.tsx'
 import { agentPages } from './agents/agents.tsx'
 import { skillPages } from './agents/skills.tsx'
 import { attentionPages } from './attention/attention.tsx'
-import { AttentionCounts } from './attention/counts.ts'
 import { channelPages } from './channels/channels.tsx'
 import { conversationPages } from './conversations/conversations.tsx'
 import { homePages } from './conversations/home.tsx'
@@ -39,9 +38,8 @@ import { settingsPath } from './settings.tsx'
 import { accountPages, confirmPath, publicPages, signInPath } from './visit.ts'
 
 /** The pages, to be mounted at `/`. Errors are HTML pages too. */
-export function createWebApp(given: Omit<PageDeps, 'attention'>): Hono<AppEnv> {
-  const { store: { deps }, sessions } = given
-  const pageDeps = { ...given, attention: new AttentionCounts(deps) }
+export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
+  const { store: { deps }, sessions } = pageDeps
   const app = new Hono<AppEnv>({ strict: true })
   const publicRoutes = publicPages(app, pageDeps)
   const accountRoutes = accountPages(app, pageDeps)

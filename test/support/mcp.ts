@@ -48,7 +48,7 @@ export interface WireResponse {
 
 /** Send a request with a credential, or without one when `key` is undefined. */
 export async function sendWire(
-  grid: TestGrid,
+  grid: Pick<TestGrid, 'request'>,
   key: string | undefined,
   { headers, body }: WireRequest,
   path: string = gridPath,
@@ -65,7 +65,7 @@ export async function sendWire(
 
 /** One request of a well-behaved client. */
 export function mcp(
-  grid: TestGrid,
+  grid: Pick<TestGrid, 'request'>,
   key: string,
   method: string,
   params?: Record<string, unknown>,
@@ -76,7 +76,7 @@ export function mcp(
 
 /** Call a tool. See `toolResult`. */
 export async function callTool(
-  grid: TestGrid,
+  grid: Pick<TestGrid, 'request'>,
   key: string,
   name: string,
   args: Record<string, unknown> = {},

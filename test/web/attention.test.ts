@@ -21,7 +21,7 @@ afterEach(() => grid.close())
 
 const send = () => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
 /** The number beside the navigation. */
-const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count">(\d+\+?))?/s)?.[1]
+const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count"[^>]*>(\d+\+?))?/s)?.[1]
 
 test('says that all is well, and when it was checked', async () => {
   const { text, html } = await ann.open(page)

@@ -1,6 +1,7 @@
 /** What needs a person, as one user sees it, without what they have snoozed. See docs/operations.md, "Attention". */
 import { allows, callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
+import { nextDayAt, utc } from '../../lib/time-zone.ts'
 import { day, hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Snooze } from '../../store/account/snoozes.ts'
@@ -14,7 +15,7 @@ import { type Condition, conditionOfOffer, findConditions, isWorse } from './con
 export const snoozeTimes = ['hour', 'tomorrow', 'week'] as const
 export type SnoozeTime = (typeof snoozeTimes)[number]
 
-/** When it is shown again on the next day, in UTC. */
+/** When it is shown again on the next day, in the time zone of the user. */
 const morningMs = 8 * hour
 
 /** What needs a person, the most urgent first, and what they have snoozed, until when in milliseconds since the epoch. */
@@ -63,14 +64,15 @@ function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>):
 }
 
 /**
- * Hide something from the calling user for a while, unless it gets worse. Nobody else is affected. Resolves to whether it
+ * Hide something from the calling user for a while, unless it gets worse. Nobody else is affected. `timeZone` says when
+ * tomorrow is, as `knownZone` of `lib/time-zone.ts` resolves it; by default in UTC. Resolves to whether it
  * still needed attention; otherwise nothing is stored.
  * Fails with `wrong_credential`, `not_allowed`, `invalid_input` or `write_conflict`.
  */
 export async function snooze(
   account: AccountStore,
   offer: ClaimOffer | undefined,
-  input: { kind: string; subject: string; time: string },
+  { timeZone = utc, ...input }: { kind: string; subject: string; time: string; timeZone?: string },
 ): Promise<boolean> {
   const { userId } = callingUser(account.actor)
   const time = snoozeTimes.find((time) => time === input.time)
@@ -82,7 +84,7 @@ export async function snooze(
     const found = all.find(({ kind, subject }) => kind === input.kind && subject === input.subject)
     if (!found) return false
     const { kind, subject, level } = found
-    const until = endOf(time, account.deps.now())
+    const until = endOf(time, account.deps.now(), timeZone)
     await account.write([...precondition, account.change.snoozes.put(userId, { kind, subject, level, until })])
     return true
   })
@@ -100,12 +102,12 @@ export async function endSnooze(
   })
 }
 
-function endOf(time: SnoozeTime, at: number): number {
+function endOf(time: SnoozeTime, at: number, timeZone: string): number {
   switch (time) {
     case 'hour':
       return at + hour
     case 'tomorrow':
-      return Math.floor(at / day) * day + day + morningMs
+      return nextDayAt(timeZone, at, morningMs)
     case 'week':
       return at + 7 * day
   }

@@ -5,6 +5,8 @@ import { AgentIcon } from '../agent-icon.tsx'
 import { Name } from '../bidi.tsx'
 import { Badge, LocalTime } from '../components.tsx'
 import { Markdown } from '../markdown.tsx'
+import { clockAt } from '../../lib/time-zone.ts'
+import { useClock, useZone } from '../time-zone.ts'
 import { Face } from './faces.tsx'
 import { type ReadBy, type ShownReceipt, StateLine } from './state-line.tsx'
 
@@ -76,6 +78,7 @@ export function MessageList({ thread, ...shown }: ShownMessages & { thread: numb
 
 /** The items of a `MessageList`, to be put behind others. */
 export function MessageItems({ messages, before, firstNew, hasOwnFaces, now }: ShownMessages) {
+  const zone = useZone()
   const newest = messages.findIndex(({ seq }) => firstNew !== undefined && seq >= firstNew)
   return (
     <>
@@ -83,11 +86,11 @@ export function MessageItems({ messages, before, firstNew, hasOwnFaces, now }: S
         const previous = messages[n - 1] ?? before
         return (
           <>
-            {dayOf(message) !== dayOf(previous) && <DayRule at={message.at} />}
+            {dayOf(zone, message) !== dayOf(zone, previous) && <DayRule at={message.at} />}
             {n === newest && <li class='day new' id='new'>New</li>}
             <Message
               message={message}
-              isFirst={n === newest || !continues(previous, message)}
+              isFirst={n === newest || !continues(zone, previous, message)}
               hasOwnFace={hasOwnFaces}
               now={now}
             />
@@ -98,18 +101,18 @@ export function MessageItems({ messages, before, firstNew, hasOwnFaces, now }: S
   )
 }
 
-function dayOf(message: ShownMessage | undefined): string | undefined {
-  return message && new Date(message.at).toISOString().slice(0, 10)
+function dayOf(zone: string, message: ShownMessage | undefined): string | undefined {
+  return message && clockAt(zone, message.at).toISOString().slice(0, 10)
 }
 
-function continues(before: ShownMessage | undefined, message: ShownMessage): boolean {
+function continues(zone: string, before: ShownMessage | undefined, message: ShownMessage): boolean {
   return before !== undefined && before.from.name === message.from.name && before.to === message.to &&
-    message.quote === undefined && message.at - before.at < longestRun && dayOf(before) === dayOf(message)
+    message.quote === undefined && message.at - before.at < longestRun && dayOf(zone, before) === dayOf(zone, message)
 }
 
 /** The first message of a day. */
 function DayRule({ at }: { at: number }) {
-  const [weekday, day, month, year] = new Date(at).toUTCString().split(' ')
+  const [weekday, day, month, year] = useClock(at).toUTCString().split(' ')
   return (
     <li class='day'>
       <time datetime={new Date(at).toISOString()} data-local='day'>

@@ -1,7 +1,8 @@
 /**
  * Single keys, on pages that have the dialog `shortcuts`: those of users who have not turned them off. They do nothing in
- * fields. `j` and `k` go through the rows, `r` answers the message that has the focus, `?` opens the dialog. Every other
- * key clicks the element that has it in `data-key`; one after `g` is written `g c`.
+ * fields. `j` and `k` go through the rows, `r` answers the message that has the focus, `s` opens the menu that snoozes a
+ * row of what needs a person, `?` opens the dialog. Every other key clicks the element that has it in `data-key`; one
+ * after `g` is written `g c`.
  */
 export const keyboard = `
 const shortcuts = byId('shortcuts')
@@ -12,7 +13,7 @@ if (shortcuts) {
   function rowsHere() {
     const messages = [...document.querySelectorAll('.messages > li:not(.day)')]
     if (messages.some(row => row.contains(document.activeElement))) return messages
-    const found = ['.threads a', 'main tbody tr > :first-child a']
+    const found = ['.threads a', '.needs > li', 'main tbody tr > :first-child a']
       .map(selector => [...document.querySelectorAll(selector)].filter(row => row.checkVisibility()))
     return [...found, messages].find(rows => rows.length > 0) ?? []
   }
@@ -23,6 +24,8 @@ if (shortcuts) {
     const current = rows.findIndex(row => row.matches('[aria-current=page]') && !row.closest('.list-first'))
     const row = rows[at >= 0 ? at + step : current >= 0 ? current + step : step > 0 ? 0 : rows.length - 1]
     if (!row) return
+    const action = row.matches('.needs > li') && row.querySelector('.row :is(a, button, summary)')
+    if (action) return action.focus()
     if (row.localName === 'li') row.tabIndex = -1
     row.focus()
   }
@@ -32,11 +35,19 @@ if (shortcuts) {
     if (link) link.click()
     else document.querySelector('textarea[data-draft]')?.focus()
   }
+  function snooze() {
+    const rows = rowsHere()
+    const menu = (rows.find(row => row.contains(document.activeElement)) ?? rows[0])?.querySelector('.needs details')
+    if (!menu) return
+    menu.open = true
+    menu.querySelector('button').focus()
+  }
   const click = element => element?.click()
   const actions = {
     j: () => go(1),
     k: () => go(-1),
     r: answer,
+    s: snooze,
     u: () => click(document.querySelector('main .back')),
     '/': () => document.querySelector('main input[type=search]')?.focus(),
     '?': () => openModal(shortcuts),

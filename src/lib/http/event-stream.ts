@@ -27,20 +27,34 @@ export function event(data: string, name?: string, id?: number): string {
 
 /**
  * A response that streams frames. The next frame is generated when the client has read the last one, so nothing is
- * buffered for a slow client. When the client leaves, `connection` is closed.
+ * buffered for a slow client. When the client leaves, or has not taken a frame within `maxStallMs`, `connection` is closed.
  */
-export function eventStream(frames: AsyncGenerator<string>, connection: CallerConnection): Response {
+export function eventStream(
+  frames: AsyncGenerator<string>,
+  connection: CallerConnection,
+  { maxStallMs }: { maxStallMs?: number } = {},
+): Response {
   const encoder = new TextEncoder()
+  let stalled: ReturnType<typeof setTimeout> | undefined
+  async function end(): Promise<void> {
+    clearTimeout(stalled)
+    connection.close()
+    await frames.return(undefined)
+  }
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
+      clearTimeout(stalled)
       const { value, done } = await frames.next()
-      if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
+      if (done) return controller.close()
+      if (maxStallMs !== undefined) {
+        stalled = setTimeout(() => {
+          controller.close()
+          void end()
+        }, maxStallMs)
+      }
+      controller.enqueue(encoder.encode(value))
     },
-    async cancel() {
-      connection.close()
-      await frames.return(undefined)
-    },
+    cancel: end,
   })
   return new Response(body, { headers: streamHeaders })
 }

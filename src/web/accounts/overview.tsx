@@ -49,7 +49,7 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined) {
   const sent = figures.bars.reduce((sum, { count }) => sum + count, 0)
   return appPage(
     frame('overview'),
-    { title: 'Overview', lead: 'The last 24 hours of your agents.', actions: newAgent, fresh: 'presence thread' },
+    { title: 'Overview', lead: 'The last 24 hours of your agents.', actions: newAgent, fresh: ['presence', 'thread'] },
     <>
       <div class='grid stats'>
         <Stat label='Messages' value={sent.toLocaleString('en')} hint={soft('sent in the last 24 hours')} />

@@ -21,6 +21,7 @@ import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { agentOf, agentPage, agentPath } from './agent.tsx'
 import { typeName } from './agent-fields.tsx'
+import { WaitingNow } from './waiting-now.tsx'
 
 /** How many channels are listed. */
 const maxChannels = 20
@@ -42,8 +43,10 @@ export async function showAgent(visit: Visit): Promise<Response> {
   ])
   const now = account.deps.now()
   const seen = agent.lastSeenAt === null ? <span class='soft'>never</span> : <Time at={agent.lastSeenAt} now={now} />
+  const isWaiting = account.waiting.notifier.isAwaited(agent.id)
   const queue = `${unreadText(unread)} unread`
   const about: [string, Child][] = [
+    ...isWaiting ? [['Now', <WaitingNow />] as [string, Child]] : [],
     ['Last seen', seen],
     ['Inbox', queue],
     ...oldest ? [['Oldest', <OldestUnread {...oldest} now={now} />] as [string, Child]] : [],
@@ -60,6 +63,8 @@ export async function showAgent(visit: Visit): Promise<Response> {
   ]
   const isOther = talk.reader.seat?.agentId !== agent.id
   return await agentPage(visit, agent, 'now', {
+    fresh: ['thread', 'state', `presence:${agent.id}`, 'minute'],
+    threads: [...new Set(talk.messages.map(({ thread }) => thread.id))],
     actions: visit.may('use') && isOther && (
       <ButtonLink href={writePath(visit.membership.id, `@${agent.alias}`)} kind='plain'>
         <Icon name='edit' size={16} />Write
@@ -69,7 +74,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
       <WithFacts
         summary={
           <>
-            {queue}, last seen {seen}
+            {queue}, {isWaiting ? 'waits for messages' : <>last seen {seen}</>}
           </>
         }
         facts={

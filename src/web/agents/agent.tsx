@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { Notice, Tabs } from '../../html/components.tsx'
-import { appPage } from '../../html/layout.tsx'
+import { type AppPage, appPage } from '../../html/layout.tsx'
 import type { Agent } from '../../store/account/agents.ts'
 import type { Visit } from '../visit.ts'
 
@@ -28,7 +28,7 @@ export function agentPage(
   visit: Visit,
   agent: Agent,
   current: AgentTab,
-  { actions, content }: { actions?: Child; content: Child },
+  { actions, content, ...live }: { actions?: Child; content: Child } & Pick<AppPage, 'fresh' | 'threads'>,
 ): Promise<Response> {
   const { inputError, frame, path } = visit
   const tabs: [AgentTab, string][] = [
@@ -48,6 +48,7 @@ export function agentPage(
           <AgentIcon alias={agent.alias} size={36} />
         </>
       ),
+      ...live,
     },
     <>
       {inputError && !inputError.details.field && <Notice kind='bad'>{inputError.message}</Notice>}

@@ -13,6 +13,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { agentActions } from './agent-actions.tsx'
 import { typeName } from './agent-fields.tsx'
 import { newAgentPages } from './new-agent.tsx'
+import { WaitingNow } from './waiting-now.tsx'
 
 const shownSkills = 3
 
@@ -65,6 +66,8 @@ async function list({ account, frame, path, query, may }: Visit) {
   const place = listPlace(query)
   const { search, order } = place
   const here = path('agents')
+  // Addresses of older versions numbered the pages.
+  if (query.has('page')) return { redirectTo: listHref(here, { search, order }) }
   const { agents, agentSettings } = account.read
   const [found, all] = await Promise.all([
     agentSettings.list({ ...place, limit: pageSize + 1 }),
@@ -85,7 +88,7 @@ async function list({ account, frame, path, query, may }: Visit) {
       title: 'Agents',
       lead: 'All agents and people of this account. Each has an alias and an inbox.',
       actions: !isEmpty && newAgent,
-      fresh: 'presence',
+      fresh: ['presence', 'minute'],
     },
     <Card isFlush>
       {!isEmpty && (
@@ -151,7 +154,12 @@ async function list({ account, frame, path, query, may }: Visit) {
             {
               title: 'Last seen',
               width: 'short',
-              cell: ({ lastSeenAt: at }) => at === null ? <span class='soft'>never</span> : <Time at={at} now={now} />,
+              cell: ({ id, lastSeenAt: at }) =>
+                account.waiting.notifier.isAwaited(id)
+                  ? <WaitingNow />
+                  : at === null
+                  ? <span class='soft'>never</span>
+                  : <Time at={at} now={now} />,
             },
           ]}
         />

@@ -7,6 +7,7 @@ import { type ClaimOffer, findClaimOffer } from '../../grid/accounts/claim.ts'
 import { Ago, EndSnooze, NeedList, SnoozeMenu } from '../../html/attention.tsx'
 import { Card, Disclosure, EmptyState, LocalTime } from '../../html/components.tsx'
 import { appPage } from '../../html/layout.tsx'
+import { utc } from '../../lib/time-zone.ts'
 import { withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import type { Pages, Visit } from '../visit.ts'
@@ -25,7 +26,7 @@ const groups = {
 
 const snoozeTitles: Record<(typeof snoozeTimes)[number], string> = {
   hour: 'For 1 hour',
-  tomorrow: 'Until tomorrow',
+  tomorrow: 'Until tomorrow, 8:00',
   week: 'For a week',
 }
 
@@ -36,12 +37,16 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
 
   get('/attention', async (visit) => {
     const found = await attentionOf(visit.account, await offerTo(visit))
-    attention.found({ id: visit.membership.id, account: visit.account }, found.open.length)
+    attention.found({ id: visit.membership.id, account: visit.account }, found.open)
     return page(visit, found)
   })
   post('/attention/snooze', async (visit) => {
     const time = visit.form.get('time') ?? ''
-    const isSnoozed = await snooze(visit.account, await offerTo(visit), { ...fieldsOf(visit), time })
+    const isSnoozed = await snooze(visit.account, await offerTo(visit), {
+      ...fieldsOf(visit),
+      time,
+      timeZone: visit.timeZone,
+    })
     return { redirectTo: withNotice(visit.path('attention'), isSnoozed ? 'snoozed' : 'well-again') }
   })
   post('/attention/show-again', async (visit) => {
@@ -62,7 +67,7 @@ function page(visit: Visit, { open, snoozed }: Attention) {
   const present = counted.filter(({ rows }) => rows.length > 0)
   return appPage(
     { ...frame('attention'), attention: open.length },
-    { title: 'Attention', lead: 'What needs a person, as it is now.' },
+    { title: 'Attention', lead: 'What needs a person, as it is now.', fresh: ['attention', 'minute'] },
     <>
       {present.length > 1 && (
         <nav class='filters wraps' aria-label='Kinds'>
@@ -128,7 +133,10 @@ function openRow(visit: Visit, condition: Condition, now: number) {
           action={visit.path('attention', 'snooze')}
           csrf={visit.csrf}
           fields={condition}
-          times={snoozeTimes.map((time) => [time, snoozeTitles[time]])}
+          times={snoozeTimes.map((time) => [
+            time,
+            time === 'tomorrow' && visit.timeZone === utc ? `${snoozeTitles[time]} UTC` : snoozeTitles[time],
+          ])}
         />
       </>
     ),

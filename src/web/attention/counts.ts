@@ -4,6 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { ClaimOffer } from '../../grid/accounts/claim.ts'
 import { withoutSnoozed } from '../../grid/attention/attention.ts'
 import { type Condition, findConditions } from '../../grid/attention/conditions.ts'
+import type { NeedsNow } from '../../grid/live/account-news.ts'
 import { RecentMap } from '../../lib/recent-map.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -28,20 +29,20 @@ interface Kept<T> {
 export class AttentionCounts {
   readonly #deps: Pick<Deps, 'log' | 'now'>
   readonly #conditions = new RecentMap<string, Kept<Condition[]>>(maxKept)
-  readonly #counts = new RecentMap<string, Kept<number>>(maxKept)
+  readonly #counts = new RecentMap<string, Kept<NeedsNow>>(maxKept)
 
   constructor(deps: Pick<Deps, 'log' | 'now'>) {
     this.#deps = deps
   }
 
-  /** How many rows the visitor has open. Undefined if that cannot be found out: a page does without it. */
-  async open(visit: CountedVisit): Promise<number | undefined> {
+  /** What the visitor has open. Undefined if that cannot be found out: a page does without it. */
+  async now(visit: CountedVisit): Promise<NeedsNow | undefined> {
     const { id, account, findOffer } = visit
     try {
       return await this.#recent(this.#counts, keyOf(visit), async () => {
         const conditions = this.#recent(this.#conditions, id, () => findConditions(account))
         const [found, offer] = await Promise.all([conditions, findOffer()])
-        return (await withoutSnoozed(account, found, offer)).open.length
+        return needsOf((await withoutSnoozed(account, found, offer)).open)
       })
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })
@@ -49,9 +50,9 @@ export class AttentionCounts {
     }
   }
 
-  /** The number that the page itself has just found. */
-  found(visit: Pick<CountedVisit, 'id' | 'account'>, open: number): void {
-    this.#counts.set(keyOf(visit), { at: this.#deps.now(), value: Promise.resolve(open) })
+  /** The rows that the page itself has just found. */
+  found(visit: Pick<CountedVisit, 'id' | 'account'>, open: readonly Condition[]): void {
+    this.#counts.set(keyOf(visit), { at: this.#deps.now(), value: Promise.resolve(needsOf(open)) })
   }
 
   #recent<T>(kept: RecentMap<string, Kept<T>>, key: string, find: () => Promise<T>): Promise<T> {
@@ -63,6 +64,10 @@ export class AttentionCounts {
     value.catch(() => kept.delete(key))
     return value
   }
+}
+
+function needsOf(open: readonly Condition[]): NeedsNow {
+  return { open: open.length, mark: open.map(({ kind, subject, level }) => `${kind} ${subject} ${level}`).join('\n') }
 }
 
 /** Roles see different rows. */

@@ -10,17 +10,21 @@ import { answerHref, composerOf } from '../conversations/composer.tsx'
 import { positionIn } from '../conversations/conversations.tsx'
 import { timelineNames, TimelinePane } from '../conversations/timeline.tsx'
 import { pluralize } from '../listing.tsx'
-import type { Visit } from '../visit.ts'
+import type { PageResult, Visit } from '../visit.ts'
 import { channelOf, channelPage, channelPath } from './channel.tsx'
 
 /** How many members are named beside the posts. */
 const maxNamed = 12
 
 /** The page of a channel: its posts and facts. Fails with `channel_not_found`. */
-export async function showPosts(visit: Visit): Promise<Response> {
+export async function showPosts(visit: Visit): Promise<PageResult> {
   const { account, query, requestId, path } = visit
   const channel = await channelOf(visit)
-  const position = positionIn(query)
+  // In older versions this page listed the members.
+  if (query.has('page') || query.has('search')) {
+    return { redirectTo: `${channelPath(visit, channel.id, 'members')}?${query}` }
+  }
+  const position = positionIn(visit)
   const thread = await account.read.threads.ofChannel(channel.id)
   const [members, open] = await Promise.all([
     account.read.channels.members(channel.id, maxNamed),
@@ -34,11 +38,15 @@ export async function showPosts(visit: Visit): Promise<Response> {
     'posts',
     <WithFacts
       summary={pluralize(channel.memberCount, 'member')}
-      facts={<ChannelFacts visit={visit} channel={channel} members={members} />}
+      facts={
+        <div id='facts' class='fresh' data-fresh='minute'>
+          <ChannelFacts visit={visit} channel={channel} members={members} />
+        </div>
+      }
     >
       {open
         ? (
-          <div class='card flush posts'>
+          <div class='card flush posts' id='posts'>
             <FaceSymbols names={[...timelineNames(open)].map((name) => name.replace('@', ''))} />
             <TimelinePane
               visit={visit}
@@ -53,11 +61,13 @@ export async function showPosts(visit: Visit): Promise<Response> {
           </div>
         )
         : (
-          <Card>
-            <EmptyState icon='conversations' title='Nothing was said yet'>
-              A member posts here by sending to <code>#{channel.name}</code>.
-            </EmptyState>
-          </Card>
+          <div id='posts' data-fresh='thread'>
+            <Card>
+              <EmptyState icon='conversations' title='Nothing was said yet'>
+                A member posts here by sending to <code>#{channel.name}</code>.
+              </EmptyState>
+            </Card>
+          </div>
         )}
     </WithFacts>,
   )

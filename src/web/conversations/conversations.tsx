@@ -10,6 +10,7 @@ import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageItems } from '../../html/conversation/message.tsx'
 import { htmlFragment } from '../../html/html-response.tsx'
 import { appPage } from '../../html/layout.tsx'
+import { instantOf } from '../../lib/time-zone.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { firstAgentPage } from './home.tsx'
 import { answerHref, composerOf } from './composer.tsx'
@@ -42,7 +43,7 @@ async function showList(visit: Visit) {
 async function showThread(visit: Visit) {
   const { account, requestId, query } = visit
   const place = listPlace(query)
-  const position = positionIn(query)
+  const position = positionIn(visit)
   const open = await openConversation(account, threadIn(visit), position, { requestId })
   const list = await listConversations(account, { ...place, requestId })
   return await bothPanes(visit, place, list, { open, position, isList: false })
@@ -117,15 +118,18 @@ async function showFollowing(visit: Visit) {
   const shown = shownMessages(open, path, now, answerHref(open, listPlace(query)))
   const messages = shown.filter(({ seq }) => seq > after)
   const before = shown.find(({ seq }) => seq === after)
-  return await htmlFragment(<MessageItems messages={messages} before={before} hasOwnFaces now={now} />)
+  return await htmlFragment(visit, <MessageItems messages={messages} before={before} hasOwnFaces now={now} />)
 }
 
-/** Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in UTC or in milliseconds. Without any: the newest messages. */
-export function positionIn(query: URLSearchParams): ThreadPosition {
+/**
+ * Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in the zone of the user or in milliseconds. Without any: the newest
+ * messages.
+ */
+export function positionIn({ query, timeZone }: Pick<Visit, 'query' | 'timeZone'>): ThreadPosition {
   const [around, before, after] = ['m', 'before', 'after'].map((name) => seqIn(query, name))
   if (around !== undefined) return { around }
   if (before !== undefined) return { before }
   if (after !== undefined) return { after }
-  const at = seqIn(query, 'at') ?? Date.parse(`${query.get('at') ?? ''}Z`)
+  const at = seqIn(query, 'at') ?? instantOf(timeZone, Date.parse(`${query.get('at') ?? ''}Z`))
   return Number.isNaN(at) ? { newest: true } : { at }
 }

@@ -64,7 +64,7 @@ export function ListPane(
     <section aria-label='Conversations'>
       <div class='pane-head'>
         {title}
-        <nav class='filters' aria-label='Which conversations' id='filters' data-fresh='count'>
+        <nav class='filters' aria-label='Which conversations' id='filters' data-fresh='count' data-unread={unread}>
           {filters.filter(([show]) => show !== 'you' || visit.may('use')).map(([show, label]) => (
             <a href={`${home}${listQuery({ show })}`} aria-current={show === place.show ? 'page' : undefined}>
               {label}

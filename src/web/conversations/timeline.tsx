@@ -58,7 +58,7 @@ export function TimelinePane(
 }
 
 /** To the first unread message, and to a time. */
-function Ways({ open: { firstNew, messages }, link }: TimelineProps) {
+function Ways({ visit, open: { firstNew, messages }, link }: TimelineProps) {
   const isElsewhere = firstNew !== null && messages.length > 0 && messages[0].seq > firstNew
   const [action, query] = link({}).split('?')
   return (
@@ -73,7 +73,7 @@ function Ways({ open: { firstNew, messages }, link }: TimelineProps) {
           <form class='jump' method='get' action={action}>
             {[...new URLSearchParams(query)].map(([name, value]) => <input type='hidden' name={name} value={value} />)}
             <label for='at'>
-              To a time <span class='soft' data-zone>in UTC</span>
+              To a time <span class='soft' data-zone>in {visit.timeZone}</span>
             </label>
             <input class='input' id='at' type='datetime-local' name='at' required data-to-utc />
             <button class='button' type='submit'>Jump</button>

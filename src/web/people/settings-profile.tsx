@@ -10,6 +10,7 @@ import { formErrors } from '../form-errors.ts'
 import { type NoticeCode, withNotice } from '../notices.ts'
 import type { PageDeps } from '../page-deps.ts'
 import { settingsPage, settingsPath } from '../settings.tsx'
+import { utc } from '../../lib/time-zone.ts'
 import type { Pages, Visit } from '../visit.ts'
 import { aliasActions, AliasCard } from './alias-card.tsx'
 import { EmailNote } from './email-note.tsx'
@@ -77,6 +78,7 @@ function page(
       <NameCard visit={visit} />
       <AliasCard visit={visit} seat={seat} suggestion={suggestion} />
       <KeyboardCard visit={visit} />
+      <TimeZoneCard visit={visit} />
       <AddressCard visit={visit} deps={deps} hasPassword={hasPassword} />
       <PasswordCard visit={visit} hasPassword={hasPassword} />
     </>,
@@ -100,6 +102,18 @@ function NameCard({ visit }: { visit: Visit }) {
           <SubmitButton>Save name</SubmitButton>
         </div>
       </Form>
+    </Card>
+  )
+}
+
+/** In which zone times are shown, and what ends tomorrow ends. */
+function TimeZoneCard({ visit: { timeZone } }: { visit: Visit }) {
+  return (
+    <Card title='Time zone'>
+      <p>
+        Times of the day are in <strong>{timeZone}</strong>, and so is what you snooze until tomorrow.{' '}
+        {timeZone === utc ? 'That is so until a browser tells its own, which needs script.' : 'Your browser says so.'}
+      </p>
     </Card>
   )
 }

@@ -1,5 +1,6 @@
 /** Single keys on pages, for those who have not turned them off. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hour } from '../../../src/lib/time.ts'
 import { accessibilityFaults, hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
@@ -69,6 +70,22 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(url('conversations')), press('e')])
     await Promise.all([page.waitForURL(/\?m=\d+#m\d+$/), press('n')])
     await Promise.all([page.waitForURL(url('conversations')), press('g', 'c')])
+  })
+
+  test('on the page of what needs a person, j goes to the action of a row, and s opens its snooze', async () => {
+    const { page } = visitor
+    const { grid: { alice, bob, clock }, tell } = site
+    await tell(alice, '@bob', 'Four')
+    await tell(bob, '@alice', 'Five')
+    clock.now += 2 * hour
+    await page.goto(url('attention'))
+    await press('j', 'j')
+    const rows = page.locator('.needs > li')
+    expect(await rows.nth(1).locator('a:focus').count()).toBe(1)
+    await press('s')
+    expect(await rows.nth(1).locator('details[open] button:focus').textContent()).toBe('For 1 hour')
+    await Promise.all([page.waitForURL(/done=snoozed/), press('Enter')])
+    expect(await page.locator('.needs[aria-label="What needs a person"] > li').count()).toBe(1)
   })
 
   test('? tells of the keys, in a dialog that is accessible', async () => {

@@ -1,0 +1,167 @@
+/** What changes in one account, as far as the pages of one user may show it. See docs/delivery.md, "Live pages". */
+import { GridError } from '../../errors.ts'
+import { second } from '../../lib/time.ts'
+import type { AccountStore, LiveNews, LivePlace } from '../../store/account.ts'
+import { mayRead, placeOf, type Reader, readerOf } from '../conversations/may-read.ts'
+import { type LiveEnd, type LiveEvent, resync } from './events.ts'
+
+/** More missed messages than this are not told one by one: the page reads everything again. */
+export const maxMissed = 200
+/** More news than this do not wait for a slow reader. */
+const maxPending = 1_000
+/** How old the rights may be by which news are chosen. */
+const readerAgeMs = second
+/** How often is counted what is unread and what needs the user, without any news of it. */
+export const countMs = 5 * second
+
+/** How much needs a user: the number of rows, and a text that changes with them. */
+export interface NeedsNow {
+  open: number
+  mark: string
+}
+
+/** An account whose pages are open, and the threads of which the states of messages are told. */
+export interface WatchedAccount {
+  id: string
+  account: AccountStore
+  threads: readonly number[]
+  /** What needs the calling user in the account; undefined if that cannot be found out. It may be some seconds old. */
+  needs(): Promise<NeedsNow | undefined>
+}
+
+/** The news of one account, as far as the calling user may have them. */
+export class AccountNews {
+  readonly #account: AccountStore
+  readonly #threads: readonly number[]
+  readonly #needs: WatchedAccount['needs']
+  readonly #id: string
+  #pending: LiveNews[] = []
+  #leave: (() => void) | undefined
+  #reader: Reader | undefined
+  #readAt = -Infinity
+  #counted = ''
+  #countedAt = -Infinity
+  #mayCount = true
+
+  constructor({ id, account, threads, needs }: WatchedAccount) {
+    this.#account = account
+    this.#needs = needs
+    this.#threads = threads
+    this.#id = id
+  }
+
+  get position(): number {
+    return this.#account.waiting.live.position
+  }
+
+  /** `after`: see `LiveWatch`. `onNews` is called when there is something to take. */
+  async begin(after: number | undefined, onNews: () => void) {
+    const { live } = this.#account.waiting
+    const { position, leave } = await live.join(this.#threads, (news) => {
+      if (this.#pending.length >= maxPending) this.#pending = [{ kind: 'lost' }]
+      else this.#pending.push(news)
+      onNews()
+    })
+    this.#leave = leave
+    const missed = after === undefined || after >= position ? [] : await live.places(after, position, maxMissed + 1)
+    const reader = await this.#freshReader()
+    return {
+      position,
+      isTooMuch: missed.length > maxMissed,
+      missed: missed.filter((place) => isFor(reader, place)).map((place) => this.#threadEvent(place)),
+    }
+  }
+
+  leave(): void {
+    this.#leave?.()
+  }
+
+  /** The rights of the user may have changed. */
+  distrust(): void {
+    this.#readAt = -Infinity
+  }
+
+  /** What there is to tell. Fails with `not_allowed` if the user is no member any more. */
+  async take(): Promise<LiveEvent[]> {
+    const pending = this.#pending
+    this.#pending = []
+    const events: LiveEvent[] = []
+    for (const news of pending) {
+      if (news.kind === 'lost') events.push(resync(this.position))
+      else if (news.kind === 'presence') events.push(...news.agents.map((agent) => this.#presenceEvent(agent)))
+      else {
+        const reader = await this.#freshReader()
+        const places = (news.kind === 'place' ? [news.place] : news.places).filter((place) => isFor(reader, place))
+        if (places.some((place) => isTo(reader, place))) this.#mayCount = true
+        if (news.kind === 'place') events.push(...places.map((place) => this.#threadEvent(place)))
+        else if (places.length > 0) events.push(this.#stateEvent(places))
+      }
+    }
+    return [...events, ...await this.#countEvents()]
+  }
+
+  async #freshReader(): Promise<Reader> {
+    const now = performance.now()
+    if (!this.#reader || now - this.#readAt > readerAgeMs) {
+      try {
+        this.#reader = await readerOf(this.#account)
+      } catch (error) {
+        throw error instanceof GridError && error.code === 'not_allowed' ? new AccountLost(this.#id) : error
+      }
+      this.#readAt = now
+    }
+    return this.#reader
+  }
+
+  /** How many messages to the user are unread, and how much needs them, if it is not what it was before. */
+  async #countEvents(): Promise<LiveEvent[]> {
+    const passed = performance.now() - this.#countedAt
+    if (passed < (this.#mayCount ? 0 : countMs)) return []
+    this.#mayCount = false
+    this.#countedAt = performance.now()
+    const { seat } = await this.#freshReader()
+    const [unread, needs] = await Promise.all([
+      seat ? this.#account.read.inbox.unread(seat.agentId) : 0,
+      this.#needs(),
+    ])
+    const counted = `${unread} ${needs?.mark}`
+    if (counted === this.#counted) return []
+    this.#counted = counted
+    return [{ name: 'count', data: { a: this.#id, unread, attention: needs?.open } }]
+  }
+
+  #threadEvent({ threadId, seq, at }: LivePlace): LiveEvent {
+    return { name: 'thread', data: { a: this.#id, t: threadId, seq, at }, id: seq }
+  }
+
+  #stateEvent(places: LivePlace[]): LiveEvent {
+    return { name: 'state', data: { a: this.#id, t: places[0].threadId, ids: places.map(({ seq }) => seq) } }
+  }
+
+  #presenceEvent({ agentId, state, queue }: { agentId: string; state: string; queue: number }): LiveEvent {
+    return { name: 'presence', data: { a: this.#id, agent: agentId, state, queue } }
+  }
+}
+
+/** The user may not see an account any more. */
+class AccountLost extends Error {
+  readonly account: string
+
+  constructor(account: string) {
+    super('The user is no member of the account any more')
+    this.account = account
+  }
+}
+
+/** Why a stream ends that could not go on. */
+export function endOf(error: unknown): LiveEnd {
+  return error instanceof AccountLost ? { why: 'account', a: error.account } : { why: 'unavailable' }
+}
+
+function isFor(reader: Reader, { channelId, fromAgentId, toAgentId, at }: LivePlace): boolean {
+  return mayRead(reader, placeOf(reader, { channelId, agents: [fromAgentId, toAgentId] }), at)
+}
+
+function isTo({ seat, channels }: Reader, { channelId, toAgentId }: LivePlace): boolean {
+  return channelId === null ? toAgentId === seat?.agentId : channels.has(channelId)
+}

@@ -1,0 +1,115 @@
+/**
+ * The stream of events, and the tabs that share it: the one that holds the lock `live` opens it for all tabs of the
+ * browser. Without locks, which need HTTPS, each tab has its own.
+ */
+export const streamScript = `
+function sharedStream({ account, watch, known, heard, say: { isPaused, showPaused } }) {
+  const most = 40
+  const tab = String(Math.random())
+  const channel = 'BroadcastChannel' in self && navigator.locks ? new BroadcastChannel('live') : undefined
+  const tabs = new Map()
+  const kinds = ['hello', 'thread', 'state', 'presence', 'count', 'resync', 'beat', 'bye']
+  let source, watched = [], lastId = 0, heardAt = performance.now(), isLeader = !channel, isEnded = false, retryTimer, openTimer
+  const me = () => ({ type: 'join', tab, account, watch: watch(), seq: known() })
+  function tell(name, data) {
+    heard(name, data)
+    channel?.postMessage({ type: 'event', name, data })
+  }
+  function tellPaused(isPaused) {
+    showPaused(isPaused)
+    channel?.postMessage({ type: 'paused', isPaused })
+  }
+  function open() {
+    clearTimeout(retryTimer)
+    source?.close()
+    const all = [me(), ...tabs.values()]
+    // With too many threads, each account is still watched.
+    const wanted = [...all.map(one => one.account), ...all.flatMap(one => one.watch)]
+    watched = [...new Set(wanted)].slice(0, most)
+    const after = Math.min(...all.map(one => one.seq), ...lastId ? [lastId] : [])
+    source = new EventSource('/live?watch=' + encodeURIComponent(watched.join(',')) + '&after=' + after)
+    heardAt = performance.now()
+    const mine = source
+    for (const name of kinds) {
+      source.addEventListener(name, event => {
+        if (mine !== source) return
+        heardAt = performance.now()
+        lastId = Math.max(lastId, Number(event.lastEventId) || 0)
+        const data = JSON.parse(event.data)
+        if (name === 'bye') return ended(data)
+        if (name !== 'beat') tell(name, data)
+      })
+    }
+    source.addEventListener('error', () => {
+      if (mine !== source || isEnded) return
+      tellPaused(true)
+      if (source.readyState === EventSource.CLOSED) retryTimer = setTimeout(open, 5000 + Math.random() * 10000)
+    })
+  }
+  function ended({ why, a }) {
+    if (why === 'stopping' || why === 'unavailable') return tellPaused(true)
+    source.close()
+    if (why === 'account' && a !== account && tabs.size > 0) {
+      channel?.postMessage({ type: 'event', name: 'bye', data: { why, a } })
+      for (const [id, one] of tabs) if (one.account === a) tabs.delete(id)
+      return open()
+    }
+    if (why === 'full') retryTimer = setTimeout(open, 30000)
+    else isEnded = true
+    if (why !== 'account') tellPaused(true)
+    else {
+      showPaused(true)
+      stop()
+    }
+  }
+  function openSoon() {
+    clearTimeout(openTimer)
+    openTimer = setTimeout(open, 50)
+  }
+  const isWatched = one => !!source && [one.account, ...one.watch].every(item => watched.includes(item))
+  let release
+  function lead() {
+    isLeader = true
+    channel?.postMessage({ type: 'who' })
+    openSoon()
+  }
+  function stop() {
+    isLeader = !channel
+    source?.close()
+    source = undefined
+    clearTimeout(retryTimer)
+    clearTimeout(openTimer)
+    channel?.postMessage({ type: 'leave', tab })
+    release?.()
+  }
+  channel?.addEventListener('message', ({ data }) => {
+    if (data.type === 'event') heard(data.name, data.data)
+    else if (data.type === 'paused') showPaused(data.isPaused)
+    else if (data.type === 'who') channel.postMessage(me())
+    else if (data.type === 'leave') tabs.delete(data.tab)
+    else if (data.type === 'join' && isLeader) {
+      const { type, ...one } = data
+      tabs.set(one.tab, one)
+      if (!isWatched(one) || one.seq < lastId) openSoon()
+      else channel.postMessage({ type: 'paused', isPaused: isPaused() })
+    }
+  })
+  // After sleep, a stream may be lost without an error.
+  setInterval(() => { if (isLeader && source && !isEnded && performance.now() - heardAt > 40000) open() }, 5000)
+  addEventListener('pagehide', stop)
+  addEventListener('pageshow', event => { if (event.persisted) location.reload() })
+  if (!channel) lead()
+  else {
+    channel.postMessage(me())
+    navigator.locks.request('live', () => new Promise(resolve => {
+      release = resolve
+      lead()
+    })).catch(() => {})
+  }
+  // The page shows other threads than before.
+  return function watchAnew() {
+    if (isLeader && !isEnded) { if (source && !isWatched(me())) openSoon() }
+    else if (!isLeader) channel.postMessage(me())
+  }
+}
+`

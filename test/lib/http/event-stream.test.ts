@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { CallerConnection } from '../../../src/lib/http/caller-connection.ts'
+import { eventStream } from '../../../src/lib/http/event-stream.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+/** A stream of numbers, and what is known of it. */
+function numbers(maxStallMs?: number) {
+  const connection = new CallerConnection(new Request('http://grid.example/'))
+  const of = { made: 0, hasEnded: false, connection }
+  async function* frames(): AsyncGenerator<string> {
+    try {
+      for (;;) yield `${++of.made}\n`
+    } finally {
+      of.hasEnded = true
+    }
+  }
+  const response = eventStream(frames(), connection, { maxStallMs })
+  return { of, reader: response.body!.pipeThrough(new TextDecoderStream()).getReader() }
+}
+
+test('frames are made as they are taken, and none while nobody takes them', async () => {
+  const { of, reader } = numbers()
+  for (let n = 1; n <= 20; n++) expect((await reader.read()).value).toBe(`${n}\n`)
+
+  // The stream and the decoder hold some each.
+  expect(of.made).toBeLessThan(25)
+  await reader.cancel()
+  await waitFor('the end', () => of.hasEnded && of.connection.signal.aborted)
+})
+
+test('a client that takes nothing for too long loses the stream, after what was sent', async () => {
+  const { of, reader } = numbers(20)
+  await reader.read()
+  await waitFor('the end', () => of.hasEnded && of.connection.signal.aborted)
+  const rest: string[] = []
+  for (let next; !(next = await reader.read()).done;) rest.push(next.value!)
+
+  expect(rest.join('')).toBe(Array.from({ length: of.made - 1 }, (_, n) => `${n + 2}\n`).join(''))
+})

@@ -1,0 +1,103 @@
+/** Open pages beside conversations, in a real browser: an agent, a channel, and what needs a person. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels/channels.ts'
+import { readMessages } from '../../src/grid/messaging/read-messages.ts'
+import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
+import { hour, second } from '../../src/lib/time.ts'
+import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
+import { as, say } from '../support/conversations.ts'
+import { following } from '../support/live.ts'
+import { sendMessage } from '../support/messaging.ts'
+import { person, signedIn } from '../support/people.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+describe.skipIf(!hasBrowser)('an open page', () => {
+  const visit = useBrowser()
+  let grid: LiveGrid
+  let visitor: Visitor
+  let home: string
+  let unfollow: () => Promise<void>
+  beforeEach(async () => {
+    grid = await liveGrid({ host: 'localhost' })
+    unfollow = following(grid.store)
+    home = `${grid.url}/accounts/${grid.acme.id}`
+    visitor = await visit()
+    const { cookies } = await signedIn(grid, await person(grid, { role: 'owner' }))
+    await visitor.context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: grid.url })))
+  })
+  afterEach(async () => {
+    await visitor.close()
+    await unfollow()
+    await grid.close()
+  })
+
+  async function open(path: string) {
+    await visitor.page.goto(`${home}/${path}`)
+    await waitFor('the stream', () => grid.store.waiting.pages.count === 1)
+    return visitor.page
+  }
+
+  test('of an agent shows what it says and hears, what becomes of it, its queue, and that it waits', async () => {
+    await say(grid, as(grid, grid.acme, grid.bob), 'alice', 'an older message')
+    const page = await open('agents/bob')
+    await page.locator('.menu.user summary').focus()
+    await sendMessage(as(grid, grid.acme, grid.alice), { to: 'bob', text: 'a new message' })
+    await page.locator('.messages', { hasText: 'a new message' }).waitFor()
+    await page.locator('.facts, dl').getByText('1 unread').first().waitFor()
+
+    const { lease } = await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
+    expect(lease).toBeDefined()
+    await page.locator('.messages > li:last-child .state.leased').first().waitFor()
+    const connection = new AbortController()
+    const waiting = waitForMessages(as(grid, grid.acme, grid.bob), { limit: 10 }, { seconds: 50, connection })
+    await page.locator('.badge', { hasText: 'waits for messages' }).first().waitFor()
+    connection.abort()
+    await expect(waiting).rejects.toThrow('left')
+    await page.locator('.badge', { hasText: 'waits for messages' }).first().waitFor({ state: 'detached' })
+
+    expect(await page.locator('.messages > li[id]').count()).toBe(2)
+    expect(await page.locator('.menu.user summary:focus').count()).toBe(1)
+    expect(visitor.faults).toEqual([])
+  })
+
+  test('of a channel shows its first post, and those that follow', async () => {
+    const members = [grid.alice.id, grid.bob.id]
+    const { channel } = await createChannel(grid.acme.store, { name: 'incidents', members })
+    const page = await open(`channels/${channel.id}`)
+    await page.getByText('Nothing was said yet').waitFor()
+    await sendMessage(as(grid, grid.acme, grid.alice), { to: '#incidents', text: 'the first post' })
+    await page.locator('.messages', { hasText: 'the first post' }).waitFor()
+    await sendMessage(as(grid, grid.acme, grid.bob), { to: '#incidents', text: 'the second post' })
+    await page.locator('.messages', { hasText: 'the second post' }).waitFor()
+
+    expect(await page.locator('.messages > li[id]').count()).toBe(2)
+    expect(visitor.faults).toEqual([])
+  })
+
+  test('of what needs a person shows new rows and the number, and leaves an open menu open', async () => {
+    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'for bob')
+    grid.clock.now += 2 * hour
+    const page = await open('attention')
+    await page.locator('.needs summary').click()
+    await say(grid, as(grid, grid.acme, grid.bob), 'alice', 'for alice')
+    grid.clock.now += 2 * hour
+    await page.locator('.needs li', { hasText: '@alice has not read' }).waitFor()
+
+    expect(await page.locator('.side .count').textContent()).toBe('2open')
+    expect(await page.locator('.needs details[open]').count()).toBe(1)
+    expect(visitor.faults).toEqual([])
+  })
+
+  test('shows how much needs its reader, and nothing once nothing does', async () => {
+    const page = await open('agents')
+    expect(await page.locator('.side .count').isVisible()).toBe(false)
+    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'for bob')
+    grid.clock.now += 2 * hour
+    await page.locator('.side .count', { hasText: '1open' }).waitFor()
+    const { lease, messages } = await readMessages(as(grid, grid.acme, grid.bob), { limit: 10 })
+    expect([lease, messages.length]).toEqual([expect.anything(), 1])
+    grid.clock.now += 11 * second
+    await page.locator('.side .count').waitFor({ state: 'hidden' })
+  })
+})
