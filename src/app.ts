@@ -32,6 +32,8 @@ import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
 import { assets } from './web/assets.ts'
+import { manifest, serviceWorker } from './web/notifications/service-worker.ts'
+import { unsubscribe } from './web/notifications/unsubscribe.tsx'
 import { errorFrame } from './web/error-frame.ts'
 import { livePath, liveStream } from './web/live.ts'
 import { createWebApp } from './web/web.ts'
@@ -97,6 +99,9 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream(people)],
+    ['GET', serviceWorker.path, ({ request }) => serviceWorker.answer(request)],
+    ['GET', manifest.path, ({ request }) => manifest.answer(request)],
+    ['POST', '/unsubscribe/:token', unsubscribe(store)],
     ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
   ]
 
