@@ -1,13 +1,13 @@
 /**
- * Sends one notification to the push service of a browser. The library encrypts and signs it (RFC 8291, RFC 8292); the
- * request goes through `safeFetch`, because users name the address. See docs/security.md, "Notifications".
+ * Sends one notification to the push service of a browser, through `safeFetch`, because users name its address.
+ * See docs/security.md, "Notifications".
  */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import type { SafeResponse } from '../../lib/outbound/safe-fetch.ts'
+import { pushRequest, type PushTarget } from '../../lib/outbound/web-push.ts'
 import { day, hour, second } from '../../lib/time.ts'
-import type { PushSubscription } from '../../store/account/notifications.ts'
 import type { Store } from '../../store/store.ts'
-import { loadLibrary, readPushKey } from './push-key.ts'
+import { readPushKey } from './push-key.ts'
 
 /** What the service worker of the browser shows. It has no text of a message. */
 export interface Notification {
@@ -39,44 +39,22 @@ const maxAnswerBytes = 16 * 1024
 /** Send a notification. Fails with `internal` if the private key does not open. */
 export async function sendPush(
   store: Store,
-  { endpoint, p256dh, auth }: Pick<PushSubscription, 'endpoint' | 'p256dh' | 'auth'>,
+  browser: PushTarget,
   notification: Notification,
   signal?: AbortSignal,
 ): Promise<PushResult> {
   const { config, now, safeFetch } = store.deps
   const key = await readPushKey(store)
   if (!key) return { outcome: 'failed' }
-  const { generateRequestDetails } = await loadLibrary()
-  const subject = config.mailFrom === undefined ? contactUrl(config.appUrl) : `mailto:${config.mailFrom}`
-  const request = encrypted()
+  const contact = config.mailFrom === undefined ? contactUrl(config.appUrl) : `mailto:${config.mailFrom}`
+  const request = await pushRequest(browser, JSON.stringify(notification), { key, contact, ttlSeconds: keptSeconds })
   if (!request) return { outcome: 'failed' }
   try {
-    const response = await safeFetch(endpoint, {
-      ...request,
-      timeoutMs,
-      maxBytes: maxAnswerBytes,
-      signal,
-    })
-    return resultOf(response, now())
+    const { endpoint } = browser
+    return resultOf(await safeFetch(endpoint, { ...request, timeoutMs, maxBytes: maxAnswerBytes, signal }), now())
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error
     return { outcome: error.reason === 'refused' || error.reason === 'redirected' ? 'failed' : 'later' }
-  }
-
-  function encrypted(): { body: Uint8Array; headers: Record<string, string> } | undefined {
-    try {
-      const { headers, body } = generateRequestDetails(
-        { endpoint, keys: { p256dh, auth } },
-        JSON.stringify(notification),
-        { vapidDetails: { subject, ...key! }, TTL: keptSeconds, urgency: 'high', contentEncoding: 'aes128gcm' },
-      )
-      const { 'Content-Length': _length, 'Content-Type': _type, ...others } = headers
-      const texts = Object.entries(others).map(([name, value]) => [name, String(value)])
-      return { body: new Uint8Array(body!), headers: Object.fromEntries(texts) }
-    } catch {
-      // The key of the browser is no point on the curve.
-      return undefined
-    }
   }
 }
 

@@ -243,22 +243,22 @@ export async function takeDigestAttempt(store: Store, email: string): Promise<bo
 }
 
 /** Count one notification to a browser of a user in an account. False if their limit is reached. */
-export async function takePushAttempt(store: Store, accountId: string, userId: string): Promise<boolean> {
+export async function takePushAttempt(store: Store, account: string, userId: string): Promise<boolean> {
   const at = store.deps.now()
-  const counts = [await pushCount(accountId, userId)]
+  const counts = [await pushCount(account, userId)]
   return await takeAttempts(store, attemptsOf(newId(), counts), limitsOf(counts, at), at)
 }
 
 /** Count one test of the notifications of a user in an account. Fails with `rate_limit_exceeded`. */
-export async function takePushTest(store: Store, accountId: string, userId: string): Promise<void> {
+export async function takePushTest(store: Store, account: string, userId: string): Promise<void> {
   const at = store.deps.now()
-  const { subject } = await pushCount(accountId, userId)
+  const { subject } = await pushCount(account, userId)
   const counts: Count[] = [{ kind: 'push_test', subject, rates: rates.testPush }]
   const limits = limitsOf(counts, at)
   if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return
   throw await tooMany(store, limits, at, 'notifications', 'Too many tests.')
 }
 
-async function pushCount(accountId: string, userId: string): Promise<Count> {
-  return { kind: 'push', subject: await hashSecret(`${accountId}\n${userId}`), rates: rates.push }
+async function pushCount(account: string, userId: string): Promise<Count> {
+  return { kind: 'push', subject: await hashSecret(`${account}\n${userId}`), rates: rates.push }
 }
