@@ -457,5 +457,25 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER role_is_changed AFTER UPDATE OF role ON memberships\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.user_id); END;",
       "CREATE TRIGGER membership_is_removed AFTER DELETE ON memberships\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.user_id); END;"
     ]
+  },
+  {
+    "name": "0027_notifications",
+    "hash": "fb5315ee4dc87b92f84f29120702e75a82e60709e76b1d84827a5c15a23d1e86",
+    "createdAt": 1795379887357,
+    "statements": [
+      "CREATE TABLE `mail_digests` (\n\t`account_id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`period` text NOT NULL,\n\t`next_at` integer NOT NULL,\n\t`told_seq` integer DEFAULT 0 NOT NULL,\n\t`token` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `user_id`),\n\tFOREIGN KEY (`account_id`,`user_id`) REFERENCES `seats`(`account_id`,`user_id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `mail_digests_token` ON `mail_digests` (`token`);",
+      "CREATE INDEX `mail_digests_next` ON `mail_digests` (`next_at`);",
+      "CREATE TABLE `push_keys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`public_key` text NOT NULL,\n\t`encrypted_token` text NOT NULL,\n\t`token_iv` text NOT NULL,\n\t`token_auth_tag` text NOT NULL,\n\t`token_key_id` text NOT NULL,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE TABLE `push_notices` (\n\t`account_id` text NOT NULL,\n\t`subscription_id` text NOT NULL,\n\t`thread_id` integer NOT NULL,\n\t`first_seq` integer NOT NULL,\n\t`last_seq` integer NOT NULL,\n\t`due_at` integer,\n\t`tries` integer DEFAULT 0 NOT NULL,\n\t`pushed_at` integer DEFAULT 0 NOT NULL,\n\tPRIMARY KEY(`account_id`, `subscription_id`, `thread_id`),\n\tFOREIGN KEY (`account_id`,`subscription_id`) REFERENCES `push_subscriptions`(`account_id`,`id`) ON UPDATE no action ON DELETE cascade\n);",
+      "CREATE INDEX `push_notices_due` ON `push_notices` (`due_at`) WHERE due_at IS NOT NULL;",
+      "CREATE INDEX `push_notices_told` ON `push_notices` (`pushed_at`) WHERE due_at IS NULL;",
+      "CREATE TABLE `push_subscriptions` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`user_id` text NOT NULL,\n\t`session_id` text NOT NULL,\n\t`endpoint` text NOT NULL,\n\t`p256dh` text NOT NULL,\n\t`auth` text NOT NULL,\n\t`user_agent` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_success_at` integer,\n\t`failures` integer DEFAULT 0 NOT NULL,\n\t`seq` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`user_id`) REFERENCES `seats`(`account_id`,`user_id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE UNIQUE INDEX `push_subscriptions_endpoint` ON `push_subscriptions` (`endpoint`,`account_id`);",
+      "CREATE INDEX `push_subscriptions_user` ON `push_subscriptions` (`account_id`,`user_id`);",
+      "CREATE INDEX `push_subscriptions_session` ON `push_subscriptions` (`session_id`);",
+      "CREATE TRIGGER session_end_stops_push AFTER UPDATE OF ended_at ON sessions\nWHEN NEW.ended_at IS NOT NULL\nBEGIN DELETE FROM push_subscriptions WHERE session_id = NEW.id; END;",
+      "CREATE TRIGGER session_removal_stops_push AFTER DELETE ON sessions\nBEGIN DELETE FROM push_subscriptions WHERE session_id = OLD.id; END;"
+    ]
   }
 ]

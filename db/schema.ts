@@ -1017,6 +1017,96 @@ export const seats = sqliteTable('seats', {
   uniqueIndex('seats_agent').on(t.accountId, t.agentId),
 ])
 
+/**
+ * The key pair with which the grid signs what it sends to push services (VAPID, RFC 8292): one row, made when somebody
+ * first wants notifications. Browsers are subscribed with the public key, so it never changes.
+ */
+export const pushKeys = sqliteTable('push_keys', {
+  /** Always `vapid`. */
+  id: text('id').primaryKey(),
+  /** In base64url, as browsers take it. */
+  publicKey: text('public_key').notNull(),
+  /** The private key: AES-256-GCM. `tokenKeyId` names the key of the key ring. */
+  encryptedToken: text('encrypted_token').notNull(),
+  tokenIv: text('token_iv').notNull(),
+  tokenAuthTag: text('token_auth_tag').notNull(),
+  tokenKeyId: text('token_key_id').notNull(),
+  createdAt: integer('created_at').notNull(),
+})
+
+/**
+ * Browsers that are notified of messages to the alias of a person. A trigger removes those of a session that has ended.
+ * See docs/delivery.md, "Notifications".
+ */
+export const pushSubscriptions = sqliteTable('push_subscriptions', {
+  accountId: text('account_id').notNull(),
+  id: text('id').notNull(),
+  userId: text('user_id').notNull(),
+  /** The session of the browser. Not a foreign key: a session is removed without looking for what names it. */
+  sessionId: text('session_id').notNull(),
+  /** The address at the push service of the browser. Only this grid and the browser know it. */
+  endpoint: text('endpoint').notNull(),
+  /** What notifications are encrypted for, both in base64url. @see RFC 8291 */
+  p256dh: text('p256dh').notNull(),
+  auth: text('auth').notNull(),
+  /** The `User-Agent` header, shown to the user. */
+  userAgent: text('user_agent').notNull(),
+  createdAt: integer('created_at').notNull(),
+  /** When the push service last accepted a notification. */
+  lastSuccessAt: integer('last_success_at'),
+  /** Notifications that were given up since then. */
+  failures: integer('failures').notNull().default(0),
+  /** Up to this delivery, `push_notices` has what the person is to be told. */
+  seq: integer('seq').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.id] }),
+  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [seats.accountId, seats.userId] }),
+  uniqueIndex('push_subscriptions_endpoint').on(t.endpoint, t.accountId),
+  index('push_subscriptions_user').on(t.accountId, t.userId),
+  index('push_subscriptions_session').on(t.sessionId),
+])
+
+/** What a browser is to be told: one row for each thread with messages that it was not told of, or was told of lately. */
+export const pushNotices = sqliteTable('push_notices', {
+  accountId: text('account_id').notNull(),
+  subscriptionId: text('subscription_id').notNull(),
+  threadId: integer('thread_id').notNull(),
+  /** The deliveries that it is about, if `dueAt` is set. */
+  firstSeq: integer('first_seq').notNull(),
+  lastSeq: integer('last_seq').notNull(),
+  /** When to tell it, or to try again; null if nothing waits. */
+  dueAt: integer('due_at'),
+  tries: integer('tries').notNull().default(0),
+  /** When the browser was last told of the thread; 0 before. */
+  pushedAt: integer('pushed_at').notNull().default(0),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.subscriptionId, t.threadId] }),
+  foreignKey({
+    columns: [t.accountId, t.subscriptionId],
+    foreignColumns: [pushSubscriptions.accountId, pushSubscriptions.id],
+  }).onDelete('cascade'),
+  index('push_notices_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+  index('push_notices_told').on(t.pushedAt).where(sql`due_at IS NULL`),
+])
+
+/** The people who want an email about messages that wait for their alias, and how often. */
+export const mailDigests = sqliteTable('mail_digests', {
+  accountId: text('account_id').notNull(),
+  userId: text('user_id').notNull(),
+  period: text('period', { enum: ['hourly', 'daily'] }).notNull(),
+  /** When the next one is due. Whoever moves it on sends the email. */
+  nextAt: integer('next_at').notNull(),
+  /** The newest delivery that an email was about. */
+  toldSeq: integer('told_seq').notNull().default(0),
+  /** Ends the emails, and nothing else. Each email has it, so it is stored as it is. */
+  token: text('token').notNull(),
+}, (t) => [
+  primaryKey({ columns: [t.accountId, t.userId] }),
+  foreignKey({ columns: [t.accountId, t.userId], foreignColumns: [seats.accountId, seats.userId] }),
+  uniqueIndex('mail_digests_token').on(t.token),
+  index('mail_digests_next').on(t.nextAt),
+])
+
 /** What a user does not want to be shown for a while among what needs a person. */
 export const snoozes = sqliteTable('snoozes', {
   accountId: text('account_id').notNull().references(() => accounts.id),

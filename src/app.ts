@@ -33,6 +33,8 @@ import { wakeStream } from './rest/wake-stream.ts'
 import type { Store } from './store/store.ts'
 import { assets } from './web/assets.ts'
 import { AttentionCounts } from './web/attention/counts.ts'
+import { manifest, serviceWorker } from './web/notifications/service-worker.ts'
+import { unsubscribe } from './web/notifications/unsubscribe.tsx'
 import { errorFrame } from './web/error-frame.ts'
 import { livePath, liveStream } from './web/live.ts'
 import { createWebApp } from './web/web.ts'
@@ -99,7 +101,9 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream({ store, sessions: people, attention })],
-    ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
+    ['GET', serviceWorker.path, ({ request }) => serviceWorker.answer(request)],
+    ['GET', manifest.path, ({ request }) => manifest.answer(request)],
+    ['POST', '/unsubscribe/:token', unsubscribe(store)],    ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
   ]
 
   /** Answered also by a process that is overloaded: a supervisor must hear that it is alive. */

@@ -18,6 +18,7 @@ export type EmailKind =
   | 'address_changed'
   | 'second_factor_changed'
   | 'conversation_paused'
+  | 'digest'
 
 export interface OutgoingEmail {
   /** One plain, normalised address. */
@@ -27,6 +28,8 @@ export interface OutgoingEmail {
   text: string
   /** The link in the text. Printed in the log if no email server is configured. */
   link?: string
+  /** The address that ends emails of this kind, which email programs offer as a button. @see RFC 8058 */
+  unsubscribe?: string
 }
 
 /**

@@ -139,7 +139,7 @@ function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
   return undefined
 }
 
-function envelope({ to, subject, text }: OutgoingEmail, from: string) {
+function envelope({ to, subject, text, unsubscribe }: OutgoingEmail, from: string) {
   return {
     from: { name: senderName, address: from },
     // An object with a checked address. The library would parse a string again.
@@ -147,7 +147,16 @@ function envelope({ to, subject, text }: OutgoingEmail, from: string) {
     subject,
     text,
     // Keeps automatic responders from replying. @see RFC 3834 §5
-    headers: { 'Auto-Submitted': 'auto-generated' },
+    headers: { 'Auto-Submitted': 'auto-generated', ...(unsubscribe !== undefined && unsubscribeHeaders(unsubscribe)) },
+  }
+}
+
+/** Email programs send a POST to the address when their user presses the button, if it is HTTPS. @see RFC 8058 §3.1 */
+function unsubscribeHeaders(url: string): Record<string, string> {
+  const isOneClick = url.startsWith('https:')
+  return {
+    'List-Unsubscribe': `<${url}>`,
+    ...(isOneClick && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
   }
 }
 

@@ -68,6 +68,8 @@ const rules: Record<string, Rule> = {
   'grid/': verbs,
   'grid/accounts/': globalVerbs,
   'grid/people/': globalVerbs,
+  // The key for push services belongs to the grid.
+  'grid/notifications/': globalVerbs,
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc'] },
@@ -102,7 +104,7 @@ const rules: Record<string, Rule> = {
   'lib/': {
     ours: ['errors.ts'],
     types: ['deps.ts'],
-    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid'],
+    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid', 'web-push'],
   },
 }
 
@@ -169,6 +171,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'deps.safeFetch is the only way out',
   },
   { word: /\bnodemailer\b/, only: ['email.ts'], why: 'email is sent in one place, which checks the addresses' },
+  { word: /'web-push'/, only: ['lib/outbound/web-push.ts'], why: 'the library could send requests by itself' },
   { word: /\bprocess\.env\b/, only: ['cli/'], why: 'the environment is read once, into the configuration' },
   {
     word: /\braw\(|dangerouslySetInnerHTML/,

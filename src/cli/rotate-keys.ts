@@ -36,6 +36,7 @@ const titles: Record<string, string> = {
   guardrails: 'Guardrails',
   agents: 'Remote agents',
   totps: 'Authenticator apps',
+  push_keys: 'Key for push services',
 }
 
 function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: number; in_ring: boolean }, newest: string) {

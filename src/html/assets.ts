@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { iconSvg } from './icons.tsx'
 import { script } from './script.ts'
 import { styles } from './styles.ts'
 
@@ -12,6 +13,8 @@ export interface Asset {
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)
+/** The icon of the grid on a home screen, and of its notifications. */
+export const icon = asset('svg', 'image/svg+xml', iconSvg)
 
 function asset(extension: string, type: string, text: string): Asset {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)

@@ -5,8 +5,11 @@ import type { Child } from 'hono/jsx'
 import { pageScript, styleSheet } from './assets.ts'
 import { utc } from '../lib/time-zone.ts'
 import { withVisibleControls } from './bidi.tsx'
+import { iconSvg } from './icons.tsx'
 import { TimeZone } from './time-zone.ts'
 
+/** What makes the grid an application of its own on a home screen. */
+export const manifestPath = '/manifest.webmanifest'
 /** Options of every page. `status` defaults to 200. */
 export interface HtmlResponseOptions {
   status?: number
@@ -35,6 +38,7 @@ export async function htmlResponse(
         <meta name='color-scheme' content='light dark' />
         <title>{title === 'agent-grid' ? title : `${title} · agent-grid`}</title>
         <link rel='icon' href={favicon} />
+        <link rel='manifest' href={manifestPath} />
         <link rel='stylesheet' href={styleSheet.path} />
         <script src={pageScript.path} defer></script>
       </head>
@@ -74,6 +78,7 @@ function headers(formTarget?: string): Record<string, string> {
     "img-src 'self' data:",
     "connect-src 'self'",
     "manifest-src 'self'",
+    "worker-src 'self'",
     `form-action ${formAction}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -93,10 +98,4 @@ export function policySource(uri: string): string {
   return origin === 'null' || hostname.startsWith('[') ? protocol : origin
 }
 
-const favicon = `data:image/svg+xml,${
-  encodeURIComponent(
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#0f8a65' stroke-width='2.4'>" +
-      "<path d='M7 7h10v10H7zM7 7l10 10'/><g fill='#0f8a65' stroke='none'><circle cx='7' cy='7' r='3.4'/>" +
-      "<circle cx='17' cy='7' r='3.4'/><circle cx='7' cy='17' r='3.4'/><circle cx='17' cy='17' r='3.4'/></g></svg>",
-  )
-}`
+const favicon = `data:image/svg+xml,${encodeURIComponent(iconSvg)}`

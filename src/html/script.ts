@@ -3,10 +3,10 @@ import { drafts } from './scripts/drafts.ts'
 import { inView } from './scripts/in-view.ts'
 import { keyboard } from './scripts/keyboard.ts'
 import { liveScript } from './scripts/live.ts'
+import { push } from './scripts/push.ts'
 import { zone } from './scripts/zone.ts'
-
 /**
- * The script of all pages. Every page works without it, except that passkeys need it. Attributes select what it adds, here
+ * The script of all pages. Every page works without it, except that passkeys and notifications need it. Attributes select what it adds, here
  * and in `scripts/`:
  *
  * - `data-copy="id"` on a button: copies the text of that element and confirms it for two seconds in the `data-label`
@@ -32,6 +32,7 @@ import { zone } from './scripts/zone.ts'
  *   of the reader.
  * - `data-to-utc` on a field for a date with a time: it is in the time zone of the reader, and sent as milliseconds since
  *   the epoch. `data-zone` around it says UTC without script.
+ * - `data-push` on a form: see `scripts/push.ts`.
  * - `data-live`, `data-thread` and `data-fresh`: see `scripts/live.ts`.
  * - Forms are submitted once: the button is busy until the next page loads.
  * - A page that shows a refused form takes the address of the page before it in the history of the browser, so that Reload
@@ -217,4 +218,4 @@ addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
 })
-` + zone + ago + drafts + inView + keyboard + liveScript
+` + zone + ago + drafts + inView + keyboard + liveScript + push

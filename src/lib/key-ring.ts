@@ -32,6 +32,11 @@ export function totpContext(user: string): string {
   return `totps:${user}:secret`
 }
 
+/** The context of the private key for push services. */
+export function pushKeyContext(id: string): string {
+  return `push_keys:${id}:private`
+}
+
 /** Whether a text is a key ring: comma-separated `id:base64key`, the newest first. */
 export function isKeyRing(text: string): boolean {
   try {

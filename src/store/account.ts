@@ -26,6 +26,7 @@ import { prepareLive } from './account/live.ts'
 import { prepareMessageStatus } from './account/message-status.ts'
 import { prepareMessages } from './account/messages.ts'
 import { prepareNames } from './account/names.ts'
+import { prepareNotifications } from './account/notifications.ts'
 import { prepareOverview } from './account/overview.ts'
 import { prepareParts } from './account/parts.ts'
 import { prepareProfile } from './account/profile.ts'
@@ -249,6 +250,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     inbox: () => prepareInbox(db),
     messages: () => prepareMessages(db),
     names: () => prepareNames(db),
+    notifications: () => prepareNotifications(db),
     overview: () => prepareOverview(db),
     parts: () => prepareParts(db),
     profile: () => prepareProfile(db),

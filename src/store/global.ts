@@ -13,6 +13,7 @@ import { prepareInvitations } from './global/invitations.ts'
 import { prepareLinks } from './global/links.ts'
 import { prepareLivePlaces } from './global/live-places.ts'
 import { prepareNewDeliveries } from './global/new-deliveries.ts'
+import { prepareNotifications } from './global/notifications.ts'
 import { prepareOAuth } from './global/oauth.ts'
 import { prepareRetention } from './global/retention.ts'
 import { prepareSealedTokens } from './global/sealed-tokens.ts'
@@ -40,6 +41,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     invitations: () => prepareInvitations(db, crossAccountQueries),
     links: () => prepareLinks(db),
     livePlaces: () => prepareLivePlaces(db, crossAccountQueries),
+    notifications: () => prepareNotifications(db, crossAccountQueries),
     oauth: () => prepareOAuth(db, crossAccountQueries),
     retention: () => prepareRetention(db, crossAccountQueries),
     sealedTokens: () => prepareSealedTokens(db, crossAccountQueries),

@@ -1,4 +1,4 @@
-import { type Asset, pageScript, styleSheet } from '../html/assets.ts'
+import { type Asset, icon, pageScript, styleSheet } from '../html/assets.ts'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 
 /** Answers a request for an asset. */
@@ -7,8 +7,8 @@ export interface ServedAsset {
   answer(request: Request): Promise<Response>
 }
 
-/** The style sheet and the script of all pages. They are public and contain no user data. */
-export const assets: ServedAsset[] = [styleSheet, pageScript].map((asset) => ({
+/** The style sheet, the script and the icon of all pages. They are public and contain no user data. */
+export const assets: ServedAsset[] = [styleSheet, pageScript, icon].map((asset) => ({
   path: asset.path,
   answer: staticAnswer(() => asResponse(asset)),
 }))

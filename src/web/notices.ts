@@ -20,6 +20,11 @@ const notices = {
   saved: 'Saved.',
   'message-sent': 'Your message has been sent. It appears here in a moment.',
   'all-read': 'You have read everything that is to you.',
+  'browser-on': 'This browser is told of messages to you from now on.',
+  'browser-off': 'The browser is not told of messages any more.',
+  'test-sent': 'The push service has taken the test. It should appear in a moment.',
+  'digest-on': 'You get an email when messages wait for you.',
+  'digest-off': 'You get no email about messages.',
   'shortcuts-on': 'Single keys are on.',
   'shortcuts-off': 'Single keys are off.',
   'snoozed': 'You will be shown it again later, or as soon as it gets worse.',
@@ -70,6 +75,7 @@ const notices = {
 
 /** What the user should know or do, by code. */
 const warnings = {
+  'test-failed': 'The push service of a browser did not take the test. Turn that browser off, and on again in it.',
   'agent-key-shown': 'The key was shown once and cannot be shown again. If you did not copy it, replace it.',
   'admin-key-shown':
     'The key was shown once and cannot be shown again. If you did not copy it, delete it and generate another.',

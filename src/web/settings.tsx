@@ -7,6 +7,7 @@ import type { Visit } from './visit.ts'
 
 const tabs = {
   profile: 'Profile',
+  notifications: 'Notifications',
   security: 'Security',
   sessions: 'Sessions',
   account: 'Account',

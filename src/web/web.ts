@@ -19,6 +19,8 @@ import { homePages } from './conversations/home.tsx'
 import { messagePages } from './conversations/message.tsx'
 import { errorFrame } from './error-frame.ts'
 import { guardrailPages } from './guardrails/guardrails.tsx'
+import { notificationPages, renewBrowserPage } from './notifications/settings-notifications.tsx'
+import { unsubscribePage } from './notifications/unsubscribe.tsx'
 import type { PageDeps } from './page-deps.ts'
 import { handOverPages } from './people/hand-over.tsx'
 import { invitationPages } from './people/invitation.tsx'
@@ -65,6 +67,8 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   claimLinkPages(publicRoutes, pageDeps)
   invitationPages(publicRoutes, pageDeps)
   newAccountPages(publicRoutes, pageDeps)
+  renewBrowserPage(publicRoutes, pageDeps)
+  unsubscribePage(publicRoutes)
 
   homePages(accountRoutes)
   conversationPages(accountRoutes)
@@ -78,6 +82,7 @@ export function createWebApp(pageDeps: PageDeps): Hono<AppEnv> {
   activityPages(accountRoutes)
   accountRoutes.get('/settings', (visit) => ({ redirectTo: settingsPath(visit, 'profile') }))
   profilePages(accountRoutes, pageDeps)
+  notificationPages(accountRoutes, pageDeps)
   securityPages(accountPages(app, pageDeps, { withoutSecondFactor: true }), pageDeps)
   accountSettingsPages(accountRoutes, pageDeps)
   teamPages(accountRoutes, pageDeps)

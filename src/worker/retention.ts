@@ -2,7 +2,7 @@
 import { GridError, isStorageFull } from '../errors.ts'
 import { keyLifetimeMs } from '../grid/messaging/idempotency.ts'
 import { attemptsKeptMs } from '../grid/people/attempts.ts'
-import { day } from '../lib/time.ts'
+import { day, hour } from '../lib/time.ts'
 import type { Statement } from '../store/driver/binding.ts'
 import { recentMs } from '../store/turns/recent-reads.ts'
 import type { Store } from '../store/store.ts'
@@ -23,6 +23,8 @@ const contentsKeptMs = 7 * day
 const usageKeptMs = 7 * day
 /** How long a resumed conversation still counts its hops from its pause. */
 const resumedKeptMs = 30 * day
+/** How long it is known when a browser was told of a thread: longer than it is not told again. */
+const toldKeptMs = hour
 /** Longer than every trial. See docs/security.md, "Unclaimed accounts". */
 const unclaimedMs = 7 * day
 
@@ -43,6 +45,7 @@ const sweeps: Record<string, Sweep> = {
     remove(store, [store.global.retention.removeBlockedSends(now - keyLifetimeMs, maxRows)]),
   'counts of guardrails': (store, now) =>
     remove(store, [store.global.retention.removeGuardrailCounts(now - retentionMs(store), maxRows)]),
+  notifications: (store, now) => remove(store, [store.global.notifications.removeTold(now - toldKeptMs, maxRows)]),
   snoozes: (store, now) => remove(store, [store.global.retention.removeSnoozes(now, maxRows)]),
   usage: (store, now) => removeUsage(store, now - usageKeptMs),
   'turns of conversations': removeTurns,

@@ -3,8 +3,10 @@ import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
 import { keepClock } from './clock.ts'
+import { sendDigests } from './digests.ts'
 import { LeaseRecovery } from './leases.ts'
 import { tellOfPauses } from './paused-conversations.ts'
+import { PushNotifier } from './push.ts'
 import { sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
@@ -14,6 +16,8 @@ const firstSweepMs = minute
 const sweepMs = hour
 const storageMs = second
 const pausesMs = 5 * second
+const pushMs = 2 * second
+const digestsMs = minute
 /** For messages of processes that were killed before they placed them in conversations. */
 const followMs = 5 * second
 
@@ -30,12 +34,15 @@ export async function startWorker(store: Store): Promise<Worker> {
   await keepClock(store)
   await leases.start()
   const follower = new LogFollower(store)
+  const notifier = new PushNotifier(store)
 
   const stopTasks = [
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
+    every(pushMs, pushMs, () => notifier.run()),
+    every(digestsMs, digestsMs, () => sendDigests(store, stopping.signal)),
     every(followMs, 0, () => follower.run()),
     // Only a remote database has several processes.
     every(
@@ -81,6 +88,7 @@ export async function startWorker(store: Store): Promise<Worker> {
   let stopped: Promise<void> | undefined
   async function stop(): Promise<void> {
     stopping.abort()
+    await notifier.stop()
     await Promise.all(stopTasks.map((stopTask) => stopTask()))
     await sweeping
     await follower.stop()

@@ -59,11 +59,26 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     sql:
       "INSERT INTO snoozes (account_id, user_id, kind, subject, until, level) VALUES (?, ?, 'waiting', 'a subject of acme', 1, 1)",
   }
+  const push = {
+    sql:
+      "INSERT INTO push_subscriptions (account_id, id, user_id, session_id, endpoint, p256dh, auth, user_agent, created_at, seq) VALUES (?, 'a browser of acme', ?, 'a session of acme', 'https://push.example/acme', 'a key of acme', 'a secret of acme', 'an agent of acme', 1, 0)",
+  }
+  const notice = {
+    sql:
+      "INSERT INTO push_notices (account_id, subscription_id, thread_id, first_seq, last_seq, due_at) VALUES (?, 'a browser of acme', ?, 1, 1, 1)",
+  }
+  const digest = {
+    sql:
+      "INSERT INTO mail_digests (account_id, user_id, period, next_at, token) VALUES (?, ?, 'daily', 1, 'a token of acme')",
+  }
   const mate = await acme.store.read.agents.byAlias(alicesMate)
   await acme.store.write([
     ...threads.map(({ id, lastSeq }) => acme.store.change.threads.setSeen(user, id, lastSeq)),
     { ...seat, args: [acme.id, user, mate!.id] },
     { ...snooze, args: [acme.id, user] },
+    { ...push, args: [acme.id, user] },
+    ...threads.map(({ id }) => ({ ...notice, args: [acme.id, id] })),
+    { ...digest, args: [acme.id, user] },
   ])
   // Let each key record its first use now. The clock stands still, so there is no later one.
   for (const key of [evil.adminKey, eve.key]) await callMcp(grid, key, 'none', {})

@@ -145,6 +145,10 @@ const actions: Record<string, Action> = {
 /** Actions on the user's own sessions and grants, for any role. They have their own tests. */
 const withoutRow: Record<string, string> = {
   '/conversations/:thread/messages': 'writes as the alias of the user (web/conversations/writing-roles)',
+  '/settings/notifications/browsers': 'is for users with an alias (web/people/notifications)',
+  '/settings/notifications/browsers/:browser/remove': 'names a browser of the user (the same)',
+  '/settings/notifications/test': 'is for users with an alias (the same)',
+  '/settings/notifications/digest': 'the same',
   '/settings/profile/alias/give-up': 'ends the alias of the user (web/people/alias)',
   '/settings/sessions/:session/end': 'ends a session of the user (web/people/settings)',
   '/settings/sessions/programs/:grant/end': 'ends a grant of the user (web/oauth/programs)',
@@ -165,6 +169,8 @@ const open: Record<string, string> = {
   '/second-factor/form': 'the same',
   '/confirm/form': 'the same',
   '/sign-out': 'the session',
+  '/notifications/renew': 'the session (web/people/notifications)',
+  '/unsubscribe/:token': 'the token in a mail digest, which ends that digest (web/people/notifications)',
   '/passkey': 'nothing: public',
   '/passkey/sign-in': 'a passkey (web/people/passkeys)',
   '/second-factor': 'the half session, and a code (web/people/second-factor)',

@@ -1,5 +1,5 @@
 /**
- * The texts of all emails: short, plain text, at most one link. The only text from unverified callers is an alias.
+ * The texts of all emails: short, plain text, at most one link, and in a digest a second one that ends it. The only text from unverified callers is an alias.
  *
  * See docs/security.md, "Email messages".
  */
@@ -93,17 +93,37 @@ export function secondFactorChangedEmail(config: AppUrl, change: SecondFactorCha
 
 /** Tells an owner that a conversation was paused. `agents` are aliases, which are plain words. No link, for the same reason. */
 export function conversationPausedEmail(config: AppUrl, accountName: string, agents: string[]): EmailContent {
-  const who = agents.slice(0, maxNamedAgents).map((alias) => `@${alias}`).join(', ')
-  const more = agents.length > maxNamedAgents ? ` and ${agents.length - maxNamedAgents} more` : ''
   return emailContent(config, 'conversation_paused', undefined, [
     `Agents of the account "${plainName(accountName)}" on ${
       hostOf(config)
-    } kept answering each other, and their conversation is paused: ${who}${more}.`,
+    } kept answering each other, and their conversation is paused: ${named(agents)}.`,
     `Nothing else has stopped. To let them go on, sign in at ${config.appUrl} and choose Resume on the page Attention.`,
   ])
 }
 
-/** How many agents of a conversation an email names. */
+/** Tells a person how many messages wait for them, and from whom. The aliases are plain words. */
+export function digestEmail(
+  config: AppUrl,
+  link: string,
+  digest: { accountName: string; waiting: string; senders: string[]; unsubscribe: string },
+): EmailContent {
+  const { accountName, waiting, senders, unsubscribe } = digest
+  const content = emailContent(config, 'digest', link, [
+    `${waiting} for you in the account "${plainName(accountName)}" on ${hostOf(config)}, from ${named(senders)}.`,
+    'To read and answer, open this link and sign in:',
+    link,
+    'You asked for these emails under Settings, Notifications. To end them, open this link:',
+    unsubscribe,
+  ])
+  return { ...content, unsubscribe }
+}
+
+function named(aliases: string[]): string {
+  const more = aliases.length > maxNamedAgents ? ` and ${aliases.length - maxNamedAgents} more` : ''
+  return aliases.slice(0, maxNamedAgents).map((alias) => `@${alias}`).join(', ') + more
+}
+
+/** How many agents an email names. */
 const maxNamedAgents = 8
 
 const secondFactorChanges = {
@@ -130,6 +150,7 @@ const subjects = {
   address_changed: 'Your email address was changed',
   second_factor_changed: 'Your second factor was changed',
   conversation_paused: 'A conversation of your agents is paused',
+  digest: 'Messages wait for you',
 } satisfies Record<OutgoingEmail['kind'], string>
 
 const ignoreNotice = 'If you did not request it, ignore this email.'

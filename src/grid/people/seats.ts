@@ -172,7 +172,7 @@ export async function giveUpAlias(account: AccountStore): Promise<{ alias: strin
  */
 export async function endSeat(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
   const seat = await account.read.seats.ofMember(userId)
-  const { agents, channels, leases, seats } = account.change
+  const { agents, channels, leases, notifications, seats } = account.change
   if (!seat) return [seats.requireNoOther(userId, undefined)]
   const { agentId } = seat
   const at = account.deps.now()
@@ -182,6 +182,7 @@ export async function endSeat(account: AccountStore, userId: UserActor['userId']
     channels.removeAgent(agentId),
     leases.parkUnread(agentId, at),
     agents.softDelete(agentId, at),
+    ...notifications.endAll(userId),
     seats.remove(userId),
   ]
 }

@@ -5,6 +5,7 @@ import { createEmailLink, type EmailLinkKind } from './email-link-tokens.ts'
 import {
   addressChangedEmail,
   conversationPausedEmail,
+  digestEmail,
   type EmailContent,
   invitationEmail,
   passwordChangedEmail,
@@ -15,7 +16,7 @@ import {
   verifyAddressEmail,
 } from './email-templates.ts'
 import type { SentInvitation } from './invitations.ts'
-import { requireEmailAttempt, type SilentPurpose, takeEmailAttempt } from './throttle.ts'
+import { requireEmailAttempt, type SilentPurpose, takeDigestAttempt, takeEmailAttempt } from './throttle.ts'
 
 const templates = {
   sign_in: signInEmail,
@@ -109,4 +110,17 @@ export function sendSecondFactorEmail(store: Store, to: string, change: SecondFa
 /** Tell an owner that a conversation of agents of the account was paused. */
 export function sendConversationPausedEmail(store: Store, to: string, accountName: string, agents: string[]): void {
   sendNotice(store, to, conversationPausedEmail(store.deps.config, accountName, agents))
+}
+
+/** Tell a person about messages that wait. False over a limit: then nothing is sent. */
+export async function trySendDigest(
+  store: Store,
+  to: string,
+  link: string,
+  digest: Parameters<typeof digestEmail>[2],
+): Promise<boolean> {
+  const isSent = await takeDigestAttempt(store, to)
+  if (isSent) store.deps.email.send({ to, ...digestEmail(store.deps.config, link, digest) })
+  else store.deps.log.warn('A mail digest was not sent: limit reached')
+  return isSent
 }

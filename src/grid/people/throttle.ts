@@ -40,12 +40,19 @@ const rates = {
   emailTo: [[1, 5 * minute], [3, day]],
   /** Emails of one purpose that one client address causes. */
   emailFrom: [[5, hour]],
+  /** Digests to one recipient, over all accounts. */
+  digestTo: [[12, hour]],
+  /** Notifications to all browsers of one user in one account, and how many of them may be tests. */
+  push: [[120, hour]],
+  testPush: [[5, minute], [30, hour]],
   /** Email links of one purpose that one client address requests, whether or not they are sent. */
   linkRequests: { sign_in: [[20, hour]], reset: [[20, hour]], change_email: [[5, hour]] },
 } as const satisfies Record<string, unknown>
 
 /** The part of the hourly emails of the grid that claims may have, and invitations. The rest is for email links. */
 const shareOfGrid = 0.4
+/** The part that digests may have. */
+const shareOfDigests = 0.1
 
 /** A counted sign-in attempt that is within the limits. */
 export interface SignInAttempt {
@@ -218,4 +225,40 @@ function isSilent(purpose: EmailAttempt['purpose']): purpose is SilentPurpose {
 /** Whether the user has signed in from this client address before. Takes the same work for unknown users. */
 async function isFamiliarAddress(store: Store, email: string, address: string): Promise<boolean> {
   return await store.global.sessions.beganAt(email, address) && address !== unknownAddress
+}
+
+/** Count one digest to a recipient. False if a limit is reached; at that of the whole grid it logs an error. */
+export async function takeDigestAttempt(store: Store, email: string): Promise<boolean> {
+  const { config, now } = store.deps
+  const at = now()
+  const counts: Count[] = [
+    { kind: 'mail_to', subject: await hashSecret(`digest\n${email}`), rates: rates.digestTo },
+    { kind: 'mail_share', subject: 'digest', rates: [[Math.ceil(config.mailsPerHour * shareOfDigests), hour]] },
+    { kind: 'mail', subject: 'all', rates: [[config.mailsPerHour, hour]] },
+  ]
+  const limits = limitsOf(counts, at)
+  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return true
+  await logReached(store, limits, 'The hourly email limit of the grid is reached')
+  return false
+}
+
+/** Count one notification to a browser of a user in an account. False if their limit is reached. */
+export async function takePushAttempt(store: Store, account: string, userId: string): Promise<boolean> {
+  const at = store.deps.now()
+  const counts = [await pushCount(account, userId)]
+  return await takeAttempts(store, attemptsOf(newId(), counts), limitsOf(counts, at), at)
+}
+
+/** Count one test of the notifications of a user in an account. Fails with `rate_limit_exceeded`. */
+export async function takePushTest(store: Store, account: string, userId: string): Promise<void> {
+  const at = store.deps.now()
+  const { subject } = await pushCount(account, userId)
+  const counts: Count[] = [{ kind: 'push_test', subject, rates: rates.testPush }]
+  const limits = limitsOf(counts, at)
+  if (await takeAttempts(store, attemptsOf(newId(), counts), limits, at)) return
+  throw await tooMany(store, limits, at, 'notifications', 'Too many tests.')
+}
+
+async function pushCount(account: string, userId: string): Promise<Count> {
+  return { kind: 'push', subject: await hashSecret(`${account}\n${userId}`), rates: rates.push }
 }

@@ -19,8 +19,8 @@ import { safeConnect } from './safe-connect.ts'
 import { version } from '../version.ts'
 
 export interface SafeRequest {
-  /** The JSON text of a POST. Without it the request is a GET. */
-  body?: string
+  /** The JSON text or the bytes of a POST. Without it the request is a GET. */
+  body?: string | Uint8Array
   /** Additional headers. They cannot replace those of the connection. Values are printable ASCII. */
   headers?: Record<string, string>
   /** From resolving the name to the last byte of the response. */
@@ -133,9 +133,10 @@ function requestHeaders(url: URL, { body, headers = {} }: SafeRequest): Record<s
     'User-Agent': `agent-grid/${version}`,
     'Accept-Encoding': 'identity',
     Connection: 'close',
-    ...(body === undefined
-      ? {}
-      : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) }),
+    ...(body === undefined ? {} : {
+      'Content-Type': typeof body === 'string' ? 'application/json' : 'application/octet-stream',
+      'Content-Length': String(Buffer.byteLength(body)),
+    }),
   }
 }
 

@@ -17,8 +17,11 @@ import {
   idempotencyKeys,
   leaseReleases,
   leases,
+  mailDigests,
   messages,
   parts,
+  pushNotices,
+  pushSubscriptions,
   recentReads,
   seats,
   signups,
@@ -66,7 +69,7 @@ export function prepareUnclaimed(db: Db) {
     db.delete(guardrails).where(inAccount(guardrails)),
     db.delete(parts).where(inAccount(parts)),
     // Nobody else has places of its messages: its agents reach nobody outside of it.
-    ...[threadSeen, threadAgents, threadMessages, threads, seats, snoozes]
+    ...[threadSeen, threadAgents, threadMessages, threads, mailDigests, pushNotices, pushSubscriptions, seats, snoozes]
       .map((table) => db.delete(table).where(inAccount(table))),
     db.delete(messages).where(inAccount(messages)),
     db.delete(leases).where(inAccount(leases)),

@@ -1,6 +1,6 @@
 import { and, asc, count, eq, isNotNull, ne, sql } from 'drizzle-orm'
-import { agents, guardrails, totps } from '../../../db/schema.ts'
-import { accountTokenContext, type SealedToken, totpContext } from '../../lib/key-ring.ts'
+import { agents, guardrails, pushKeys, totps } from '../../../db/schema.ts'
+import { accountTokenContext, pushKeyContext, type SealedToken, totpContext } from '../../lib/key-ring.ts'
 import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
@@ -90,6 +90,11 @@ export function prepareSealedTokens(db: Db, crossAccountQueries: CrossAccountQue
       owner: totps.userId as unknown as typeof guardrails.accountId,
       id: totps.userId as unknown as typeof guardrails.id,
       context: ({ owner }) => totpContext(owner),
+    }),
+    prepare('push_keys', as(pushKeys), {
+      owner: pushKeys.id as unknown as typeof guardrails.accountId,
+      id: as(pushKeys).id,
+      context: ({ id }) => pushKeyContext(id),
     }),
   ]
 }

@@ -1,0 +1,63 @@
+/** Emails that tell people how many messages wait for them. See docs/delivery.md, "Notifications". */
+import { callingUser } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { mintLinkToken } from '../../lib/secrets.ts'
+import { day, hour } from '../../lib/time.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { DigestPeriod } from '../../store/account/notifications.ts'
+import type { Store } from '../../store/store.ts'
+import { authorize } from '../authorize.ts'
+import { callingSeat } from '../people/seats.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+
+export type { DigestPeriod }
+
+/** The length of each period, in milliseconds. */
+const periodMs: Record<DigestPeriod, number> = { hourly: hour, daily: day }
+
+/** How often the calling user gets an email, and when next; undefined if never. Fails with `wrong_credential`. */
+export async function findDigest(
+  account: AccountStore,
+): Promise<{ period: DigestPeriod; nextAt: number } | undefined> {
+  return await account.read.notifications.digest(callingUser(account.actor).userId)
+}
+
+/**
+ * Send the calling user an email once in a period in which messages to their alias have come that are not read; never if
+ * `period` is undefined. The first one comes a period from now.
+ * Fails with `wrong_credential`, `not_allowed`, `alias_required`, `invalid_input` or `write_conflict`.
+ */
+export async function setDigest(
+  account: AccountStore,
+  { emailVerifiedAt }: { emailVerifiedAt: number | null },
+  period: DigestPeriod | undefined,
+): Promise<void> {
+  const { userId } = callingUser(account.actor)
+  const { notifications, seats } = account.change
+  if (period === undefined) return void await account.write([notifications.endDigest(userId)])
+  if (!account.deps.email.isConfigured) throw new GridError('invalid_input', 'This grid is not set up to send email.')
+  if (emailVerifiedAt === null) throw new GridError('invalid_input', 'Verify your email address first.')
+  const { token } = await mintLinkToken()
+  await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'use')
+    const seat = await callingSeat(account)
+    const nextAt = account.deps.now() + periodMs[period]
+    await account.write([
+      ...precondition,
+      seats.requireSeat(userId, seat.agentId),
+      notifications.setDigest(userId, period, nextAt, token),
+    ])
+  })
+}
+
+/** End the emails that carry a token. Resolves to whether there were any. */
+export async function endDigest({ global, write }: Store, token: string): Promise<boolean> {
+  const [ended] = await write([global.notifications.endDigest(token)])
+  return ended.length > 0
+}
+
+/** When the next digest after one that was due at `dueAt` is due: at the same minute, whatever was missed. */
+export function nextDigestAt(period: DigestPeriod, dueAt: number, now: number): number {
+  const missed = Math.max(0, Math.floor((now - dueAt) / periodMs[period]))
+  return dueAt + (missed + 1) * periodMs[period]
+}

@@ -1,0 +1,79 @@
+/**
+ * Sends one notification to the push service of a browser, through `safeFetch`, because users name its address.
+ * See docs/security.md, "Notifications".
+ */
+import { RemoteError } from '../../lib/outbound/remote-error.ts'
+import type { SafeResponse } from '../../lib/outbound/safe-fetch.ts'
+import { pushRequest, type PushTarget } from '../../lib/outbound/web-push.ts'
+import { day, hour, second } from '../../lib/time.ts'
+import type { Store } from '../../store/store.ts'
+import { readPushKey } from './push-key.ts'
+
+/** What the service worker of the browser shows. It has no text of a message. */
+export interface Notification {
+  title: string
+  body: string
+  /** One with the same tag takes its place. */
+  tag: string
+  /** What a click opens: a path of this grid. */
+  path: string
+}
+
+/**
+ * What became of it.
+ *
+ * * `sent`: the push service has accepted it
+ * * `gone`: the push service does not know the browser any more
+ * * `later`: it can be tried again, after `afterMs` if the push service says so
+ * * `failed`: it would fail again
+ */
+export type PushResult = { outcome: 'sent' | 'gone' | 'failed' } | { outcome: 'later'; afterMs?: number }
+
+const timeoutMs = 10 * second
+/** How long a push service keeps it for a browser that is not connected. */
+const keptSeconds = day / second
+/** A push service that asks for more is tried again after this time. */
+const maxRetryAfterMs = hour
+const maxAnswerBytes = 16 * 1024
+
+/** Send a notification. Fails with `internal` if the private key does not open. */
+export async function sendPush(
+  store: Store,
+  browser: PushTarget,
+  notification: Notification,
+  signal?: AbortSignal,
+): Promise<PushResult> {
+  const { config, now, safeFetch } = store.deps
+  const key = await readPushKey(store)
+  if (!key) return { outcome: 'failed' }
+  const contact = config.mailFrom === undefined ? contactUrl(config.appUrl) : `mailto:${config.mailFrom}`
+  const request = await pushRequest(browser, JSON.stringify(notification), { key, contact, ttlSeconds: keptSeconds })
+  if (!request) return { outcome: 'failed' }
+  try {
+    const { endpoint } = browser
+    return resultOf(await safeFetch(endpoint, { ...request, timeoutMs, maxBytes: maxAnswerBytes, signal }), now())
+  } catch (error) {
+    if (!(error instanceof RemoteError)) throw error
+    return { outcome: error.reason === 'refused' || error.reason === 'redirected' ? 'failed' : 'later' }
+  }
+}
+
+/** @see RFC 8030 §5, §7.3 and §8.4 */
+function resultOf({ status, header }: SafeResponse, at: number): PushResult {
+  if (status < 300) return { outcome: 'sent' }
+  if (status === 404 || status === 410) return { outcome: 'gone' }
+  if (status !== 429 && status < 500) return { outcome: 'failed' }
+  return { outcome: 'later', afterMs: retryAfterMs(header('retry-after'), at) }
+}
+
+/** @see RFC 9110 §10.2.3 */
+function retryAfterMs(value: string | undefined, at: number): number | undefined {
+  if (value === undefined) return undefined
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * second : Date.parse(value) - at
+  return Number.isFinite(ms) ? Math.max(0, Math.min(ms, maxRetryAfterMs)) : undefined
+}
+
+/** Push services want an HTTPS address or an email address, to ask about the sender. A grid for one machine has neither. */
+function contactUrl(appUrl: string): string {
+  return appUrl.startsWith('https:') ? appUrl : 'https://agent-grid.invalid'
+}

@@ -1,0 +1,122 @@
+/** The browsers in which a person is notified of messages to their alias. See docs/delivery.md, "Notifications". */
+import { callingUser } from '../../auth/actor.ts'
+import { GridError } from '../../errors.ts'
+import { newId } from '../../lib/id.ts'
+import { parseAllowedTarget } from '../../lib/outbound/egress-policy.ts'
+import type { AccountStore } from '../../store/account.ts'
+import type { PushSubscription } from '../../store/account/notifications.ts'
+import type { Store } from '../../store/store.ts'
+import { authorize } from '../authorize.ts'
+import { callingSeat } from '../people/seats.ts'
+import { takePushTest } from '../people/throttle.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
+import { publicPushKey } from './push-key.ts'
+import { type PushResult, sendPush } from './send-push.ts'
+
+/** Most browsers of one person in one account. */
+const maxBrowsers = 10
+const maxUserAgentLength = 200
+/** After so many notifications that were given up in a row, a browser is not notified any more. */
+export const maxFailures = 5
+
+/** What a browser says of its subscription: `PushSubscription.toJSON()`. */
+export interface NewSubscription {
+  endpoint: string
+  /** In base64url. */
+  p256dh: string
+  auth: string
+  /** The `User-Agent` header. */
+  userAgent: string
+}
+
+/** The browsers of the calling user, the oldest first. Fails with `wrong_credential`. */
+export async function listBrowsers(account: AccountStore): Promise<PushSubscription[]> {
+  return await account.read.notifications.subscriptions(callingUser(account.actor).userId)
+}
+
+/**
+ * Notify the browser of the calling user from now on. What another user of the same browser subscribed to ends.
+ * Fails with `wrong_credential`, `not_allowed`, `alias_required`, `invalid_input` or `write_conflict`.
+ */
+export async function subscribe(store: Store, account: AccountStore, input: NewSubscription): Promise<void> {
+  const { userId, sessionId } = callingUser(account.actor)
+  const { endpoint, p256dh, auth } = checked(account, input)
+  const userAgent = input.userAgent.slice(0, maxUserAgentLength)
+  await publicPushKey(store)
+  await retryOnConflict(async () => {
+    const { precondition } = await authorize(account, 'use')
+    const seat = await callingSeat(account)
+    const known = await listBrowsers(account)
+    if (known.length >= maxBrowsers && !known.some((browser) => browser.endpoint === endpoint)) {
+      throw new GridError('invalid_input', `You can be notified in at most ${maxBrowsers} browsers. Remove one first.`)
+    }
+    const { notifications, seats } = account.change
+    await account.write([
+      ...precondition,
+      seats.requireSeat(userId, seat.agentId),
+      store.global.notifications.removeOthers(endpoint, userId),
+      notifications.subscribe(
+        { id: newId(), user: userId, session: sessionId, endpoint, p256dh, auth, userAgent },
+        account.deps.now(),
+      ),
+    ])
+  })
+}
+
+/** The lengths of a point on P-256 and of a secret of 16 bytes. @see RFC 8291 §3.1 and §3.2 */
+function checked({ deps }: AccountStore, { endpoint, p256dh, auth }: NewSubscription) {
+  const isKey = /^B[\w-]{86}$/.test(p256dh) && /^[\w-]{22}$/.test(auth)
+  if (isKey && parseAllowedTarget(endpoint, deps.config)) return { endpoint, p256dh, auth }
+  throw new GridError('invalid_input', 'This browser gave no address for notifications that this grid can use.')
+}
+
+/** Stop to notify a browser of the calling user. Fails with `wrong_credential` or `not_found`. */
+export async function unsubscribe(account: AccountStore, id: string): Promise<void> {
+  const { userId } = callingUser(account.actor)
+  const [removed] = await account.write([account.change.notifications.unsubscribe(userId, id)])
+  if (removed.length === 0) throw new GridError('not_found', 'This browser is not notified any more.')
+}
+
+/**
+ * The browser with this address belongs to a session of its user: when that session ends, its subscriptions end.
+ * Fails with `not_found` if the user has none in it.
+ */
+export async function renewBrowser(
+  store: Store,
+  { user, sessionId }: { user: { id: string }; sessionId: string },
+  endpoint: string,
+): Promise<void> {
+  const [renewed] = await store.write([store.global.notifications.renew(endpoint, user.id, sessionId)])
+  if (renewed.length === 0) throw new GridError('not_found', 'This browser is not notified.')
+}
+
+/**
+ * Send a notification to each browser of the calling user. Resolves to how many push services accepted it.
+ * Fails with `wrong_credential`, `not_allowed`, `alias_required`, `invalid_input` or `rate_limit_exceeded`.
+ */
+export async function testNotifications(
+  store: Store,
+  account: AccountStore,
+  { id, name }: { id: string; name: string },
+): Promise<{ sent: number; browsers: number }> {
+  await callingSeat(account)
+  const browsers = await listBrowsers(account)
+  if (browsers.length === 0) throw new GridError('invalid_input', 'You are notified in no browser yet.')
+  await takePushTest(store, id, callingUser(account.actor).userId)
+  const path = `/accounts/${id}/settings/notifications`
+  const test = { title: 'It works', body: `You are notified of messages to you in ${name}.`, tag: 'test', path }
+  const results = await Promise.all(browsers.map(async (browser) => {
+    const result = await sendPush(store, browser, test)
+    await recordResult(account, browser.id, result)
+    return result
+  }))
+  return { sent: results.filter(({ outcome }) => outcome === 'sent').length, browsers: browsers.length }
+}
+
+/** Keep what became of a notification: a browser that is gone, or fails again and again, is not notified any more. */
+export async function recordResult(account: AccountStore, browser: string, { outcome }: PushResult): Promise<void> {
+  const { deps, change: { notifications } } = account
+  if (outcome === 'gone') await account.write([notifications.removeGone(browser)])
+  if (outcome === 'sent') await account.write([notifications.succeed(browser, deps.now())])
+  if (outcome === 'failed') await account.write(notifications.fail(browser, maxFailures))
+}

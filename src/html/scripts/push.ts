@@ -1,0 +1,67 @@
+/**
+ * Notifications. `<form data-push="KEY">` asks the browser for a subscription with this public key, puts its address and
+ * keys into the fields `endpoint`, `p256dh` and `auth`, and is sent then. What goes wrong is written into the element
+ * that `data-error` names.
+ *
+ * A browser with a subscription tells the grid once a session that it is still signed in. If its user has none, as after
+ * another one has signed in, it ends.
+ */
+export const push = `
+const keyBytes = text => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), one => one.charCodeAt(0))
+async function subscribeWith(manager, key) {
+  const options = { userVisibleOnly: true, applicationServerKey: keyBytes(key) }
+  try {
+    return await manager.subscribe(options)
+  } catch (reason) {
+    const old = reason.name === 'InvalidStateError' && await manager.getSubscription()
+    if (!old) throw reason
+    // Of another key: the grid has a new one.
+    await old.unsubscribe()
+    return await manager.subscribe(options)
+  }
+}
+async function askForPush(form) {
+  const error = byId(form.dataset.error)
+  const say = text => { error.textContent = text; error.hidden = false }
+  error.hidden = true
+  if (!('serviceWorker' in navigator && 'PushManager' in self && 'Notification' in self)) {
+    return say('This browser cannot show notifications here. They need HTTPS and, on an iPhone or iPad, the home screen.')
+  }
+  try {
+    if (await Notification.requestPermission() !== 'granted') {
+      return say('The browser does not allow this site to notify you. Allow it in the settings of the browser, and try again.')
+    }
+    await navigator.serviceWorker.register('/sw.js')
+    const { pushManager } = await navigator.serviceWorker.ready
+    const { endpoint, keys } = (await subscribeWith(pushManager, form.dataset.push)).toJSON()
+    form.elements.endpoint.value = endpoint
+    form.elements.p256dh.value = keys.p256dh
+    form.elements.auth.value = keys.auth
+    form.submit()
+  } catch {
+    say('The push service of this browser gave no address. Try again later.')
+  }
+}
+document.addEventListener('submit', event => {
+  if (!event.target.dataset.push) return
+  event.preventDefault()
+  askForPush(event.target)
+})
+
+async function renewPush(csrf) {
+  const registration = await navigator.serviceWorker.getRegistration('/')
+  const subscription = await registration?.pushManager?.getSubscription()
+  if (!subscription) return
+  const answer = await fetch('/notifications/renew', {
+    method: 'POST',
+    headers: { 'X-By-Itself': 'yes' },
+    body: new URLSearchParams({ csrf, endpoint: subscription.endpoint }),
+  })
+  if (answer.status === 404) await subscription.unsubscribe()
+  if (answer.ok || answer.status === 404) sessionStorage.setItem('renewed', csrf)
+}
+const sessionForm = document.querySelector('form[action="/sign-out"]')?.elements.csrf.value
+if (sessionForm && 'serviceWorker' in navigator && sessionStorage.getItem('renewed') !== sessionForm) {
+  renewPush(sessionForm).catch(() => {})
+}
+`

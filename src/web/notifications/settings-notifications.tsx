@@ -1,0 +1,233 @@
+/** @jsxRuntime automatic */
+/** @jsxImportSource hono/jsx */
+import { type DigestPeriod, findDigest, setDigest } from '../../grid/notifications/digests.ts'
+import { publicPushKey } from '../../grid/notifications/push-key.ts'
+import {
+  listBrowsers,
+  renewBrowser,
+  subscribe,
+  testNotifications,
+  unsubscribe,
+} from '../../grid/notifications/subscriptions.ts'
+import { findSeat } from '../../grid/people/seats.ts'
+import { Card, LocalTime, Notice, Time } from '../../html/components.tsx'
+import { ChoiceList, CsrfField, Form, SubmitButton } from '../../html/form.tsx'
+import { Table } from '../../html/table.tsx'
+import { readChoice } from '../choice.ts'
+import { formErrors } from '../form-errors.ts'
+import { type NoticeCode, withNotice } from '../notices.ts'
+import type { PageDeps } from '../page-deps.ts'
+import { describeBrowser } from '../people/browser-name.ts'
+import { settingsPage, settingsPath } from '../settings.tsx'
+import { type Pages, type PublicPages, signedIn, type Visit } from '../visit.ts'
+
+type Browsers = Awaited<ReturnType<typeof listBrowsers>>
+
+/** How the user is told of messages to their alias in this account. See docs/delivery.md, "Notifications". */
+export function notificationPages({ get, post }: Pages<Visit>, deps: PageDeps): void {
+  const { store } = deps
+  const done = (visit: Visit, notice: NoticeCode) => ({
+    redirectTo: withNotice(settingsPath(visit, 'notifications'), notice),
+  })
+  const show = async (visit: Visit) => {
+    const seat = await findSeat(visit.account)
+    const content = seat
+      ? (
+        <>
+          <BrowsersCard
+            visit={visit}
+            browsers={await listBrowsers(visit.account)}
+            publicKey={store.keyRing.ids.length > 0 ? await publicPushKey(store) : undefined}
+            now={store.deps.now()}
+          />
+          <DigestCard
+            visit={visit}
+            digest={await findDigest(visit.account)}
+            isPossible={store.deps.email.isConfigured}
+          />
+        </>
+      )
+      : <NoAlias visit={visit} />
+    return await settingsPage(visit, 'notifications', content)
+  }
+
+  get('/settings/notifications', show)
+  post('/settings/notifications/browsers', async (visit) => {
+    const { account, form, request } = visit
+    await subscribe(store, account, {
+      endpoint: form.get('endpoint') ?? '',
+      p256dh: form.get('p256dh') ?? '',
+      auth: form.get('auth') ?? '',
+      userAgent: request.headers.get('user-agent') ?? '',
+    })
+    return done(visit, 'browser-on')
+  }, show)
+  post('/settings/notifications/browsers/:browser/remove', async (visit) => {
+    await unsubscribe(visit.account, visit.param('browser'))
+    return done(visit, 'browser-off')
+  })
+  post('/settings/notifications/test', async (visit) => {
+    const { sent, browsers } = await testNotifications(store, visit.account, visit.membership)
+    return done(visit, sent === browsers ? 'test-sent' : 'test-failed')
+  }, show)
+  post('/settings/notifications/digest', async (visit) => {
+    const period = readChoice(visit.form, 'period', ['off', 'hourly', 'daily']) ?? 'off'
+    await setDigest(visit.account, visit.visitor.user, period === 'off' ? undefined : period)
+    return done(visit, period === 'off' ? 'digest-off' : 'digest-on')
+  }, show)
+}
+
+/** What the script asks for in a browser that is notified. */
+export function renewBrowserPage({ post }: PublicPages, { store }: PageDeps): void {
+  post('/notifications/renew', async (visit) => {
+    await renewBrowser(store, signedIn(visit), visit.form.get('endpoint') ?? '')
+    return new Response(null, { status: 204 })
+  })
+}
+
+function NoAlias({ visit }: { visit: Visit }) {
+  return (
+    <Card title='Notifications' lead='You can be told of messages to your alias in this account.'>
+      {visit.may('use')
+        ? (
+          <p>
+            You have no alias here yet. <a href={`${settingsPath(visit, 'profile')}#my-alias`}>Choose one</a>{' '}
+            first, so that agents can write to you.
+          </p>
+        )
+        : <p class='soft'>Viewers have no alias. Your role is {visit.actor.role}.</p>}
+    </Card>
+  )
+}
+
+function BrowsersCard(
+  { visit, browsers, publicKey, now }: {
+    visit: Visit
+    browsers: Browsers
+    publicKey: string | undefined
+    now: number
+  },
+) {
+  const action = settingsPath(visit, 'notifications', 'browsers')
+  const test = settingsPath(visit, 'notifications', 'test')
+  const refused = formErrors(visit, action, []).rest ?? formErrors(visit, test, []).rest
+  return (
+    <Card
+      title='In your browsers'
+      lead='A notification says who wrote to you in which account, and nothing of what they wrote. Posts in channels are not notified.'
+    >
+      {refused && <Notice kind='bad'>{refused}</Notice>}
+      {browsers.length > 0 && (
+        <Table
+          id='browsers'
+          caption='Browsers that are notified'
+          rows={browsers}
+          columns={[
+            { title: 'Browser', cell: ({ userAgent }) => describeBrowser(userAgent) },
+            { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+            {
+              title: 'Last notified',
+              cell: ({ lastSuccessAt }) => lastSuccessAt === null ? 'never' : <Time at={lastSuccessAt} now={now} />,
+            },
+            {
+              title: 'Turn off',
+              isUntitled: true,
+              align: 'end',
+              cell: ({ id }) => (
+                <Form action={settingsPath(visit, 'notifications', 'browsers', id, 'remove')} csrf={visit.csrf}>
+                  <SubmitButton kind='quiet' isSmall>Turn off</SubmitButton>
+                </Form>
+              ),
+            },
+          ]}
+        />
+      )}
+      {publicKey === undefined
+        ? (
+          <p class='soft'>
+            This grid has no encryption keys, so it cannot send notifications. Its operator can add them.
+          </p>
+        )
+        : <SubscribeForm action={action} csrf={visit.csrf} publicKey={publicKey} />}
+      {browsers.length > 0 && (
+        <Form action={test} csrf={visit.csrf}>
+          <div class='row'>
+            <SubmitButton kind='plain'>Send a test</SubmitButton>
+          </div>
+        </Form>
+      )}
+      <p class='soft'>
+        On an iPhone or iPad, first add this site to the home screen, open it from there, and come back to this page. A
+        browser is notified until you sign out in it.
+      </p>
+    </Card>
+  )
+}
+
+function SubscribeForm({ action, csrf, publicKey }: { action: string; csrf: string; publicKey: string }) {
+  const id = 'push-error'
+  return (
+    <>
+      <form method='post' action={action} data-push={publicKey} data-error={id} data-needs-script>
+        <CsrfField token={csrf} />
+        {['endpoint', 'p256dh', 'auth'].map((name) => <input type='hidden' name={name} value='' />)}
+        <div class='row'>
+          <SubmitButton>Turn on in this browser</SubmitButton>
+        </div>
+        <p class='error' id={id} role='alert' hidden></p>
+      </form>
+      <noscript>
+        <p class='soft'>Notifications need JavaScript.</p>
+      </noscript>
+    </>
+  )
+}
+
+function DigestCard(
+  { visit, digest, isPossible }: {
+    visit: Visit
+    digest: { period: DigestPeriod; nextAt: number } | undefined
+    isPossible: boolean
+  },
+) {
+  const action = settingsPath(visit, 'notifications', 'digest')
+  const errors = formErrors(visit, action, ['period'])
+  const isVerified = visit.visitor.user.emailVerifiedAt !== null
+  return (
+    <Card
+      title='By email'
+      lead='If new messages to you are not read, an email says how many there are and from whom, and nothing of what they say.'
+    >
+      {errors.rest && <Notice kind='bad'>{errors.rest}</Notice>}
+      {!isPossible && <p class='soft'>This grid does not send email.</p>}
+      {isPossible && !isVerified && (
+        <p class='soft'>
+          Verify your email address under <a href={settingsPath(visit, 'profile')}>Profile</a> first.
+        </p>
+      )}
+      {digest && (
+        <p>
+          The next one can come at <LocalTime at={digest.nextAt} />.
+        </p>
+      )}
+      {(digest || (isPossible && isVerified)) && (
+        <Form action={action} csrf={visit.csrf}>
+          <ChoiceList
+            name='period'
+            label='Send an email'
+            values={[digest?.period ?? 'off']}
+            error={errors.period}
+            options={[
+              { value: 'off', title: 'Never' },
+              { value: 'hourly', title: 'At most every hour' },
+              { value: 'daily', title: 'At most every day', hint: 'At the time of the day at which you choose it.' },
+            ]}
+          />
+          <div class='row'>
+            <SubmitButton>Save</SubmitButton>
+          </div>
+        </Form>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,53 @@
+/** Sends mail digests that are due. See docs/delivery.md, "Notifications". */
+import { nextDigestAt } from '../grid/notifications/digests.ts'
+import { trySendDigest } from '../grid/people/send-email.ts'
+import type { Store } from '../store/store.ts'
+
+const perPage = 100
+
+/**
+ * Send what is due. Several processes may do this at the same time: whoever moves a digest on sends it, so there is at
+ * most one in a period. A process that is killed then leaves one out, and the next one tells of the same messages.
+ */
+export async function sendDigests(store: Store, signal?: AbortSignal): Promise<void> {
+  const { global: { notifications }, deps: { email, log, now } } = store
+  if (!email.isConfigured) return
+  while (!signal?.aborted) {
+    const due = await notifications.digestsDue(now(), perPage)
+    for (const { accountId, userId, nextAt } of due) {
+      if (signal?.aborted) return
+      await sendDigest(store, accountId, userId, nextAt).catch((error) => {
+        log.warn('A mail digest was not sent', { error, account: accountId })
+      })
+    }
+    if (due.length < perPage) return
+  }
+}
+
+async function sendDigest(store: Store, accountId: string, userId: string, dueAt: number): Promise<void> {
+  const { config, now } = store.deps
+  const account = store.account(accountId, { type: 'system', job: 'digest' })
+  const { read, change: { notifications } } = account
+  const digest = await read.notifications.digest(userId)
+  if (!digest) return
+  const until = nextDigestAt(digest.period, dueAt, now())
+  const [claimed] = await account.write([notifications.claimDigest(userId, dueAt, until)])
+  // Another process was faster.
+  if (claimed.length === 0) return
+
+  const waiting = await read.notifications.unread(userId)
+  // Nothing is unread, or all of it was told already.
+  if (waiting.length === 0 || waiting[0].seq <= digest.toldSeq || digest.emailVerifiedAt === null) return
+  const isSent = await trySendDigest(
+    store,
+    digest.email,
+    `${config.appUrl}/accounts/${accountId}/conversations?show=you`,
+    {
+      accountName: digest.accountName,
+      waiting: waiting.length === 1 ? 'A message waits' : `${waiting.length} messages wait`,
+      senders: [...new Set(waiting.map(({ alias }) => alias))],
+      unsubscribe: `${config.appUrl}/unsubscribe/${digest.token}`,
+    },
+  )
+  if (isSent) await account.write([notifications.tellDigest(userId, waiting[0].seq)])
+}

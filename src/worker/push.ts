@@ -1,0 +1,119 @@
+/**
+ * Notifies the browsers of people of messages to their aliases. It follows what is placed in conversations, so a send
+ * knows nothing of it. See docs/delivery.md, "Notifications".
+ */
+import { recordResult } from '../grid/notifications/subscriptions.ts'
+import { type PushResult, sendPush } from '../grid/notifications/send-push.ts'
+import { takePushAttempt } from '../grid/people/throttle.ts'
+import { hour, minute, second } from '../lib/time.ts'
+import type { DueNotice } from '../store/global/notifications.ts'
+import type { Store } from '../store/store.ts'
+
+/** How long a message must be unread: people who have it in view are not notified. */
+export const quietMs = 5 * second
+/** A browser is told of one thread at most once in this time. */
+export const batchMs = minute
+/** How long a process has for a notification that it took, before another one tries. */
+const claimMs = 2 * minute
+/** Delays before the retries, unless the push service says more. */
+const retryAfterMs = [10 * second, minute, 5 * minute, hour]
+/** Notifications that one process sends at a time. */
+const maxSending = 10
+
+/** Sends what is due, a few at a time, until `stop`. */
+export class PushNotifier {
+  readonly #store: Store
+  readonly #stopping = new AbortController()
+  /** Those that are being sent, by their browser and thread. */
+  readonly #sending = new Map<string, Promise<void>>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Note what has come, and begin to send what is due. */
+  async run(): Promise<void> {
+    const { notifications } = this.#store.global
+    if (await notifications.hasUnnoted()) await this.#store.write(notifications.note(quietMs, batchMs))
+    await this.#startDue()
+  }
+
+  /** Resolves when nothing is being sent. */
+  async settled(): Promise<void> {
+    while (this.#sending.size > 0) await Promise.all(this.#sending.values())
+  }
+
+  /** Give up what is being sent; it is tried again later. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.settled()
+  }
+
+  async #startDue(): Promise<void> {
+    const { global: { notifications }, deps: { now } } = this.#store
+    for (const notice of await notifications.due(now(), 2 * maxSending)) this.#start(notice)
+  }
+
+  #start(notice: DueNotice): void {
+    const key = `${notice.subscriptionId} ${notice.threadId}`
+    if (this.#stopping.signal.aborted || this.#sending.size >= maxSending || this.#sending.has(key)) return
+    const sent = this.#send(notice).finally(() => this.#sending.delete(key)).then(() => this.#startDue())
+    this.#sending.set(
+      key,
+      sent.catch((error) => {
+        this.#store.deps.log.warn('A notification was not sent', { error, account: notice.accountId })
+      }),
+    )
+  }
+
+  async #send({ accountId, subscriptionId, threadId, userId, dueAt }: DueNotice): Promise<void> {
+    const store = this.#store
+    const { deps: { now } } = store
+    const account = store.account(accountId, { type: 'system', job: 'notify' })
+    const { read, change: { notifications } } = account
+    const claimedUntil = now() + claimMs
+    const [claimed] = await account.write([notifications.claim(subscriptionId, threadId, dueAt, claimedUntil)])
+    // Another process was faster.
+    if (claimed.length === 0) return
+    const settle = (toldSeq: number, pushedAt: number | null) =>
+      account.write([notifications.settle(subscriptionId, threadId, {
+        ...{ dueAt: claimedUntil, toldSeq, pushedAt },
+        until: now() + (pushedAt === null ? quietMs : batchMs),
+      })])
+
+    const tries = Number(claimed[0].tries)
+    if (tries > retryAfterMs.length + 1) {
+      await recordResult(account, subscriptionId, { outcome: 'failed' })
+      return void await settle(Number.MAX_SAFE_INTEGER, null)
+    }
+    const [browser, waiting] = await Promise.all([
+      read.notifications.subscription(subscriptionId),
+      read.notifications.inThread(userId, subscriptionId, threadId),
+    ])
+    if (!browser) return
+    // What was read meanwhile needs no notification, and neither do more than a person can want.
+    const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
+    if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
+
+    const result = await sendPush(store, browser, {
+      title: `@${waiting[0].alias}`,
+      body: `${waiting.length === 1 ? 'A new message' : `${waiting.length} new messages`} in ${browser.accountName}`,
+      tag: `${accountId}:${threadId}`,
+      path: `/accounts/${accountId}/conversations/${threadId}?show=you`,
+    }, this.#stopping.signal)
+    const waitMs = delayOf(result, tries)
+    if (waitMs !== undefined) {
+      return void await account.write([notifications.postpone(subscriptionId, threadId, claimedUntil, now() + waitMs)])
+    }
+    // A notification that cannot be sent after all its tries has failed.
+    await recordResult(account, subscriptionId, result.outcome === 'later' ? { outcome: 'failed' } : result)
+    if (result.outcome !== 'gone') await settle(waiting[0].seq, now())
+  }
+}
+
+/** How long to wait before the next try; undefined if there is none. */
+function delayOf(result: PushResult, tries: number): number | undefined {
+  const delay = retryAfterMs[tries - 1]
+  if (result.outcome !== 'later' || delay === undefined) return undefined
+  return Math.max(delay, result.afterMs ?? 0)
+}

@@ -1,0 +1,213 @@
+/** The page on which a person asks for notifications, what ends them, and the files of the browser. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { chooseAlias } from '../../../src/grid/people/seats.ts'
+import { setMemberRole } from '../../../src/grid/people/team.ts'
+import type { Browser } from '../../support/browse.ts'
+import { rows } from '../../support/database.ts'
+import { type TestGrid, testGrid } from '../../support/grid.ts'
+import { type Person, person, signedIn } from '../../support/people.ts'
+import { type PushService, startPushService } from '../../support/push-service.ts'
+
+let grid: TestGrid
+let service: PushService
+let user: Person
+let ann: Browser
+let path: string
+beforeEach(async () => {
+  grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
+  service = await startPushService()
+  user = await person(grid, { role: 'member', email: 'ann@people.example' })
+  await chooseAlias(grid.store.account(grid.acme.id, user.actor('member')), { alias: 'ann-lee' })
+  ann = await signedIn(grid, user)
+  path = `/accounts/${grid.acme.id}/settings/notifications`
+})
+afterEach(async () => {
+  await service.close()
+  await grid.close()
+})
+
+const subscribe = async (browser = ann, at = '/browser', page = path) => {
+  const { userAgent: _, ...fields } = service.subscription(at)
+  return await browser.submit(page, fields, `${page}/browsers`)
+}
+const stored = (columns: string, table = 'push_subscriptions') =>
+  rows(grid, `SELECT ${columns} FROM ${table} WHERE account_id = ?`, [grid.acme.id])
+const browsers = async () =>
+  (await stored('endpoint')).map(({ endpoint }) => String(endpoint).replace(service.url, '')).sort()
+const digests = async () => (await stored('period', 'mail_digests')).map(({ period }) => period)
+const csrfOf = async (browser: Browser, page = path) =>
+  (await browser.open(page)).html.match(/name="csrf" value="([^"]+)"/)![1]
+
+test('a person turns notifications on in a browser, tests them, and turns them off', async () => {
+  const page = await ann.open(path)
+  expect(page.html).toMatch(/data-push="B[\w-]{86}"/)
+  expect(page.html).not.toContain(`${path}/test`)
+
+  expect((await subscribe()).at).toBe(`${path}?done=browser-on`)
+  expect((await ann.submit(path, {}, `${path}/test`)).at).toBe(`${path}?done=test-sent`)
+  expect(service.taken.map(({ shown }) => shown)).toEqual([
+    { title: 'It works', body: 'You are notified of messages to you in Acme.', tag: 'test', path },
+  ])
+  const [key] = await rows(grid, 'SELECT public_key FROM push_keys')
+  expect(page.html).toContain(`data-push="${key.public_key}"`)
+  expect(service.taken[0].publicKey).toBe(key.public_key)
+
+  service.answers.push({ status: 500 })
+  expect((await ann.submit(path, {}, `${path}/test`)).at).toBe(`${path}?done=test-failed`)
+  const [{ id }] = await stored('id')
+  await ann.submit(path, {}, `${path}/browsers/${id}/remove`)
+  expect(await browsers()).toEqual([])
+})
+
+test('tests have a limit, and so have browsers', async () => {
+  for (let n = 0; n < 10; n++) await subscribe(ann, `/${n}`)
+  expect(await subscribe(ann, '/10')).toMatchObject({
+    status: 400,
+    text: expect.stringContaining('at most 10 browsers'),
+  })
+  // One that is known does not count again.
+  expect((await subscribe(ann, '/9')).at).toBe(`${path}?done=browser-on`)
+  for (let n = 0; n < 5; n++) await ann.submit(path, {}, `${path}/test`)
+
+  expect(await ann.submit(path, {}, `${path}/test`)).toMatchObject({
+    status: 429,
+    text: expect.stringContaining('Too many tests.'),
+  })
+  expect(service.taken.length).toBe(50)
+})
+
+test.each([
+  ['no address', { endpoint: '' }],
+  ['an address that may not be called', { endpoint: 'http://169.254.169.254/latest' }],
+  ['a short key', { p256dh: 'BAAA' }],
+  ['a long secret', { auth: 'A'.repeat(23) }],
+])('a subscription with %s is refused', async (_, changed) => {
+  const { userAgent: __, ...fields } = { ...service.subscription(), ...changed }
+  const refused = await ann.submit(path, fields, `${path}/browsers`)
+
+  expect(refused).toMatchObject({ status: 400, text: expect.stringContaining('This browser gave no address') })
+  expect(await browsers()).toEqual([])
+})
+
+test('it needs an alias, which viewers do not have', async () => {
+  const bea = await signedIn(grid, await person(grid, { role: 'member' }))
+  expect((await bea.open(path)).text).toContain('You have no alias here yet. Choose one first')
+  const vic = await signedIn(grid, await person(grid, { role: 'viewer' }))
+  const page = await vic.open(path)
+  expect(page.text).toContain('Viewers have no alias. Your role is viewer.')
+
+  const csrf = page.html.match(/name="csrf" value="([^"]+)"/)![1]
+  for (const action of ['browsers', 'test', 'digest']) {
+    const { userAgent: _, ...fields } = service.subscription()
+    expect((await vic.post(`${path}/${action}`, { ...fields, csrf, period: 'daily' })).status).toBe(403)
+  }
+  expect([...await browsers(), ...await digests()]).toEqual([])
+})
+
+test.each<[string, string[], (other: Browser) => Promise<unknown>]>([
+  ['its user signs out in it', ['/other'], () => ann.submit(path, {}, '/sign-out')],
+  ['its user ends all other sessions', ['/other'], (other) => {
+    const sessions = `/accounts/${grid.acme.id}/settings/sessions`
+    return other.submit(sessions, {}, `${sessions}/end-others`)
+  }],
+  ['its session is removed', ['/other'], async () => {
+    const [first] = await stored('session_id')
+    await rows(grid, 'DELETE FROM sessions WHERE id = ?', [String(first.session_id)])
+  }],
+  ['its user becomes a viewer', [], () => setMemberRole(grid.acme.store, { userId: user.id, role: 'viewer' })],
+])('a browser is not notified any more when %s', async (_, left, end) => {
+  const other = await signedIn(grid, user)
+  await subscribe()
+  await subscribe(other, '/other')
+  await ann.submit(path, { period: 'daily' }, `${path}/digest`)
+  expect(await browsers()).toEqual(['/browser', '/other'])
+  await end(other)
+
+  expect(await browsers()).toEqual(left)
+  expect((await digests()).length).toBe(left.length)
+})
+
+test('a browser belongs to the session that says so, and to one user', async () => {
+  await subscribe()
+  const renew = async (browser: Browser) => {
+    const fields = { csrf: await csrfOf(browser), endpoint: service.subscription().endpoint }
+    return (await browser.post('/notifications/renew', fields)).status
+  }
+  const again = await signedIn(grid, user)
+  expect(await renew(again)).toBe(204)
+  await ann.submit(path, {}, '/sign-out')
+  expect(await browsers()).toEqual(['/browser'])
+
+  const other = await person(grid, { role: 'member' })
+  await chooseAlias(grid.store.account(grid.acme.id, other.actor('member')), { alias: 'bea-lee' })
+  const bea = await signedIn(grid, other)
+  expect(await renew(bea)).toBe(404)
+  await subscribe(bea)
+  expect(await stored('user_id')).toEqual([{ user_id: other.id }])
+  await again.submit(path, {}, '/sign-out')
+  expect(await browsers()).toEqual(['/browser'])
+})
+
+test('nobody changes the notifications of another person', async () => {
+  await subscribe()
+  const [{ id }] = await stored('id')
+  const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
+  const csrf = await csrfOf(owner)
+
+  expect((await owner.post(`${path}/browsers/${id}/remove`, { csrf })).status).toBe(404)
+  expect(await browsers()).toEqual(['/browser'])
+  const eve = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
+  const foreign = path.replace(grid.acme.id, grid.evil.id)
+  const evesCsrf = await csrfOf(eve, foreign)
+  for (const at of [path, foreign]) {
+    expect((await eve.post(`${at}/browsers/${id}/remove`, { csrf: evesCsrf })).status).toBe(404)
+  }
+  expect(await browsers()).toEqual(['/browser'])
+})
+
+test('emails are off until they are wanted, and the link in one ends them without a sign-in', async () => {
+  expect((await ann.open(path)).html).toMatch(/value="off" checked/)
+  expect((await ann.submit(path, { period: 'daily' }, `${path}/digest`)).at).toBe(`${path}?done=digest-on`)
+  expect((await ann.open(path)).html).toMatch(/value="daily" checked/)
+  const [{ token }] = await stored('token', 'mail_digests')
+  const opened = await grid.request(`/unsubscribe/${token}`)
+  expect(opened.status).toBe(200)
+  expect(await digests()).toEqual(['daily'])
+
+  // As email programs do: without an Origin and without cookies.
+  const oneClick = async (at: string) =>
+    (await grid.request(`/unsubscribe/${at}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: 'List-Unsubscribe=One-Click',
+    })).status
+  expect(await oneClick('another')).toBe(200)
+  expect(await digests()).toEqual(['daily'])
+  expect(await oneClick(String(token))).toBe(200)
+  expect(await digests()).toEqual([])
+})
+
+test('a user without a verified address, and a grid without email or keys, say so', async () => {
+  await rows(grid, 'UPDATE users SET email_verified_at = NULL WHERE id = ?', [user.id])
+  expect((await ann.open(path)).text).toContain('Verify your email address under Profile first.')
+  Object.assign(grid.deps.email, { isConfigured: false })
+  Object.assign(grid.store.keyRing, { ids: [] })
+  const page = await ann.open(path)
+  expect(page.text).toContain('This grid does not send email.')
+  expect(page.text).toContain('This grid has no encryption keys')
+})
+
+test('the service worker and the manifest are open to everybody, asked for again, and can load nothing', async () => {
+  const worker = await grid.request('/sw.js')
+  expect(Object.fromEntries(worker.headers)).toMatchObject({
+    'content-type': 'text/javascript; charset=utf-8',
+    'content-security-policy': "default-src 'none'",
+    'cache-control': 'no-cache',
+  })
+  const manifest = await (await grid.request('/manifest.webmanifest')).json()
+  expect(manifest).toMatchObject({ display: 'standalone', start_url: '/', scope: '/' })
+  expect((await grid.request(manifest.icons[0].src)).headers.get('content-type')).toBe('image/svg+xml; charset=utf-8')
+  const page = await ann.open(path)
+  expect(page.headers.get('content-security-policy')).toContain("; worker-src 'self'")
+  expect(page.html).toContain('<link rel="manifest" href="/manifest.webmanifest"/>')
+})

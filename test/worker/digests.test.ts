@@ -1,0 +1,125 @@
+/** Mail digests: when one is sent, what it says, and how it ends. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { markRead } from '../../src/grid/conversations/my-inbox.ts'
+import { type DigestPeriod, findDigest, setDigest } from '../../src/grid/notifications/digests.ts'
+import { giveUpAlias } from '../../src/grid/people/seats.ts'
+import { day, hour } from '../../src/lib/time.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { sendDigests } from '../../src/worker/digests.ts'
+import { as, say } from '../support/conversations.ts'
+import { rows } from '../support/database.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import type { TestGrid } from '../support/grid.ts'
+import { seated, type SeatedPerson } from '../support/seats.ts'
+
+onEachDatabase((open) => {
+  let grid: TestGrid
+  let ann: SeatedPerson
+  let alice: AccountStore
+  beforeEach(async () => {
+    grid = await open({ env: { MAILS_PER_HOUR: '20' } })
+    ann = await seated(grid, 'ann-lee')
+    alice = as(grid, grid.acme, grid.alice)
+  })
+  afterEach(() => grid.close())
+
+  const choose = (period: DigestPeriod | undefined) => setDigest(ann.account, ann.person, period)
+  /** The worker after some time. Resolves to the emails that it sent. */
+  async function after(ms: number) {
+    grid.clock.now += ms
+    await sendDigests(grid.store)
+    return grid.emails.splice(0)
+  }
+
+  test('an email says how many messages wait and from whom, and nothing of what they say', async () => {
+    await say(grid, alice, 'ann-lee', 'a secret text')
+    await say(grid, alice, 'ann-lee', 'another one')
+    await say(grid, as(grid, grid.acme, grid.bob), 'ann-lee', 'a third one')
+    await choose('hourly')
+    expect(await after(hour - 1)).toEqual([])
+
+    const [{ token }] = await rows(grid, 'SELECT token FROM mail_digests WHERE account_id = ?', [grid.acme.id])
+    const { appUrl } = grid.deps.config
+    const [email, ...more] = await after(1)
+    expect(more).toEqual([])
+    expect(email).toMatchObject({
+      to: ann.person.email,
+      kind: 'digest',
+      subject: 'Messages wait for you',
+      link: `${appUrl}/accounts/${grid.acme.id}/conversations?show=you`,
+      unsubscribe: `${appUrl}/unsubscribe/${token}`,
+    })
+    expect(email.text).toContain('3 messages wait for you in the account "Acme"')
+    expect(email.text).toContain('from @bob, @alice.')
+    expect(email.text).not.toMatch(/secret|another one|third/)
+  })
+
+  test('nothing is sent without something new that is unread', async () => {
+    await choose('hourly')
+    expect(await after(hour)).toEqual([])
+    const { id } = await say(grid, alice, 'ann-lee', 'read at once')
+    await markRead(ann.account, [id])
+    expect(await after(hour)).toEqual([])
+    await say(grid, alice, 'ann-lee', 'waits')
+    expect((await after(hour)).length).toBe(1)
+    expect(await after(hour)).toEqual([])
+
+    await say(grid, alice, 'ann-lee', 'waits, too')
+    expect((await after(hour)).map(({ text }) => text)).toEqual([expect.stringContaining('2 messages wait')])
+  })
+
+  test('several processes send one email in a period, whatever they have missed', async () => {
+    await choose('daily')
+    await say(grid, alice, 'ann-lee', 'hello')
+    grid.clock.now += 3 * day + hour
+    await Promise.all([1, 2, 3].map(() => sendDigests(grid.store)))
+    expect(grid.emails.splice(0).length).toBe(1)
+
+    await say(grid, alice, 'ann-lee', 'hello again')
+    expect(await after(23 * hour - 1)).toEqual([])
+    expect((await after(1)).length).toBe(1)
+  })
+
+  test('one whose process was killed is left out, and the next one tells of the same messages', async () => {
+    await choose('hourly')
+    await say(grid, alice, 'ann-lee', 'hello')
+    const { nextAt } = (await findDigest(ann.account))!
+    const { notifications } = grid.acme.store.change
+    await grid.acme.store.write([notifications.claimDigest(ann.person.id, nextAt, nextAt + hour)])
+
+    expect(await after(2 * hour - 1)).toEqual([])
+    expect((await after(1)).length).toBe(1)
+  })
+
+  test('a limit leaves one out, and the next one tells of the same messages', async () => {
+    const bea = await seated(grid, 'bea-lee')
+    const zoe = await seated(grid, 'zoe-lee')
+    for (const one of [ann, bea, zoe]) {
+      await setDigest(one.account, one.person, 'hourly')
+      await say(grid, alice, one.seat.alias, 'hello')
+    }
+    // A tenth of 20 emails.
+    expect((await after(hour)).length).toBe(2)
+    expect((await after(hour)).length).toBe(1)
+  })
+
+  test('it ends with the alias, and when its user wants no more', async () => {
+    await say(grid, alice, 'ann-lee', 'hello')
+    await choose('hourly')
+    await choose(undefined)
+    expect(await after(day)).toEqual([])
+    await choose('hourly')
+    await giveUpAlias(ann.account)
+
+    expect(await after(day)).toEqual([])
+    expect(await rows(grid, 'SELECT 1 FROM mail_digests WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  })
+
+  test('it needs a verified address and email', async () => {
+    await expect(setDigest(ann.account, { emailVerifiedAt: null }, 'hourly')).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+    Object.assign(grid.deps.email, { isConfigured: false })
+    await expect(choose('hourly')).rejects.toMatchObject({ code: 'invalid_input' })
+  })
+})

@@ -1,0 +1,219 @@
+/** Notifications in browsers: when one is sent, what it says, and what becomes of one that cannot be sent. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChannel } from '../../src/grid/channels/channels.ts'
+import { markRead } from '../../src/grid/conversations/my-inbox.ts'
+import { listThreads } from '../../src/grid/conversations/threads.ts'
+import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
+import type { AccountStore } from '../../src/store/account.ts'
+import { newKeyRing } from '../../src/lib/key-ring.ts'
+import { day, hour, minute, second } from '../../src/lib/time.ts'
+import { batchMs, PushNotifier, quietMs } from '../../src/worker/push.ts'
+import { sweep } from '../../src/worker/retention.ts'
+import { as, say } from '../support/conversations.ts'
+import { rows } from '../support/database.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import type { TestGrid } from '../support/grid.ts'
+import { type PushAnswer, type PushService, startPushService } from '../support/push-service.ts'
+import { seated, type SeatedPerson } from '../support/seats.ts'
+
+onEachDatabase((open) => {
+  let grid: TestGrid
+  let service: PushService
+  let ann: SeatedPerson
+  let alice: AccountStore
+  beforeEach(async () => {
+    grid = await open({ env: { ALLOW_PRIVATE_TARGETS: '1', GRID_KEYS: newKeyRing() } })
+    service = await startPushService()
+    ann = await seated(grid, 'ann-lee')
+    alice = as(grid, grid.acme, grid.alice)
+    await subscribe(grid.store, ann.account, service.subscription())
+  })
+  afterEach(async () => {
+    await service.close()
+    await grid.close()
+  })
+
+  /** The worker after some time. Resolves to what the browser was shown since the last call. */
+  async function after(ms: number) {
+    grid.clock.now += ms
+    const notifier = new PushNotifier(grid.store)
+    await notifier.run()
+    await notifier.settled()
+    return service.taken.splice(0).map(({ shown }) => shown)
+  }
+  const subscriptions = () => rows(grid, 'SELECT * FROM push_subscriptions WHERE account_id = ?', [grid.acme.id])
+  const notices = () => rows(grid, 'SELECT * FROM push_notices WHERE account_id = ?', [grid.acme.id])
+  /** A message whose notification is answered in these ways, and how long until each try. */
+  async function triesOf(answers: PushAnswer[], waits: number[]): Promise<number[]> {
+    service.answers.push(...answers)
+    await say(grid, alice, 'ann-lee', 'a secret text')
+    const sent = []
+    for (const wait of waits) sent.push((await after(wait)).length)
+    return sent
+  }
+
+  test('a browser is told who wrote in which account, and nothing of what was written', async () => {
+    await say(grid, alice, 'ann-lee', 'a secret text')
+    expect(await after(0)).toEqual([])
+    grid.clock.now += quietMs
+    const notifier = new PushNotifier(grid.store)
+    await notifier.run()
+    await notifier.settled()
+
+    const [{ id }] = (await listThreads(ann.account, {})).threads
+    const path = `/accounts/${grid.acme.id}/conversations/${id}?show=you`
+    const [{ headers, claims, publicKey, shown }] = service.taken.splice(0)
+    expect(shown).toEqual({ title: '@alice', body: 'A new message in Acme', tag: `${grid.acme.id}:${id}`, path })
+    expect(headers).toMatchObject({
+      'content-encoding': 'aes128gcm',
+      'content-type': 'application/octet-stream',
+      ttl: '86400',
+      urgency: 'high',
+    })
+    expect(claims.aud).toBe(service.url)
+    expect(publicKey).toBe((await rows(grid, 'SELECT public_key FROM push_keys'))[0].public_key)
+    expect((await subscriptions())[0]).toMatchObject({ last_success_at: grid.clock.now, failures: 0 })
+    expect(await after(day)).toEqual([])
+  })
+
+  test('several processes tell a browser once', async () => {
+    await say(grid, alice, 'ann-lee', 'hello')
+    grid.clock.now += quietMs
+    const notifiers = [1, 2, 3].map(() => new PushNotifier(grid.store))
+    await Promise.all(notifiers.map((notifier) => notifier.run()))
+    await Promise.all(notifiers.map((notifier) => notifier.settled()))
+
+    expect(service.taken.length).toBe(1)
+  })
+
+  test('what is read within some seconds is not notified', async () => {
+    const { id } = await say(grid, alice, 'ann-lee', 'hello')
+    expect(await after(quietMs - 1)).toEqual([])
+    await markRead(ann.account, [id])
+
+    expect(await after(hour)).toEqual([])
+    expect((await notices()).map(({ due_at }) => due_at)).toEqual([null])
+  })
+
+  test('a thread is told of once in a minute, with all that has come', async () => {
+    await say(grid, alice, 'ann-lee', 'one')
+    expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
+    await say(grid, alice, 'ann-lee', 'two')
+    await say(grid, alice, 'ann-lee', 'three')
+    expect(await after(batchMs - 1)).toEqual([])
+
+    expect((await after(1)).map(({ body }) => body)).toEqual(['2 new messages in Acme'])
+    // Another thread does not wait for it.
+    await say(grid, as(grid, grid.acme, grid.bob), 'ann-lee', 'four')
+    expect((await after(quietMs)).map(({ title }) => title)).toEqual(['@bob'])
+  })
+
+  test('posts in channels, messages to others and those from before are not notified', async () => {
+    await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'ann-lee'] })
+    await say(grid, alice, '#general', 'a post')
+    await say(grid, alice, 'bob', 'to another')
+    expect(await after(hour)).toEqual([])
+
+    const zoe = await seated(grid, 'zoe-lee')
+    await say(grid, alice, 'zoe-lee', 'before')
+    await subscribe(grid.store, zoe.account, service.subscription('/zoe'))
+    await say(grid, alice, 'zoe-lee', 'after')
+    expect((await after(hour)).map(({ body }) => body)).toEqual(['A new message in Acme'])
+  })
+
+  test.each([404, 410])('a browser that the push service does not know is removed: %i', async (status) => {
+    expect(await triesOf([{ status }], [quietMs, day])).toEqual([1, 0])
+    expect([...await subscriptions(), ...await notices()]).toEqual([])
+  })
+
+  test.each([
+    ['a number', (_now: number) => '300'],
+    ['a date', (now: number) => new Date(now + quietMs + 300 * second).toUTCString()],
+  ])('a push service that has too much to do is tried again when it says: %s', async (_, retryAfter) => {
+    const answer = { status: 429, headers: { 'Retry-After': retryAfter(grid.clock.now) } }
+    expect(await triesOf([answer], [quietMs, 300 * second - 1, 1, day])).toEqual([1, 0, 1, 0])
+  })
+
+  test('a push service that fails is tried again, less and less often, and then given up', async () => {
+    const fails = Array<PushAnswer>(5).fill({ status: 500 })
+    const waits = [quietMs, 10 * second - 1, 1, minute, 5 * minute, hour, day]
+
+    expect(await triesOf(fails, waits)).toEqual([1, 0, 1, 1, 1, 1, 0])
+    expect((await subscriptions())[0]).toMatchObject({ failures: 1, last_success_at: null })
+  })
+
+  test.each<[string, PushAnswer]>([
+    ['a redirect', { status: 307, headers: { Location: 'https://push.example/' } }],
+    ['a refusal', { status: 403 }],
+  ])('what would fail again is not tried again, and a browser that always fails is removed: %s', async (_, answer) => {
+    for (let n = 0; n < 5; n++) {
+      expect((await subscriptions()).length).toBe(1)
+      expect(await triesOf([answer], [hour, hour])).toEqual([1, 0])
+    }
+    expect(await subscriptions()).toEqual([])
+  })
+
+  test('one that does not answer is given up when the process stops, and tried again', async () => {
+    service.answers.push(() => {})
+    await say(grid, alice, 'ann-lee', 'hello')
+    grid.clock.now += quietMs
+    const notifier = new PushNotifier(grid.store)
+    await notifier.run()
+    await notifier.stop()
+
+    expect(service.taken.length).toBeLessThanOrEqual(1)
+    service.answers.length = 0
+    service.taken.length = 0
+    expect((await after(10 * second)).length).toBe(1)
+  })
+
+  test('a notification whose process was killed is sent by another one', async () => {
+    await say(grid, alice, 'ann-lee', 'hello')
+    await grid.store.write(grid.store.global.notifications.note(quietMs, batchMs))
+    const [{ subscription_id, thread_id, due_at }] = await notices()
+    const { notifications } = grid.acme.store.change
+    const until = grid.clock.now + quietMs + minute
+    await grid.acme.store.write([
+      notifications.claim(String(subscription_id), Number(thread_id), Number(due_at), until),
+    ])
+
+    expect(await after(quietMs + minute - 1)).toEqual([])
+    expect((await after(1)).length).toBe(1)
+  })
+
+  test('an address that has become private is refused', async () => {
+    await grid.close()
+    grid = await open({ env: { GRID_KEYS: newKeyRing() } })
+    ann = await seated(grid, 'ann-lee')
+    await expect(subscribe(grid.store, ann.account, service.subscription())).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+    const named = { ...service.subscription(), endpoint: 'https://push.example/1' }
+    await subscribe(grid.store, ann.account, named)
+    const args = [service.url.replace('http:', 'https:'), grid.acme.id]
+    await grid.store.write([{ sql: 'UPDATE push_subscriptions SET endpoint = ? WHERE account_id = ?', args }])
+    await say(grid, as(grid, grid.acme, grid.alice), 'ann-lee', 'hello')
+
+    expect(await after(hour)).toEqual([])
+    expect((await subscriptions())[0]).toMatchObject({ failures: 1 })
+  })
+
+  test('one person is notified a limited number of times an hour', async () => {
+    for (let n = 0; n < 125; n++) await say(grid, alice, 'ann-lee', 'hello', { conversationId: `c-${n}` })
+
+    expect((await after(hour)).length).toBe(120)
+    expect(await after(hour)).toEqual([])
+  }, 120_000)
+
+  test('what a browser was told of is forgotten', async () => {
+    await say(grid, alice, 'ann-lee', 'hello')
+    await after(quietMs)
+    await sweep(grid.store)
+    expect((await notices()).length).toBe(1)
+
+    grid.clock.now += hour
+    await sweep(grid.store)
+    expect(await notices()).toEqual([])
+    expect((await subscriptions()).length).toBe(1)
+  })
+})
