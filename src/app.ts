@@ -103,7 +103,8 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', livePath, liveStream({ store, sessions: people, attention })],
     ['GET', serviceWorker.path, ({ request }) => serviceWorker.answer(request)],
     ['GET', manifest.path, ({ request }) => manifest.answer(request)],
-    ['POST', '/unsubscribe/:token', unsubscribe(store)],    ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
+    ['POST', '/unsubscribe/:token', unsubscribe(store)],
+    ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
   ]
 
   /** Answered also by a process that is overloaded: a supervisor must hear that it is alive. */
