@@ -43,6 +43,22 @@ describe('with an SMTP server', () => {
   })
 
   test.each([
+    ['https://grid.example/unsubscribe/a', true],
+    ['http://localhost:8787/unsubscribe/a', false],
+  ])('email programs can end emails of their kind: %s', async (unsubscribe, isOneClick) => {
+    const sender = open()
+
+    sender.send({ ...email, unsubscribe })
+    sender.send(email)
+    await sender.close(10_000)
+
+    const [digest, other] = server.received.map(({ raw }) => raw)
+    expect(digest).toContain(`List-Unsubscribe: <${unsubscribe}>\r\n`)
+    expect(digest.includes('List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n')).toBe(isOneClick)
+    expect(other).not.toContain('List-Unsubscribe')
+  })
+
+  test.each([
     'ann@acme.example, bob@evil.example',
     'ann@acme.example;bob@evil.example',
     'ann@acme.example bob@evil.example',

@@ -24,6 +24,8 @@ const maxSending = 10
 export class PushNotifier {
   readonly #store: Store
   readonly #stopping = new AbortController()
+  /** Everything that is placed up to this message is noted. */
+  #notedUpTo: number | undefined
   /** Those that are being sent, by their browser and thread. */
   readonly #sending = new Map<string, Promise<void>>()
 
@@ -33,8 +35,12 @@ export class PushNotifier {
 
   /** Note what has come, and begin to send what is due. */
   async run(): Promise<void> {
-    const { notifications } = this.#store.global
-    if (await notifications.hasUnnoted()) await this.#store.write(notifications.note(quietMs, batchMs))
+    const { notifications, threadProjection } = this.#store.global
+    const { seq } = await threadProjection.position()
+    if (seq !== this.#notedUpTo) {
+      if (await notifications.hasUnnoted()) await this.#store.write(notifications.note(quietMs, batchMs))
+      this.#notedUpTo = seq
+    }
     await this.#startDue()
   }
 

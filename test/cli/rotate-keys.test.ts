@@ -35,7 +35,7 @@ test('a server that is killed with SIGKILL in the middle loses nothing, and the 
   expect(before[oldId] + before[recentId]).toBe(count)
   expect(after).toEqual({
     key: recentId,
-    rotated: { guardrails: before[oldId], agents: 0, totps: 0 },
+    rotated: { guardrails: before[oldId], agents: 0, totps: 0, push_keys: 0 },
     finished: true,
     unreadable: 0,
     keys: [{ key_id: recentId, tokens: count, in_ring: true }, { key_id: oldId, tokens: 0, in_ring: true }],
@@ -51,7 +51,7 @@ test('on a local file, the ring beside it is changed by putting a key in front',
   const { code, stdout } = await runCommand('bun', ['rotate-keys'], { DATABASE_URL: database.url })
 
   expect(code).toBe(0)
-  expect(stdout).toContain(`Newest key          ${recentId}\n`)
+  expect(stdout).toContain(`Newest key             ${recentId}\n`)
   expect(stdout).toContain(`Key ${recentId}: 0 tokens. New tokens get it.\n`)
   expect(stdout).toContain(`Key ${oldId}: 0 tokens. It can be removed from the ring`)
 })
@@ -61,7 +61,7 @@ test('the output says which keys are needed, and what did not open', () => {
 
   expect(print({
     key: 'k3',
-    rotated: { guardrails: 2, agents: 1, totps: 0 },
+    rotated: { guardrails: 2, agents: 1, totps: 0, push_keys: 0 },
     finished: false,
     unreadable: 4,
     keys: [
@@ -71,10 +71,11 @@ test('the output says which keys are needed, and what did not open', () => {
       { key_id: 'k0', tokens: 4, in_ring: false },
     ],
   })).toBe([
-    'Newest key          k3',
-    'Guardrails          2 encrypted anew',
-    'Remote agents       1 encrypted anew',
-    'Authenticator apps  0 encrypted anew',
+    'Newest key             k3',
+    'Guardrails             2 encrypted anew',
+    'Remote agents          1 encrypted anew',
+    'Authenticator apps     0 encrypted anew',
+    'Key for push services  0 encrypted anew',
     '',
     'Key k3: 3 tokens. New tokens get it.',
     'Key k2: 1 token. It is still needed.',

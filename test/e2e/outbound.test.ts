@@ -1,10 +1,11 @@
-/** Outgoing requests, email and password hashes on each runtime. See docs/security.md, "Outgoing requests", "Email messages", "Passwords". */
+/** Outgoing requests, notifications, email and password hashes on each runtime. See docs/security.md, "Outgoing requests", "Notifications", "Email messages", "Passwords". */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { runtimeBinary } from '../../scripts/runtime.ts'
 import { runScript, runtimes } from '../support/process.ts'
+import { startPushService } from '../support/push-service.ts'
 import { startSmtpServer } from '../support/smtp.ts'
 
 describe.each(runtimes)('on %s', (runtime) => {
@@ -19,6 +20,23 @@ describe.each(runtimes)('on %s', (runtime) => {
       answered: [],
       friendly: { hello: 'world' },
     })
+  })
+
+  test('a notification arrives that its browser can read, signed by its sender', async () => {
+    const service = await startPushService()
+    const script = 'test/e2e/push-script.ts'
+    const { stdout, stderr } = await runScript(runtime, script, [JSON.stringify(service.subscription())])
+    await service.close()
+
+    expect(stderr).toBe('')
+    const { status, publicKey } = JSON.parse(stdout)
+    expect(status).toBe(201)
+    expect(service.taken).toMatchObject([{
+      shown: { title: 'Grüße' },
+      publicKey,
+      claims: { aud: service.url, sub: 'mailto:grid@grid.example' },
+      headers: { ttl: '60', 'content-encoding': 'aes128gcm' },
+    }])
   })
 
   test('an email arrives, at one address only', async () => {

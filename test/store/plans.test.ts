@@ -170,6 +170,18 @@ test.each([
   ['the messages of a page', /"shown_body"/, 'thread_messages_seq (account_id=? AND seq=?)'],
   ['the messages of a chain', /"root_seq" = \?.* order by \+/, 'thread_messages_root (account_id=? AND root_seq=?)'],
   ['the first reply of a recipient', /"replied_at"/, 'SEARCH reply USING INDEX messages_reply'],
+  [
+    'a message to notify of',
+    /"push_subscriptions" AS sub where/,
+    'SEARCH d USING INDEX deliveries_unread (inbox=? AND seq>?)',
+  ],
+  ['the messages to notify of', /^(insert into|update) "push_/, 'deliveries_unread (inbox=? AND seq>?)'],
+  ['the notifications that are due', /OVER \(PARTITION BY sub.user_id/, 'push_notices_due (due_at<?)'],
+  [
+    'the mail digests that are due',
+    /from "mail_digests" where "mail_digests"."next_at"/,
+    'mail_digests_next (next_at<?)',
+  ],
   ['old usage', /^select "account_id" from "usage"/, 'USING COVERING INDEX usage_day'],
 ])('%s is found by its index', async (_, statement, index) => {
   const found = statements.filter((sql) => statement.test(sql))
@@ -189,6 +201,8 @@ test('no statement of an agent scans a whole table', async () => {
       ) continue
       // Once an hour, each account in turn.
       if (/^SCAN accounts USING COVERING INDEX/.test(line)) continue
+      // Every browser that is notified, when messages have come, and those of them that are due.
+      if (/^SCAN (sub|push_subscriptions|due)\b/.test(line)) continue
       // A check of foreign keys that a new parent row could satisfy. SQLite skips it, because none is violated.
       if (/^insert into "agents"/.test(sql) && /^SCAN deliveries/.test(line)) continue
       if (/^SCAN/.test(line)) scans.push({ line, sql })
@@ -260,6 +274,11 @@ async function recordStatements(): Promise<string[]> {
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe-2' })
 
+  const { notifications } = grid.store.global
+  await notifications.hasUnnoted()
+  await grid.store.write(notifications.note(0, 0))
+  await notifications.due(0, 1)
+  await notifications.digestsDue(0, 1)
   await useOAuth(grid)
 
   watching = false

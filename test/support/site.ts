@@ -5,6 +5,8 @@ import { createSkill } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { requestEmailLink, requestVerification } from '../../src/grid/people/email-links.ts'
+import { setDigest } from '../../src/grid/notifications/digests.ts'
+import { subscribe } from '../../src/grid/notifications/subscriptions.ts'
 import { inviteMember } from '../../src/grid/people/invitations.ts'
 import { createSetUpLink } from '../../src/grid/people/people.ts'
 import { chooseAlias } from '../../src/grid/people/seats.ts'
@@ -281,6 +283,11 @@ export async function seedSite(grid: TestGrid) {
 
   const account = store.account(acme.id, olga.actor('owner'))
   await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
+  await setDigest(account, olga, 'daily')
+  for (const [n, userAgent] of words.browsers.entries()) {
+    const keys = { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) }
+    await subscribe(store, account, { endpoint: `https://push.example/${n}`, ...keys, userAgent })
+  }
   await pausedConversation(acme.store, ['night-watch', 'release-manager'])
   await setPeopleRead(account, { choice: 'off' })
   await setPeopleRead(account, { choice: 'on' })

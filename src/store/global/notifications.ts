@@ -39,7 +39,18 @@ export function prepareNotifications(db: Db, crossAccountQueries: CrossAccountQu
     tokenAuthTag: p('tokenAuthTag'),
     tokenKeyId: p('tokenKeyId'),
     createdAt: p('at'),
-  }).onConflictDoNothing().toSQL()
+  }).onConflictDoUpdate({
+    target: pushKeys.id,
+    set: {
+      publicKey: sql`excluded.public_key`,
+      encryptedToken: sql`excluded.encrypted_token`,
+      tokenIv: sql`excluded.token_iv`,
+      tokenAuthTag: sql`excluded.token_auth_tag`,
+      tokenKeyId: sql`excluded.token_key_id`,
+      createdAt: sql`excluded.created_at`,
+    },
+    setWhere: eq(pushKeys.tokenKeyId, p('lostKeyId')),
+  }).toSQL()
 
   // The unread deliveries that came after what was noted for a browser, once their messages have a place.
   const unnoted = (subscription: SQL) =>
@@ -122,9 +133,9 @@ export function prepareNotifications(db: Db, crossAccountQueries: CrossAccountQu
   return {
     /** The key pair for push services; undefined before it is first needed. */
     pushKey: async (id: string) => (await runQuery(key, { id }))[0],
-    /** Does nothing if there is one. */
-    addPushKey: (id: string, publicKey: string, sealed: SealedToken, at: number): Statement =>
-      bind(addKey, { id, publicKey, ...sealed, at }),
+    /** Does nothing if there is one, unless that is sealed with the key `lostKeyId` of the key ring. */
+    addPushKey: (id: string, publicKey: string, sealed: SealedToken, lostKeyId: string | null, at: number): Statement =>
+      bind(addKey, { id, publicKey, ...sealed, lostKeyId, at }),
 
     /** Whether messages have come that are not noted for the browsers of their recipient. */
     hasUnnoted: async () => (await runQuery(hasUnnoted)).length > 0,

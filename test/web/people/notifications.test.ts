@@ -1,6 +1,7 @@
 /** The page on which a person asks for notifications, what ends them, and the files of the browser. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { chooseAlias } from '../../../src/grid/people/seats.ts'
+import { createKeyRing, newKeyRing } from '../../../src/lib/key-ring.ts'
 import { setMemberRole } from '../../../src/grid/people/team.ts'
 import type { Browser } from '../../support/browse.ts'
 import { rows } from '../../support/database.ts'
@@ -57,6 +58,19 @@ test('a person turns notifications on in a browser, tests them, and turns them o
   const [{ id }] = await stored('id')
   await ann.submit(path, {}, `${path}/browsers/${id}/remove`)
   expect(await browsers()).toEqual([])
+})
+
+test('a new key is made when the one that encrypts it was lost', async () => {
+  const keyOf = async () => (await ann.open(path)).html.match(/data-push="([^"]+)"/)![1]
+  const first = await keyOf()
+  expect(await keyOf()).toBe(first)
+  Object.assign(grid.store.keyRing, createKeyRing(newKeyRing()))
+
+  const second = await keyOf()
+  expect(second).not.toBe(first)
+  await subscribe()
+  await ann.submit(path, {}, `${path}/test`)
+  expect(service.taken[0].publicKey).toBe(second)
 })
 
 test('tests have a limit, and so have browsers', async () => {

@@ -1,0 +1,78 @@
+/** The service worker in a real browser: it is installed, shows what arrives, and a click opens the conversation. */
+import type { CDPSession } from 'playwright-core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { chooseAlias } from '../../src/grid/people/seats.ts'
+import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
+import { person, signedIn } from '../support/people.ts'
+import { type LiveGrid, liveGrid } from '../support/server.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+describe.skipIf(!hasBrowser)('in a browser', () => {
+  const visit = useBrowser()
+  let grid: LiveGrid
+  let visitor: Visitor
+  let path: string
+  beforeEach(async () => {
+    // Service workers need a secure context, which localhost is.
+    grid = await liveGrid({ host: 'localhost' })
+    visitor = await visit()
+    const owner = await person(grid, { role: 'owner' })
+    await chooseAlias(grid.store.account(grid.acme.id, owner.actor('owner')), { alias: 'ann-lee' })
+    const { cookies } = await signedIn(grid, owner)
+    await visitor.context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: grid.url })))
+    path = `${grid.url}/accounts/${grid.acme.id}/settings/notifications`
+  })
+  afterEach(async () => {
+    await visitor.close()
+    await grid.close()
+  })
+
+  test('the service worker shows a notification that arrives, within the policy of the pages', async () => {
+    const { page, context, faults } = visitor
+    await context.grantPermissions(['notifications'], { origin: grid.url })
+    await page.goto(path)
+    const cdp = await context.newCDPSession(page)
+    const registrationId = await registered(
+      cdp,
+      () =>
+        page.evaluate(
+          "navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready).then(() => 0)",
+        ),
+    )
+    const shown = { title: '@alice', body: 'A new message in Acme', tag: 'a', path: '/accounts/a/conversations/1' }
+    await cdp.send('ServiceWorker.deliverPushMessage', {
+      origin: grid.url,
+      registrationId,
+      data: JSON.stringify(shown),
+    })
+
+    const titles = () =>
+      page.evaluate<string[]>(`navigator.serviceWorker.ready.then((one) => one.getNotifications())
+        .then((all) => all.map(({ title, body, tag, data }) => [title, body, tag, data.path].join(' | ')))`)
+    await waitFor('the notification', async () => (await titles()).length > 0)
+    expect(await titles()).toEqual(['@alice | A new message in Acme | a | /accounts/a/conversations/1'])
+    expect(faults).toEqual([])
+  })
+
+  test('who does not allow notifications is told what to do, and nothing is sent', async () => {
+    const { page } = visitor
+    await page.goto(path)
+    await page.evaluate("Notification.requestPermission = () => Promise.resolve('denied')")
+    await page.getByRole('button', { name: 'Turn on in this browser' }).click()
+    await page.getByRole('alert').filter({ hasText: 'The browser does not allow this site to notify you.' }).waitFor()
+
+    expect(new URL(page.url()).search).toBe('')
+  })
+
+  /** Run `register`. Resolves to the id of the registration, as the browser calls it. */
+  async function registered(cdp: CDPSession, register: () => Promise<unknown>): Promise<string> {
+    const found: string[] = []
+    cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      found.push(...registrations.map(({ registrationId }) => registrationId))
+    })
+    await cdp.send('ServiceWorker.enable')
+    await register()
+    await waitFor('the service worker', () => found.length > 0)
+    return found[0]
+  }
+})
