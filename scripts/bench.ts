@@ -8,6 +8,7 @@ import { openBenchContext } from './bench/context.ts'
 import { conversations } from './bench/conversations.ts'
 import { fanOut } from './bench/fan-out.ts'
 import { guardrails } from './bench/guardrails.ts'
+import { live } from './bench/live.ts'
 import { fsyncMs, machine } from './bench/machine.ts'
 import { type BenchOptions, readOptions } from './bench/options.ts'
 import { createReport, titleOf } from './bench/report.ts'
@@ -27,6 +28,7 @@ const scenarios = {
   'fan-out': fanOut,
   conversations,
   attention,
+  live,
   guardrails,
   start,
   compare,

@@ -144,13 +144,18 @@ export class LiveFeed {
     this.#position ??= Math.max(0, await livePlaces.position())
     const joining = [...this.#joining]
     for (const [listener] of joining) this.#listeners.add(listener)
-    // What is told of states are changes, so they must be known before somebody can miss one.
-    if (joining.length > 0) await this.#lookAtStates(false)
+    // What is told of states and of agents are changes, so they must be known before somebody can miss one.
+    if (joining.length > 0) {
+      await this.#lookAtStates(false)
+      const accounts = new Set(joining.map(([{ accountId }]) => accountId))
+      await this.#lookAtPresence([...accounts].filter((id) => !this.#presence.has(id)))
+    }
     for (const [listener, joined] of joining) {
       this.#joining.delete(listener)
       joined(this.#position)
     }
     const accounts = [...new Set([...this.#listeners].map(({ accountId }) => accountId))]
+    for (const id of this.#presence.keys()) if (!accounts.includes(id)) this.#presence.delete(id)
     if (accounts.length === 0) return
     await this.#lookAtPlaces(accounts, this.#position)
     const now = performance.now()
@@ -203,7 +208,6 @@ export class LiveFeed {
   }
 
   async #lookAtPresence(accounts: string[]): Promise<void> {
-    for (const id of this.#presence.keys()) if (!accounts.includes(id)) this.#presence.delete(id)
     await Promise.all(accounts.map(async (accountId) => {
       const known = this.#presence.get(accountId)
       const told = new Map<string, string>()

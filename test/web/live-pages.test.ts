@@ -89,6 +89,25 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(visitor.faults).toEqual([])
   })
 
+  test('shares its stream with pages of other kinds, and each shows its news', async () => {
+    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'the first message')
+    const kinds = ['agents/alice', 'agents/bob', 'conversations', 'attention', 'overview', 'agents']
+    const pages = [visitor.page]
+    for (const _ of kinds.slice(1)) pages.push(await visitor.context.newPage())
+    for (const [n, page] of pages.entries()) await page.goto(`${home}/${kinds[n]}`)
+    await waitFor('the stream', () => grid.store.waiting.pages.count === 1)
+    await say(grid, as(grid, grid.acme, grid.alice), 'bob', 'for all of them')
+    for (const page of pages.slice(0, 3)) {
+      await page.bringToFront()
+      await page.locator('li', { hasText: 'for all of them' }).first().waitFor()
+    }
+    await pages[5].bringToFront()
+    await pages[5].locator('tr', { hasText: '@bob' }).locator('td', { hasText: '2' }).first().waitFor()
+
+    expect(grid.store.waiting.pages.count).toBe(1)
+    expect(visitor.faults).toEqual([])
+  })
+
   test('shows how much needs its reader, and nothing once nothing does', async () => {
     const page = await open('agents')
     expect(await page.locator('.side .count').isVisible()).toBe(false)

@@ -25,9 +25,11 @@ function live(root) {
     if (!list && root.querySelector('[data-thread]')) location.reload()
     else watchAnew()
   })
-  let known = Math.max(0, ...[...root.querySelectorAll('[data-seq]')].map(one => Number(one.dataset.seq)))
+  // What is known to be on the page; undefined on pages that do not say it.
+  const seqs = [...root.querySelectorAll('[data-seq]')].map(one => Number(one.dataset.seq))
+  let known = seqs.length > 0 ? Math.max(...seqs) : undefined
   let unread = Number(root.querySelector('[data-unread]')?.dataset.unread ?? 0)
-  let needs, isFirst = true
+  let needs
   const counts = document.querySelectorAll('[data-count]')
 
   function isCounted(data) {
@@ -46,14 +48,18 @@ function live(root) {
       one.hidden = needs === 0
     }
   }
+  // The stream tells what is new from now on. Something may have changed since the page was made.
+  function hasBegun(seq) {
+    for (const one of ['presence', 'state', ...known === undefined ? ['thread'] : []]) fresh.isNews(one)
+    known ??= seq
+    messages?.lookAtOpen()
+  }
   function heard(name, data) {
     if (data.a !== undefined && data.a !== account) return
     const isHere = data.t === messages?.thread
     if (name === 'hello') {
       say.showPaused(false)
-      messages?.lookAtOpen()
-      if (!isFirst) for (const one of ['presence', 'state']) fresh.isNews(one)
-      isFirst = false
+      hasBegun(data.seq)
     } else if (name === 'thread') {
       if (isHere && !messages.isShown(data.seq)) messages.readOn()
       if (data.seq <= known) return
@@ -80,6 +86,7 @@ function live(root) {
     watch: () => [account, ...threads().map(thread => account + ':' + thread)],
     known: () => known,
     heard,
+    hasBegun,
     say,
   })
 }

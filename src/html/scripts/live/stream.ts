@@ -3,13 +3,13 @@
  * browser. Without locks, which need HTTPS, each tab has its own.
  */
 export const streamScript = `
-function sharedStream({ account, watch, known, heard, say: { isPaused, showPaused } }) {
+function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused, showPaused } }) {
   const most = 40
   const tab = String(Math.random())
   const channel = 'BroadcastChannel' in self && navigator.locks ? new BroadcastChannel('live') : undefined
   const tabs = new Map()
   const kinds = ['hello', 'thread', 'state', 'presence', 'count', 'resync', 'beat', 'bye']
-  let source, watched = [], lastId = 0, heardAt = performance.now(), isLeader = !channel, isEnded = false, retryTimer, openTimer
+  let source, watched = [], lastId = 0, begunAt = 0, heardAt = performance.now(), isLeader = !channel, isEnded = false, retryTimer, openTimer
   const me = () => ({ type: 'join', tab, account, watch: watch(), seq: known() })
   function tell(name, data) {
     heard(name, data)
@@ -26,16 +26,18 @@ function sharedStream({ account, watch, known, heard, say: { isPaused, showPause
     // With too many threads, each account is still watched.
     const wanted = [...all.map(one => one.account), ...all.flatMap(one => one.watch)]
     watched = [...new Set(wanted)].slice(0, most)
-    const after = Math.min(...all.map(one => one.seq), ...lastId ? [lastId] : [])
-    source = new EventSource('/live?watch=' + encodeURIComponent(watched.join(',')) + '&after=' + after)
+    const known = [...all.map(one => one.seq), lastId || undefined].filter(seq => seq !== undefined)
+    const after = known.length > 0 ? '&after=' + Math.min(...known) : ''
+    source = new EventSource('/live?watch=' + encodeURIComponent(watched.join(',')) + after)
     heardAt = performance.now()
     const mine = source
     for (const name of kinds) {
       source.addEventListener(name, event => {
         if (mine !== source) return
         heardAt = performance.now()
-        lastId = Math.max(lastId, Number(event.lastEventId) || 0)
         const data = JSON.parse(event.data)
+        lastId = Math.max(lastId, Number(event.lastEventId) || 0)
+        if (name === 'hello') begunAt = data.seq
         if (name === 'bye') return ended(data)
         if (name !== 'beat') tell(name, data)
       })
@@ -85,13 +87,16 @@ function sharedStream({ account, watch, known, heard, say: { isPaused, showPause
   channel?.addEventListener('message', ({ data }) => {
     if (data.type === 'event') heard(data.name, data.data)
     else if (data.type === 'paused') showPaused(data.isPaused)
-    else if (data.type === 'who') channel.postMessage(me())
+    else if (data.type === 'joined' && data.tab === tab) {
+      showPaused(data.isPaused)
+      if (!data.isPaused) hasBegun(data.seq)
+    } else if (data.type === 'who') channel.postMessage(me())
     else if (data.type === 'leave') tabs.delete(data.tab)
     else if (data.type === 'join' && isLeader) {
       const { type, ...one } = data
       tabs.set(one.tab, one)
       if (!isWatched(one) || one.seq < lastId) openSoon()
-      else channel.postMessage({ type: 'paused', isPaused: isPaused() })
+      else channel.postMessage({ type: 'joined', tab: one.tab, seq: Math.max(lastId, begunAt), isPaused: isPaused() })
     }
   })
   // After sleep, a stream may be lost without an error.
