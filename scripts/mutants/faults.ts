@@ -526,8 +526,7 @@ const conversations: Record<string, Row[]> = {
     ['.set({ seq: sql`(SELECT max(seq) FROM', '.set({ seq: sql`(SELECT min(seq) FROM', 'worker/threads'],
   ],
   'src/store/account/thread-erasure.ts': [
-    ['[shrink, waitNoMore,', '[waitNoMore,', 'worker/threads'],
-    ['waitNoMore, removePlaces, goBack', 'removePlaces, goBack', 'worker/threads'],
+    ['[shrink, removePlaces,', '[removePlaces,', 'worker/threads'],
     [
       'UNION SELECT d.account_id, m.seq FROM ${received} WHERE ${ofAccount} AND d.account_id <> m.account_id',
       '',
@@ -547,7 +546,7 @@ const conversations: Record<string, Row[]> = {
     [
       "where(inAccount(messages, eq(messages.fromAgentId, p('agent')), eq(messages.id",
       'where(inAccount(messages, eq(messages.id',
-      'grid/conversations/human',
+      'grid/conversations/answer',
     ],
   ],
   'src/grid/people/seats.ts': [
