@@ -552,7 +552,6 @@ const conversations: Record<string, Row[]> = {
   'src/grid/people/seats.ts': [
     ['    leases.parkUnread(agentId, at),\n', '', 'grid/people/seats'],
     ['    channels.removeAgent(agentId),\n', '', 'grid/people/seats'],
-    ['    seats.requireSeat(userId, agentId),\n', '', 'grid/people/seats'],
   ],
   'src/grid/people/team.ts': [
     ['    ...account.change.threads.forgetUser(member.userId),\n', '', 'grid/people/team'],
