@@ -985,7 +985,7 @@ export const threadAgents = sqliteTable('thread_agents', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   threadId: integer('thread_id').notNull(),
-  /** The `seq` of the newest delivery to the agent; 0 if it only wrote. An inbox is read in this order. */
+  /** The `seq` of the newest delivery to the agent, perhaps gone; 0 if it only wrote. An inbox is read in this order. */
   deliverySeq: integer('delivery_seq').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.threadId] }),

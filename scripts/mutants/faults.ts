@@ -526,8 +526,7 @@ const conversations: Record<string, Row[]> = {
     ['.set({ seq: sql`(SELECT max(seq) FROM', '.set({ seq: sql`(SELECT min(seq) FROM', 'worker/threads'],
   ],
   'src/store/account/thread-erasure.ts': [
-    ['[shrink, waitNoMore,', '[waitNoMore,', 'worker/threads'],
-    ['waitNoMore, removePlaces, goBack', 'removePlaces, goBack', 'worker/threads'],
+    ['[shrink, removePlaces,', '[removePlaces,', 'worker/threads'],
     [
       'UNION SELECT d.account_id, m.seq FROM ${received} WHERE ${ofAccount} AND d.account_id <> m.account_id',
       '',
@@ -547,13 +546,12 @@ const conversations: Record<string, Row[]> = {
     [
       "where(inAccount(messages, eq(messages.fromAgentId, p('agent')), eq(messages.id",
       'where(inAccount(messages, eq(messages.id',
-      'grid/conversations/human',
+      'grid/conversations/answer',
     ],
   ],
   'src/grid/people/seats.ts': [
     ['    leases.parkUnread(agentId, at),\n', '', 'grid/people/seats'],
     ['    channels.removeAgent(agentId),\n', '', 'grid/people/seats'],
-    ['    seats.requireSeat(userId, agentId),\n', '', 'grid/people/seats'],
   ],
   'src/grid/people/team.ts': [
     ['    ...account.change.threads.forgetUser(member.userId),\n', '', 'grid/people/team'],

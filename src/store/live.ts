@@ -17,7 +17,8 @@ export type { LivePlace }
 const pollMs = 100
 const statesMs = 250
 const presenceMs = second
-/** Agents are looked at for at most this part of the time: in a large account less often. */
+/** States and agents are looked at for at most this part of the time: while there are many of them, less often. */
+const statesShare = 0.2
 const presenceShare = 0.05
 const retryMs = second
 /** More new messages between two looks are not told one by one. */
@@ -159,14 +160,14 @@ export class LiveFeed {
     if (accounts.length === 0) return
     await this.#lookAtPlaces(accounts, this.#position)
     const now = performance.now()
-    if (now - this.#statesAt >= statesMs) {
-      this.#statesAt = now
+    if (now >= this.#statesAt) {
       await this.#lookAtStates(true)
+      this.#statesAt = dueAfter(now, statesMs, statesShare)
     }
-    if (now >= this.#presenceAt) {
+    const then = performance.now()
+    if (then >= this.#presenceAt) {
       await this.#lookAtPresence(accounts)
-      const took = performance.now() - now
-      this.#presenceAt = now + Math.max(presenceMs, took / presenceShare)
+      this.#presenceAt = dueAfter(then, presenceMs, presenceShare)
     }
   }
 
@@ -257,6 +258,11 @@ export class AccountLive {
   places(after: number, upTo: number, limit: number): Promise<LivePlace[]> {
     return this.#feed.places(this.#accountId, after, upTo, limit)
   }
+}
+
+/** When to look again after a look that began at `from` and has just ended. */
+function dueAfter(from: number, leastMs: number, share: number): number {
+  return from + Math.max(leastMs, (performance.now() - from) / share)
 }
 
 function keyOf(accountId: string, threadId: number): string {

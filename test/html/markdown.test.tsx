@@ -126,3 +126,12 @@ test.each([
 test('a text that is too long to parse is shown as it is', () => {
   expect(html('**x** '.repeat(4_000))).toMatch(/^<pre class="plain" dir="auto">\*\*x\*\*/)
 })
+
+test('emphasis within emphasis ends at a depth, and its text stays', () => {
+  const depth = 60
+  const shown = html('*a '.repeat(depth) + 'x' + ' b*'.repeat(depth))
+
+  expect(shown.match(/<em>/g)).toHaveLength(16)
+  expect(shown.match(/<\/em>/g)).toHaveLength(16)
+  expect(shown.replace(/<[^>]+>/g, '')).toBe('a '.repeat(depth) + 'x' + ' b'.repeat(depth))
+})

@@ -186,7 +186,7 @@ export const routesWithoutPage: Record<string, string> = {
   '/set-up/:token': 'exists only on an empty grid (test/web/flows)',
   '/accounts/:account': 'redirects to the page where the person arrives (test/web/conversations/home)',
   '/accounts/:account/next-unread': 'redirects to a conversation (test/web/conversations/marks)',
-  '/accounts/:account/conversations/:thread/messages': 'is a part of a page (test/web/conversations/following)',
+  '/accounts/:account/conversations/:thread/messages': 'is a part of a page (test/web/conversations/conversations)',
   '/accounts/:account/messages/:message/parts/:part': 'is a file (test/web/conversations/message)',
   '/live': 'is a stream (test/web/live)',
   '/sw.js': 'is a script (test/web/people/notifications)',

@@ -40,7 +40,7 @@ export async function openMessage(
 ): Promise<OpenedMessage> {
   const reader = await readerOf(account)
   const found = await messageNamed(account, ref)
-  const thread = found && await findThread(account, found.threadId, reader.userId)
+  const thread = found && await findThread(account, found.threadId)
   if (!found || !thread) throw unknownMessage()
   const [message] = await readable(account, reader, thread, [found], null)
   if (!message) throw new GridError('not_allowed', whoMayRead(reader, thread.kind))
@@ -109,7 +109,7 @@ export async function openChain(
   if (!root) throw unknownMessage()
   const all = inOrder(root)
   const page = all.slice(offset, offset + chainPageSize)
-  const threads = await threadsOf(account, reader, page)
+  const threads = await threadsOf(account, page)
   const receipts = await receiptsOf(account, page.map(({ seq }) => seq))
   const ofOthers = new Set<Thread>()
   const messages = page.map((one): OpenChainMessage => {
@@ -135,12 +135,8 @@ function inOrder(root: ChainMessage): (ThreadMessage & { depth: number })[] {
   return list
 }
 
-async function threadsOf(
-  account: AccountStore,
-  reader: Reader,
-  messages: ThreadMessage[],
-): Promise<Map<number, Thread>> {
+async function threadsOf(account: AccountStore, messages: ThreadMessage[]): Promise<Map<number, Thread>> {
   const ids = [...new Set(messages.map(({ threadId }) => threadId))]
-  const found = await Promise.all(ids.map((id) => findThread(account, id, reader.userId)))
+  const found = await Promise.all(ids.map((id) => findThread(account, id)))
   return new Map(found.flatMap((thread) => thread ? [[thread.id, thread]] : []))
 }

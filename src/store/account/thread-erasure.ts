@@ -25,12 +25,6 @@ export function threadErasure(db: Db, crossAccountQueries: CrossAccountQueries, 
       sql`(SELECT account_id, thread_id, count(*) AS n FROM (${lostPlaces}) GROUP BY account_id, thread_id) AS lost`,
     )
     .where(sql`${threads.accountId} = lost.account_id AND ${threads.id} = lost.thread_id`).toSQL()
-  const waitNoMore = db.update(threadAgents).set({ deliverySeq: 0 })
-    .from(sql`(SELECT d.account_id, d.agent_id, d.seq, place.thread_id FROM ${received}
-      CROSS JOIN ${threadMessages} AS place ON place.account_id = d.account_id AND place.seq = m.seq
-      WHERE ${ofAccount}) AS lost`)
-    .where(sql`${threadAgents.accountId} = lost.account_id AND ${threadAgents.agentId} = lost.agent_id
-      AND ${threadAgents.threadId} = lost.thread_id AND ${threadAgents.deliverySeq} = lost.seq`).toSQL()
   const removePlaces = db.delete(threadMessages)
     .where(sql`(account_id, seq) IN (SELECT account_id, seq FROM (${lostPlaces}))`).toSQL()
   const newest = sql`(SELECT max(place.seq) FROM ${threadMessages} AS place
@@ -46,7 +40,7 @@ export function threadErasure(db: Db, crossAccountQueries: CrossAccountQueries, 
   const removeAgents = db.delete(threadAgents).where(sql`(account_id, thread_id) IN (${emptied})`).toSQL()
   const removeThreads = db.delete(threads).where(sql`(account_id, id) IN (${emptied})`).toSQL()
 
-  const statements = [shrink, waitNoMore, removePlaces, goBack, removeSeen, removeAgents, removeThreads]
+  const statements = [shrink, removePlaces, goBack, removeSeen, removeAgents, removeThreads]
   for (const { sql: text } of statements) crossAccountQueries.set(text, 'places of messages to remove')
   return statements
 }

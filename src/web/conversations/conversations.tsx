@@ -19,6 +19,9 @@ import { namesOf, shownMessages, titleOf } from './shown.ts'
 import { timelineNames, TimelinePane } from './timeline.tsx'
 import { writingPages } from './write.tsx'
 
+/** How many pages without a message for the reader are skipped at a time. */
+const maxSkipped = 20
+
 /** Registers the list, its conversations, and what follows in one of them. */
 export function conversationPages(pages: Pages<Visit>): void {
   const { get } = pages
@@ -110,9 +113,15 @@ async function showFollowing(visit: Visit) {
   const { account, requestId, query, path } = visit
   const after = seqIn(query, 'after')
   if (after === undefined) throw new GridError('invalid_input', 'Say after which message.', { field: 'after' })
+  const openAfter = (seq: number) =>
+    openConversation(account, threadIn(visit), { after: seq }, { requestId, isGlance: query.has('glance') })
   // With the message itself, which the first one may continue.
-  const isGlance = query.has('glance')
-  const open = await openConversation(account, threadIn(visit), { after: after - 1 }, { requestId, isGlance })
+  let open = await openAfter(after - 1)
+  // Messages between others are left out, so those of the reader may be pages away.
+  for (let skipped = 0; skipped < maxSkipped && open.newer !== undefined; skipped++) {
+    if (open.messages.some(({ seq }) => seq > after)) break
+    open = await openAfter(open.newer)
+  }
   if (open.since === undefined) throw new GridError('not_allowed', whoMayRead(open.reader, open.thread.kind))
   const now = account.deps.now()
   const shown = shownMessages(open, path, now, answerHref(open, listPlace(query)))

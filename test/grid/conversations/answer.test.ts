@@ -1,6 +1,6 @@
 /** To whom an answer goes that a person writes in a conversation. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { addresseeIn, canAnswer, writeInConversation } from '../../../src/grid/conversations/answer.ts'
+import { addresseeIn, canAnswer, findAnswered, writeInConversation } from '../../../src/grid/conversations/answer.ts'
 import { openConversation } from '../../../src/grid/conversations/open.ts'
 import { replyToMessage, writeMessage } from '../../../src/grid/conversations/write.ts'
 import { chooseAlias, giveUpAlias } from '../../../src/grid/people/seats.ts'
@@ -93,5 +93,15 @@ test('a message to oneself is answered in its own conversation alone', async () 
   })
   expect(await writeInConversation(ann.account, threadId, { text: 'Hi', answers: fromAlice.seq })).toMatchObject({
     recipient: '@alice',
+  })
+})
+
+test('a message between others is neither answered nor quoted above an answer', async () => {
+  const between = await say(grid, as(grid, grid.acme, grid.alice), '@bob', 'between us')
+  const { threadId } = await placeOf(between.id)
+
+  expect(await findAnswered(ann.account, threadId, between.seq)).toBeUndefined()
+  await expect(writeInConversation(ann.account, threadId, { text: 'Hi', answers: between.seq })).rejects.toMatchObject({
+    code: 'message_not_found',
   })
 })

@@ -146,7 +146,10 @@ test.each(Object.entries(ends))('an alias ends when %s: senders of unread messag
     code: 'recipient_not_found',
   })
   expect((await listChannels(as(grid.alice))).channels[0].members).toEqual(['@alice', '@bob'])
-  expect(await rows(grid, 'SELECT user_id FROM seats WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  for (const [table, column] of [['seats', 'user_id'], ['channel_members', 'joined_at']]) {
+    const left = `SELECT ${column} FROM ${table} WHERE account_id = ? AND agent_id = ?`
+    expect(await rows(grid, left, [grid.acme.id, ann.seat.agentId]), table).toEqual([])
+  }
   // A request of the person that began before finds it, too.
   await expect(writeMessage(ann.account, { to: '@alice', text: 'still me' })).rejects.toMatchObject({
     code: 'alias_required',

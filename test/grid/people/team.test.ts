@@ -11,8 +11,10 @@ import {
   resendInvitation,
   withdrawInvitation,
 } from '../../../src/grid/people/invitations.ts'
+import { listThreads, setSeen } from '../../../src/grid/conversations/threads.ts'
 import { leaveAccount, removeMember, setMemberRole, transferOwnership } from '../../../src/grid/people/team.ts'
 import { newId } from '../../../src/lib/id.ts'
+import { as as asAgent, say } from '../../support/conversations.ts'
 import { dump, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
@@ -123,6 +125,24 @@ test('an admin can remove members but not owners', async () => {
 
   await expect(removeMember(as(admin, 'admin'), owner.id)).rejects.toMatchObject({ code: 'not_allowed' })
   expect(Object.keys(await rolesNow()).sort()).toEqual([owner.id, admin.id].sort())
+})
+
+test('nothing is kept of what a former member looked at and put off', async () => {
+  const [leaving, staying] = [await person(grid, { role: 'member' }), await person(grid, { role: 'member' })]
+  await say(grid, asAgent(grid, grid.acme, grid.alice), '@bob', 'hi')
+  const [{ id, lastSeq }] = (await listThreads(grid.acme.store, {})).threads
+  for (const one of [leaving, staying]) {
+    await setSeen(as(one, 'member'), one.id, id, lastSeq)
+    const snooze = { kind: 'unread', subject: grid.bob.id, until: grid.clock.now + 1, level: 1 }
+    await grid.store.write([grid.acme.store.change.snoozes.put(one.id, snooze)])
+  }
+
+  await removeMember(grid.acme.store, leaving.id)
+
+  for (const table of ['thread_seen', 'snoozes']) {
+    const left = await rows(grid, `SELECT user_id FROM ${table} WHERE account_id = ?`, [grid.acme.id])
+    expect(left.map((row) => row.user_id), table).toEqual([staying.id])
+  }
 })
 
 test('a role that is lost during a request does not count', async () => {

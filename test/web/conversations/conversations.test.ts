@@ -8,6 +8,7 @@ import type { AccountStore } from '../../../src/store/account.ts'
 import type { Browser } from '../../support/browse.ts'
 import { as, say } from '../../support/conversations.ts'
 import { rows } from '../../support/database.ts'
+import { sendMessage } from '../../support/messaging.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { signedIn, signedInMember } from '../../support/people.ts'
 import { member, seated, type SeatedPerson } from '../../support/seats.ts'
@@ -101,6 +102,18 @@ describe('who reads what', () => {
     expect(text).toContain('2 messages of this page between others')
     expect(text).not.toContain('between us')
     expect((await page(anns, '/conversations?show=you')).text).not.toContain('between us')
+  })
+
+  test('what follows for a member is found behind many messages between others', async () => {
+    const conversationId = 'order-2'
+    const first = await say(grid, alice, '@ann', 'for you', { conversationId })
+    for (let n = 0; n < 60; n++) await sendMessage(alice, { to: '@bob', text: `between us ${n}`, conversationId })
+    await say(grid, alice, '@ann', 'for you again', { conversationId })
+
+    const following = `/conversations/${await threadOf(first)}/messages?after=${first.seq}`
+    const { text } = await page(anns, following)
+    expect(text).toContain('for you again')
+    expect(text).not.toContain('between us')
   })
 
   test('another account has none of it', async () => {
