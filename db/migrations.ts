@@ -457,5 +457,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER role_is_changed AFTER UPDATE OF role ON memberships\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (NEW.user_id); END;",
       "CREATE TRIGGER membership_is_removed AFTER DELETE ON memberships\nBEGIN INSERT INTO wake_signals (agent_id) VALUES (OLD.user_id); END;"
     ]
+  },
+  {
+    "name": "0027_changes_without_readings",
+    "hash": "5c03beaafb89d58dfbab1f5520b6ebe8f9049fb9faaac5e01c78fc1417122d7a",
+    "createdAt": 1795380511757,
+    "statements": [
+      "DROP INDEX `activity_changes`;",
+      "CREATE INDEX `activity_changes` ON `activity` (`account_id`,`n`) WHERE substr(tool, 1, 11) <> 'admin_list_' AND substr(tool, 1, 5) <> 'read_';"
+    ]
   }
 ]
