@@ -37,7 +37,8 @@ export async function htmlResponse(
       </body>
     </html>
   )
-  return new Response(withVisibleControls(html`<!doctype html>${document}`.toString()), {
+  const text = withVisibleControls(html`<!doctype html>${document}`.toString())
+  return new Response(text.replace(emptyShape, '/>'), {
     status,
     headers: headers(formTarget),
   })
@@ -82,10 +83,13 @@ export function policySource(uri: string): string {
   return origin === 'null' || hostname.startsWith('[') ? protocol : origin
 }
 
+/** The end of an SVG element without content, which can end itself. What people wrote contains no `<`. */
+const emptyShape = /><\/(?:path|rect|circle|use)>/g
+
+/** Drawn with few characters, because every page has it. */
 const favicon = `data:image/svg+xml,${
-  encodeURIComponent(
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#0f8a65' stroke-width='2.4'>" +
-      "<path d='M7 7h10v10H7zM7 7l10 10'/><g fill='#0f8a65' stroke='none'><circle cx='7' cy='7' r='3.4'/>" +
-      "<circle cx='17' cy='7' r='3.4'/><circle cx='7' cy='17' r='3.4'/><circle cx='17' cy='17' r='3.4'/></g></svg>",
-  )
+  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#0f8a65' stroke-linecap='round'>"
+    .concat("<path d='M7 7h10v10H7zM7 7l10 10' stroke-width='2.4'/>")
+    .concat("<path d='M7 7h0M17 7h0M7 17h0M17 17h0' stroke-width='6.8'/></svg>")
+    .replace(/[#<>']/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
 }`
