@@ -37,14 +37,13 @@ export const conversation = `
 .threads .faces { grid-area: faces; position: relative; width: 2.375rem; height: 2.375rem }
 .threads .faces svg { position: absolute; inset: 0 auto auto 0 } .threads .faces svg + svg { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
 .threads .faces svg:only-child { inset: .375rem auto auto .375rem }
-.threads :is(.names, .preview) { display: flex; min-width: 0; white-space: pre }
-/* Each is cut by itself, so that neither the second name nor the beginning of a text from right to left is lost. */
+.threads :is(.names, .preview) { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, max-content); min-width: 0; white-space: pre }
+/* Each is cut by itself, and only if it takes more than its share: neither the second name nor the beginning of a text from right to left is lost. */
 .threads :is(.names, .preview) > * { min-width: 0; overflow: hidden; text-overflow: ellipsis }
 .threads .names { grid-area: names; font-weight: 540 }
 .threads .new .names { font-weight: 650 }
 .threads time { grid-area: at; color: var(--soft); font-size: var(--text-s); white-space: nowrap }
 .threads .preview { grid-area: preview / preview / preview / -1; color: var(--soft); font-size: var(--text-s) } .threads .preview:not(:last-child) { margin-inline-end: 2.25rem }
-.threads :is(.names, .preview) > :first-child:not(:last-child) { flex: none; max-width: calc(50% - .75rem) }
 .threads .count { grid-area: count; justify-self: end; min-width: 1.25rem; padding: 0 .375rem; border-radius: 1rem; background: var(--accent); color: var(--on-accent);
   font-size: var(--text-xs); font-weight: 650; line-height: 1.25rem; text-align: center }
 .threads .dot { grid-area: count; justify-self: end; width: .5rem; height: .5rem; border-radius: 50%; background: var(--info) }

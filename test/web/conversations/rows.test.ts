@@ -30,6 +30,7 @@ beforeAll(async () => {
     'שלום, המשלוח מוכן. This goes on for longer than a row.',
   )
   await say(grid, alice, '@ann', 'May I?')
+  await say(grid, alice, `@${long[1].alias}`, 'short and long')
   await writeMessage(ann.account, { to: '@bob', text: 'Please stop.' })
   await followLog(grid.store)
 })
@@ -69,12 +70,19 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 120_000 }, () => {
     return visitor
   }
 
-  test('a row that is too short cuts each of its names, and a text from right to left at its end', async () => {
+  test('a row that is too short cuts its longer names only, and a text from right to left at its end', async () => {
     const { page, close } = await open(list)
     const row = page.locator('.threads a').filter({ hasText: 'long-alias-1' })
+    const namesOf = (text: string) =>
+      page.locator('.threads a').filter({ hasText: text }).locator('.names bdi').evaluateAll((all) =>
+        all.map(({ clientWidth, scrollWidth }) => ({ width: clientWidth, isCut: scrollWidth > clientWidth }))
+      )
 
-    for (const width of await row.locator('.names bdi').evaluateAll((all) => all.map((one) => one.clientWidth))) {
-      expect(width).toBeGreaterThan(60)
+    expect((await namesOf('They are.')).map(({ isCut }) => isCut)).toEqual([false, false])
+    expect((await namesOf('short and long')).map(({ isCut }) => isCut)).toEqual([false, true])
+    for (const { width, isCut } of await namesOf('long-alias-1')) {
+      expect(width).toBeGreaterThan(75)
+      expect(isCut).toBe(true)
     }
     const [first, cut] = await row.locator('.preview bdi').last().evaluate((text) => {
       const range = text.ownerDocument.createRange()
