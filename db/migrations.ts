@@ -477,5 +477,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER session_end_stops_push AFTER UPDATE OF ended_at ON sessions\nWHEN NEW.ended_at IS NOT NULL\nBEGIN DELETE FROM push_subscriptions WHERE session_id = NEW.id; END;",
       "CREATE TRIGGER session_removal_stops_push AFTER DELETE ON sessions\nBEGIN DELETE FROM push_subscriptions WHERE session_id = OLD.id; END;"
     ]
+  },
+  {
+    "name": "0028_changes_without_readings",
+    "hash": "5c03beaafb89d58dfbab1f5520b6ebe8f9049fb9faaac5e01c78fc1417122d7a",
+    "createdAt": 1795379947357,
+    "statements": [
+      "DROP INDEX `activity_changes`;",
+      "CREATE INDEX `activity_changes` ON `activity` (`account_id`,`n`) WHERE substr(tool, 1, 11) <> 'admin_list_' AND substr(tool, 1, 5) <> 'read_';"
+    ]
   }
 ]

@@ -812,7 +812,9 @@ export const activity = sqliteTable('activity', {
   index('activity_user').on(t.accountId, t.userId, t.n).where(sql`user_id IS NOT NULL`),
   index('activity_credential').on(t.accountId, t.credentialId, t.n).where(sql`credential_id IS NOT NULL`),
   index('activity_refused').on(t.accountId, t.n).where(sql`outcome <> 'ok'`),
-  index('activity_changes').on(t.accountId, t.n).where(sql`substr(tool, 1, 11) <> 'admin_list_'`),
+  index('activity_changes').on(t.accountId, t.n).where(
+    sql`substr(tool, 1, 11) <> 'admin_list_' AND substr(tool, 1, 5) <> 'read_'`,
+  ),
   index('activity_time').on(t.accountId, t.createdAt, t.n),
 ])
 

@@ -51,7 +51,7 @@ export function AgentPicture({ alias }: { alias: string }) {
   return (
     <>
       <rect width='24' height='24' fill={background} />
-      {paths.map((path, n) => path && <path d={path} fill={colours[n]} stroke={colours[n]} stroke-width='.12' />)}
+      {paths.map((path, n) => path && <path d={path} color={colours[n]} />)}
     </>
   )
 }

@@ -186,6 +186,11 @@ export function timeInWords(at: number, now: number): string {
   return at > now ? `in ${amount}` : `${amount} ago`
 }
 
+/** The same for a past time where there is little room: `just now`, `5 min`, `3 h`, `12 Mar 2026`. */
+export function ageInWords(at: number, now: number): string {
+  return timeInWords(Math.min(at, now), now).replace(/ ago$/, '')
+}
+
 /** `22 Nov 2026`, in UTC. `at` is in milliseconds since the epoch. */
 export function dateInWords(at: number): string {
   const [, day, month, year] = new Date(at).toUTCString().split(' ')

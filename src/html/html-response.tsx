@@ -48,7 +48,8 @@ export async function htmlResponse(
       </body>
     </html>
   )
-  return new Response(withVisibleControls(html`<!doctype html>${document}`.toString()), {
+  const text = withVisibleControls(html`<!doctype html>${document}`.toString())
+  return new Response(text.replace(emptyShape, '/>'), {
     status,
     headers: headers(formTarget),
   })
@@ -98,4 +99,8 @@ export function policySource(uri: string): string {
   return origin === 'null' || hostname.startsWith('[') ? protocol : origin
 }
 
-const favicon = `data:image/svg+xml,${encodeURIComponent(iconSvg)}`
+/** The end of an SVG element without content, which can end itself. What people wrote contains no `<`. */
+const emptyShape = /><\/(?:path|rect|circle|use)>/g
+
+/** With few characters, because every page has it. */
+const favicon = `data:image/svg+xml,${iconSvg.replace(/[#<>']/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)}`

@@ -73,6 +73,6 @@ export function Logo({ size = 24 }: { size?: number }) {
 
 /** The logo as a file. */
 export const iconSvg =
-  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#0f8a65' stroke-width='2.4'>" +
-  "<path d='M7 7h10v10H7zM7 7l10 10'/><g fill='#0f8a65' stroke='none'><circle cx='7' cy='7' r='3.4'/>" +
-  "<circle cx='17' cy='7' r='3.4'/><circle cx='7' cy='17' r='3.4'/><circle cx='17' cy='17' r='3.4'/></g></svg>"
+  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#0f8a65' stroke-linecap='round'>" +
+  "<path d='M7 7h10v10H7zM7 7l10 10' stroke-width='2.4'/>" +
+  "<path d='M7 7h0M17 7h0M7 17h0M17 17h0' stroke-width='6.8'/></svg>"

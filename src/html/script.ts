@@ -1,4 +1,5 @@
 import { ago } from './scripts/ago.ts'
+import { days } from './scripts/days.ts'
 import { drafts } from './scripts/drafts.ts'
 import { inView } from './scripts/in-view.ts'
 import { keyboard } from './scripts/keyboard.ts'
@@ -29,7 +30,9 @@ import { zone } from './scripts/zone.ts'
  *   wrong is written into the element that `data-error` names.
  * - `data-ago` on a `<time>`: says how long ago the page was made, and goes on counting.
  * - `data-local` on a `<time>`: shows its `date`, its `time` of the day, also to the `second`, or its `day` in the time zone
- *   of the reader.
+ *   of the reader; the last two days by name.
+ * - `data-days-ago` on a link with `?at=`: leads to the beginning of the day so many days ago, in the time zone of the
+ *   reader.
  * - `data-to-utc` on a field for a date with a time: it is in the time zone of the reader, and sent as milliseconds since
  *   the epoch. `data-zone` around it says UTC without script.
  * - `data-push` on a form: see `scripts/push.ts`.
@@ -121,7 +124,9 @@ const localTimes = Object.fromEntries(
     .map(([part, options]) => [part, new Intl.DateTimeFormat('en-GB', options)]))
 function showLocalTimes(within) {
   for (const time of within.querySelectorAll('time[data-local]')) {
-    time.textContent = localTimes[time.dataset.local].format(new Date(time.dateTime))
+    const at = new Date(time.dateTime)
+    const near = time.dataset.local === 'day' && nameOfDay(at)
+    time.textContent = (near ? near + ', ' : '') + localTimes[time.dataset.local].format(at)
   }
 }
 showLocalTimes(document)
@@ -218,4 +223,4 @@ addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
   for (const button of document.querySelectorAll('button[aria-busy]')) button.removeAttribute('aria-busy')
 })
-` + zone + ago + drafts + inView + keyboard + liveScript + push
+` + zone + ago + days + drafts + inView + keyboard + liveScript + push

@@ -25,10 +25,14 @@ const conditions: Condition[] = [
   { ...common, kind: 'guardrail', of: { guardrailId: 'g', name: 'Prompt Shields', messages: 12, since } },
   { ...common, kind: 'released', of: { agentId: 'a', alias: 'night-watch', messages: 3, since, releases: 7 } },
   { ...common, kind: 'parked', of: { agentId: 'a', alias: 'translator', isDeleted: true, messages: 41, since } },
-  { ...common, kind: 'unread', of: { agentId: 'a', alias: 'design-critic', since, unread: 24, sender: 'planner' } },
+  {
+    ...common,
+    kind: 'unread',
+    of: { agentId: 'a', alias: 'design-critic', lastSeenAt: since, since, unread: 24, sender: 'planner' },
+  },
   {
     ...{ ...common, kind: 'unread' },
-    of: { agentId: 'b', alias: 'a-very-long-alias-of-an-agent-00', since, unread: 1_000 },
+    of: { agentId: 'b', alias: 'a-very-long-alias-of-an-agent-00', lastSeenAt: null, since, unread: 1_000 },
   },
   { ...common, kind: 'refused', of: { ...caller, calls: 14, since, outcome: 'not_allowed' } },
   { ...common, kind: 'turns', of: { key: 'x', agents: ['planner', 'ops'], turns: 47, resetAt: since } },

@@ -12,6 +12,7 @@ const thread = (names: string[], ago: number, from: string, text: string, more: 
   href: '/conversations',
   names,
   lastAt: now - ago * minute,
+  messages: 12,
   preview: { from, text },
   unread: 0,
   isNew: false,
@@ -46,7 +47,7 @@ const message = (seq: number, ago: number, text: string, more: Partial<ShownMess
     events: [
       { event: 'stored', at: now - ago * minute },
       { event: 'woken', at: now - ago * minute + 3 },
-      { event: 'leased', at: now - ago * minute + 4_000 },
+      { event: 'read', at: now - ago * minute + 4_000 },
     ],
   }],
   chainHref: '/chain',

@@ -37,7 +37,9 @@ test('lists what needs a person, with kinds to choose from, and the number besid
   await pausedConversation(grid.acme.store, ['alice', 'bob'])
 
   const { text, html } = await ann.open(page)
-  expect(text).toMatch(/@alice ?, @bob are paused .*@bob has not read for 2 h 1 waiting oldest from @alice Open/)
+  expect(text).toMatch(
+    /@alice ?, @bob are paused .*@bob has not read for 2 h 1 waiting oldest from @alice never seen Open/,
+  )
   expect(text).toMatch(/All 2 Runaway 1 Waiting 1/)
   expect(text).not.toContain('Failing')
   expect(count(html)).toBe('2')
@@ -91,7 +93,7 @@ test('keys are told to those who can replace them, and who wrote to those who ma
   expect(owners.text).toMatch(/The key …\w{4} of @bob was never used made .* Replace/)
   expect(members.text).not.toMatch(/The key|Keys/)
   expect(owners.text).toContain('oldest from @alice')
-  expect(members.text).toContain('@bob has not read for 2 h 1 waiting')
+  expect(members.text).toContain('@bob has not read for 2 h 1 waiting never seen')
   expect(members.text).not.toContain('oldest from')
 })
 

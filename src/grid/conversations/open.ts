@@ -173,7 +173,11 @@ export function whoMayRead(
   kind: ThreadKind,
 ): string {
   const manages = role === 'owner' || role === 'admin'
-  const others = kind === 'channel' ? 'Members of the account read a channel that their alias is in.' : undefined
+  const others = role === 'viewer'
+    ? 'Viewers see who writes, how much and when.'
+    : kind === 'channel'
+    ? 'Members of the account read a channel that their alias is in.'
+    : undefined
   if (peopleReadSince === null) {
     return `Nobody can read what agents of this account write to each other. ${
       others ?? 'An owner can change that in the settings of the account.'

@@ -22,7 +22,7 @@ export function FaceSymbols({ names }: { names: Iterable<string> }) {
 /** The icon of an agent, or of a channel with its `#`. Decorative; show it beside the name. The style sheet has its size. */
 export function Face({ name }: { name: string }) {
   return (
-    <svg class='face' aria-hidden='true'>
+    <svg aria-hidden='true'>
       <use href={`#${symbolId(name)}`} />
     </svg>
   )

@@ -137,7 +137,7 @@ function Message(
       )}
       <MessageText message={message} />
       <div class='below'>
-        <a href={`#m${seq}`} class='at'>
+        <a href={`#m${seq}`}>
           <LocalTime at={at} as='time' />
         </a>
         {verdicts.map(({ text, isBad }) => <Badge kind={isBad ? 'bad' : 'warning'}>{text}</Badge>)}
@@ -174,7 +174,7 @@ export function SenderLine(
 
 function SenderBadges({ from: { kind, isA2a, isForeign } }: { from: ShownSender }) {
   const badges: Child[] = []
-  if (kind !== 'agent') badges.push(<Badge kind='info'>{kind}</Badge>)
+  if (kind !== 'agent') badges.push(<Badge kind='info'>{kind === 'human' ? 'person' : kind}</Badge>)
   if (isA2a) badges.push(<Badge>A2A</Badge>)
   if (isForeign) badges.push(<Badge kind='warning'>other account</Badge>)
   return <>{badges}</>

@@ -9,7 +9,7 @@ export type DeliveryState = 'stored' | 'waiting' | 'leased' | 'released' | 'read
 export interface ShownReceipt {
   alias: string
   state: DeliveryState
-  /** What happened, oldest first: each with a word such as `stored` or `leased`. */
+  /** What happened, oldest first: each with a word such as `stored` or `read`. */
   events: { event: string; at: number }[]
 }
 
@@ -71,7 +71,7 @@ export function StateLine(
   )
 }
 
-/** `stored, woken after 3 ms, leased after 4 s`: since the first of them. */
+/** `stored, woken after 3 ms, read after 4 s`: since the first of them. */
 function eventsInWords(events: ShownReceipt['events']): string {
   return events.map(({ event, at }, n) => n === 0 ? event : `${event} after ${durationInWords(at - events[0].at)}`)
     .join(', ')

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 import { Name } from '../bidi.tsx'
-import { timeInWords } from '../components.tsx'
+import { ageInWords } from '../components.tsx'
 import { FaceUse } from './faces.tsx'
 
 /** A conversation in a list. Times are milliseconds since the epoch. */
@@ -12,8 +12,10 @@ export interface ShownThread {
   /** Distinguishes conversations of the same two agents: the id of the conversation, or undefined. */
   label?: string
   lastAt: number
-  /** The newest message in one line; undefined if the reader may not see it. */
-  preview?: { from: string; text: string }
+  /** How many messages it has. Shown instead of the newest one to those who may not read it. */
+  messages: number
+  /** The newest message in one line; undefined if the reader may not see it. `from` is left out where the names say it. */
+  preview?: { from?: string; text: string }
   /** How many messages to the reader are unread. */
   unread: number
   /** Something was said since the reader looked. */
@@ -27,7 +29,7 @@ export function ThreadList({ threads, now }: { threads: ShownThread[]; now: numb
 }
 
 function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
-  const { href, names, label, lastAt, preview, unread, isNew, isCurrent } = thread
+  const { href, names, label, lastAt, messages, preview, unread, isNew, isCurrent } = thread
   return (
     <li>
       <a href={href} aria-current={isCurrent ? 'page' : undefined} class={isNew ? 'new' : undefined}>
@@ -43,19 +45,26 @@ function ThreadRow({ thread, now }: { thread: ShownThread; now: number }) {
           ))}
           {label && (
             <span class='soft'>
-              &nbsp;<Name text={label} />
+              <Name text={label} />
             </span>
           )}
         </span>
-        <time datetime={`${new Date(lastAt).toISOString().slice(0, 16)}Z`}>{timeInWords(lastAt, now)}</time>
+        <time datetime={`${new Date(lastAt).toISOString().slice(0, 16)}Z`}>{ageInWords(lastAt, now)}</time>
         <span class='preview'>
           {preview
             ? (
               <>
-                <Name text={preview.from} />: <Name text={preview.text} />
+                {preview.from && (
+                  <>
+                    <Name text={preview.from} />:{' '}
+                  </>
+                )}
+                <Name text={preview.text} />
               </>
             )
-            : 'You may see only that something was said.'}
+            : messages === 1
+            ? '1 message'
+            : `${messages.toLocaleString('en')} messages`}
         </span>
         {unread > 0
           ? (

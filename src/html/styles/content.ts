@@ -7,7 +7,7 @@ export const content = `
 .card.flush > .inside { padding: var(--card) }
 .card.danger { border-color: color-mix(in srgb, var(--danger) 35%, var(--line)) }
 .card-head { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2) var(--s4) }
-.card-head > div:first-child { flex: 1 1 8rem }
+.card-head > div:first-child { flex: 1 1 8rem } .card-head > div:first-child:has(p) { flex-basis: 12rem }
 .card-head p { max-width: 84ch; color: var(--soft); font-size: var(--text-s) }
 .card-head .button.quiet.small { margin-right: calc(var(--s2) * -1) }
 .stat { display: grid; gap: 0; padding: var(--s3) var(--card) var(--s4); background: var(--panel); border: 1px solid var(--line);
@@ -56,7 +56,7 @@ td time { white-space: nowrap }
 .dense :is(th, td) { padding-block: .3125rem; vertical-align: baseline } .dense :is(td, time) { font-size: var(--text-s) }
 /* A link of its own, not one within a sentence, is high enough for a finger. */
 .alone, tbody :is(th, td) > a, tbody :is(th, td) > div > a:first-child, .facts dd > a:only-child { display: inline-block; min-height: 1.5rem }
-@media (min-width: 48rem) { td select.input { padding-left: var(--s2); padding-right: 1.5rem; background-position-x: right .5rem; font-size: var(--text-s) } }
+@media (min-width: 48rem) { td select.input { width: auto; min-width: 100%; padding-left: var(--s2); padding-right: 1.5rem; background-position-x: right .5rem; font-size: var(--text-s) } }
 td.numb, th.numb { text-align: right; white-space: nowrap }
 .cut { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
 .who { display: inline-flex; align-items: center; gap: .625rem; min-width: 0; vertical-align: middle }
@@ -64,9 +64,9 @@ td.numb, th.numb { text-align: right; white-space: nowrap }
 .who a { display: inline-block; min-height: 1.5rem; color: inherit; font-weight: 560; line-height: 1.5rem; text-decoration: none } .who a:hover { text-decoration: underline }
 .avatar { display: inline-grid; flex: none; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--accent-wash);
   color: var(--accent); font-size: var(--text-xs); font-weight: 650 }
-.face { border-radius: 27% }
+.face { border-radius: 27% } :is(.face, symbol) > path { fill: currentColor; stroke: currentColor; stroke-width: .12 }
 .bar { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: center; padding: var(--s3) var(--card); border-bottom: 1px solid var(--line) }
-.bar .filters { flex-wrap: wrap; margin-inline: calc(var(--s2) * -1) } .bar .filters a { white-space: nowrap }
+.bar .filters { flex-wrap: wrap; align-items: center } .bar .filters > span { margin-inline-end: var(--s1) } .bar .filters a { white-space: nowrap }
 .bar .affixed { flex: 1 1 9rem; max-width: 20rem }
 
 .pages { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2); padding: var(--s2) var(--card);
@@ -126,7 +126,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
   }
 }
 .facts { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: var(--s2) var(--s5); margin: 0 }
-.facts dt { color: var(--soft) } .facts dd { margin: 0 }
+.facts dt { color: var(--soft) } .facts dd { margin: 0 } .empty .facts { text-align: start }
 .copy-text { display: inline-flex; align-items: center; gap: var(--s1); max-width: 100%; color: var(--soft); font-size: var(--text-s) }
 .copy-text .button { flex: none; min-height: 1.5rem; width: 1.5rem } .copy-text .done { color: var(--accent) }
 .qr { display: block; width: 12rem; max-width: 100%; height: auto; border-radius: var(--round); border: 1px solid var(--line) }

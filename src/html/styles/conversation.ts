@@ -1,6 +1,6 @@
 /** Conversations: the list, the messages and what is below each. */
 export const conversation = `
-.messages .face, .chain .face { width: 28px; height: 28px } .faces svg { width: 26px; height: 26px; border-radius: 27% }
+.from > svg { width: 28px; height: 28px; border-radius: 27% } .faces svg { width: 26px; height: 26px; border-radius: 27% }
 .symbols { position: absolute; width: 0; height: 0; overflow: hidden }
 .channel-face { fill: var(--sunk) } .channel-face + g svg { stroke: var(--soft) }
 
@@ -12,7 +12,7 @@ export const conversation = `
 .conversations .scrolls { overflow-y: auto; overscroll-behavior: contain }
 .pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); min-height: 3.25rem; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--line) }
 .pane-head .back { display: none; flex-basis: 100%; align-items: center; gap: var(--s1); min-height: 1.5rem; font-size: var(--text-s) }
-.pane-head .jump { padding: var(--s2) var(--s3); gap: var(--s2) }
+.pane-head .list .jump { padding: var(--s2) var(--s3); gap: var(--s2) } .pane-head .jump label { font-size: var(--text-s) }
 .pane-head :is(h1, h2) { flex: 1 1 8rem; font-size: var(--text-l); overflow-wrap: anywhere }
 .pane-head:has(.filters) > :is(h1, h2) { flex-basis: 100% }
 .filters { display: flex; gap: var(--s1) }
@@ -37,11 +37,13 @@ export const conversation = `
 .threads .faces { grid-area: faces; position: relative; width: 2.375rem; height: 2.375rem }
 .threads .faces svg { position: absolute; inset: 0 auto auto 0 } .threads .faces svg + svg { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
 .threads .faces svg:only-child { inset: .375rem auto auto .375rem }
-.threads .names { grid-area: names; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; font-weight: 540 }
+.threads :is(.names, .preview) { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, max-content); min-width: 0; white-space: pre }
+/* Each is cut by itself, and only if it takes more than its share: neither the second name nor the beginning of a text from right to left is lost. */
+.threads :is(.names, .preview) > * { min-width: 0; overflow: hidden; text-overflow: ellipsis }
+.threads .names { grid-area: names; font-weight: 540 }
 .threads .new .names { font-weight: 650 }
 .threads time { grid-area: at; color: var(--soft); font-size: var(--text-s); white-space: nowrap }
-.threads .preview { grid-area: preview; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; color: var(--soft); font-size: var(--text-s) }
-.threads .preview:last-child { grid-column: preview / -1 }
+.threads .preview { grid-area: preview / preview / preview / -1; color: var(--soft); font-size: var(--text-s) } .threads .preview:not(:last-child) { margin-inline-end: 2.25rem }
 .threads .count { grid-area: count; justify-self: end; min-width: 1.25rem; padding: 0 .375rem; border-radius: 1rem; background: var(--accent); color: var(--on-accent);
   font-size: var(--text-xs); font-weight: 650; line-height: 1.25rem; text-align: center }
 .threads .dot { grid-area: count; justify-self: end; width: .5rem; height: .5rem; border-radius: 50%; background: var(--info) }
@@ -52,7 +54,7 @@ export const conversation = `
 .messages > li:target, .messages > li.unread { background: var(--info-wash) }
 .messages > li > * { grid-column: 2 }
 .messages .from { grid-column: 1 / -1; display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s2) }
-.messages .from .face { margin-inline-end: .25rem } .messages .from b { font-weight: 620 }
+.messages .from > svg { margin-inline-end: .25rem } .messages .from b { font-weight: 620 }
 .messages .quote { display: block; max-width: 68ch; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; padding-inline-start: var(--s2);
   border-inline-start: 3px solid var(--line); color: var(--soft); font-size: var(--text-s); line-height: 1.5rem; text-decoration: none }
 .messages .quote:hover { color: var(--ink) }
@@ -79,12 +81,13 @@ export const conversation = `
 .chain { display: grid; gap: var(--s3); padding: 0; list-style: none }
 .chain > li { display: grid; gap: var(--s1); padding-inline-start: var(--s3); border-inline-start: 2px solid var(--line) }
 .chain > li > .from { display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s2) } .chain .from b { font-weight: 620 }
+.chain > [aria-current] { border-color: var(--accent); background: var(--accent-wash) }
 .chain > .d1 { margin-inline-start: 1.25rem } .chain > .d2 { margin-inline-start: 2.5rem } .chain > .d3 { margin-inline-start: 3.75rem }
 .chain > .d4 { margin-inline-start: 5rem } .chain > .d5 { margin-inline-start: 6.25rem } .chain > .d6 { margin-inline-start: 7.5rem }
 .receipts { padding: 0; list-style: none } .receipts > li { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s3); padding: var(--s2) 0 }
 .receipts > li + li { border-top: 1px solid var(--line) } .receipts .soft { font-size: var(--text-s) }
 
-.composer { display: grid; gap: var(--s2); padding: var(--s2) var(--s4) var(--s3); border-top: 1px solid var(--line); background: var(--panel) }
+.composer { display: grid; padding: var(--s2) var(--s4) var(--s3); border-top: 1px solid var(--line); background: var(--panel) }
 .composer form { gap: var(--s2) } .composer form:not(.line) > .field.field { max-width: none }
 .composer .field > label { font-size: var(--text-s) } .composer textarea.input { min-height: 3.25rem; max-height: 12rem }
 .composer .answering { display: flex; align-items: center; gap: var(--s1); min-width: 0 }
@@ -92,10 +95,12 @@ export const conversation = `
   border-inline-start: 3px solid var(--accent); color: var(--soft); font-size: var(--text-s); line-height: 1.75rem; text-decoration: none }
 .composer .row { gap: var(--s2) var(--s3); margin: 0 }
 .marks { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: var(--s1) } .marks form[hidden] { display: none } .marks:not(:has(> :not([hidden]))) { display: none }
+.composer { grid-template-columns: minmax(0, 1fr) auto; align-items: center; gap: var(--s2) var(--s3) }
+/* The marks are forms of their own, in the line of the button that sends. */
+.composer > form { display: contents } .composer > form > * { grid-column: 1 / -1 } .composer > form > .row { grid-column: 1; margin: 0 } .composer > .marks { order: 1 }
 .pane-foot:has(.composer) .to-now { inset-block-end: calc(100% + var(--s2)) } .pane-foot:has(.composer) { position: relative }
-@media (min-width: 48.01rem) { .composer:has(textarea) { grid-template-columns: minmax(0, 1fr) max-content; align-items: end; gap: var(--s4) }
-  .composer:has(textarea) .marks { order: 1; flex-direction: column; align-items: stretch } }
-@media (max-width: 48rem) { .composer { padding-inline: var(--s3) } .composer [data-needs-script] { display: none } }
+@media (max-width: 48rem) { .composer { padding-inline: var(--s3) } }
+@media (max-width: 48rem), (hover: none) { .sends { display: none } }
 .keys { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4); margin: 0 } .keys dd { margin: 0 } .keys a { display: inline-block; min-height: 1.5rem }
 kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: var(--round-s); background: var(--sunk); font: .8125rem/1.4 var(--mono) }
 
@@ -103,6 +108,8 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
   .conversations { grid-template-columns: minmax(0, 1fr); height: calc(100dvh - var(--head) - var(--bar)) }
   .conversations:not(.list-first):has(> section + section) > section:first-of-type, .list-first > section + section { display: none }
   .pane-head .back { display: flex }
+  /* The open conversation is not beside its list. */
+  .threads a[aria-current]:not(:hover) { background: none }
 }
 @media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
 .fresh { display: contents }

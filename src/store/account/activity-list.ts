@@ -38,7 +38,7 @@ export interface ActivityFilter {
   outcome?: string
   /** Only rows whose outcome is not `ok`. */
   isRefused?: boolean
-  /** Without the calls that only list what there is. */
+  /** Without the calls that only list what there is, and without what people read. */
   isChange?: boolean
   credentialId?: string
   userId?: string
@@ -67,8 +67,8 @@ export function prepareActivityList(db: Db) {
     // Written out, not bound: only then may the planner use the partial index.
     isRefused: ne(activity.outcome, sql`'ok'`),
     tool: eq(activity.tool, p('tool')),
-    // Written out, for the same reason. All tools that change nothing have this prefix.
-    isChange: ne(sql`substr(${activity.tool}, 1, 11)`, sql`'admin_list_'`),
+    // Written out, for the same reason. All tools that change nothing have one of these prefixes.
+    isChange: sql`substr(${activity.tool}, 1, 11) <> 'admin_list_' AND substr(${activity.tool}, 1, 5) <> 'read_'`,
   }
   // An index serves only a condition that is not optional, so there is one query for each filter that can lead.
   const listed = (leading?: SQL) =>

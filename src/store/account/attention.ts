@@ -40,6 +40,7 @@ export function prepareAttention(db: Db) {
   const late = db.select({
     agentId: inboxes.agentId,
     alias: agents.alias,
+    lastSeenAt: agents.lastSeenAt,
     since: oldest.createdAt,
     senderAccountId: oldest.senderAccountId,
     messageId: oldest.messageId,
@@ -56,6 +57,7 @@ export function prepareAttention(db: Db) {
   const waiting = db.select({
     agentId: late.agentId,
     alias: late.alias,
+    lastSeenAt: late.lastSeenAt,
     since: late.since,
     sender: messages.fromAlias,
     unread: sql<number>`(SELECT count(*) FROM ${counted})`,

@@ -193,7 +193,8 @@ async function loadFigures(account: AccountStore) {
     overview.agents(now - day),
     overview.unread(),
     overview.sentPerHour(hours),
-    activity.list({ limit: recentActivityRows }),
+    // Readings are in the log, and would leave no room for what changed.
+    activity.list({ limit: recentActivityRows, isChange: true }),
     account.usage.todayOfAll(),
     verdicts.countsByGuardrail(first),
   ])

@@ -131,8 +131,8 @@ function providerName(id: string): string {
 const directions = [
   { value: '', title: 'not attached' },
   { value: 'both', title: 'both directions' },
-  { value: 'inbound', title: 'messages it receives' },
-  { value: 'outbound', title: 'messages it sends' },
+  { value: 'inbound', title: 'what it receives' },
+  { value: 'outbound', title: 'what it sends' },
 ]
 
 /** Which guardrails of the account check the agent's messages, in which direction and with which action. */
@@ -180,7 +180,7 @@ export function GuardrailsCard(
               name={`action-${id}`}
               label={`Action of ${name}`}
               options={[
-                { value: '', title: `default (${action})` },
+                { value: '', title: `${action} (default)` },
                 ...['block', 'redact', 'flag'].map((value) => ({ value, title: value })),
               ]}
               value={value(`action-${id}`)}

@@ -99,6 +99,7 @@ async function list({ account, frame, path, query, may }: Visit) {
           kept={order === 'alias' ? {} : { sort: order }}
         >
           <nav class='filters' aria-label='Order'>
+            <span class='soft small'>Order by</span>
             {Object.entries(orders).map(([one, title]) => (
               <a
                 href={listHref(here, { search, order: one as AgentOrder })}

@@ -67,11 +67,20 @@ export function inWords(condition: Condition, now: number): Words {
       }
     }
     case 'unread': {
-      const { alias, unread, sender } = condition.of
+      const { alias, unread, sender, lastSeenAt } = condition.of
       return {
         ...{ icon: 'inbox', tone: 'warning' },
         what: <>{named([alias])} has not read for {durationInWords(now - condition.of.since)}</>,
-        facts: [`${atMost(unread)} waiting`, sender && <>oldest from {named([sender])}</>],
+        facts: [
+          `${atMost(unread)} waiting`,
+          sender && <>oldest from {named([sender])}</>,
+          // Whether its program is gone, or is there and does not read.
+          lastSeenAt === null ? 'never seen' : (
+            <>
+              last seen <Time at={lastSeenAt} now={now} />
+            </>
+          ),
+        ],
       }
     }
     case 'refused': {

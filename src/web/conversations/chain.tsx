@@ -29,13 +29,20 @@ export async function chainPage(visit: Visit): Promise<Response> {
     visit.frame('conversations'),
     {
       title: 'Chain',
-      lead: `${pluralize(total, 'message')} that began with one, in all conversations: each before its answers.`,
+      lead: `${pluralize(total, 'message')}: one, and all that was answered because of it, in any conversation.`,
       back: { title: 'Message', href: path('messages', param('message')) },
     },
     <Card>
       <FaceSymbols names={messages.map(({ fromAlias }) => fromAlias)} />
       <ol class='chain'>
-        {messages.map((message) => <Link message={message} isRoot={message.seq === root} path={path} />)}
+        {messages.map((message) => (
+          <Link
+            message={message}
+            isRoot={message.seq === root}
+            isOpen={String(message.seq) === param('message')}
+            path={path}
+          />
+        ))}
       </ol>
       {pages > 1 && (
         <Pagination
@@ -50,12 +57,20 @@ export async function chainPage(visit: Visit): Promise<Response> {
   )
 }
 
-function Link({ message, isRoot, path }: { message: OpenChainMessage; isRoot: boolean; path: Visit['path'] }) {
+/** `isOpen`: the reader comes from this message. */
+function Link(
+  { message, isRoot, isOpen, path }: {
+    message: OpenChainMessage
+    isRoot: boolean
+    isOpen: boolean
+    path: Visit['path']
+  },
+) {
   const { seq, threadId, depth, isReadable, fromAlias, isForeign, type, a2a, recipient, body, createdAt } = message
   const end = endOfPiece(body, 0, maxShown)
   const href = path('messages', String(seq))
   return (
-    <li class={isRoot ? undefined : `d${Math.min(depth, maxDepth)}`}>
+    <li class={isRoot ? undefined : `d${Math.min(depth, maxDepth)}`} aria-current={isOpen ? 'true' : undefined}>
       <SenderLine from={{ name: `@${fromAlias}`, kind: type, isA2a: a2a !== null, isForeign }} to={recipient}>
         <span class='soft'>
           <LocalTime at={createdAt} />
@@ -71,9 +86,9 @@ function Link({ message, isRoot, path }: { message: OpenChainMessage; isRoot: bo
             }}
           />
         )
-        : <p class='soft'>You may see only that something was said.</p>}
+        : <p class='soft'>You may not read this message.</p>}
       {isReadable && (
-        <a class='alone' href={`${path('conversations', String(threadId))}?m=${seq}#m${seq}`}>
+        <a class='alone small' href={`${path('conversations', String(threadId))}?m=${seq}#m${seq}`}>
           In its conversation
           <span class='unseen'>
             , from <Name text={fromAlias} />

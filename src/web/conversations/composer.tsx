@@ -139,7 +139,7 @@ function Writing(
         <SubmitButton>
           <Icon name='send' size={16} />Send
         </SubmitButton>
-        <span class='soft small' data-needs-script>Ctrl+Enter sends</span>
+        <span class='soft small sends' data-needs-script>Ctrl+Enter sends</span>
       </div>
     </Form>
   )

@@ -38,25 +38,36 @@ export function shownThread(
   query: string,
   { current, self }: { current?: number; self?: string },
 ): ShownThread {
-  const { id, conversationId, lastAt, lastSeq, seenSeq, preview, unread } = thread
+  const { id, conversationId, lastAt, lastSeq, seenSeq, messages, preview, unread } = thread
+  // Who reads it need not be told of themselves.
+  const names = namesOf(thread).filter((name, _, { length }) => length === 1 || name !== `@${self}`)
   const isNew = unread > 0 || (seenSeq > 0 && seenSeq < lastSeq)
   return {
     href: `${path('conversations', String(id))}${query}${isNew ? '#new' : ''}`,
-    // Who reads it need not be told of themselves.
-    names: namesOf(thread).filter((name, _, { length }) => length === 1 || name !== `@${self}`),
+    names,
     ...(conversationId !== null && { label: conversationId }),
     lastAt,
-    ...(preview && { preview: { from: `@${preview.fromAlias}`, text: oneLine(preview.text).slice(0, maxPreview) } }),
+    messages,
+    ...(preview && {
+      preview: { from: previewFrom(preview.fromAlias, names, self), text: oneLine(preview.text).slice(0, maxPreview) },
+    }),
     unread,
     isNew,
     isCurrent: id === current,
   }
 }
 
+/** Who wrote the newest message: the reader, one of several, or undefined for the only one that the line names. */
+function previewFrom(alias: string, names: string[], self: string | undefined): string | undefined {
+  if (alias === self) return 'You'
+  return names.length === 1 && names[0] === `@${alias}` ? undefined : `@${alias}`
+}
+
 /** A text in one line, without the most common marks of Markdown. */
 export function oneLine(text: string): string {
   const lines = text.split('\n').filter((line) => !/^[\s|:`-]*$/.test(line))
-  return lines.map((line) => line.replace(/^[\s>#*|-]+/, '').replace(/\*\*|`+|\|/g, ' ')).join(' ').replace(/\s+/g, ' ')
+  return lines.map((line) => line.replace(/^[\s>#*|-]+/, '').replace(/\*\*|`+/g, '').replaceAll('|', ' ')).join(' ')
+    .replace(/\s+/g, ' ')
     .trim()
 }
 
@@ -75,17 +86,24 @@ export function shownMessages(
     ...(thread.kind !== 'conversation' && { to: undefined }),
     quote: message.replyToMessageId === null
       ? undefined
-      : shownQuote(quoted.get(message.replyToMessageId), path, thread),
+      : shownQuote(quoted.get(message.replyToMessageId), path, thread, messages),
     chainHref: message.rootSeq !== message.seq || roots.has(message.seq)
       ? path('messages', String(message.seq), 'chain')
       : undefined,
   }))
 }
 
-function shownQuote(quoted: OpenMessage | undefined, path: Path, thread: Thread): ShownMessage['quote'] {
+/** Leads to the answered message: on the page, if it is among its `messages`. */
+function shownQuote(
+  quoted: OpenMessage | undefined,
+  path: Path,
+  thread: Thread,
+  messages: OpenMessage[],
+): ShownMessage['quote'] {
   if (!quoted) return undefined
   const { seq, fromAlias, body } = quoted
-  const href = `${path('conversations', String(thread.id))}?m=${seq}#m${seq}`
+  const isHere = messages.some((message) => message.seq === seq)
+  const href = `${isHere ? '' : `${path('conversations', String(thread.id))}?m=${seq}`}#m${seq}`
   return { from: `@${fromAlias}`, text: oneLine(body.slice(0, maxQuoted)), href }
 }
 
@@ -124,8 +142,8 @@ export function shownReceipt(receipt: Receipt, recipient: string, now: number): 
   const events: [event: string, at: number | null][] = [
     ['stored', storedAt],
     ['woken', wokenAt],
-    [state === 'parked' ? 'parked' : 'leased', readAt],
-    ['replied', repliedAt],
+    [state === 'parked' ? 'parked' : state === 'leased' ? 'taken' : 'read', readAt],
+    ['answered', repliedAt],
   ]
   return {
     alias: alias ?? recipient.replace(/^@/, ''),

@@ -6,6 +6,8 @@ import { Name } from '../../html/bidi.tsx'
 import { dateInWords, EmptyState, Facts, LocalTime } from '../../html/components.tsx'
 import { MessageList } from '../../html/conversation/message.tsx'
 import { Icon } from '../../html/icons.tsx'
+import { nextDayAt } from '../../lib/time-zone.ts'
+import { day } from '../../lib/time.ts'
 import { pluralize } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { namesOf, shownMessages, titleOf } from './shown.ts'
@@ -50,15 +52,19 @@ export function TimelinePane(
         </div>
       </div>
       <div class='pane-foot'>
-        {open.newer !== undefined && <a class='button to-now' href={link({})}>Jump to now</a>}
+        {open.newer !== undefined && <a class='button to-now' href={link({})}>To the newest</a>}
         {composer}
       </div>
     </section>
   )
 }
 
-/** To the first unread message, and to a time. */
+/** Days that one click leads to: how many days ago each began. */
+const nearDays: [days: number, title: string][] = [[0, 'Today'], [1, 'Yesterday'], [7, 'A week ago']]
+
+/** To the first unread message, to a day, and to a time. */
 function Ways({ visit, open: { firstNew, messages }, link }: TimelineProps) {
+  const now = visit.account.deps.now()
   const isElsewhere = firstNew !== null && messages.length > 0 && messages[0].seq > firstNew
   const [action, query] = link({}).split('?')
   return (
@@ -66,17 +72,27 @@ function Ways({ visit, open: { firstNew, messages }, link }: TimelineProps) {
       {isElsewhere && <a class='button small' href={`${link({ m: firstNew })}#new`}>First unread</a>}
       <details class='menu end' data-menu>
         <summary>
-          Jump
+          Go to
           <Icon name='chevron' size={14} />
         </summary>
         <div class='list'>
+          {nearDays.map(([days, title]) => (
+            <a
+              class='item'
+              href={link({ at: nextDayAt(visit.timeZone, now - (days + 1) * day, 0) })}
+              data-days-ago={days}
+            >
+              {title}
+            </a>
+          ))}
+          <hr />
           <form class='jump' method='get' action={action}>
             {[...new URLSearchParams(query)].map(([name, value]) => <input type='hidden' name={name} value={value} />)}
             <label for='at'>
-              To a time <span class='soft' data-zone>in {visit.timeZone}</span>
+              A time <span class='soft' data-zone>in {visit.timeZone}</span>
             </label>
             <input class='input' id='at' type='datetime-local' name='at' required data-to-utc />
-            <button class='button' type='submit'>Jump</button>
+            <button class='button' type='submit'>Go</button>
           </form>
         </div>
       </details>

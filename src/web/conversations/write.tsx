@@ -102,7 +102,7 @@ async function showWrite(visit: Visit): Promise<Response> {
     visit.frame('conversations'),
     {
       title: 'Write',
-      lead: 'To an agent, a person or a channel of your alias.',
+      lead: 'To an agent, to a person, or to a channel that your alias is in.',
       back: { title: 'Conversations', href: visit.path('conversations') },
     },
     visit.may('use')
@@ -195,7 +195,7 @@ function WriteCard(
             <Icon name='send' size={16} />Send
           </SubmitButton>
           {seat && <span class='soft small'>You write as @{seat.alias}.</span>}
-          <span class='soft small' data-needs-script>Ctrl+Enter sends.</span>
+          <span class='soft small sends' data-needs-script>Ctrl+Enter sends.</span>
         </div>
       </Form>
     </Card>

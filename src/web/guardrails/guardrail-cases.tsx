@@ -105,7 +105,7 @@ export function CasesCard(
           { title: 'Message', cell: (one) => <Message one={one} /> },
           { title: 'What it found', width: 'time', cell: ({ kinds }) => <Name text={kinds.join(', ')} /> },
           { title: 'Action', width: 'time', cell: (one) => <Outcome one={one} /> },
-          { title: 'Time', width: 'narrow', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
+          { title: 'Time', width: 'short', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
           ...(mayManage
             ? [{
               title: 'Allow',

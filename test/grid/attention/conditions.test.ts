@@ -46,7 +46,7 @@ test('an agent that has not read for an hour is told, with how much waits since 
 
   expect(await found()).toEqual([{
     ...{ kind: 'unread', subject: grid.bob.id, since: at, level: 2 },
-    of: { agentId: grid.bob.id, alias: 'bob', since: at, unread: 2, sender: 'alice' },
+    of: { agentId: grid.bob.id, alias: 'bob', lastSeenAt: null, since: at, unread: 2, sender: 'alice' },
   }])
   await readMessages(as(grid.bob), {})
   expect(await kinds()).toEqual([])

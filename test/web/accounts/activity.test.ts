@@ -101,17 +101,20 @@ describe('a log with entries', () => {
     expect((await ann.open(`/accounts/${grid.evil.id}/activity`)).status).toBe(404)
   })
 
-  test('can be shown without the calls that only list, and names the credential in the opened row', async () => {
+  test('can be shown without what only lists or reads, and names the credential in the opened row', async () => {
     await callTool(grid, grid.acme.adminKey, 'admin_list_agents')
     await note(
       { type: 'admin', credentialId: 'list-key', credentialKind: 'admin_key', userId: annId },
       'admin_list_skills',
     )
 
+    await note({ type: 'user', userId: annId, role: 'owner', sessionId: 's', confirmedAt: 0 }, 'read_conversations')
+
     const { html, text } = await ann.open(path)
     const changes = await ann.open(`${path}?changes=on`)
 
-    expect(tools(html)).toEqual(['admin_list_skills', 'admin_list_agents', ...tools(changes.html)])
+    expect(tools(html).slice(0, 3)).toEqual(['read_conversations', 'admin_list_skills', 'admin_list_agents'])
+    expect(tools(html).slice(3)).toEqual(tools(changes.html))
     expect(tools(changes.html)).toHaveLength(5)
     expect(changes.html).toMatch(/<input type="checkbox" id="changes" name="changes" checked/)
     expect(text).toContain('Credential list-key')

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { hour } from '../../../src/lib/time.ts'
+import { followLog } from '../../../src/worker/threads.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInByEmail, signedInMember } from '../../support/people.ts'
@@ -50,12 +51,17 @@ test('shows the number of agents and of unread messages', async () => {
   expect(text).not.toContain('@eve')
 })
 
-test('shows recent activity with actors and failures', async () => {
+test('shows recent activity with actors and failures, without what people read', async () => {
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol' })
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol' })
 
-  const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(path)
+  await send('for Bob')
+  await followLog(grid.store)
+  const ann = await signedInByEmail(grid, 'ann@acme.example')
+  await ann.open(path.replace('overview', 'conversations'))
 
+  const { text } = await ann.open(path)
+  expect(text).not.toContain('Read the')
   expect(text).toMatch(
     /Could not create @carol alias taken A program, admin key “first key” .* Created @carol A program/,
   )

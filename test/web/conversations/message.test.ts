@@ -40,7 +40,7 @@ test('a long text is cut in its conversation, and whole on its own page', async 
   }
 })
 
-test('its page and its line say what became of it: stored, leased, read, answered', async () => {
+test('its page and its line say what became of it: stored, being read, answered', async () => {
   const { id, seq } = await say(grid, alice, '@bob', 'how long?')
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
   const line = async () => (await owner.open(`${base}/conversations/${threadId}?m=${seq}`)).text
@@ -48,13 +48,13 @@ test('its page and its line say what became of it: stored, leased, read, answere
 
   grid.clock.now += 4 * second
   const { lease } = await readMessages(bob, {})
-  expect(await line()).toMatch(/how long\? 09:00 being read stored, (woken after \d+ m?s, )?leased after 4 s/)
+  expect(await line()).toMatch(/how long\? 09:00 being read stored, (woken after \d+ m?s, )?taken after 4 s/)
   lease!.ack()
   grid.clock.now += 8 * second
   await say(grid, bob, '@alice', 'soon', { replyToMessageId: id })
   expect(await line()).toMatch(/how long\? 09:00 answered after 12 s/)
   const { text } = await owner.open(`${base}/messages/${seq}`)
-  expect(text).toMatch(/@bob answered after 12 s stored 09:00:00 .*leased 09:00:04 replied 09:00:12/)
+  expect(text).toMatch(/@bob answered after 12 s stored 09:00:00 .*read 09:00:04 answered 09:00:12/)
 })
 
 test('a post says how many have read it, and its page who', async () => {
@@ -125,8 +125,10 @@ test('a chain has each message before its answers, over all conversations', asyn
   })
 
   const { text, html } = await owner.open(`${base}/messages/${toCarol.seq}/chain`)
-  expect(text).toMatch(/4 messages .* first .* second .* third .* fourth/)
-  expect([...html.matchAll(/<li(?: class="(d\d)")?><div class="from">/g)].map(([, depth]) => depth ?? 'root'))
-    .toEqual(['root', 'd1', 'd2', 'd1'])
+  expect(text).toMatch(/4 messages: .* first .* second .* third .* fourth/)
+  // The second one is where the reader comes from.
+  const items = [...html.matchAll(/<li(?: class="(d\d)")?( aria-current="true")?><div class="from">/g)]
+  expect(items.map(([, depth, current]) => `${depth ?? 'root'}${current ?? ''}`))
+    .toEqual(['root', 'd1 aria-current="true"', 'd2', 'd1'])
   expect((await owner.open(`${base}/messages/${toCarol.seq}/chain?page=7`)).status).toBe(200)
 })
