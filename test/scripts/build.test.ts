@@ -129,9 +129,9 @@ test('the built grid loads nothing but native packages, which "npm ci --omit=dev
   // What ajv generates is a text in the program.
   const packages = loaded.filter((name) => !/^(?:node:|ajv)/.test(name) && !builtinModules.includes(name))
 
-  // The last two make WebSocket faster, if somebody installs them.
-  const native = ['libsql', '@node-rs/argon2', '@node-rs/bcrypt', 'bufferutil', 'utf-8-validate']
-  expect([...new Set(packages)].sort()).toEqual(native.sort())
+  // The last three are used if somebody installs them: faster WebSockets, and colours in a log of a package.
+  const loadable = ['libsql', '@node-rs/argon2', '@node-rs/bcrypt', 'bufferutil', 'utf-8-validate', 'supports-color']
+  expect([...new Set(packages)].sort()).toEqual(loadable.sort())
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
   for (const name of ['libsql', '@node-rs/argon2', '@node-rs/bcrypt']) {
     expect(lock[`node_modules/${name}`].dev).not.toBe(true)

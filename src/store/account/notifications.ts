@@ -22,6 +22,8 @@ export type DigestPeriod = 'hourly' | 'daily'
 export interface PushSubscription {
   id: string
   endpoint: string
+  /** The session in which it was last seen. */
+  sessionId: string
   /** In base64url. */
   p256dh: string
   auth: string
@@ -38,6 +40,7 @@ export function prepareNotifications(db: Db) {
   const subscriptionFields = {
     id: pushSubscriptions.id,
     endpoint: pushSubscriptions.endpoint,
+    sessionId: pushSubscriptions.sessionId,
     p256dh: pushSubscriptions.p256dh,
     auth: pushSubscriptions.auth,
     userAgent: pushSubscriptions.userAgent,

@@ -10,7 +10,7 @@ import {
   unsubscribe,
 } from '../../grid/notifications/subscriptions.ts'
 import { findSeat } from '../../grid/people/seats.ts'
-import { Card, LocalTime, Notice, Time } from '../../html/components.tsx'
+import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
 import { ChoiceList, CsrfField, Form, SubmitButton } from '../../html/form.tsx'
 import { Table } from '../../html/table.tsx'
 import { readChoice } from '../choice.ts'
@@ -123,7 +123,15 @@ function BrowsersCard(
           caption='Browsers that are notified'
           rows={browsers}
           columns={[
-            { title: 'Browser', cell: ({ userAgent }) => describeBrowser(userAgent) },
+            {
+              title: 'Browser',
+              cell: ({ userAgent, sessionId }) => (
+                <span>
+                  {describeBrowser(userAgent)}{' '}
+                  {sessionId === visit.visitor.sessionId && <Badge kind='good'>this browser</Badge>}
+                </span>
+              ),
+            },
             { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} now={now} /> },
             {
               title: 'Last notified',
@@ -219,8 +227,8 @@ function DigestCard(
             error={errors.period}
             options={[
               { value: 'off', title: 'Never' },
-              { value: 'hourly', title: 'At most every hour' },
-              { value: 'daily', title: 'At most every day', hint: 'At the time of the day at which you choose it.' },
+              { value: 'hourly', title: 'At most once an hour' },
+              { value: 'daily', title: 'At most once a day', hint: 'At the time of the day at which you choose it.' },
             ]}
           />
           <div class='row'>

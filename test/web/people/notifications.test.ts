@@ -45,6 +45,8 @@ test('a person turns notifications on in a browser, tests them, and turns them o
   expect(page.html).not.toContain(`${path}/test`)
 
   expect((await subscribe()).at).toBe(`${path}?done=browser-on`)
+  expect((await ann.open(path)).html).toMatch(/>this browser</)
+  expect((await (await signedIn(grid, user)).open(path)).html).not.toMatch(/>this browser</)
   expect((await ann.submit(path, {}, `${path}/test`)).at).toBe(`${path}?done=test-sent`)
   expect(service.taken.map(({ shown }) => shown)).toEqual([
     { title: 'It works', body: 'You are notified of messages to you in Acme.', tag: 'test', path },

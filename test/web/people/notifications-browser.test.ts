@@ -1,11 +1,11 @@
 /** The service worker in a real browser: it is installed, shows what arrives, and a click opens the conversation. */
 import type { CDPSession } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { chooseAlias } from '../../src/grid/people/seats.ts'
-import { hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
-import { person, signedIn } from '../support/people.ts'
-import { type LiveGrid, liveGrid } from '../support/server.ts'
-import { waitFor } from '../support/wait-for.ts'
+import { chooseAlias } from '../../../src/grid/people/seats.ts'
+import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
+import { person, signedIn } from '../../support/people.ts'
+import { type LiveGrid, liveGrid } from '../../support/server.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 describe.skipIf(!hasBrowser)('in a browser', () => {
   const visit = useBrowser()
