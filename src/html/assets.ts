@@ -13,7 +13,7 @@ export interface Asset {
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)
-/** The icon of the grid on a home screen, and of its notifications. */
+/** The icon of the grid: of its pages, on a home screen, and of its notifications. */
 export const icon = asset('svg', 'image/svg+xml', iconSvg)
 
 function asset(extension: string, type: string, text: string): Asset {

@@ -2,10 +2,9 @@
 /** @jsxImportSource hono/jsx */
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import { pageScript, styleSheet } from './assets.ts'
+import { icon, pageScript, styleSheet } from './assets.ts'
 import { utc } from '../lib/time-zone.ts'
 import { withVisibleControls } from './bidi.tsx'
-import { iconSvg } from './icons.tsx'
 import { TimeZone } from './time-zone.ts'
 
 /** What makes the grid an application of its own on a home screen. */
@@ -37,7 +36,7 @@ export async function htmlResponse(
         <meta name='viewport' content='width=device-width, initial-scale=1' />
         <meta name='color-scheme' content='light dark' />
         <title>{title === 'agent-grid' ? title : `${title} · agent-grid`}</title>
-        <link rel='icon' href={favicon} />
+        <link rel='icon' href={icon.path} />
         <link rel='manifest' href={manifestPath} />
         <link rel='stylesheet' href={styleSheet.path} />
         <script src={pageScript.path} defer></script>
@@ -101,6 +100,3 @@ export function policySource(uri: string): string {
 
 /** The end of an SVG element without content, which can end itself. What people wrote contains no `<`. */
 const emptyShape = /><\/(?:path|rect|circle|use)>/g
-
-/** With few characters, because every page has it. */
-const favicon = `data:image/svg+xml,${iconSvg.replace(/[#<>']/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)}`
