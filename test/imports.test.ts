@@ -235,7 +235,7 @@ test('only the database file, its disk and the command line use node:fs', () => 
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
   expect(users.map(({ path }) => path).filter((path) => !isIn(path, 'cli/')))
-    .toEqual(['store/driver/disk-space.ts', 'store/driver/local-file.ts'])
+    .toEqual(['store/driver/disk-space.ts', 'store/driver/local-file.ts', 'store/driver/previous-file.ts'])
 })
 
 test.each([

@@ -5,10 +5,12 @@ import type { Store } from '../store/store.ts'
 import { didYouMean } from './did-you-mean.ts'
 
 export interface CommandOption {
-  /** Stands for the value in the usage text, such as `NAME`. */
-  readonly placeholder: string
+  /** Stands for the value in the usage text, such as `NAME`. A flag has none. */
+  readonly placeholder?: string
   readonly description: string
   readonly required?: boolean
+  /** It takes no value. If it is given, its value is `yes`. */
+  readonly isFlag?: boolean
   /** The allowed values. */
   readonly oneOf?: readonly string[]
   /** Another option, which takes the path of a file with the value; `-` is standard input. */
@@ -47,7 +49,7 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
-  start(json: boolean): Promise<number>
+  start(json: boolean, args: CommandArguments): Promise<number>
 }
 
 export type Command = StoreCommand | ProcessCommand
@@ -71,6 +73,9 @@ export class CommandError extends Error {
     this.exitCode = exitCode
   }
 }
+
+/** The exit code of a command that did its work, and found something that needs attention. */
+export const attentionExitCode = 3
 
 /** The command line is wrong: exit code 2, as is usual in shells. */
 export function usageError(message: string): CommandError {
@@ -118,12 +123,14 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   }
-  for (const [name, { file }] of Object.entries(command.options)) {
-    options[name] = { type: 'string' }
+  for (const [name, { file, isFlag }] of Object.entries(command.options)) {
+    options[name] = { type: isFlag ? 'boolean' : 'string' }
     if (file !== undefined) options[file] = { type: 'string' }
   }
   try {
-    return parseArgs({ args: words, options, strict: true, allowPositionals: false }).values
+    const { values } = parseArgs({ args: words, options, strict: true, allowPositionals: false })
+    const isFlag = (name: string) => Object.hasOwn(command.options, name) && command.options[name].isFlag
+    return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isFlag(name) ? 'yes' : value]))
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]

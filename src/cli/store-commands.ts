@@ -16,7 +16,7 @@ import { listAgentsCommand } from './list-agents.ts'
 import { listChannelsCommand } from './list-channels.ts'
 import { listGuardrailsCommand } from './list-guardrails.ts'
 import { listPausedConversationsCommand } from './list-paused-conversations.ts'
-import { migrate } from './migrate.ts'
+import { applyMigrations } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
 import { rebuildConversationsCommand } from './rebuild-conversations.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
@@ -27,7 +27,7 @@ import { setTurnLimitsCommand } from './set-turn-limits.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
 import { verifyActivityCommand } from './verify-activity.ts'
 
-/** The commands on the database. A running server accepts them from other processes. */
+/** The commands on the database. */
 export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
   listAccountsCommand,
@@ -54,6 +54,8 @@ export const storeCommands: readonly StoreCommand[] = [
   verifyActivityCommand,
   rotateKeysCommand,
   rebuildConversationsCommand,
-  migrate,
   confirmClockCommand,
 ]
+
+/** What a running server accepts from other processes: also what commands ask of it that run in their own process. */
+export const serverCommands: readonly StoreCommand[] = [...storeCommands, applyMigrations]

@@ -13,6 +13,7 @@ import { accountOpener, type AccountStore, prepareAccountTables, type StoreConte
 import type { Statement } from './driver/binding.ts'
 import type { Storage } from './driver/disk-space.ts'
 import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
+import { removePreviousFiles } from './driver/previous-file.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { LiveFeed } from './live.ts'
@@ -60,6 +61,8 @@ export interface Store {
   exchangeUsage(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
+  /** Remove what is kept of a local file from before a migration. Returns the files. */
+  removePreviousFiles(): string[]
   /** Publish where this process takes commands. Does nothing on a remote database. */
   announce(control: FileOwner['control']): void
   /** Commit what is queued; for a local file, then checkpoint the log and release the file. */
@@ -174,6 +177,7 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
     async ping() {
       await client.execute('SELECT 1')
     },
+    removePreviousFiles: () => path ? removePreviousFiles(path) : [],
     announce(control) {
       if (path) writeOwner(path, Object.assign(owner, { control }))
     },

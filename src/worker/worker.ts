@@ -5,6 +5,7 @@ import { logActivityHeads } from './activity-heads.ts'
 import { keepClock } from './clock.ts'
 import { LeaseRecovery } from './leases.ts'
 import { tellOfPauses } from './paused-conversations.ts'
+import { removePreviousFiles } from './previous-files.ts'
 import { sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
@@ -13,6 +14,7 @@ const heartbeatMs = 15 * second
 const firstSweepMs = minute
 const sweepMs = hour
 const storageMs = second
+const previousFilesMs = 10 * minute
 const pausesMs = 5 * second
 /** For messages of processes that were killed before they placed them in conversations. */
 const followMs = 5 * second
@@ -25,6 +27,7 @@ export interface Worker {
 /** Recover leases, then run each task at its interval until `stop`. */
 export async function startWorker(store: Store): Promise<Worker> {
   const stopping = new AbortController()
+  const startedAt = store.deps.now()
   const leases = new LeaseRecovery(store)
   const startsFull = await store.storage.check()
   await keepClock(store)
@@ -35,6 +38,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
+    every(previousFilesMs, previousFilesMs, () => Promise.resolve(removePreviousFiles(store, startedAt))),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
     every(followMs, 0, () => follower.run()),
     // Only a remote database has several processes.
