@@ -40,7 +40,7 @@ const rules: Record<string, Rule> = {
     ours: ['app.ts', 'listen.ts', 'config.ts', 'deps.ts', 'log.ts', 'store/', 'worker/', 'grid/', 'errors.ts', 'lib/']
       // Passwords are hashed, and the control token of the process is made, before a verb is called.
       .concat('auth/passwords.ts', 'email.ts', 'guardrails/checks.ts'),
-    packages: ['leven'],
+    packages: ['leven', 'zod'],
   },
   'app.ts': {
     ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],

@@ -10,6 +10,7 @@ import { createLinkCommand } from './create-link.ts'
 import { deleteAdminKeyCommand } from './delete-admin-key.ts'
 import { deleteAgentCommand } from './delete-agent.ts'
 import { deleteGuardrailCommand } from './delete-guardrail.ts'
+import { lookInside } from './doctor/inside.ts'
 import { listAccountsCommand } from './list-accounts.ts'
 import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { listAgentsCommand } from './list-agents.ts'
@@ -58,4 +59,4 @@ export const storeCommands: readonly StoreCommand[] = [
 ]
 
 /** What a running server accepts from other processes: also what commands ask of it that run in their own process. */
-export const serverCommands: readonly StoreCommand[] = [...storeCommands, applyMigrations]
+export const serverCommands: readonly StoreCommand[] = [...storeCommands, applyMigrations, lookInside]

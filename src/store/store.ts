@@ -16,6 +16,7 @@ import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } 
 import { removePreviousFiles } from './driver/previous-file.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
+import { type DatabaseHealth, readHealth } from './health.ts'
 import { LiveFeed } from './live.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
@@ -61,6 +62,8 @@ export interface Store {
   exchangeUsage(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
+  /** Facts of the database and of its write queue, for `agent-grid doctor`. `isFull`: see `readHealth`. */
+  health(isFull: boolean): Promise<{ database: DatabaseHealth; waitingUnits: number }>
   /** Remove what is kept of a local file from before a migration. Returns the files. */
   removePreviousFiles(): string[]
   /** Publish where this process takes commands. Does nothing on a remote database. */
@@ -176,6 +179,10 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
     },
     async ping() {
       await client.execute('SELECT 1')
+    },
+    async health(isFull) {
+      const source = { client, global, isLocal: path !== undefined, servedBy: instanceId, now: deps.now }
+      return { database: await readHealth(source, isFull), waitingUnits: queue.waiting }
     },
     removePreviousFiles: () => path ? removePreviousFiles(path) : [],
     announce(control) {
