@@ -10,18 +10,18 @@ export interface NewestBackup {
   everyMs: number
 }
 
-const units: Record<string, number> = { m: minute, h: hour, d: day }
+const units: Record<string, number> = { m: minute, h: hour }
 
-/** Undefined if no folder is set; null if there is no backup in it. An unfinished one does not count. */
+/** Undefined if no folder is set; null if there is no backup in it. */
 export function newestBackup(env: Record<string, string | undefined>): NewestBackup | null | undefined {
   const folder = env.BACKUP_DIR
   if (!folder) return undefined
-  const [, count, unit] = env.BACKUP_EVERY?.match(/^(\d+)([mhd])$/) ?? []
+  const [, count, unit] = env.BACKUP_EVERY?.match(/^(\d+)([mh])$/) ?? []
   const everyMs = count === undefined ? day : Number(count) * units[unit]
-  const files = namesIn(folder).filter((name) => !/^\.|\.(new|tmp|part)$/.test(name)).map((name) => join(folder, name))
-  const backups = files.map((file) => ({ file, stats: statSync(file) })).filter(({ stats }) => stats.isFile())
-  const [newest] = backups.toSorted((a, b) => b.stats.mtimeMs - a.stats.mtimeMs)
-  return newest === undefined ? null : { file: newest.file, at: newest.stats.mtimeMs, everyMs }
+  const [newest] = namesIn(folder).filter((name) => name.endsWith('.backup'))
+    .map((name) => ({ file: join(folder, name), at: statSync(join(folder, name)).mtimeMs }))
+    .toSorted((a, b) => b.at - a.at)
+  return newest === undefined ? null : { ...newest, everyMs }
 }
 
 /** Nothing if the folder cannot be read. */

@@ -112,7 +112,7 @@ export function judgeBackups(config: Config, newest: NewestBackup | null | undef
       ? warning(
         'backups',
         'No backups are made here.',
-        'Make them by schedule, to another disk; see "Backup and restore".',
+        'Set BACKUP_DIR to a folder on another disk; see "Backup and restore" in docs/operations.md.',
       )
       : ok('backups', 'No backups are made here.')
   }
