@@ -38,7 +38,7 @@ const emailTimeoutMs = 2 * second
 export const doctor: ProcessCommand = {
   name: 'doctor',
   summary: 'Say whether this grid is well, and what to do if it is not.',
-  options: { full: { description: 'read the whole database, however large it is', isFlag: true } },
+  options: { full: { description: 'read the whole database, however large it is, if no server runs', isFlag: true } },
   async start(json, { full }) {
     const report = await examine(process.env, full === 'yes')
     console.log(json ? JSON.stringify(report) : describeReport(report))
@@ -118,7 +118,7 @@ async function look(config: Config, path: string | undefined, isFull: boolean): 
       return { findings, plan: planned, database: planned.missing.length > 0 ? undefined : await health(isFull) }
     })
   } catch (error) {
-    if (isInUse(error)) return await askServer(config, error, isFull)
+    if (isInUse(error)) return await askServer(config, error)
     if (!(error instanceof StartError)) throw error
     // The first sentence says what is wrong, the others what to do.
     const [, found, action] = error.message.match(/^(.+?\.) ([A-Z].*)$/s) ?? [, error.message, 'See the log.']
@@ -132,11 +132,9 @@ function checkOf({ code }: StartError): Finding['check'] {
 }
 
 /** A server holds the local file. */
-async function askServer(config: Config, inUse: unknown, isFull: boolean): Promise<Seen> {
+async function askServer(config: Config, inUse: unknown): Promise<Seen> {
   try {
-    const { database, ...server } = insideFacts.parse(
-      await askHolder(config, inUse, lookInside, isFull ? { full: 'yes' } : {}),
-    )
+    const { database, ...server } = insideFacts.parse(await askHolder(config, inUse, lookInside, {}))
     const { schema_version } = await askHolder(config, inUse, applyMigrations, {})
     const plan = planAfter(Number(schema_version), 'The database of the running server')
     return { findings: [ok('database', 'A running grid has the database.')], plan, database, server }

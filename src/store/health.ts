@@ -60,7 +60,7 @@ const pageRows = 1_000
 /** The worker looks for dead leases several times a minute. */
 const leaseGraceMs = 5 * minute
 
-/** Read the facts. With `isFull` everything is read, which may take minutes, and in a server others wait meanwhile. */
+/** Read the facts. With `isFull` everything is read, which may take minutes; not for a server, in which others wait. */
 export async function readHealth(source: HealthSource, isFull: boolean): Promise<DatabaseHealth> {
   const { client, global, isLocal, servedBy, now } = source
   const size = isLocal ? await pageBytes(client) : { bytes: 0, unusedBytes: 0 }

@@ -62,8 +62,8 @@ export interface Store {
   exchangeUsage(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
-  /** Facts of the database and of its write queue, for `agent-grid doctor`. `isFull`: see `readHealth`. */
-  health(isFull: boolean): Promise<{ database: DatabaseHealth; waitingUnits: number }>
+  /** Facts of the database and of its write queue, for `agent-grid doctor`. */
+  health(): Promise<{ database: DatabaseHealth; waitingUnits: number }>
   /** Remove what is kept of a local file from before a migration. Returns the files. */
   removePreviousFiles(): string[]
   /** Publish where this process takes commands. Does nothing on a remote database. */
@@ -180,9 +180,9 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
     async ping() {
       await client.execute('SELECT 1')
     },
-    async health(isFull) {
+    async health() {
       const source = { client, global, isLocal: path !== undefined, servedBy: instanceId, now: deps.now }
-      return { database: await readHealth(source, isFull), waitingUnits: queue.waiting }
+      return { database: await readHealth(source, false), waitingUnits: queue.waiting }
     },
     removePreviousFiles: () => path ? removePreviousFiles(path) : [],
     announce(control) {

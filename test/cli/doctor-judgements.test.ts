@@ -110,7 +110,7 @@ test('a lease of a dead process, and pragmas that are not in force, are found in
     args: [grid.acme.id, grid.bob.id, 'lease', 'a dead process', at],
   }])
 
-  const { database } = await grid.store.health(true)
+  const { database } = await grid.store.health()
 
   expect(insideFacts.shape.database.parse(database)).toEqual(database)
   expect(bad(judgeDatabase(database, 'full'))).toMatchObject([

@@ -6,8 +6,10 @@ import { doctorReport } from '../../src/cli/doctor/report.ts'
 import { processDeps } from '../../src/cli/process.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import { readConfig } from '../../src/config.ts'
+import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { openStore } from '../../src/store/store.ts'
 import { runCommand, runtimes, startServe } from '../support/process.ts'
+import { startSqld } from '../support/sqld.ts'
 import { checksOfMachine, type WellGrid, wellGrid } from '../support/well-grid.ts'
 
 let grid: WellGrid
@@ -41,7 +43,7 @@ test.each(runtimes)(
     expect(bad(behindProxy)).toEqual([{
       check: 'proxies',
       status: 'warning',
-      found: '1 requests came through a proxy at 127.0.0.1 that is not trusted: its clients share one limit.',
+      found: 'A proxy at 127.0.0.1 is not trusted, so its clients share one limit: 1 request.',
       action: 'Set TRUSTED_PROXIES=127.0.0.1 if the proxy is yours.',
     }])
     expect(behindProxy.code).toBe(3)
@@ -75,4 +77,22 @@ test('a server that does not know the doctor is to be restarted', async () => {
   }))
   await listener.stop(1_000)
   await store.close()
+})
+
+test('a grid on libsql-server is looked at over its connection, without what only files can tell', async () => {
+  const server = await startSqld()
+  env = { DATABASE_URL: server.url, PORT: env.PORT, GRID_KEYS: newKeyRing() }
+  const empty = await examine(env, false)
+  await (await openStore(processDeps(readConfig({ ...env, LOG_LEVEL: 'error' })))).close()
+
+  const { status, checks } = await examine(env, true)
+
+  expect(empty.checks).toContainEqual(expect.objectContaining({ check: 'migrations', status: 'warning' }))
+  expect(status).toBe('well')
+  expect(checks.filter(({ status }) => status !== 'ok').map(({ check, status }) => [check, status])).toEqual([
+    ['durability', 'skipped'],
+    ['integrity', 'skipped'],
+    ['proxies', 'skipped'],
+  ])
+  await server.stop()
 })

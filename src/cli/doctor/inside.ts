@@ -49,8 +49,8 @@ export type ServerFacts = Omit<InsideFacts, 'database'>
 export const lookInside = storeCommand({
   name: 'doctor',
   summary: 'Tell what only the process that has the database can tell.',
-  options: { full: { description: 'read everything', isFlag: true } },
-  async run(store, { full }): Promise<InsideFacts> {
+  options: {},
+  async run(store): Promise<InsideFacts> {
     const { callerHints, overload } = store.deps
     return {
       version,
@@ -58,7 +58,7 @@ export const lookInside = storeCommand({
       isOverloaded: overload.isOverloaded,
       keyIds: [...store.keyRing.ids],
       proxies: callerHints.seenProxies,
-      ...await store.health(full === 'yes'),
+      ...await store.health(),
     }
   },
   print: JSON.stringify,

@@ -1,7 +1,7 @@
 /** What the facts of the database mean. */
 import { day, isoTime, minute } from '../../lib/time.ts'
 import type { InsideFacts } from './inside.ts'
-import { broken, type Finding, ok, skipped, warning } from './report.ts'
+import { broken, counted, type Finding, ok, skipped, warning } from './report.ts'
 
 type DatabaseFacts = InsideFacts['database']
 
@@ -21,7 +21,10 @@ export function judgeDatabase(facts: DatabaseFacts, durability: 'full' | 'relaxe
     judgePlaces(facts),
     judgeUnread(facts),
     judgeLeases(facts),
-    ok('accounts', `${facts.accounts.length < 50 ? facts.accounts.length : 'At least 50'} accounts.`),
+    ok(
+      'accounts',
+      facts.accounts.length < 50 ? `${counted(facts.accounts.length, 'account')}.` : 'At least 50 accounts.',
+    ),
   ]
 }
 
@@ -65,11 +68,11 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseFacts): Fin
     return skipped(
       'integrity',
       'The database is too large to be read whole on the way.',
-      'Stop the grid, or wait for a quiet hour, and run "agent-grid doctor --full": others wait while it reads.',
+      'Stop the grid, and run "agent-grid doctor --full"; backups are checked whole when they are made.',
     )
   }
   if (damage.length > 0) return broken('integrity', `The database is damaged: ${damage[0]}`, restore)
-  if (danglingRows! > 0) return broken('integrity', `${danglingRows} rows point to rows that are missing.`, restore)
+  if (danglingRows! > 0) return broken('integrity', `References to missing rows: ${danglingRows}.`, restore)
   return ok('integrity', 'The database is whole, and no row points nowhere.')
 }
 
@@ -85,7 +88,7 @@ function judgeActivity({ activity: { verified, isComplete, broken: found } }: Da
       'Somebody changed the file. Compare it with a backup, and with the heads in the log ("Head of the activity log").',
     )
   }
-  return ok('activity', `The ${isComplete ? '' : 'newest '}${verified} rows of the activity logs are intact.`)
+  return ok('activity', `The activity logs are intact: ${counted(verified, isComplete ? 'row' : 'newest row')}.`)
 }
 
 function judgePlaces({ toPlace }: DatabaseFacts): Finding {

@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts'
 import { version } from '../../lib/version.ts'
 import type { ServerFacts } from './inside.ts'
-import { broken, type Finding, ok, skipped, warning } from './report.ts'
+import { broken, counted, type Finding, ok, skipped, warning } from './report.ts'
 
 /** What `/readyz` answered at the address of the settings; undefined if nothing did. */
 export interface Readiness {
@@ -90,14 +90,14 @@ function judgeProxies({ trustedProxies }: Config, facts: ServerFacts | undefined
   if (ignored > 0 && read === 0) {
     return warning(
       'proxies',
-      `${ignored} requests came through a proxy at ${ignoredFrom} that is not trusted: its clients share one limit.`,
+      `A proxy at ${ignoredFrom} is not trusted, so its clients share one limit: ${counted(ignored, 'request')}.`,
       `Set TRUSTED_PROXIES=${[...trustedProxies, ignoredFrom].join(',')} if the proxy is yours.`,
     )
   }
   if (ignored > 0) {
     return ok(
       'proxies',
-      `Proxies are trusted. ${ignored} other requests named a client of their own, and were not believed.`,
+      `Proxies are trusted. Others named clients of their own, and were not believed: ${counted(ignored, 'request')}.`,
     )
   }
   return ok('proxies', read > 0 ? 'Proxies are trusted, and name their clients.' : 'No request came through a proxy.')

@@ -5,7 +5,7 @@ import { createKeyRing, isKeyRing } from '../../lib/key-ring.ts'
 import { day, hour } from '../../lib/time.ts'
 import type { NewestBackup } from './backups.ts'
 import { runtimeName } from './inside.ts'
-import { broken, type Finding, ok, skipped, warning } from './report.ts'
+import { broken, counted, type Finding, ok, skipped, warning } from './report.ts'
 
 /** The oldest versions on which the grid is tested. */
 const oldest = { node: [20, 19], deno: [2, 9], bun: [1, 4] } as const
@@ -93,7 +93,7 @@ export function judgeKeyRing(
   if (missing.length > 0) {
     const tokens = missing.reduce((sum, { tokens }) => sum + tokens, 0)
     const names = missing.map(({ key }) => key).join(', ')
-    return broken('key_ring', `${tokens} stored tokens need keys that the ring does not have: ${names}.`, keep)
+    return broken('key_ring', `The ring lacks the keys of ${counted(tokens, 'stored token')}: ${names}.`, keep)
   }
   if (known && known.join() !== ids.join()) {
     return warning('key_ring', 'The server runs with another key ring than the settings name.', 'Restart the grid.')
@@ -101,7 +101,9 @@ export function judgeKeyRing(
   const tokens = keys.reduce((sum, { tokens }) => sum + tokens, 0)
   return ok(
     'key_ring',
-    ids.length === 0 ? 'There is no key ring, and nothing needs one.' : `The key ring opens ${tokens} tokens.`,
+    ids.length === 0
+      ? 'There is no key ring, and nothing needs one.'
+      : `The key ring has the keys of ${counted(tokens, 'token')}.`,
   )
 }
 

@@ -106,7 +106,7 @@ export function describeReport({ version, database, checks, status, accounts }: 
     return action === null ? [line] : [line, `${' '.repeat(width + 10)}→ ${action}`]
   })
   const sizes = accounts.slice(0, 5).map(({ name, agents, messages, bytes_of_week }) =>
-    `  ${name}: ${agents} agents, ${messages} messages, ${megabytes(bytes_of_week)} MB this week`
+    `  ${name}: ${counted(agents, 'agent')}, ${counted(messages, 'message')}, ${megabytes(bytes_of_week)} MB this week`
   )
   const count = (wanted: string) => checks.filter((found) => found.status === wanted).length
   const end = {
@@ -122,6 +122,11 @@ export function describeReport({ version, database, checks, status, accounts }: 
     '',
     end,
   ].join('\n')
+}
+
+/** For example `1 row`, `2 rows`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** Whole megabytes, at least 1 unless there is nothing. */
