@@ -5,16 +5,16 @@ import type { Store } from '../store/store.ts'
 import { didYouMean } from './did-you-mean.ts'
 
 export interface CommandOption {
-  /** Stands for the value in the usage text, such as `NAME`. A flag has none. */
-  readonly placeholder?: string
+  /** Stands for the value in the usage text, such as `NAME`. */
+  readonly placeholder: string
   readonly description: string
   readonly required?: boolean
-  /** It takes no value. If it is given, its value is `yes`. */
-  readonly isFlag?: boolean
   /** The allowed values. */
   readonly oneOf?: readonly string[]
   /** Another option, which takes the path of a file with the value; `-` is standard input. */
   readonly file?: string
+  /** It takes no value; its value is `yes` if it is given. */
+  readonly flag?: true
   /** An environment variable with the value. Better for secrets: other users of the machine can read a command line. */
   readonly env?: string
 }
@@ -123,14 +123,16 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   }
-  for (const [name, { file, isFlag }] of Object.entries(command.options)) {
-    options[name] = { type: isFlag ? 'boolean' : 'string' }
+  for (const [name, { file, flag }] of Object.entries(command.options)) {
+    options[name] = { type: flag ? 'boolean' : 'string' }
     if (file !== undefined) options[file] = { type: 'string' }
   }
   try {
     const { values } = parseArgs({ args: words, options, strict: true, allowPositionals: false })
-    const isFlag = (name: string) => Object.hasOwn(command.options, name) && command.options[name].isFlag
-    return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isFlag(name) ? 'yes' : value]))
+    const given = Object.entries(values).map((
+      [name, value],
+    ) => [name, value === true && isFlag(command, name) ? 'yes' : value])
+    return Object.fromEntries(given)
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
@@ -139,6 +141,10 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     const takes = `${command.name} takes ${names.toSorted().join(', ')}.`
     throw usageError(`${firstLine}${hint && `.${hint}`}\n${takes}\n${usageHint(command)}`)
   }
+}
+
+function isFlag({ options }: Command, name: string): boolean {
+  return Object.hasOwn(options, name) && options[name].flag === true
 }
 
 /** Validate arguments from a command line or from another process. Fails with `usage`. */

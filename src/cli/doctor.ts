@@ -38,7 +38,13 @@ const emailTimeoutMs = 2 * second
 export const doctor: ProcessCommand = {
   name: 'doctor',
   summary: 'Say whether this grid is well, and what to do if it is not.',
-  options: { full: { description: 'read the whole database, however large it is, if no server runs', isFlag: true } },
+  options: {
+    full: {
+      placeholder: '',
+      description: 'read the whole database, however large it is, if no server runs',
+      flag: true,
+    },
+  },
   async start(json, { full }) {
     const report = await examine(process.env, full === 'yes')
     console.log(json ? JSON.stringify(report) : describeReport(report))

@@ -24,8 +24,9 @@ export const migrate: ProcessCommand = {
   summary: 'Migrate the database to the newest schema. Every start does this too.',
   options: {
     check: {
+      placeholder: '',
       description: 'only say what would be done: exit code 0 for nothing, 3 if steps are missing',
-      isFlag: true,
+      flag: true,
     },
   },
   async start(json, { check }) {

@@ -160,7 +160,7 @@ describe('a grid that is stopped', () => {
       'backups',
       'warning',
       /folder is right/,
-      () => env.BACKUP_DIR = join(grid.folder, 'none'),
+      () => Object.assign(env, { BACKUP_DIR: join(grid.folder, 'none'), BACKUP_PLAIN: '1' }),
     ],
     [
       'no backups of a public grid',
@@ -217,7 +217,7 @@ async function storedClock(fromNow: number): Promise<void> {
 }
 
 function backup(age: number): void {
-  env.BACKUP_DIR = join(grid.folder, 'backups')
+  Object.assign(env, { BACKUP_DIR: join(grid.folder, 'backups'), BACKUP_PLAIN: '1' })
   mkdirSync(env.BACKUP_DIR)
   const file = join(env.BACKUP_DIR, 'grid.backup')
   writeFileSync(file, 'a backup')
