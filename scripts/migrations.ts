@@ -1,6 +1,7 @@
 /**
  * `npm run migration -- NAME`: writes the SQL that migrates the last schema to `db/schema.ts`, and `db/migrations.ts`,
- * which contains the SQL of all migrations, so that no files are read at run time.
+ * which contains the SQL of all migrations, so that no files are read at run time. Then it writes a filled database of
+ * the new schema for the tests of later ones.
  */
 import { execFileSync } from 'node:child_process'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
@@ -27,4 +28,6 @@ if (process.argv[1]?.endsWith('migrations.ts')) {
   const options = ['--dialect', 'turso', '--schema', 'db/schema.ts', '--out', 'db/migrations', '--name', name]
   execFileSync('drizzle-kit', ['generate', ...options], { stdio: 'inherit' })
   writeFileSync('db/migrations.ts', migrationsModule())
+  // What the next migration will have to migrate.
+  execFileSync('tsx', ['scripts/past-databases.ts'], { stdio: 'inherit' })
 }

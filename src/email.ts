@@ -160,16 +160,31 @@ function unsubscribeHeaders(url: string): Record<string, string> {
   }
 }
 
-async function connect(url: string): Promise<Transporter> {
+/** Connect and sign in to an email server, and send nothing. Fails if that does not work within `timeoutMs`. */
+export async function checkEmailServer(url: string, timeoutMs: number): Promise<void> {
+  const transport = await connect(url, timeoutMs)
+  let timer
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+  })
+  try {
+    await Promise.race([transport.verify(), late])
+  } finally {
+    clearTimeout(timer)
+    transport.close()
+  }
+}
+
+async function connect(url: string, timeoutMs = 10 * second): Promise<Transporter> {
   // Loaded with the first email: most processes never send one.
   const { createTransport } = await import('nodemailer')
   const { hostname, password } = new URL(url)
   return createTransport({
     url,
-    connectionTimeout: 10 * second,
-    greetingTimeout: 10 * second,
-    socketTimeout: 30 * second,
-    dnsTimeout: 10 * second,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: 3 * timeoutMs,
+    dnsTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
     // Never send a password unencrypted, except on this machine.

@@ -13,6 +13,8 @@ export interface CommandOption {
   readonly oneOf?: readonly string[]
   /** Another option, which takes the path of a file with the value; `-` is standard input. */
   readonly file?: string
+  /** It takes no value; its value is `yes` if it is given. */
+  readonly flag?: true
   /** An environment variable with the value. Better for secrets: other users of the machine can read a command line. */
   readonly env?: string
 }
@@ -47,7 +49,7 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
-  start(json: boolean): Promise<number>
+  start(json: boolean, args: CommandArguments): Promise<number>
 }
 
 export type Command = StoreCommand | ProcessCommand
@@ -71,6 +73,9 @@ export class CommandError extends Error {
     this.exitCode = exitCode
   }
 }
+
+/** The exit code of a command that did its work, and found something that needs attention. */
+export const attentionExitCode = 3
 
 /** The command line is wrong: exit code 2, as is usual in shells. */
 export function usageError(message: string): CommandError {
@@ -118,12 +123,16 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   }
-  for (const [name, { file }] of Object.entries(command.options)) {
-    options[name] = { type: 'string' }
+  for (const [name, { file, flag }] of Object.entries(command.options)) {
+    options[name] = { type: flag ? 'boolean' : 'string' }
     if (file !== undefined) options[file] = { type: 'string' }
   }
   try {
-    return parseArgs({ args: words, options, strict: true, allowPositionals: false }).values
+    const { values } = parseArgs({ args: words, options, strict: true, allowPositionals: false })
+    const given = Object.entries(values).map((
+      [name, value],
+    ) => [name, value === true && isFlag(command, name) ? 'yes' : value])
+    return Object.fromEntries(given)
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
@@ -132,6 +141,10 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     const takes = `${command.name} takes ${names.toSorted().join(', ')}.`
     throw usageError(`${firstLine}${hint && `.${hint}`}\n${takes}\n${usageHint(command)}`)
   }
+}
+
+function isFlag({ options }: Command, name: string): boolean {
+  return Object.hasOwn(options, name) && options[name].flag === true
 }
 
 /** Validate arguments from a command line or from another process. Fails with `usage`. */

@@ -11,16 +11,21 @@ export const health: ProcessCommand = {
   options: {},
   async start(json) {
     const config = readConfig(process.env)
-    const { status, text } = await httpRequest(`http://${connectableHost(config)}:${config.port}/readyz`, {
-      headers: { Host: new URL(config.baseUrl).host },
-      timeoutMs: 5 * second,
-    }).catch(() => {
-      throw new CommandError('not_running', `No server responds on port ${config.port}.`)
-    })
+    const answer = await askReady(config)
+    if (!answer) throw new CommandError('not_running', `No server responds on port ${config.port}.`)
+    const { status, text } = answer
     if (status !== 200) throw new CommandError('not_ready', `The server is not ready: ${text}`)
     console.log(json ? text : 'The server is ready.')
     return 0
   },
+}
+
+/** Ask `/readyz` of the server with these settings; undefined if none answers. */
+export function askReady(config: Config): Promise<{ status: number; text: string } | undefined> {
+  return httpRequest(`http://${connectableHost(config)}:${config.port}/readyz`, {
+    headers: { Host: new URL(config.baseUrl).host },
+    timeoutMs: 5 * second,
+  }).catch(() => undefined)
 }
 
 /** The host at which this machine reaches a server that listens on HOST. */

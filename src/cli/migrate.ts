@@ -1,12 +1,76 @@
-import { storeCommand } from './command.ts'
+import { existsSync } from 'node:fs'
+import process from 'node:process'
+import { type Config, readConfig } from '../config.ts'
+import { localPath } from '../store/driver/local-file.ts'
+import { inspectDatabase } from '../store/inspect.ts'
+import { type MigrationPlan, planAfter } from '../store/migrate.ts'
+import { attentionExitCode, type ProcessCommand, storeCommand } from './command.ts'
+import { askHolder, isInUse, runStoreCommand } from './run-store-command.ts'
 import { table } from './table.ts'
 
 /** Opening the database migrates it. A running server did so at its start, and reports what it applied then. */
-export const migrate = storeCommand({
+export const applyMigrations = storeCommand({
   name: 'migrate',
-  summary: 'Migrate the database to the newest schema. Every start does this too.',
+  summary: 'Migrate the database to the newest schema.',
   options: {},
   run: (store) => Promise.resolve({ applied: store.migrated, schema_version: store.schemaVersion }),
   print: (result) =>
     table([['Schema', result.schema_version], ['Applied', result.applied.join(' ') || 'nothing; it was up to date']]),
 })
+
+/** With `--check` nothing is changed, and the exit code is 3 if a start would migrate the database. */
+export const migrate: ProcessCommand = {
+  name: 'migrate',
+  summary: 'Migrate the database to the newest schema. Every start does this too.',
+  options: {
+    check: {
+      placeholder: '',
+      description: 'only say what would be done: exit code 0 for nothing, 3 if steps are missing',
+      flag: true,
+    },
+  },
+  async start(json, { check }) {
+    if (check === undefined) {
+      const result = await runStoreCommand(applyMigrations, {})
+      console.log(json ? JSON.stringify(result) : applyMigrations.print(result))
+      return 0
+    }
+    const config = readConfig(process.env)
+    const plan = await findPlan(config)
+    console.log(json ? JSON.stringify(report(plan)) : describe(plan, config))
+    return plan.missing.length === 0 ? 0 : attentionExitCode
+  },
+}
+
+/** What a start of this program would do. If a server holds the local file, it knows the schema. */
+async function findPlan(config: Config): Promise<MigrationPlan> {
+  const path = localPath(config.databaseUrl)
+  if (path && !existsSync(path)) return planAfter(0, `The database ${path}`)
+  try {
+    return await inspectDatabase(config, Date.now, ({ plan }) => plan())
+  } catch (error) {
+    if (!isInUse(error)) throw error
+    const { schema_version } = await askHolder(config, error, applyMigrations, {})
+    return planAfter(Number(schema_version), `The database ${path}`)
+  }
+}
+
+function report({ version, newest, missing }: MigrationPlan) {
+  return { schema_version: version, newest_version: newest, missing }
+}
+
+function describe({ version, newest, missing }: MigrationPlan, { databaseUrl, migrationCopy }: Config): string {
+  const schema = table([['Schema', version], ['Newest', newest]])
+  if (missing.length === 0) return `${schema}\nThe database is up to date: a start migrates nothing.`
+  if (version === 0) return `${schema}\nThe database is empty: the first start makes its tables.`
+  return [
+    schema,
+    '',
+    'The next start, or "agent-grid migrate", applies:',
+    ...missing.map((name) => `  ${name}`),
+    '',
+    localPath(databaseUrl) && migrationCopy === 'on'
+      ? 'A copy of the file is kept beside it until a server has run for an hour.'
+      : 'No copy is kept: make a backup first.',
+  ].join('\n')
+}

@@ -17,12 +17,27 @@ export async function runStoreCommand(command: StoreCommand, args: CommandArgume
   try {
     return await runInProcess(config, command, args)
   } catch (error) {
-    if (!(error instanceof GridError) || error.code !== 'database_in_use') throw error
-    const address = readOwner(localPath(config.databaseUrl)!)?.control
-    const result = address && await runOnServer(address, command, args)
-    if (!result) throw error
-    return result
+    if (!isInUse(error)) throw error
+    return await askHolder(config, error, command, args)
   }
+}
+
+/** Whether another process holds the local file. */
+export function isInUse(error: unknown): boolean {
+  return error instanceof GridError && error.code === 'database_in_use'
+}
+
+/** Run a command in the server that holds the local file. Fails with `inUse` if it does not accept commands. */
+export async function askHolder(
+  config: Config,
+  inUse: unknown,
+  command: StoreCommand,
+  args: CommandArguments,
+): Promise<CommandResult> {
+  const address = readOwner(localPath(config.databaseUrl)!)?.control
+  const result = address && await runOnServer(address, command, args)
+  if (!result) throw inUse
+  return result
 }
 
 async function runInProcess(config: Config, command: StoreCommand, args: CommandArguments): Promise<CommandResult> {

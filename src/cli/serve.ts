@@ -9,7 +9,7 @@ import type { ProcessCommand } from './command.ts'
 import { serveCommands } from './command-server.ts'
 import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from './process.ts'
 import { startServer, stopServer } from './server.ts'
-import { storeCommands } from './store-commands.ts'
+import { serverCommands } from './store-commands.ts'
 import { table } from './table.ts'
 
 /** Runs until SIGTERM or SIGINT. See docs/delivery.md, "Stopping". */
@@ -27,7 +27,7 @@ export const serve: ProcessCommand = {
 
     const server = await startServer(deps)
     // On a remote database, commands open the database themselves.
-    if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, storeCommands))
+    if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, serverCommands))
     const setUpUrl = await createSetUpLink(server.store).catch((error) => {
       // The log has said so. What is there can be read; the next start prints a link.
       if (!isStorageFull(error)) throw error

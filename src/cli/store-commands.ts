@@ -10,13 +10,14 @@ import { createLinkCommand } from './create-link.ts'
 import { deleteAdminKeyCommand } from './delete-admin-key.ts'
 import { deleteAgentCommand } from './delete-agent.ts'
 import { deleteGuardrailCommand } from './delete-guardrail.ts'
+import { lookInside } from './doctor/inside.ts'
 import { listAccountsCommand } from './list-accounts.ts'
 import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { listAgentsCommand } from './list-agents.ts'
 import { listChannelsCommand } from './list-channels.ts'
 import { listGuardrailsCommand } from './list-guardrails.ts'
 import { listPausedConversationsCommand } from './list-paused-conversations.ts'
-import { migrate } from './migrate.ts'
+import { applyMigrations } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
 import { rebuildConversationsCommand } from './rebuild-conversations.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
@@ -27,7 +28,7 @@ import { setTurnLimitsCommand } from './set-turn-limits.ts'
 import { tryGuardrailCommand } from './try-guardrail.ts'
 import { verifyActivityCommand } from './verify-activity.ts'
 
-/** The commands on the database. A running server accepts them from other processes. */
+/** The commands on the database. */
 export const storeCommands: readonly StoreCommand[] = [
   createAccountCommand,
   listAccountsCommand,
@@ -54,6 +55,8 @@ export const storeCommands: readonly StoreCommand[] = [
   verifyActivityCommand,
   rotateKeysCommand,
   rebuildConversationsCommand,
-  migrate,
   confirmClockCommand,
 ]
+
+/** What a running server accepts from other processes: also what commands ask of it that run in their own process. */
+export const serverCommands: readonly StoreCommand[] = [...storeCommands, applyMigrations, lookInside]

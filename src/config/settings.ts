@@ -96,6 +96,11 @@ export const settings = {
     'Megabytes reserved beside a local file for a full disk, at most a twentieth of it. 0: none.',
     wholeNumber(0, 100_000, 64),
   ),
+  migrationCopy: setting(
+    'MIGRATION_COPY',
+    'Whether a copy of a local file is kept before a migration, until a server has run for an hour.',
+    oneOf(['on', 'off'], 'on'),
+  ),
   retentionDays: setting(
     'RETENTION_DAYS',
     'How long messages are kept, read or not, in days.',

@@ -8,6 +8,7 @@ import { prepareClaims } from './global/claims.ts'
 import { prepareClock } from './global/clock.ts'
 import { prepareConversations } from './global/conversations.ts'
 import { prepareCredentials } from './global/credentials.ts'
+import { prepareHealth } from './global/health.ts'
 import { prepareInstances } from './global/instances.ts'
 import { prepareInvitations } from './global/invitations.ts'
 import { prepareLinks } from './global/links.ts'
@@ -37,6 +38,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     clock: () => prepareClock(db, crossAccountQueries),
     conversations: () => prepareConversations(db, crossAccountQueries),
     credentials: () => prepareCredentials(db, crossAccountQueries, lookups),
+    health: () => prepareHealth(db, crossAccountQueries),
     instances: () => prepareInstances(db, crossAccountQueries),
     invitations: () => prepareInvitations(db, crossAccountQueries),
     links: () => prepareLinks(db),

@@ -6,15 +6,24 @@ import { StartError } from './start-error.ts'
 
 type Migration = (typeof migrations)[number]
 
+/** What a migration tells while it runs. */
+export interface MigrationEvents {
+  /** Called once before the first step, if the database has a schema already. If it fails, nothing is migrated. */
+  before?(version: number): Promise<void>
+  /** Then called before each step, the number `n` of all `steps` of this program. */
+  onStep?(step: string, n: number, steps: number): void
+}
+
 /**
- * Migrate the database to the newest schema. Errors call it `name`. Returns the names of the applied steps. Each step is atomic and first
- * inserts its number, so two processes that start together do not apply a step twice. Fails with a `StartError`
- * if the database is newer than this program, or was migrated with other steps.
+ * Migrate the database to the newest schema. Errors call it `name`. Returns the names of the applied steps. Each step
+ * is atomic and first inserts its number, so two processes that start together do not apply a step twice. Fails with a
+ * `StartError` if the database is newer than this program, or was migrated with other steps.
  */
 export async function migrate(
   client: Client,
   steps: readonly Migration[] = migrations,
   name = 'The database',
+  events: MigrationEvents = {},
 ): Promise<string[]> {
   await client.execute(
     'CREATE TABLE IF NOT EXISTS __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)',
@@ -23,9 +32,12 @@ export async function migrate(
   let version = await schemaVersion(client)
   if (version > steps.length) throw schemaNewer(name, version, steps)
   await checkApplied(client, steps, name)
+  const isNew = version === 0
+  if (!isNew && version < steps.length) await events.before?.(version)
   while (version < steps.length) {
     const step = steps[version]
     try {
+      if (!isNew) events.onStep?.(step.name, version + 1, steps.length)
       await client.migrate([
         {
           sql: 'INSERT INTO __drizzle_migrations (id, hash, created_at) VALUES (?, ?, ?)',
@@ -44,6 +56,34 @@ export async function migrate(
   // The check reads the whole database, so it is skipped if nothing was applied.
   if (applied.length > 0) await checkForeignKeys(client, name)
   return applied
+}
+
+/** What a migration would do. */
+export interface MigrationPlan {
+  /** The number of applied steps. */
+  version: number
+  /** The number of steps of this program. */
+  newest: number
+  /** The names of the steps that are missing. */
+  missing: string[]
+}
+
+/** Tell what `migrate` would do, without changing anything. Fails as it does. */
+export async function planMigration(
+  client: Client,
+  name: string,
+  steps: readonly Migration[] = migrations,
+): Promise<MigrationPlan> {
+  const { rows } = await client.execute("SELECT name FROM sqlite_schema WHERE name = '__drizzle_migrations'")
+  const plan = planAfter(rows.length === 0 ? 0 : await schemaVersion(client), name, steps)
+  if (plan.version > 0) await checkApplied(client, steps, name)
+  return plan
+}
+
+/** What a migration of a database with this schema would do. Fails with a `StartError` if the schema is newer. */
+export function planAfter(version: number, name: string, steps: readonly Migration[] = migrations): MigrationPlan {
+  if (version > steps.length) throw schemaNewer(name, version, steps)
+  return { version, newest: steps.length, missing: steps.slice(version).map((step) => step.name) }
 }
 
 /** The number of the last applied step. */

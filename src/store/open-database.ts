@@ -1,6 +1,7 @@
 /** Opening the database: its client, the lock and the disk of a local file, and the migrations. */
 import type { Client } from '@libsql/client'
 import { migrations } from '../../db/migrations.ts'
+import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { createKeyRing, isKeyRing, type KeyRing } from '../lib/key-ring.ts'
 import { errorCode, isFull } from './driver/database-errors.ts'
@@ -18,6 +19,7 @@ import {
   unusedBytes,
   writeOwner,
 } from './driver/local-file.ts'
+import { keepPreviousFile } from './driver/previous-file.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
 import { Lookups } from './lookups.ts'
@@ -63,7 +65,7 @@ export interface Database {
 }
 
 /** How long a remote database may take for a request, and for a request of a migration. */
-const requestTimeoutMs = 10_000
+export const requestTimeoutMs = 10_000
 const migrationTimeoutMs = 120_000
 const megabyte = 2 ** 20
 
@@ -82,23 +84,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   }
 
   const timeout = { ms: migrationTimeoutMs }
-  const settings = {
-    url: config.databaseUrl,
-    authToken: config.databaseAuthToken,
-    // One request at a time, like queries, so that concurrent sends are stored in the order of their calls.
-    concurrency: 1,
-    intMode: 'number' as const,
-    // Only used for a remote database.
-    async fetch(request: Request) {
-      const { url, method, headers } = request
-      // Responses are small: compressing them would cost both sides more than the rest of a query.
-      headers.set('Accept-Encoding', 'identity')
-      // Without a timeout, a silent server would keep callers waiting for minutes.
-      const signal = AbortSignal.timeout(timeout.ms)
-      // Passing the request itself on would stream its body, which takes a quarter longer.
-      return await (options.fetch ?? fetch)(url, { method, headers, body: await request.text(), signal })
-    },
-  }
+  const settings = clientSettings(config, timeout, options.fetch)
   const lookups = new Lookups(path !== undefined)
   const onStorageFault = (error: unknown) => {
     lookups.end()
@@ -137,7 +123,14 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
       if (!await lock() && await storage.full()) await lock()
       writeOwner(path, owner)
     }
-    const migrated = await migrate(client, migrations, `The database ${path ?? new URL(config.databaseUrl).host}`)
+    const migrated = await migrate(client, migrations, databaseName(config, path), {
+      async before(version) {
+        if (!path || config.migrationCopy === 'off') return
+        const file = await keepPreviousFile(client, path, version, options.readSpace)
+        log.info('A copy of the database was made before the migration', { file })
+      },
+      onStep: (step, n, steps) => log.info('Migrating the database', { step, n, steps }),
+    })
     timeout.ms = requestTimeoutMs
     // Without statistics the planner may choose worse indexes; the server does this itself.
     if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
@@ -147,6 +140,36 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   } catch (error) {
     throw abandon(error)
   }
+}
+
+/** What the client needs to know. A request to a remote database may take as long as `timeout` says at the moment. */
+export function clientSettings(
+  { databaseUrl, databaseAuthToken }: Config,
+  timeout: { ms: number },
+  send: typeof fetch = fetch,
+) {
+  return {
+    url: databaseUrl,
+    authToken: databaseAuthToken,
+    // One request at a time, like queries, so that concurrent sends are stored in the order of their calls.
+    concurrency: 1,
+    intMode: 'number' as const,
+    // Only used for a remote database.
+    async fetch(request: Request) {
+      const { url, method, headers } = request
+      // Responses are small: compressing them would cost both sides more than the rest of a query.
+      headers.set('Accept-Encoding', 'identity')
+      // Without a timeout, a silent server would keep callers waiting for minutes.
+      const signal = AbortSignal.timeout(timeout.ms)
+      // Passing the request itself on would stream its body, which takes a quarter longer.
+      return await send(url, { method, headers, body: await request.text(), signal })
+    },
+  }
+}
+
+/** How errors call the database. */
+export function databaseName({ databaseUrl }: Pick<Config, 'databaseUrl'>, path: string | undefined): string {
+  return `The database ${path ?? new URL(databaseUrl).host}`
 }
 
 /** Undefined if it cannot be started: then this thread runs the statements. */

@@ -113,6 +113,11 @@ export class WriteQueue {
     this.#options = options
   }
 
+  /** How many units wait, without deferred ones. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
   #inspect(statements: Statement[]): void {
     const { inspect } = this.#options
     if (inspect) { for (const { sql } of statements) inspect(sql) }

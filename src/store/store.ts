@@ -13,8 +13,10 @@ import { accountOpener, type AccountStore, prepareAccountTables, type StoreConte
 import type { Statement } from './driver/binding.ts'
 import type { Storage } from './driver/disk-space.ts'
 import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
+import { removePreviousFiles } from './driver/previous-file.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
+import { type DatabaseHealth, readHealth } from './health.ts'
 import { LiveFeed } from './live.ts'
 import { type UnitRows, WriteQueue } from './queue.ts'
 import { type ActivityEntry, writeWithActivity } from './recording.ts'
@@ -60,6 +62,10 @@ export interface Store {
   exchangeUsage(): Promise<void>
   /** Fails if the database does not answer. */
   ping(): Promise<void>
+  /** Facts of the database and of its write queue, for `agent-grid doctor`. */
+  health(): Promise<{ database: DatabaseHealth; waitingUnits: number }>
+  /** Remove what is kept of a local file from before a migration. Returns the files. */
+  removePreviousFiles(): string[]
   /** Publish where this process takes commands. Does nothing on a remote database. */
   announce(control: FileOwner['control']): void
   /** Commit what is queued; for a local file, then checkpoint the log and release the file. */
@@ -174,6 +180,11 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
     async ping() {
       await client.execute('SELECT 1')
     },
+    async health() {
+      const source = { client, global, isLocal: path !== undefined, servedBy: instanceId, now: deps.now }
+      return { database: await readHealth(source, false), waitingUnits: queue.waiting }
+    },
+    removePreviousFiles: () => path ? removePreviousFiles(path) : [],
     announce(control) {
       if (path) writeOwner(path, Object.assign(owner, { control }))
     },

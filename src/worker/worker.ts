@@ -7,6 +7,7 @@ import { sendDigests } from './digests.ts'
 import { LeaseRecovery } from './leases.ts'
 import { tellOfPauses } from './paused-conversations.ts'
 import { PushNotifier } from './push.ts'
+import { removePreviousFiles } from './previous-files.ts'
 import { sweep } from './retention.ts'
 import { LogFollower } from './threads.ts'
 
@@ -15,6 +16,7 @@ const heartbeatMs = 15 * second
 const firstSweepMs = minute
 const sweepMs = hour
 const storageMs = second
+const previousFilesMs = 10 * minute
 const pausesMs = 5 * second
 const pushMs = 2 * second
 const digestsMs = minute
@@ -29,6 +31,7 @@ export interface Worker {
 /** Recover leases, then run each task at its interval until `stop`. */
 export async function startWorker(store: Store): Promise<Worker> {
   const stopping = new AbortController()
+  const startedAt = store.deps.now()
   const leases = new LeaseRecovery(store)
   const startsFull = await store.storage.check()
   await keepClock(store)
@@ -40,6 +43,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
+    every(previousFilesMs, previousFilesMs, () => Promise.resolve(removePreviousFiles(store, startedAt))),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
     every(pushMs, pushMs, () => notifier.run()),
     every(digestsMs, digestsMs, () => sendDigests(store, stopping.signal)),

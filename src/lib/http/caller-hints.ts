@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
 import { bearerToken } from './bearer-token.ts'
 import type { Caller, UncheckedRequest } from './caller.ts'
-import { clientAddress, ipv6Prefix48 } from './client-address.ts'
+import { clientAddress, ipv6Prefix48, isTrustedProxy } from './client-address.ts'
 import { RecentMap } from '../recent-map.ts'
 
 /** How many keys are remembered at least. */
@@ -16,7 +16,17 @@ const maxKept = 20_000
 /** The group of all callers whose key is not known. */
 const strangers = ['strangers']
 
+/** What `X-Forwarded-For` told of the requests without a known key. */
+export interface SeenProxies {
+  /** Requests whose header was read, because a trusted proxy sent it. */
+  read: number
+  /** Requests whose header was ignored, and the address that sent the last of them. */
+  ignored: number
+  ignoredFrom: string | null
+}
+
 export class CallerHints {
+  readonly seenProxies: SeenProxies = { read: 0, ignored: 0, ignoredFrom: null }
   /** By the checksum of the token: a key is not kept in memory. */
   readonly #accounts = new RecentMap<number, Caller>(maxKept)
   readonly #trustedProxies: readonly string[]
@@ -45,8 +55,20 @@ export class CallerHints {
     const token = bearerToken(request.header('authorization'))
     const account = token === undefined ? undefined : this.#accounts.get(crc32(token))
     if (account) return account
-    const name = clientAddress(request.remoteAddress, request.header('x-forwarded-for'), this.#trustedProxies)
+    const { remoteAddress } = request
+    const forwardedFor = request.header('x-forwarded-for')
+    if (forwardedFor !== null) this.#see(remoteAddress)
+    const name = clientAddress(remoteAddress, forwardedFor, this.#trustedProxies)
     const prefix = ipv6Prefix48(name)
     return { name, groups: prefix === undefined ? strangers : [...strangers, prefix] }
+  }
+
+  #see(remoteAddress: string): void {
+    if (isTrustedProxy(remoteAddress, this.#trustedProxies)) {
+      this.seenProxies.read++
+    } else {
+      this.seenProxies.ignored++
+      this.seenProxies.ignoredFrom = remoteAddress
+    }
   }
 }

@@ -38,6 +38,21 @@ export function chained(
   return { ...row, hash: rowHash(accountId, row) }
 }
 
+/**
+ * The position of the first row that does not follow the one before it; undefined if all do. `last` is the row before
+ * the first one, if there is one, and is believed.
+ */
+export function firstBrokenRow(accountId: string, rows: readonly Activity[], last?: Activity): number | undefined {
+  for (const row of rows) {
+    const expected = chained(accountId, row, last)
+    if (row.n !== expected.n || row.previousHash !== expected.previousHash || row.hash !== expected.hash) {
+      return expected.n
+    }
+    last = row
+  }
+  return undefined
+}
+
 /** SHA-256 over every field of the row and the previous hash. */
 function rowHash(accountId: string, row: Omit<Activity, 'hash'>): string {
   const covered = [

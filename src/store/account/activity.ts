@@ -4,7 +4,7 @@ import { activity } from '../../../db/schema.ts'
 import { type AccountBinding, p, precondition } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 import { inAccount, withAccount } from '../in-account.ts'
-import { type Activity, activityFields, chained } from './activity-chain.ts'
+import { type Activity, activityFields, firstBrokenRow } from './activity-chain.ts'
 import { prepareActivityList } from './activity-list.ts'
 
 /** A reading of messages, as the log has it once for each session, subject and hour. */
@@ -73,13 +73,9 @@ export function prepareActivity(db: Db) {
         for (;;) {
           const rows: Activity[] = await account.all(after, { n: last?.n ?? Number.MIN_SAFE_INTEGER })
           if (rows.length === 0) return undefined
-          for (const row of rows) {
-            const expected = chained(account.accountId, row, last)
-            if (row.n !== expected.n || row.previousHash !== expected.previousHash || row.hash !== expected.hash) {
-              return expected.n
-            }
-            last = row
-          }
+          const broken = firstBrokenRow(account.accountId, rows, last)
+          if (broken !== undefined) return broken
+          last = rows.at(-1)
         }
       },
     }),

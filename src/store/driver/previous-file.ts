@@ -1,0 +1,104 @@
+/**
+ * A copy of a local file as it was before a migration, kept beside it until a server has run on the migrated file. See
+ * docs/operations.md, "The file before an upgrade".
+ */
+import type { Client } from '@libsql/client'
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { StartError } from '../start-error.ts'
+import { type FileSystemSpace, spaceOf } from './disk-space.ts'
+import { createFile } from './local-file.ts'
+
+const megabyte = 2 ** 20
+/** For the pages by which the copy may be larger. */
+const spaceFactor = 1.05
+
+/** The copy of a file whose schema had this version. */
+function previousFile(path: string, version: number): string {
+  return `${path}.schema-${version}`
+}
+
+/** The copies beside a file, the oldest schema first. */
+export function previousFiles(path: string): string[] {
+  const prefix = `${basename(path)}.schema-`
+  const versionOf = (name: string) => Number(name.slice(prefix.length))
+  return readdirSync(dirname(path))
+    .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
+    .sort((a, b) => versionOf(a) - versionOf(b))
+    .map((name) => join(dirname(path), name))
+}
+
+/** Remove the copies beside a file. Returns those that were there. */
+export function removePreviousFiles(path: string): string[] {
+  const files = previousFiles(path)
+  for (const file of files) rmSync(file, { force: true })
+  return files
+}
+
+/**
+ * Copy the locked file, whose schema has this version. The database itself writes the copy: another reader of the file
+ * in this process would drop its lock. When this resolves, the copy is on disk. Fails with `disk_full` if there is no
+ * space for it.
+ */
+export async function keepPreviousFile(
+  client: Client,
+  path: string,
+  version: number,
+  readSpace: (folder: string) => Promise<FileSystemSpace> = spaceOf,
+): Promise<string> {
+  const file = previousFile(path, version)
+  const unfinished = `${file}.new`
+  const needed = await usedBytes(client) * spaceFactor
+  // If the file system does not tell, only a failed write does.
+  const free = await readSpace(dirname(path)).then((space) => space.free, () => undefined)
+  if (free !== undefined && free < needed) {
+    throw new StartError(
+      'disk_full',
+      `The database ${path} has to be migrated, and a copy of it is kept until that has worked. The copy takes ` +
+        `${inMegabytes(needed)} MB, and the disk has ${inMegabytes(free)} MB free. Free some space, and start again; ` +
+        'or make a backup, and set MIGRATION_COPY=off for this start.',
+    )
+  }
+  try {
+    rmSync(unfinished, { force: true })
+    // Before the database opens it, so that it is readable only by its owner.
+    createFile(unfinished)
+    await client.execute({ sql: 'VACUUM INTO ?', args: [unfinished] })
+    sync(unfinished, 'r+')
+    renameSync(unfinished, file)
+    syncFolder(dirname(path))
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+  return file
+}
+
+/** The bytes of the pages that hold something. */
+async function usedBytes(client: Client): Promise<number> {
+  const read = async (name: string) => Number((await client.execute(`PRAGMA ${name}`)).rows[0][name])
+  return (await read('page_count') - await read('freelist_count')) * await read('page_size')
+}
+
+function sync(file: string, flags: string): void {
+  const opened = openSync(file, flags)
+  try {
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
+  }
+}
+
+/** Windows cannot open a folder, and does not need it. */
+function syncFolder(folder: string): void {
+  try {
+    sync(folder, 'r')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EISDIR' && code !== 'EPERM' && code !== 'EACCES') throw error
+  }
+}
+
+function inMegabytes(bytes: number): number {
+  return Math.ceil(bytes / megabyte)
+}

@@ -1,0 +1,50 @@
+/** Looking at a database as it is: it is locked if it is a local file, and neither migrated nor written to. */
+import type { Client } from '@libsql/client'
+import { drizzle } from 'drizzle-orm/libsql'
+import type { Config } from '../config.ts'
+import { connect } from './driver/local-client.ts'
+import { localPath, lockLocalFile, releaseLocalFile } from './driver/local-file.ts'
+import { prepareGlobalTables } from './global.ts'
+import { type DatabaseHealth, readHealth } from './health.ts'
+import { Lookups } from './lookups.ts'
+import { type MigrationPlan, planMigration } from './migrate.ts'
+import { clientSettings, databaseName, requestTimeoutMs } from './open-database.ts'
+import { explained } from './start-error.ts'
+
+/** A database that was opened to be looked at. */
+export interface InspectedDatabase {
+  client: Client
+  /** Tells what a start would migrate. Fails with the `StartError` of a start that would be refused. */
+  plan(): Promise<MigrationPlan>
+  /** Facts of a database with the newest schema. `isFull`: see `readHealth`. */
+  health(isFull: boolean): Promise<DatabaseHealth>
+}
+
+/**
+ * Open the database for `look`, and close it. A local file must exist. Fails with `database_in_use` if another process
+ * holds the local file, and with the `StartError` that a start would fail with.
+ */
+export async function inspectDatabase<Result>(
+  config: Config,
+  now: () => number,
+  look: (database: InspectedDatabase) => Promise<Result>,
+): Promise<Result> {
+  const path = localPath(config.databaseUrl)
+  const client = connect(clientSettings(config, { ms: requestTimeoutMs }))
+  try {
+    if (path) await lockLocalFile(client, path, { durability: config.durability, waitSeconds: 0, now })
+    return await look({
+      client,
+      plan: () => planMigration(client, databaseName(config, path)),
+      health(isFull) {
+        const global = prepareGlobalTables(drizzle({ client }), new Map(), new Lookups(false))
+        return readHealth({ client, global, isLocal: path !== undefined, servedBy: undefined, now }, isFull)
+      },
+    })
+  } catch (error) {
+    throw explained(error, config.databaseUrl, path)
+  } finally {
+    if (path) await releaseLocalFile(client).catch(() => {})
+    client.close()
+  }
+}

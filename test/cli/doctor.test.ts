@@ -1,0 +1,226 @@
+/** `agent-grid doctor` finds planted faults, and names the mend. See docs/operations.md, "Doctor". */
+import { createClient } from '@libsql/client'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { migrations } from '../../db/migrations.ts'
+import { pastDatabase } from '../../scripts/past-databases.ts'
+import { examine } from '../../src/cli/doctor.ts'
+import { doctorReport, exitCodeOf } from '../../src/cli/doctor/report.ts'
+import { freePort } from '../../src/lib/free-port.ts'
+import { newKeyRing } from '../../src/lib/key-ring.ts'
+import { day, hour } from '../../src/lib/time.ts'
+import { checksOfMachine, runSql, type WellGrid, wellGrid } from '../support/well-grid.ts'
+
+let grid: WellGrid
+let path: string
+let env: Record<string, string>
+
+beforeEach(async () => {
+  grid = await wellGrid()
+  ;({ path, env } = grid)
+})
+afterEach(() => grid.remove())
+
+const sql = (...statements: string[]) => runSql(path, ...statements)
+
+describe('a grid that is stopped', () => {
+  test('is well, and stays as it is', async () => {
+    const before = readdirSync(grid.folder)
+
+    const report = await examine(env, false)
+
+    // The folder of the tests may be on a file system that is not meant for a database.
+    expect(report.checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([
+      expect.objectContaining({ check: 'proxies', status: 'skipped' }),
+    ])
+    expect(report.accounts.map(({ name, agents }) => [name, agents])).toEqual([
+      ['Acme', 3],
+      ['Evil', 1],
+      ['new@new.example', 1],
+    ])
+    expect(readdirSync(grid.folder)).toEqual(before)
+    expect(doctorReport.parse(JSON.parse(JSON.stringify(report)))).toEqual(report)
+  })
+
+  test.each<[fault: string, check: string, status: string, action: RegExp, plant: () => unknown]>([
+    ['an invalid setting', 'settings', 'broken', /help settings/, () => env.PORT = 'eighty'],
+    ['no TLS', 'addresses', 'warning', /TLS proxy/, () => env.BASE_URL = 'http://grid.example'],
+    ['mixed addresses', 'addresses', 'warning', /https addresses/, () => env.APP_URL = 'https://grid.example'],
+    ['no database', 'database', 'warning', /set DATABASE_URL/, () => env.DATABASE_URL += '.other'],
+    [
+      'a file of another kind',
+      'database',
+      'broken',
+      /Set DATABASE_URL/,
+      () => writeFileSync(path, 'text '.repeat(300)),
+    ],
+    ['a damaged page', 'integrity', 'broken', /restore a backup/, damage],
+    [
+      'a row that points nowhere',
+      'integrity',
+      'broken',
+      /restore a backup/,
+      () =>
+        sql(
+          'PRAGMA foreign_keys = OFF',
+          "INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('x', 'y', 1, 1)",
+        ),
+    ],
+    [
+      'a changed activity log',
+      'activity',
+      'broken',
+      /Compare it with a backup/,
+      () => sql('DROP TRIGGER activity_is_not_changed', "UPDATE activity SET outcome = 'ok ' WHERE n = 2"),
+    ],
+    [
+      'an older schema',
+      'migrations',
+      'warning',
+      /migrate --check/,
+      () => writeFileSync(path, pastDatabase(migrations[20].name)),
+    ],
+    [
+      'a newer schema',
+      'migrations',
+      'broken',
+      /Start a newer agent-grid/,
+      () => sql("INSERT INTO __drizzle_migrations (id, hash, created_at) VALUES (99, 'x', 9999999999999)"),
+    ],
+    [
+      'an edited migration',
+      'migrations',
+      'broken',
+      /Start the agent-grid that migrated it/,
+      () => sql("UPDATE __drizzle_migrations SET hash = 'x' WHERE id = 3"),
+    ],
+    [
+      'another key ring',
+      'key_ring',
+      'broken',
+      /Restore the key ring/,
+      () => writeFileSync(`${path}.keys`, newKeyRing()),
+    ],
+    ['a missing key ring', 'key_ring', 'broken', /Restore the key ring/, () => rmSync(`${path}.keys`)],
+    [
+      'a damaged key ring',
+      'key_ring',
+      'broken',
+      /Restore the key ring/,
+      () => writeFileSync(`${path}.keys`, 'no ring'),
+    ],
+    [
+      'a key ring that others read',
+      'permissions',
+      'warning',
+      /chmod 600 .+keys/,
+      () => chmodSync(`${path}.keys`, 0o644),
+    ],
+    ['a folder that others write', 'permissions', 'warning', /chmod 700/, () => chmodSync(grid.folder, 0o777)],
+    ['a clock far ahead', 'clock', 'broken', /confirm-clock/, () => storedClock(-40 * day)],
+    ['a clock behind', 'clock', 'warning', /NTP/, () => storedClock(hour)],
+    ['relaxed durability', 'durability', 'warning', /DURABILITY=full/, () => env.DURABILITY = 'relaxed'],
+    [
+      'an agent that does not read',
+      'unread',
+      'warning',
+      /still runs/,
+      () => sql(`UPDATE deliveries SET created_at = ${Date.now() - 8 * day} WHERE state = 'unread'`),
+    ],
+    [
+      'messages that are not placed',
+      'queue',
+      'warning',
+      /running grid places them/,
+      () => sql('PRAGMA foreign_keys = OFF', 'UPDATE messages SET seq = 20005 WHERE seq = 5'),
+    ],
+    [
+      'an email server that is away',
+      'email',
+      'broken',
+      /SMTP_URL/,
+      async () =>
+        Object.assign(env, {
+          SMTP_URL: `smtp://127.0.0.1:${await freePort('127.0.0.1')}`,
+          MAIL_FROM: 'grid@acme.example',
+        }),
+    ],
+    [
+      'no email server of a public grid',
+      'email',
+      'warning',
+      /Set SMTP_URL/,
+      () => env.BASE_URL = 'https://grid.example',
+    ],
+    ['an old backup', 'backups', 'warning', /failed backups/, () => backup(3 * day)],
+    [
+      'a folder without backups',
+      'backups',
+      'warning',
+      /folder is right/,
+      () => Object.assign(env, { BACKUP_DIR: join(grid.folder, 'none'), BACKUP_PLAIN: '1' }),
+    ],
+    [
+      'no backups of a public grid',
+      'backups',
+      'warning',
+      /Set BACKUP_DIR/,
+      () => env.BASE_URL = 'https://grid.example',
+    ],
+  ])('with %s: %s is %s', async (_, check, status, action, plant) => {
+    await plant()
+
+    const report = await examine(env, false)
+
+    const found = report.checks.filter((found) => found.check === check && found.status === status)
+    expect({ check, found, all: report.checks }).toMatchObject({ found: [{ action: expect.stringMatching(action) }] })
+    expect(exitCodeOf(report)).toBe(report.checks.some((found) => found.status === 'broken') ? 1 : 3)
+  })
+
+  test('an unreachable remote database is told with what to do', async () => {
+    env.DATABASE_URL = `http://127.0.0.1:${await freePort('127.0.0.1')}`
+
+    const { status, checks } = await examine(env, false)
+
+    expect(status).toBe('broken')
+    expect(checks).toContainEqual(expect.objectContaining({
+      ...{ check: 'database', status: 'broken', action: expect.stringContaining('DATABASE_URL') },
+    }))
+  })
+
+  test('a program that answers nothing on the port is not taken for the grid', async () => {
+    const silent = createServer((socket) => socket.end('hello\r\n\r\n')).listen(Number(env.PORT), '127.0.0.1')
+
+    const { checks } = await examine(env, false)
+
+    expect(checks).toContainEqual(expect.objectContaining({ check: 'server', found: 'The grid is stopped.' }))
+    silent.close()
+  })
+})
+
+/** The first page of a table that no query of the doctor needs. */
+async function damage(): Promise<void> {
+  const client = createClient({ url: `file:${path}`, concurrency: 1 })
+  const { rows: [{ rootpage, size }] } = await client.execute(
+    "SELECT rootpage, (SELECT page_size FROM pragma_page_size) AS size FROM sqlite_schema WHERE name = 'parts'",
+  )
+  client.close()
+  const file = readFileSync(path)
+  file.fill(0xff, (Number(rootpage) - 1) * Number(size), Number(rootpage) * Number(size))
+  writeFileSync(path, file)
+}
+
+async function storedClock(fromNow: number): Promise<void> {
+  await sql(`UPDATE store_facts SET value = ${Date.now() + fromNow} WHERE key = 'clock'`)
+}
+
+function backup(age: number): void {
+  Object.assign(env, { BACKUP_DIR: join(grid.folder, 'backups'), BACKUP_PLAIN: '1' })
+  mkdirSync(env.BACKUP_DIR)
+  const file = join(env.BACKUP_DIR, 'grid.backup')
+  writeFileSync(file, 'a backup')
+  const at = (Date.now() - age) / 1_000
+  utimesSync(file, at, at)
+}

@@ -1,0 +1,31 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { migrations } from '../../db/migrations.ts'
+import { pastDatabase } from '../../scripts/past-databases.ts'
+import { hour } from '../../src/lib/time.ts'
+import { removePreviousFiles } from '../../src/worker/previous-files.ts'
+import { emptyGrid } from '../support/grid.ts'
+import { temporaryDatabase } from '../support/process.ts'
+
+test('the copy from before a migration is kept until a server has run for an hour', async () => {
+  const database = temporaryDatabase()
+  const path = join(database.folder, 'grid.db')
+  writeFileSync(path, pastDatabase(migrations[4].name))
+  const grid = await emptyGrid({ url: database.url })
+  const copy = `${path}.schema-5`
+  const startedAt = grid.clock.now
+
+  grid.clock.now += hour - 1
+  removePreviousFiles(grid.store, startedAt)
+  expect(existsSync(copy)).toBe(true)
+
+  grid.clock.now += 1
+  removePreviousFiles(grid.store, startedAt)
+  expect(existsSync(copy)).toBe(false)
+  expect(grid.logs.map((line) => JSON.parse(line))).toContainEqual(
+    expect.objectContaining({ message: 'The copy from before the migration was removed', file: copy }),
+  )
+  await grid.store.close()
+  database.remove()
+})
