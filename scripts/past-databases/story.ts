@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { chained } from '../../src/store/account/activity-chain.ts'
-import { accountTokenContext, createKeyRing, totpContext } from '../../src/lib/key-ring.ts'
+import { accountTokenContext, createKeyRing, pushKeyContext, totpContext } from '../../src/lib/key-ring.ts'
 
 export type Row = Record<string, string | number | null>
 
@@ -30,7 +30,17 @@ const [ann, ed] = [id(11), id(12)]
 const [alice, bob, annas, eve, trialist] = [id(21), id(22), id(23), id(24), id(25)]
 const [general, skill, guardrail, signup, grant, session] = [id(31), id(32), id(33), id(34), id(35), id(36)]
 const [greeting, answer, post, toStranger, gone] = [id(41), id(42), id(43), id(44), id(45)]
-const [lease, releasedLease, instance, link, invitation, pause, verdict, token] = [51, 52, 53, 54, 55, 56, 57, 58].map(
+const [lease, releasedLease, instance, link, invitation, pause, verdict, token, browser] = [
+  51,
+  52,
+  53,
+  54,
+  55,
+  56,
+  57,
+  58,
+  59,
+].map(
   id,
 )
 
@@ -279,6 +289,20 @@ export async function story(): Promise<Record<string, Row[]>> {
     snoozes: [
       { account_id: acme, user_id: ann, kind: 'unread', subject: alice, until: later, level: 1 },
     ],
+    push_keys: [{
+      id: 'vapid',
+      public_key: 'public key',
+      created_at: at,
+      ...await sealed('private key', pushKeyContext('vapid')),
+    }],
+    push_subscriptions: [{
+      ...{ account_id: acme, id: browser, user_id: ann, session_id: session, endpoint: 'https://push.example/ann' },
+      ...{ p256dh: 'key of the browser', auth: 'secret', user_agent: 'Firefox', created_at: at, seq: 1 },
+    }],
+    push_notices: [
+      { account_id: acme, subscription_id: browser, thread_id: 1, first_seq: 1, last_seq: 1, due_at: later },
+    ],
+    mail_digests: [{ account_id: acme, user_id: ann, period: 'daily', next_at: later, token: 'digest' }],
   }
 }
 
