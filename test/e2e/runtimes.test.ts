@@ -1,7 +1,13 @@
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { executableKind } from '../../scripts/binary/executable-kind.ts'
+import { ownTarget, targets } from '../../scripts/binary/targets.ts'
+import { binaryFile, buildBinary, removeBinary } from '../support/binary.ts'
 import {
   type ProcessResult,
   runCommand,
+  type Runner,
   runtimes,
   type ServerProcess,
   startServe,
@@ -16,9 +22,12 @@ let database: TemporaryDatabase
 let sqld: Sqld
 let server: ServerProcess | undefined
 beforeAll(async () => {
-  sqld = await startSqld()
+  ;[sqld] = await Promise.all([startSqld(), buildBinary()])
 })
-afterAll(() => sqld.stop())
+afterAll(async () => {
+  removeBinary()
+  await sqld.stop()
+})
 beforeEach(() => {
   database = temporaryDatabase()
 })
@@ -28,7 +37,9 @@ afterEach(async () => {
   database.remove()
 })
 
-describe.each(runtimes)('on %s', (runtime) => {
+const runners: readonly Runner[] = [...runtimes, 'binary']
+
+describe.each(runners)('on %s', (runtime) => {
   // OAUTH_CIMD=off: tests do not probe the internet.
   test.each(['off', 'on'])(
     'the whole grid works on a local file, and a second process is refused: thread %s',
@@ -59,6 +70,26 @@ describe.each(runtimes)('on %s', (runtime) => {
     expect(stopped.code).toBe(0)
     expect(logged(stopped)).toEqual([])
   })
+})
+
+test('the binary is one file for this platform, and reads no settings from the folder that it is started in', async () => {
+  const folder = dirname(binaryFile)
+  for (const name of ['.env', '.env.local']) writeFileSync(join(folder, name), 'BASE_URL=https://not-read.example\n')
+  writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./missing.ts"]\n')
+
+  server = await startServe('binary', {})
+  const agent = await fetch(`${server.url}/api/v1/agentic-signup`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ owner_email: 'ann@acme.example', alias: 'ada' }),
+  })
+  const { stdout } = await server.stop()
+
+  expect(executableKind(binaryFile)).toEqual(targets[ownTarget()].kind)
+  expect(statSync(binaryFile).size).toBeLessThan(130_000_000)
+  expect(agent.status).toBe(201)
+  expect(stdout).toContain(`running at http://localhost:${server.port}\n`)
+  expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })
 
 /** Warnings and errors of the grid, without output of the runtime itself. */
