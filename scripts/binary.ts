@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { buildClientPackage } from './build.js'
 import { executableKind } from './binary/executable-kind.ts'
 import { type NativePackage, ownTarget, packageFile, type Target, type TargetName, targets } from './binary/targets.ts'
 
@@ -22,7 +23,7 @@ interface Bun {
 }
 
 interface Build {
-  onLoad(what: { filter: RegExp }, load: (file: { path: string }) => { contents: string; loader: 'js' }): void
+  onLoad(what: { filter: RegExp }, load: (file: { path: string }) => { contents: string; loader: 'js' | 'ts' }): void
 }
 
 /** A text of the program. */
@@ -64,6 +65,18 @@ function toAscii(text: string): string {
   return text.replace(/[^\0-\x7f]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
 }
 
+/** The package that a grid hands out is in the binary, beside the program. */
+const clientPackage = join(root, 'dist/binary/agent-grid.tgz')
+const withClientPackage = {
+  name: 'client package',
+  setup(build: Build) {
+    build.onLoad({ filter: /src[\\/]cli[\\/]client-package\.ts$/ }, ({ path }) => {
+      const embedded = `import archive from ${JSON.stringify(clientPackage)} with { type: 'file' }`
+      return { contents: `${embedded}\nvoid archive\n${readFileSync(path, 'utf8')}`, loader: 'ts' }
+    })
+  },
+}
+
 /** Build for one platform. The file is written beside and renamed, and is only there if it is what it should be. */
 async function buildBinary(name: TargetName, outfile: string, commit: string | undefined): Promise<void> {
   const target: Target = targets[name]
@@ -75,13 +88,17 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
   try {
     const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
       // The first one is the program. Others are in the same folder of the binary, without their path below `root`.
-      entrypoints: [join(root, 'src/main.ts'), join(root, 'src/store/driver/database-thread.ts')],
+      entrypoints: [join(root, 'src/start.ts'), join(root, 'src/store/driver/database-thread.ts')],
       root: join(root, 'src/store/driver'),
+      naming: { asset: '[name].[ext]' },
       target: 'bun',
       // Names stay, for stack traces.
       minify: { whitespace: true, syntax: true },
-      define: commit === undefined ? {} : { AGENT_GRID_COMMIT: JSON.stringify(commit) },
-      plugins: [nativeParts(target)],
+      define: {
+        AGENT_GRID_COMMAND: '"agent-grid"',
+        ...(commit !== undefined && { AGENT_GRID_COMMIT: JSON.stringify(commit) }),
+      },
+      plugins: [nativeParts(target), withClientPackage],
       compile: {
         target: target.bun,
         executablePath: packageFile(target.runtime),
@@ -126,6 +143,7 @@ const { values } = parseArgs({
   options: { target: { type: 'string' }, outfile: { type: 'string' }, commit: { type: 'string' } },
 })
 try {
+  await buildClientPackage(clientPackage)
   for (const name of chosenTargets(values.target)) {
     const suffix = values.target === undefined ? '' : `-${name}`
     await buildBinary(name, resolve(values.outfile ?? join(root, `release/agent-grid${suffix}`)), values.commit)

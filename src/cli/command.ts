@@ -47,7 +47,7 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
-  start(json: boolean): Promise<number>
+  start(json: boolean, args: CommandArguments): Promise<number>
 }
 
 export type Command = StoreCommand | ProcessCommand

@@ -1,8 +1,8 @@
+import { clientCommands } from './client-commands.ts'
 import type { Command } from './command.ts'
 import { demo } from './demo.ts'
-import { health } from './health.ts'
 import { serve } from './serve.ts'
 import { storeCommands } from './store-commands.ts'
 
 /** All commands, in the order of the usage text. */
-export const commands: readonly Command[] = [serve, demo, ...storeCommands, health]
+export const commands: readonly Command[] = [serve, demo, ...storeCommands, ...clientCommands]

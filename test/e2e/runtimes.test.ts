@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import process from 'node:process'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { executableKind } from '../../scripts/binary/executable-kind.ts'
 import { ownTarget, targets } from '../../scripts/binary/targets.ts'
@@ -72,7 +74,7 @@ describe.each(runners)('on %s', (runtime) => {
   })
 })
 
-test('the binary is one file for this platform, and reads no settings from the folder that it is started in', async () => {
+test('the binary is one file for this platform, reads no settings from its folder, and hands out the package for clients', async () => {
   const folder = dirname(binaryFile)
   for (const name of ['.env', '.env.local']) writeFileSync(join(folder, name), 'BASE_URL=https://not-read.example\n')
   writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./missing.ts"]\n')
@@ -83,8 +85,14 @@ test('the binary is one file for this platform, and reads no settings from the f
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ owner_email: 'ann@acme.example', alias: 'ada' }),
   })
+  const archive = await fetch(`${server.url}/agent-grid.tgz`)
+  writeFileSync(join(folder, 'agent-grid.tgz'), new Uint8Array(await archive.arrayBuffer()))
+  execFileSync('tar', ['-xzf', join(folder, 'agent-grid.tgz'), '-C', folder])
+  const client = [join(folder, 'package/client.js'), 'health', '--url', `http://localhost:${server.port}`]
+  const health = execFileSync(process.execPath, client, { encoding: 'utf8', env: {} })
   const { stdout } = await server.stop()
 
+  expect(health).toBe('The server is ready.\n')
   expect(executableKind(binaryFile)).toEqual(targets[ownTarget()].kind)
   expect(statSync(binaryFile).size).toBeLessThan(130_000_000)
   expect(agent.status).toBe(201)
