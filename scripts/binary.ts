@@ -1,6 +1,7 @@
 /**
  * Builds the whole program into one executable file, with Bun: `npm run binary [-- --target NAME[,NAME …]] [--outfile
- * PATH] [--commit HASH]`. Targets are those of `binary/targets.ts`, or `all`. Without them it is for this platform.
+ * PATH] [--commit HASH]`. Targets are those of `binary/targets.ts`, or `all`; their names are appended to the path. Without
+ * them it is for this platform.
  *
  * See docs/operations.md, "Single binary".
  */
@@ -146,7 +147,7 @@ try {
   await buildClientPackage(clientPackage)
   for (const name of chosenTargets(values.target)) {
     const suffix = values.target === undefined ? '' : `-${name}`
-    await buildBinary(name, resolve(values.outfile ?? join(root, `release/agent-grid${suffix}`)), values.commit)
+    await buildBinary(name, resolve(`${values.outfile ?? join(root, 'release/agent-grid')}${suffix}`), values.commit)
   }
 } catch (error) {
   // A failed build has its errors in a list.
