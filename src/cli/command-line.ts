@@ -31,8 +31,9 @@ export async function runCommandLine(words: string[], program: Program): Promise
   }
 }
 
-async function findAndRun([name = 'help', ...words]: string[], program: Program): Promise<number> {
-  if (helpNames.includes(name)) return print(program.help(words[0]))
+async function findAndRun(line: string[], program: Program): Promise<number> {
+  const [name = 'help', words] = program.splitName(line)
+  if (helpNames.includes(name)) return print(program.help(words.length > 0 ? program.splitName(words)[0] : undefined))
   if (versionNames.includes(name)) {
     const built = commit === undefined ? '' : ` (${commit})`
     return print(words.includes('--json') ? JSON.stringify({ version, commit }) : `agent-grid ${version}${built}`)

@@ -9,6 +9,8 @@ export interface CommandOption {
   readonly placeholder: string
   readonly description: string
   readonly required?: boolean
+  /** Takes no value: given, it is `true`. It has no placeholder then. */
+  readonly isFlag?: boolean
   /** The allowed values. */
   readonly oneOf?: readonly string[]
   /** Another option, which takes the path of a file with the value; `-` is standard input. */
@@ -86,7 +88,10 @@ export function readArguments(
   words: string[],
   env: Record<string, string | undefined>,
 ): { args: CommandArguments; json: boolean; help: boolean } {
-  const { json, help, ...args } = parseWords(command, words)
+  const { json, help, ...parsed } = parseWords(command, words)
+  const args = Object.fromEntries(
+    Object.entries(parsed).map(([name, value]) => [name, value === true ? 'true' : value]),
+  )
   const given = { ...readVariables(command, env), ...(help ? args : readFiles(command, args)) }
   return { args: help ? {} : checkArguments(command, given), json: json === true, help: help === true }
 }
@@ -118,8 +123,8 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   }
-  for (const [name, { file }] of Object.entries(command.options)) {
-    options[name] = { type: 'string' }
+  for (const [name, { file, isFlag }] of Object.entries(command.options)) {
+    options[name] = { type: isFlag ? 'boolean' : 'string' }
     if (file !== undefined) options[file] = { type: 'string' }
   }
   try {
@@ -146,7 +151,7 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
   for (const [name, { required, placeholder, file }] of Object.entries(command.options)) {
     if (required && !given[name]) {
       const orFile = file === undefined ? '' : ` or --${file} PATH`
-      throw usageError(`${command.name} needs --${name} ${placeholder}${orFile}.\n${usageHint(command)}`)
+      throw usageError(`${command.name} needs ${`--${name} ${placeholder}`.trim()}${orFile}.\n${usageHint(command)}`)
     }
   }
   return given as CommandArguments

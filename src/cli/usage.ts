@@ -10,6 +10,8 @@ export interface Usage {
   help(topic?: string): string
   /** Find a command by its name. Fails with `usage`. */
   findCommand(name: string): Command
+  /** The name of the command in a command line, which may have two words, and the words behind it. */
+  splitName(words: readonly string[]): [name: string | undefined, rest: string[]]
 }
 
 /** The usage of these commands. The overview begins with `title`, and ends with `notes`. */
@@ -29,6 +31,10 @@ export function usageOf(commands: readonly Command[], title: string, notes: stri
       return options(find(topic, ['settings']))
     },
     findCommand: (name) => find(name, ['help']),
+    splitName([first, ...rest]) {
+      const isTwo = commands.some(({ name }) => name === `${first} ${rest[0]}`)
+      return isTwo ? [`${first} ${rest[0]}`, rest.slice(1)] : [first, rest]
+    },
   }
 }
 
@@ -54,7 +60,7 @@ function options(command: Command): string {
   const lines = Object.entries(command.options).flatMap(([name, option]) => {
     const { placeholder, description, required, env, file } = option
     const notes = (required ? ' (required)' : '') + (env ? ` (safer in ${env})` : '')
-    const line = [`--${name} ${placeholder}`, description + notes] as const
+    const line = [`--${name} ${placeholder}`.trim(), description + notes] as const
     return file === undefined
       ? [line]
       : [line, [`--${file} PATH`, `a file with --${name}; - is standard input`] as const]
