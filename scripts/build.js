@@ -1,11 +1,22 @@
 // @ts-check
 /**
- * Builds a TypeScript program into one file for Node, packages included, with a second one for the database thread. It
- * starts in a fraction of the time of compiling each file while it loads, and needs less memory. This file is
+ * Builds a TypeScript program into one file for Node, packages included, with a second one for the database thread and
+ * the package for clients. It starts in a fraction of the time of compiling each file while it loads, and needs less memory. This file is
  * JavaScript, because Node 20 cannot run TypeScript.
  */
+import { execFileSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -21,6 +32,17 @@ const external = ['libsql', '@node-rs/*', 'bufferutil', 'utf-8-validate', 'pg-na
 /** A thread is a program of its own, built beside each program that starts it. */
 const thread = { program: 'src/store/driver/database-thread.ts', startedBy: 'src/store/driver/thread-connection.ts' }
 
+/** What a server hands out beside the web pages: built beside each program that does. */
+const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', file: 'agent-grid.tgz' }
+
+/**
+ * What a build is for.
+ *
+ * @typedef {object} Flavour
+ * @property {string} [folder] Where to build, in the repository; `dist` by default.
+ * @property {Record<string, string>} [define] Values for names in the program.
+ */
+
 /**
  * Build `program`, the path of a TypeScript file in the repository, unless the files in `dist/` were built from the same
  * sources. Resolves to the path of the file that Node runs, `scripts/launch.js`; beside it are the program, its source
@@ -29,14 +51,47 @@ const thread = { program: 'src/store/driver/database-thread.ts', startedBy: 'src
  * In the program, `import.meta.url` is the URL of the file that Node runs, so that a worker can be started with it.
  *
  * @param {string} program
+ * @param {Flavour} [flavour]
  */
-export async function build(program) {
-  const file = join(root, 'dist', program.replace(/\.ts$/, '.js'))
-  const inputs = await buildFile(program, file)
+export async function build(program, { folder = 'dist', define = {} } = {}) {
+  const file = join(root, folder, program.replace(/\.ts$/, '.js'))
+  const inputs = await buildFile(program, file, define)
   if (inputs.includes(thread.startedBy)) {
-    await buildFile(thread.program, join(dirname(file), basename(thread.program).replace(/\.ts$/, '.js')))
+    await buildFile(thread.program, join(dirname(file), basename(thread.program).replace(/\.ts$/, '.js')), define)
   }
+  if (inputs.includes(handedOut.by)) await buildClientPackage(join(dirname(file), handedOut.file), define)
   return file
+}
+
+/**
+ * Build the commands that need no database as a package for npm, with a file that needs no other.
+ *
+ * @param {string} archive
+ * @param {Record<string, string>} [define]
+ */
+export async function buildClientPackage(archive, define = {}) {
+  const program = join(dirname(archive), basename(handedOut.program).replace(/\.ts$/, '.js'))
+  await buildFile(handedOut.program, program, define)
+  const parts = [program, program.replace(/\.js$/, '.third-party.txt'), join(dirname(program), programOf(program))]
+    .concat(existsSync(join(root, 'LICENSE')) ? join(root, 'LICENSE') : [])
+  if (existsSync(archive) && parts.every((part) => statSync(part).mtimeMs <= statSync(archive).mtimeMs)) return
+
+  const { name, version, description, license, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const bin = { [name]: basename(program) }
+  const manifest = { name, version, description, license, type: 'module', engines, bin }
+  const folder = mkdtempSync(join(dirname(archive), 'client-'))
+  try {
+    mkdirSync(join(folder, 'package'))
+    writeFileSync(join(folder, 'package/package.json'), JSON.stringify(manifest, null, 2))
+    for (const part of parts) {
+      const text = readFileSync(part, 'utf8')
+      writeFileSync(join(folder, 'package', basename(part)), part === program ? `#!/usr/bin/env node\n${text}` : text)
+    }
+    execFileSync('tar', ['-czf', join(folder, 'archive'), '-C', folder, 'package'])
+    renameSync(join(folder, 'archive'), archive)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /**
@@ -44,10 +99,11 @@ export async function build(program) {
  *
  * @param {string} program
  * @param {string} file
+ * @param {Record<string, string>} define
  * @returns {Promise<string[]>}
  */
-async function buildFile(program, file) {
-  const known = freshInputs(file)
+async function buildFile(program, file, define) {
+  const known = freshInputs(file, define)
   if (known) return known
 
   const startedAt = Date.now()
@@ -64,7 +120,7 @@ async function buildFile(program, file) {
     target: 'node20',
     outfile: file,
     // A name that no source has: esbuild does not rename what would hide it.
-    define: { 'import.meta.url': 'PROGRAM_URL' },
+    define: { ...literals(define), 'import.meta.url': 'PROGRAM_URL' },
     // Ignore a tsconfig of a parent folder.
     tsconfigRaw: {},
     // V8 keeps the text in memory. Names stay, for stack traces and profiles.
@@ -81,14 +137,15 @@ async function buildFile(program, file) {
     outputFiles.find(({ path }) => path === `${file}${suffix}`)?.text ?? ''
   )
   const name = `${basename(file, '.js')}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`
-  const define = { PROGRAM: JSON.stringify(name) }
-  const launch = await esbuild.transform(readFileSync(join(root, 'scripts/launch.js'), 'utf8'), { define })
+  const launch = await esbuild.transform(readFileSync(join(root, 'scripts/launch.js'), 'utf8'), {
+    define: literals({ PROGRAM: name }),
+  })
   await esbuild.stop()
 
   const sources = Object.keys(metafile.inputs)
   // Packages are known by their versions: reading all of their files at each start would take as long as the rest.
   const inputs = [...commonInputs, ...sources.filter((path) => packageOf(path) === undefined)]
-  const hash = hashOf(inputs)
+  const hash = hashOf(inputs, define)
   // A source that changed during the build may be in the file or not. Without a hash the next start builds again.
   const isConsistent = inputs.every((input) => statSync(join(root, input)).mtimeMs < startedAt)
   const folder = dirname(file)
@@ -106,23 +163,54 @@ async function buildFile(program, file) {
  * hash.
  *
  * @param {string} file
+ * @param {Record<string, string>} define
  * @returns {string[] | undefined}
  */
-function freshInputs(file) {
+function freshInputs(file, define) {
   try {
-    const built = readFileSync(file, 'utf8')
-    const { hash, inputs, program, bytes } = JSON.parse(built.slice(built.lastIndexOf('\n// ') + 4))
+    const { hash, inputs, program, bytes } = builtFrom(file)
     const isWhole = statSync(join(dirname(file), program)).size === bytes
-    return isWhole && hash === hashOf(inputs) ? inputs : undefined
+    return isWhole && hash === hashOf(inputs, define) ? inputs : undefined
   } catch {
     // It was never built, or a source was deleted.
     return undefined
   }
 }
 
-/** @param {string[]} inputs */
-function hashOf(inputs) {
-  const hash = createHash('sha256')
+/**
+ * What the last line of a built file says.
+ *
+ * @param {string} file
+ * @returns {{ hash: string, inputs: string[], program: string, bytes: number }}
+ */
+function builtFrom(file) {
+  const built = readFileSync(file, 'utf8')
+  return JSON.parse(built.slice(built.lastIndexOf('\n// ') + 4))
+}
+
+/**
+ * The file name of the program that a built file starts.
+ *
+ * @param {string} file
+ */
+function programOf(file) {
+  return builtFrom(file).program
+}
+
+/**
+ * @param {Record<string, string>} values
+ * @returns {Record<string, string>}
+ */
+function literals(values) {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)]))
+}
+
+/**
+ * @param {string[]} inputs
+ * @param {Record<string, string>} define
+ */
+function hashOf(inputs, define) {
+  const hash = createHash('sha256').update(JSON.stringify(define))
   for (const input of inputs) hash.update(readFileSync(join(root, input))).update('\0')
   return hash.digest('hex')
 }

@@ -25,6 +25,7 @@ import { revokeToken } from './oauth/revoke.ts'
 import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
 import type { AppEnv, Handler, RequestContext } from './request-context.ts'
+import { clientPackage } from './rest/client-package.ts'
 import { guardrailRoutes } from './rest/guardrails.ts'
 import { live, ready } from './rest/health.ts'
 import { partContent } from './rest/parts.ts'
@@ -92,6 +93,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
+    ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
     ['GET', '/api/v1/guardrails', guardrails.list],
     ['POST', '/api/v1/guardrails', guardrails.create],

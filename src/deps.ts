@@ -61,6 +61,8 @@ export interface Deps {
   readonly callerHints: CallerHints
   /** The checks of guardrails, prepared. */
   readonly guardrailChecks: PreparedChecks
+  /** The package with the commands for clients; undefined if it was not built. */
+  readonly readClientPackage: () => Promise<Uint8Array | undefined>
   /** Whether this process serves its requests too late. */
   readonly overload: Overload
   /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */

@@ -1,6 +1,7 @@
 /** Headers of every response, unknown routes, internal errors and health (docs/security.md, "Request edge"). */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { version } from '../src/lib/version.ts'
 import { connect } from '../src/store/driver/local-client.ts'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
 import { routesOf } from './support/routes.ts'
@@ -265,7 +266,7 @@ describe('health', () => {
 
     const response = await grid.request('/readyz')
 
-    expect([response.status, await response.json()]).toEqual([200, { status: 'ready', durability }])
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ready', durability, version }])
   })
 
   test('the database is asked once a second, however often /readyz is', async () => {

@@ -36,6 +36,8 @@ const globalVerbs: Rule = {
 
 const rules: Record<string, Rule> = {
   'main.ts': { ours: ['cli/'] },
+  'client.ts': { ours: ['cli/'] },
+  'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
     ours: ['app.ts', 'listen.ts', 'config.ts', 'deps.ts', 'log.ts', 'store/', 'worker/', 'grid/', 'errors.ts', 'lib/']
       // Passwords are hashed, and the control token of the process is made, before a verb is called.

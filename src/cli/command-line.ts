@@ -1,22 +1,28 @@
 import process from 'node:process'
 import { ConfigError } from '../config.ts'
 import { GridError } from '../errors.ts'
+import { commit, version } from '../lib/version.ts'
 import { type Command, type CommandArguments, CommandError, readArguments } from './command.ts'
-import { version } from '../lib/version.ts'
-import { findCommand, help } from './help.ts'
-import { runStoreCommand } from './run-store-command.ts'
-import { StartError } from '../store/start-error.ts'
+import type { runStoreCommand } from './run-store-command.ts'
+import type { StartError } from '../store/start-error.ts'
+import type { Usage } from './usage.ts'
 
 const helpNames = ['help', '--help', '-h']
 const versionNames = ['--version', '-v', 'version']
+
+/** All commands that a program offers. */
+export interface Program extends Usage {
+  /** Absent if none of them needs the database. */
+  runStoreCommand?: typeof runStoreCommand
+}
 
 /**
  * Run one command line. Resolves to the exit code: 0, 1 if the command failed, 2 if the command line is wrong. With
  * `--json`, standard output gets one JSON object, also for a failure: `{"error": {"code", "message"}}`.
  */
-export async function runCommandLine(words: string[]): Promise<number> {
+export async function runCommandLine(words: string[], program: Program): Promise<number> {
   try {
-    return await findAndRun(words)
+    return await findAndRun(words, program)
   } catch (error) {
     const { code, message, exitCode } = describeError(error)
     if (words.includes('--json')) console.log(JSON.stringify({ error: { code, message } }))
@@ -25,19 +31,26 @@ export async function runCommandLine(words: string[]): Promise<number> {
   }
 }
 
-async function findAndRun([name = 'help', ...words]: string[]): Promise<number> {
-  if (helpNames.includes(name)) return print(help(words[0]))
+async function findAndRun(line: string[], program: Program): Promise<number> {
+  const [name = 'help', words] = program.splitName(line)
+  if (helpNames.includes(name)) return print(program.help(words.length > 0 ? program.splitName(words)[0] : undefined))
   if (versionNames.includes(name)) {
-    return print(words.includes('--json') ? JSON.stringify({ version }) : `agent-grid ${version}`)
+    const built = commit === undefined ? '' : ` (${commit})`
+    return print(words.includes('--json') ? JSON.stringify({ version, commit }) : `agent-grid ${version}${built}`)
   }
-  const command = findCommand(name)
+  const command = program.findCommand(name)
   const { args, json, help: wantsHelp } = readArguments(command, words, process.env)
-  return wantsHelp ? print(help(name)) : await run(command, args, json)
+  return wantsHelp ? print(program.help(name)) : await run(command, args, json, program)
 }
 
-async function run(command: Command, args: CommandArguments, json: boolean): Promise<number> {
+async function run(
+  command: Command,
+  args: CommandArguments,
+  json: boolean,
+  program: Program,
+): Promise<number> {
   if ('start' in command) return await command.start(json, args)
-  const result = await runStoreCommand(command, args)
+  const result = await program.runStoreCommand!(command, args)
   return print(json ? JSON.stringify(result) : command.print(result))
 }
 
@@ -48,10 +61,15 @@ function print(text: string): number {
 
 function describeError(error: unknown): { code: string; message: string; exitCode: number } {
   if (error instanceof CommandError) return error
-  if (error instanceof GridError || error instanceof StartError) {
+  if (error instanceof GridError || isStartError(error)) {
     return { code: error.code, message: error.message, exitCode: 1 }
   }
   if (error instanceof ConfigError) return { code: 'invalid_config', message: error.message, exitCode: 1 }
   // The user is the operator, so the message of the system or the database helps.
   return { code: 'internal', message: error instanceof Error ? error.message : String(error), exitCode: 1 }
+}
+
+/** By its name: its class comes with the database driver. */
+function isStartError(error: unknown): error is StartError {
+  return error instanceof Error && error.name === 'StartError'
 }

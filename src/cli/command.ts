@@ -91,7 +91,10 @@ export function readArguments(
   words: string[],
   env: Record<string, string | undefined>,
 ): { args: CommandArguments; json: boolean; help: boolean } {
-  const { json, help, ...args } = parseWords(command, words)
+  const { json, help, ...parsed } = parseWords(command, words)
+  const args = Object.fromEntries(
+    Object.entries(parsed).map(([name, value]) => [name, value === true ? 'true' : value]),
+  )
   const given = { ...readVariables(command, env), ...(help ? args : readFiles(command, args)) }
   return { args: help ? {} : checkArguments(command, given), json: json === true, help: help === true }
 }
@@ -159,7 +162,7 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
   for (const [name, { required, placeholder, file }] of Object.entries(command.options)) {
     if (required && !given[name]) {
       const orFile = file === undefined ? '' : ` or --${file} PATH`
-      throw usageError(`${command.name} needs --${name} ${placeholder}${orFile}.\n${usageHint(command)}`)
+      throw usageError(`${command.name} needs ${`--${name} ${placeholder}`.trim()}${orFile}.\n${usageHint(command)}`)
     }
   }
   return given as CommandArguments

@@ -1,6 +1,7 @@
 import { hashPassword } from '../auth/passwords.ts'
 import { createAccount } from '../grid/accounts/accounts.ts'
 import { signInUrlOfOwner } from '../grid/people/operator.ts'
+import { ownCommand } from '../lib/version.ts'
 import { storeCommand } from './command.ts'
 import { table } from './table.ts'
 
@@ -38,5 +39,5 @@ export const createAccountCommand = storeCommand({
       ['Sign in', account.sign_in_url],
     ]) + '\nThe key is not shown again.' +
     (account.works_once ? ' The link works once, within 24 hours; create-link makes another.' : '') +
-    `\nNext: npm run -s grid -- create-agent --account ${account.account_id} --alias my-agent`,
+    `\nNext: ${ownCommand} create-agent --account ${account.account_id} --alias my-agent`,
 })

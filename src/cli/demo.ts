@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ownCommand } from '../lib/version.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
 import { httpRequest } from './http-request.ts'
 import { processDeps, readServerConfig } from './process.ts'
@@ -74,7 +75,7 @@ export async function runConversation(gridUrl: string, print: (line: string) => 
   await client.read(ada, [])
   await client.read(charles, [])
 
-  print('\nAll 3 messages arrived. To run your own grid: npm start')
+  print(`\nAll 3 messages arrived. To run your own grid: ${ownCommand} serve`)
   return 3
 }
 

@@ -28,7 +28,7 @@ import {
   skipped,
   warning,
 } from './doctor/report.ts'
-import { askReady } from './health.ts'
+import { askReady, ownServer } from './health.ts'
 import { applyMigrations } from './migrate.ts'
 import { askHolder, isInUse } from './run-store-command.ts'
 
@@ -73,7 +73,7 @@ export async function examine(env: Record<string, string | undefined>, isFull: b
   const emailed = config.smtpUrl === undefined
     ? undefined
     : checkEmailServer(config.smtpUrl, emailTimeoutMs).then(() => undefined, (error: unknown) => error ?? 'no answer')
-  const readiness = await askReady(config)
+  const readiness = await askReady(ownServer(config))
   // Before the database is opened, which makes files beside it.
   const machine = path !== undefined && existsSync(path) ? readMachine(path) : undefined
   const seen = await look(config, path, isFull)

@@ -2,17 +2,19 @@ import process from 'node:process'
 import { type Config, readConfig } from '../config.ts'
 import { second } from '../lib/time.ts'
 import { httpRequest } from './http-request.ts'
-import { CommandError, type ProcessCommand } from './command.ts'
+import { CommandError, type ProcessCommand, usageError } from './command.ts'
 
-/** Exit code 0 if the server with these settings is ready, otherwise 1. For health checks of containers. */
+/** Exit code 0 if the server is ready, otherwise 1. For health checks of containers, and for the machine of a client. */
 export const health: ProcessCommand = {
   name: 'health',
-  summary: 'Check whether the running server is ready.',
-  options: {},
-  async start(json) {
-    const config = readConfig(process.env)
-    const answer = await askReady(config)
-    if (!answer) throw new CommandError('not_running', `No server responds on port ${config.port}.`)
+  summary: 'Check whether the running server, or the grid at an address, is ready.',
+  options: {
+    url: { placeholder: 'URL', description: 'address of a grid; without it, the server with these settings' },
+  },
+  async start(json, { url }) {
+    const server = url === undefined ? ownServer(readConfig(process.env)) : serverAt(url)
+    const answer = await askReady(server)
+    if (!answer) throw new CommandError('not_running', `No server responds ${server.name}.`)
     const { status, text } = answer
     if (status !== 200) throw new CommandError('not_ready', `The server is not ready: ${text}`)
     console.log(json ? text : 'The server is ready.')
@@ -20,12 +22,36 @@ export const health: ProcessCommand = {
   },
 }
 
-/** Ask `/readyz` of the server with these settings; undefined if none answers. */
-export function askReady(config: Config): Promise<{ status: number; text: string } | undefined> {
-  return httpRequest(`http://${connectableHost(config)}:${config.port}/readyz`, {
-    headers: { Host: new URL(config.baseUrl).host },
+/** A server, how to name it, and the `Host` that it expects if that is not in the address. */
+interface Server {
+  name: string
+  address: string
+  host?: string
+}
+
+/** Ask `/readyz` of a server; undefined if none answers. */
+export function askReady({ address, host }: Server): Promise<{ status: number; text: string } | undefined> {
+  return httpRequest(`${address}/readyz`, {
+    headers: host === undefined ? {} : { Host: host },
     timeoutMs: 5 * second,
   }).catch(() => undefined)
+}
+
+/** The server with these settings. */
+export function ownServer(config: Config): Server {
+  return {
+    name: `on port ${config.port}`,
+    address: `http://${connectableHost(config)}:${config.port}`,
+    host: new URL(config.baseUrl).host,
+  }
+}
+
+function serverAt(url: string): Server {
+  if (!/^https?:/.test(url) || !URL.canParse(url)) {
+    throw usageError(`--url must be an address such as https://grid.example.com, not "${url}".`)
+  }
+  const { origin } = new URL(url)
+  return { name: `at ${origin}`, address: origin }
 }
 
 /** The host at which this machine reaches a server that listens on HOST. */

@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import * as http from 'node:http'
 
 export interface HttpRequestOptions {
   method?: 'GET' | 'POST'
@@ -9,16 +9,18 @@ export interface HttpRequestOptions {
 }
 
 /**
- * Send an HTTP request to a server on this machine. Not `fetch`: it cannot set `Host`, and on some runtimes it uses
+ * Send an HTTP request. Not `fetch`: it cannot set `Host`, and on some runtimes it uses
  * the proxy variables of the environment.
  */
-export function httpRequest(
+export async function httpRequest(
   url: string,
   options: HttpRequestOptions = {},
 ): Promise<{ status: number; text: string }> {
+  // Loaded only if needed: most requests stay on this machine.
+  const { request } = url.startsWith('https:') ? await import('node:https') : http
   const { method = 'GET', headers = {}, body, timeoutMs = 30_000 } = options
   const text = body === undefined ? undefined : JSON.stringify(body)
-  return new Promise((resolve, reject) => {
+  return await new Promise((resolve, reject) => {
     const outgoing = request(url, {
       method,
       headers: text === undefined ? headers : { 'Content-Type': 'application/json', ...headers },

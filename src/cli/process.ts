@@ -13,6 +13,7 @@ import { createSafeFetch } from '../lib/outbound/safe-fetch.ts'
 import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
 import { createEmailSender } from '../email.ts'
+import { readClientPackage } from './client-package.ts'
 
 /** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second
@@ -42,6 +43,7 @@ export function processDeps(config: Config, stopping?: AbortSignal): Deps {
     bodies: new Bodies(config.maxBodyBytesInFlight),
     callerHints: new CallerHints(config),
     guardrailChecks: new PreparedChecks(),
+    readClientPackage,
     overload: new Overload(config.shedAboveMs, log),
     stopping,
   }

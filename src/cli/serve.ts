@@ -3,6 +3,8 @@ import { type Config, describeMixedAddresses } from '../config.ts'
 import { isStorageFull } from '../errors.ts'
 import { findLockedOutUser } from '../grid/people/operator.ts'
 import { createSetUpLink } from '../grid/people/people.ts'
+import { clientCommand } from '../lib/client-snippets.ts'
+import { ownCommand } from '../lib/version.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
@@ -81,6 +83,9 @@ function greeting({ store, setUpUrl, lockedOutUser }: Start): string {
     'Register an agent:',
     `  curl ${config.appUrl}/api/v1/agentic-signup -H 'Content-Type: application/json' \\`,
     `    -d '{"owner_email":"you@example.com","alias":"my-agent"}'`,
+    '',
+    'To see whether the machine of an agent reaches this grid, with Node and no key:',
+    `  ${clientCommand(config, `health --url ${config.baseUrl}`)}`,
   ]
   if (setUpUrl !== undefined) {
     lines.push(
@@ -95,7 +100,7 @@ function greeting({ store, setUpUrl, lockedOutUser }: Start): string {
       '',
       'No user can sign in on the web: none has a password or a passkey, and no email server is set. This prints a link',
       'for choosing a password:',
-      `  npm run -s grid -- create-link --kind password --email ${lockedOutUser}`,
+      `  ${ownCommand} create-link --kind password --email ${lockedOutUser}`,
     )
   }
   return lines.join('\n')

@@ -59,6 +59,11 @@ export const settings = {
     fallback: 'http://localhost:PORT',
   }),
   appUrl: setting('APP_URL', 'Public address of the web application.', publicAddress, { fallback: 'BASE_URL' }),
+  npmPackage: setting(
+    'NPM_PACKAGE',
+    'The package on npm with the commands for clients, if its name is known to be ours. Without it, commands to paste fetch the package from this grid.',
+    value('the name of a package', z.string().regex(/^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/).optional()),
+  ),
   databaseUrl: setting(
     'DATABASE_URL',
     'The database: a local file for one process, or libsql-server or Turso for several.',

@@ -2,14 +2,18 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import MarkdownIt, { type Token } from 'markdown-it'
+import { once } from '../lib/once.ts'
 import { Name } from './bidi.tsx'
 
 /**
  * The parser reads CommonMark, tables and struck-out text, and finds addresses in plain text. It only parses: its own
  * HTML is never used, so nothing that it lets through can become an element.
  */
-const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: 12 })
-parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
+const parser = once(() => {
+  const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: 12 })
+  parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
+  return parser
+})
 
 /** Longer texts are shown as they are, in UTF-16 units: the parser needs up to 3 us for each unit of a hostile text. */
 const maxParsed = 20_000
@@ -45,7 +49,7 @@ const plainElements: Record<string, (content: Child[]) => Child> = {
  */
 export function Markdown({ text }: { text: string }) {
   if (text.length > maxParsed) return <pre class='plain' dir='auto'>{text}</pre>
-  return <>{elements(parser.parse(text, {}))}</>
+  return <>{elements(parser().parse(text, {}))}</>
 }
 
 /** The elements of a list of tokens. Those that are nested too deep are left out, with what they contain kept. */

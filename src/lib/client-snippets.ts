@@ -74,6 +74,14 @@ export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: stri
   ]
 }
 
+/** A command for the machine of a client, to paste. Without `npmPackage` npx fetches it from the grid at `appUrl`. */
+export function clientCommand(
+  { appUrl, npmPackage }: { appUrl: string; npmPackage?: string },
+  words: string,
+): string {
+  return `npx ${npmPackage ?? `${appUrl}/agent-grid.tgz`} ${words}`
+}
+
 /** The configuration in the format of most clients. See docs/protocol.md, "Signup". */
 export interface McpConfig {
   mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }>

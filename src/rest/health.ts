@@ -1,4 +1,5 @@
 /** Liveness and readiness, for supervisors and load balancers. See docs/protocol.md, "Health". */
+import { commit, version } from '../lib/version.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 
@@ -12,7 +13,7 @@ export function live(): Response {
 
 /**
  * `/readyz`: the process is not stopping, its database answers, and its disk has space. Shows how durable an
- * acknowledged message is, and how many stored messages are not placed in conversations yet, if they are many.
+ * acknowledged message is, which version runs, and how many stored messages are not placed in conversations yet, if they are many.
  */
 export function ready(store: Store): Handler {
   let ping: Promise<unknown> | undefined
@@ -40,6 +41,8 @@ export function ready(store: Store): Handler {
       return Response.json({
         status: 'ready',
         durability: store.durability,
+        version,
+        commit,
         // While stored messages are taken in; a few are normal.
         ...(behind >= 1_000 && { messagesToPlace: behind }),
       })

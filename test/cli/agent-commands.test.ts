@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runOnServer, serveCommands } from '../../src/cli/command-server.ts'
 import { runCommandLine } from '../../src/cli/command-line.ts'
 import type { StoreCommand } from '../../src/cli/command.ts'
-import { findCommand } from '../../src/cli/help.ts'
+import { findCommand, help, splitName } from '../../src/cli/help.ts'
 import { storeCommands } from '../../src/cli/store-commands.ts'
 import { day } from '../../src/lib/time.ts'
 import type { Listener } from '../../src/listen.ts'
@@ -176,7 +176,10 @@ test.each([['--version'], ['version'], ['-v']])('%s prints the version', async (
   const { log } = console
   console.log = (line) => printed.push(line)
   try {
-    expect([await runCommandLine([word]), await runCommandLine([word, '--json'])]).toEqual([0, 0])
+    expect([
+      await runCommandLine([word], { help, findCommand, splitName }),
+      await runCommandLine([word, '--json'], { help, findCommand, splitName }),
+    ]).toEqual([0, 0])
   } finally {
     console.log = log
   }

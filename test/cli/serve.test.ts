@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { version } from '../../src/lib/version.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import {
   runCommand,
@@ -28,7 +29,17 @@ test('a start prints the URL of the grid, the data file and the next steps', asy
   expect(stdout).toContain(`Data file   ${database.folder}/grid.db\n`)
   expect(stdout).toContain('Durability  relaxed: a power failure may lose the last messages\n')
   expect(stdout).toContain(`curl http://localhost:${server.port}/api/v1/agentic-signup`)
+  const address = `http://localhost:${server.port}`
+  expect(stdout).toContain(`\n  npx ${address}/agent-grid.tgz health --url ${address}\n`)
   expect(stdout).toMatch(/Nobody can sign in on the web yet[^]*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
+})
+
+test('a command to paste names a package of npm only if its name is known to be ours', async () => {
+  const server = await startServe('bun', { DATABASE_URL: database.url, NPM_PACKAGE: '@acme/agent-grid' })
+  const { stdout } = await server.stop()
+
+  expect(stdout).toContain(`\n  npx @acme/agent-grid health --url http://localhost:${server.port}\n`)
+  expect(stdout).not.toContain('.tgz')
 })
 
 test('each start says how to get in while no user can sign in, and the link that it names works', async () => {
@@ -94,11 +105,18 @@ test('health sends the public host name, whatever address it connects to', async
   const server = await startServe('bun', env)
 
   const healthy = await runCommand('bun', ['health', '--json'], env)
+  const elsewhere = await runCommand('bun', ['health', '--url', `http://grid.example:${port}/x`], {})
+  const byAddress = await runCommand('bun', ['health', '--url', 'grid.example'], {})
   const wrongHost = await runCommand('bun', ['health'], { ...env, BASE_URL: 'http://other.example' })
   await server.stop()
 
   expect(healthy.code).toBe(0)
-  expect(JSON.parse(healthy.stdout)).toEqual({ status: 'ready', durability: 'full' })
+  expect(JSON.parse(healthy.stdout)).toEqual({ status: 'ready', durability: 'full', version })
+  expect(elsewhere).toMatchObject({ code: 1, stderr: `No server responds at http://grid.example:${port}.\n` })
+  expect(byAddress).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--url must be an address such as https'),
+  })
   expect(wrongHost).toMatchObject({ code: 1, stderr: expect.stringContaining('The server is not ready: ') })
 })
 

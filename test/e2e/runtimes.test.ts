@@ -1,7 +1,15 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { executableKind } from '../../scripts/binary/executable-kind.ts'
+import { ownTarget, targets } from '../../scripts/binary/targets.ts'
+import { binaryFile, buildBinary, removeBinary } from '../support/binary.ts'
 import {
   type ProcessResult,
   runCommand,
+  type Runner,
   runtimes,
   type ServerProcess,
   startServe,
@@ -16,9 +24,12 @@ let database: TemporaryDatabase
 let sqld: Sqld
 let server: ServerProcess | undefined
 beforeAll(async () => {
-  sqld = await startSqld()
+  ;[sqld] = await Promise.all([startSqld(), buildBinary()])
 })
-afterAll(() => sqld.stop())
+afterAll(async () => {
+  removeBinary()
+  await sqld.stop()
+})
 beforeEach(() => {
   database = temporaryDatabase()
 })
@@ -28,7 +39,9 @@ afterEach(async () => {
   database.remove()
 })
 
-describe.each(runtimes)('on %s', (runtime) => {
+const runners: readonly Runner[] = [...runtimes, 'binary']
+
+describe.each(runners)('on %s', (runtime) => {
   // OAUTH_CIMD=off: tests do not probe the internet.
   test.each(['off', 'on'])(
     'the whole grid works on a local file, and a second process is refused: thread %s',
@@ -59,6 +72,32 @@ describe.each(runtimes)('on %s', (runtime) => {
     expect(stopped.code).toBe(0)
     expect(logged(stopped)).toEqual([])
   })
+})
+
+test('the binary is one file for this platform, reads no settings from its folder, and hands out the package for clients', async () => {
+  const folder = dirname(binaryFile)
+  for (const name of ['.env', '.env.local']) writeFileSync(join(folder, name), 'BASE_URL=https://not-read.example\n')
+  writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./missing.ts"]\n')
+
+  server = await startServe('binary', {})
+  const agent = await fetch(`${server.url}/api/v1/agentic-signup`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ owner_email: 'ann@acme.example', alias: 'ada' }),
+  })
+  const archive = await fetch(`${server.url}/agent-grid.tgz`)
+  writeFileSync(join(folder, 'agent-grid.tgz'), new Uint8Array(await archive.arrayBuffer()))
+  execFileSync('tar', ['-xzf', join(folder, 'agent-grid.tgz'), '-C', folder])
+  const client = [join(folder, 'package/client.js'), 'health', '--url', `http://localhost:${server.port}`]
+  const health = execFileSync(process.execPath, client, { encoding: 'utf8', env: {} })
+  const { stdout } = await server.stop()
+
+  expect(health).toBe('The server is ready.\n')
+  expect(executableKind(binaryFile)).toEqual(targets[ownTarget()].kind)
+  expect(statSync(binaryFile).size).toBeLessThan(130_000_000)
+  expect(agent.status).toBe(201)
+  expect(stdout).toContain(`running at http://localhost:${server.port}\n`)
+  expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })
 
 /** Warnings and errors of the grid, without output of the runtime itself. */

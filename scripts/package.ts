@@ -1,0 +1,83 @@
+/**
+ * Builds the package for npm: `npm run package [-- --commit HASH] [--repository URL]` writes
+ * `release/agent-grid-VERSION.tgz`. All packages are in the built program, except those with native parts, which are its
+ * only dependencies.
+ *
+ * See docs/operations.md, "npm package".
+ */
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import * as esbuild from 'esbuild'
+import { build } from './build.js'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const folder = 'dist/package'
+/** These load their native parts themselves. */
+const dependencies = ['libsql', '@node-rs/argon2', '@node-rs/bcrypt']
+
+const { values: { commit, repository, destination } } = parseArgs({
+  options: {
+    commit: { type: 'string' },
+    /** npm shows from which repository a package was built, if this is the one. */
+    repository: { type: 'string' },
+    destination: { type: 'string', default: join(root, 'release') },
+  },
+})
+
+rmSync(join(root, folder), { recursive: true, force: true })
+mkdirSync(destination, { recursive: true })
+await build('src/main.ts', {
+  folder,
+  define: { AGENT_GRID_COMMAND: 'npx --no agent-grid', ...(commit && { AGENT_GRID_COMMIT: commit }) },
+})
+await writeStart()
+writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest(), null, 2))
+for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) {
+  if (existsSync(join(root, name))) cpSync(join(root, name), join(root, folder, name))
+}
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+execFileSync(npm, ['pack', '--silent', '--pack-destination', destination], {
+  cwd: join(root, folder),
+  stdio: ['ignore', 'inherit', 'inherit'],
+})
+
+/** The program that `npx` runs, beside the two that it chooses from. */
+async function writeStart(): Promise<void> {
+  const { outputFiles: [{ text }] } = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: ['src/start.ts'],
+    bundle: true,
+    external: ['./client.ts', './main.ts'],
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    banner: { js: '#!/usr/bin/env node' },
+    tsconfigRaw: {},
+    write: false,
+  })
+  writeFileSync(join(root, folder, 'src/start.js'), text.replace(/import\("\.\/(\w+)\.ts"\)/g, 'import("./$1.js")'))
+}
+
+function manifest(): Record<string, unknown> {
+  const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
+  const { name, version, description, license, engines, keywords } = read('package.json')
+  const { packages } = read('package-lock.json')
+  return {
+    name,
+    version,
+    description,
+    keywords,
+    license,
+    type: 'module',
+    engines,
+    bin: { [name]: 'src/start.js' },
+    files: ['src/*.js', 'src/*.cjs', 'src/*.txt', 'src/agent-grid.tgz', 'CHANGELOG.md'],
+    dependencies: Object.fromEntries(dependencies.map((name) => [name, packages[`node_modules/${name}`].version])),
+    publishConfig: { access: 'public', provenance: true },
+    ...(repository && { repository: { type: 'git', url: repository } }),
+  }
+}

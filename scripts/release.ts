@@ -1,0 +1,112 @@
+/**
+ * Builds everything that is released: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER]`
+ * writes the binaries, the package for npm, licences, a list of components (CycloneDX) and checksums into `release/`.
+ *
+ * See docs/operations.md, "Releases".
+ */
+import { execFileSync } from 'node:child_process'
+import { Buffer } from 'node:buffer'
+import { createHash, randomUUID } from 'node:crypto'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const { values } = parseArgs({
+  options: {
+    target: { type: 'string', default: 'all' },
+    repository: { type: 'string' },
+    destination: { type: 'string', default: join(root, 'release') },
+  },
+})
+const destination = resolve(values.destination)
+const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+const changes = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
+if (!changes.includes(`\n## ${version} (`)) throw new Error(`CHANGELOG.md says nothing of ${version}.`)
+
+rmSync(destination, { recursive: true, force: true })
+mkdirSync(destination, { recursive: true })
+// "-dirty": something was not committed.
+const commit = output('git', 'describe', '--always', '--dirty', '--exclude=*', '--abbrev=12').trim()
+
+run('scripts/other-runtime.js', 'bun', 'scripts/binary.ts', [
+  ...['--target', values.target, '--outfile', join(destination, name), '--commit', commit],
+])
+run('--import', 'tsx', 'scripts/package.ts', [
+  ...['--destination', destination, '--commit', commit],
+  ...(values.repository ? ['--repository', values.repository] : []),
+])
+copyFileSync(join(root, 'dist/package/src/main.third-party.txt'), join(destination, 'third-party.txt'))
+writeFileSync(join(destination, `${name}-${version}.cdx.json`), JSON.stringify(components(), null, 2))
+const files = readdirSync(destination).sort()
+writeFileSync(join(destination, 'SHA256SUMS'), files.map((file) => `${sha256(file)}  ${file}\n`).join(''))
+console.log(readFileSync(join(destination, 'SHA256SUMS'), 'utf8'))
+
+/**
+ * What is in the package and in the binaries: the packages of the program, those with native parts and what they need, and
+ * Bun. `npm sbom` leaves out packages that development packages need, too.
+ *
+ * @see CycloneDX 1.5, JSON
+ */
+function components(): Record<string, unknown> {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const bundled = readFileSync(join(root, 'dist/package/src/main.third-party.txt'), 'utf8')
+    .split(`\n\n${'-'.repeat(80)}\n`).slice(1).map((entry) => entry.split(' ')[0])
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'dist/package/package.json'), 'utf8'))
+  const names = new Set([...bundled, 'bun'])
+  const withNeeds = (name: string) => {
+    const { dependencies = {}, optionalDependencies = {} } = packages[`node_modules/${name}`] ?? {}
+    if (names.has(name)) return
+    names.add(name)
+    for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) withNeeds(needed)
+  }
+  for (const name of Object.keys(dependencies)) withNeeds(name)
+  return {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    serialNumber: `urn:uuid:${randomUUID()}`,
+    version: 1,
+    metadata: {
+      timestamp: new Date().toISOString(),
+      component: { type: 'application', name, version, purl: `pkg:npm/${name}@${version}`, licenses: licenses('MIT') },
+    },
+    components: [...names].sort().flatMap((name) => {
+      const entry = packages[`node_modules/${name}`]
+      return entry ? [component(name, entry)] : []
+    }),
+  }
+}
+
+/** A package as the lock file has it. */
+function component(name: string, { version, license, integrity }: Record<string, string>): Record<string, unknown> {
+  const content = Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
+  return {
+    type: name === 'bun' ? 'platform' : 'library',
+    name,
+    version,
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    hashes: [{ alg: 'SHA-512', content }],
+    ...(license && { licenses: licenses(license) }),
+  }
+}
+
+/** `license` is an SPDX expression. */
+function licenses(license: string): Record<string, unknown>[] {
+  return /^[\w.-]+$/.test(license) ? [{ license: { id: license } }] : [{ expression: license }]
+}
+
+function sha256(file: string): string {
+  return createHash('sha256').update(readFileSync(join(destination, file))).digest('hex')
+}
+
+function output(program: string, ...words: string[]): string {
+  return execFileSync(program, words, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
+}
+
+/** Run a program of ours with our output. The last list are its options. */
+function run(...words: [...string[], string[]]): void {
+  execFileSync(process.execPath, words.flat(), { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+}

@@ -1,0 +1,5 @@
+import type { ProcessCommand } from './command.ts'
+import { health } from './health.ts'
+
+/** The commands that need no database. They are a program of their own, and the package that a grid hands out. */
+export const clientCommands: readonly ProcessCommand[] = [health]

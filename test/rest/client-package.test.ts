@@ -1,0 +1,13 @@
+import { afterEach, expect, test } from 'vitest'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+
+let grid: TestGrid
+afterEach(() => grid.close())
+
+test('a grid that was not built says how the package for clients is made', async () => {
+  grid = await testGrid()
+  const answer = await grid.request('/agent-grid.tgz')
+
+  expect(answer.status).toBe(404)
+  expect(await answer.json()).toMatchObject({ error: { code: 'not_found', message: expect.stringContaining('build') } })
+})
