@@ -36,7 +36,7 @@ async function findAndRun([name = 'help', ...words]: string[]): Promise<number> 
 }
 
 async function run(command: Command, args: CommandArguments, json: boolean): Promise<number> {
-  if ('start' in command) return await command.start(json)
+  if ('start' in command) return await command.start(json, args)
   const result = await runStoreCommand(command, args)
   return print(json ? JSON.stringify(result) : command.print(result))
 }

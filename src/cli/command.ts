@@ -13,6 +13,8 @@ export interface CommandOption {
   readonly oneOf?: readonly string[]
   /** Another option, which takes the path of a file with the value; `-` is standard input. */
   readonly file?: string
+  /** It takes no value; its value is `yes` if it is given. */
+  readonly flag?: true
   /** An environment variable with the value. Better for secrets: other users of the machine can read a command line. */
   readonly env?: string
 }
@@ -33,6 +35,8 @@ interface CommandDescription<O extends CommandOptions> {
   /** One line of the usage text. */
   readonly summary: string
   readonly options: O
+  /** The name of the required option that is given without its name, such as a file. */
+  readonly operand?: string
 }
 
 /**
@@ -47,7 +51,7 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
-  start(json: boolean): Promise<number>
+  start(json: boolean, args: CommandArguments): Promise<number>
 }
 
 export type Command = StoreCommand | ProcessCommand
@@ -118,12 +122,18 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   }
-  for (const [name, { file }] of Object.entries(command.options)) {
-    options[name] = { type: 'string' }
+  for (const [name, { file, flag }] of Object.entries(command.options)) {
+    options[name] = { type: flag ? 'boolean' : 'string' }
     if (file !== undefined) options[file] = { type: 'string' }
   }
   try {
-    return parseArgs({ args: words, options, strict: true, allowPositionals: false }).values
+    const { operand } = command
+    const { values, positionals } = parseArgs({ args: words, options, strict: true, allowPositionals: !!operand })
+    if (positionals.length > 1) throw new Error(`Unexpected argument '${positionals[1]}'`)
+    const given = Object.entries(values).map((
+      [name, value],
+    ) => [name, value === true && isFlag(command, name) ? 'yes' : value])
+    return { ...Object.fromEntries(given), ...(operand && positionals.length === 1 && { [operand]: positionals[0] }) }
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
@@ -132,6 +142,10 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     const takes = `${command.name} takes ${names.toSorted().join(', ')}.`
     throw usageError(`${firstLine}${hint && `.${hint}`}\n${takes}\n${usageHint(command)}`)
   }
+}
+
+function isFlag({ options }: Command, name: string): boolean {
+  return Object.hasOwn(options, name) && options[name].flag === true
 }
 
 /** Validate arguments from a command line or from another process. Fails with `usage`. */
@@ -146,7 +160,8 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
   for (const [name, { required, placeholder, file }] of Object.entries(command.options)) {
     if (required && !given[name]) {
       const orFile = file === undefined ? '' : ` or --${file} PATH`
-      throw usageError(`${command.name} needs --${name} ${placeholder}${orFile}.\n${usageHint(command)}`)
+      const option = name === command.operand ? placeholder : `--${name} ${placeholder}${orFile}`
+      throw usageError(`${command.name} needs ${option}.\n${usageHint(command)}`)
     }
   }
   return given as CommandArguments

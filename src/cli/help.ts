@@ -45,9 +45,10 @@ function overview(): string {
 
 function options(command: Command): string {
   const lines = Object.entries(command.options).flatMap(([name, option]) => {
-    const { placeholder, description, required, env, file } = option
+    const { placeholder, description, required, env, file, flag } = option
     const notes = (required ? ' (required)' : '') + (env ? ` (safer in ${env})` : '')
-    const line = [`--${name} ${placeholder}`, description + notes] as const
+    const title = name === command.operand ? placeholder : flag ? `--${name}` : `--${name} ${placeholder}`
+    const line = [title, description + notes] as const
     return file === undefined
       ? [line]
       : [line, [`--${file} PATH`, `a file with --${name}; - is standard input`] as const]

@@ -7,6 +7,7 @@ import { localPath } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 import type { ProcessCommand } from './command.ts'
 import { serveCommands } from './command-server.ts'
+import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
 import { aborted, exitOnUncaughtError, processDeps, readServerConfig, shutdownSignal } from './process.ts'
 import { startServer, stopServer } from './server.ts'
 import { storeCommands } from './store-commands.ts'
@@ -27,7 +28,11 @@ export const serve: ProcessCommand = {
 
     const server = await startServer(deps)
     // On a remote database, commands open the database themselves.
-    if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, storeCommands))
+    if (server.store.durability !== 'remote') {
+      server.listeners.push(
+        await serveCommands(server.store, [...storeCommands, copyDatabaseCommand, noteBackupCommand]),
+      )
+    }
     const setUpUrl = await createSetUpLink(server.store).catch((error) => {
       // The log has said so. What is there can be read; the next start prints a link.
       if (!isStorageFull(error)) throw error

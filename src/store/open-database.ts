@@ -13,13 +13,16 @@ import {
   localPath,
   lockLocalFile,
   readKeyRing,
+  removeLeftCopies,
   setPragmas,
   thisProcess,
   unusedBytes,
   writeOwner,
 } from './driver/local-file.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
+import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
 import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
+import { requireNoCopy } from './backup/unfinished.ts'
 import { Lookups } from './lookups.ts'
 import { migrate } from './migrate.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
@@ -58,6 +61,8 @@ export interface Database {
   /** The id of this database's history. */
   epoch: string
   keyRing: KeyRing
+  /** Read everything as of one commit. */
+  openSnapshot(): Promise<Snapshot>
   /** Close it after an error of the start, and explain the error to the operator. */
   abandon(error: unknown): unknown
 }
@@ -123,7 +128,10 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     log,
     readSpace: options.readSpace,
     reusable: () => unusedBytes(client),
-    fold: () => foldLog(client),
+    async fold() {
+      const { pages, isWhole } = await foldLog(client)
+      return pages > 0 && isWhole
+    },
     async onSpace() {
       // What a start on a full disk could not do.
       if (!await setPragmas(client, config.durability)) throw new Error('The disk is full')
@@ -136,14 +144,20 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
       // A second time if the ballast made room for the log.
       if (!await lock() && await storage.full()) await lock()
       writeOwner(path, owner)
+      removeLeftCopies(path)
     }
-    const migrated = await migrate(client, migrations, `The database ${path ?? new URL(config.databaseUrl).host}`)
+    const name = `The database ${path ?? new URL(config.databaseUrl).host}`
+    await requireNoCopy(client, name, now())
+    const migrated = await migrate(client, migrations, name)
     timeout.ms = requestTimeoutMs
     // Without statistics the planner may choose worse indexes; the server does this itself.
     if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
-    return { client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing, abandon }
+    return {
+      ...{ client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing, abandon },
+      openSnapshot: () => openSnapshot(settings),
+    }
   } catch (error) {
     throw abandon(error)
   }

@@ -249,7 +249,8 @@ function removed(file: string): boolean {
   }
 }
 
-async function spaceOf(folder: string): Promise<FileSystemSpace> {
+/** The space of the file system of a folder. */
+export async function spaceOf(folder: string): Promise<FileSystemSpace> {
   const { bavail, blocks, bsize } = await statfs(folder)
   return { free: bavail * bsize, total: blocks * bsize }
 }
