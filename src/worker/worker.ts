@@ -2,6 +2,7 @@
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
+import { backUpIfDue } from './backups.ts'
 import { keepClock } from './clock.ts'
 import { LeaseRecovery } from './leases.ts'
 import { tellOfPauses } from './paused-conversations.ts'
@@ -14,6 +15,8 @@ const firstSweepMs = minute
 const sweepMs = hour
 const storageMs = second
 const pausesMs = 5 * second
+/** How often it is looked whether a backup is due. */
+const backupsMs = minute
 /** For messages of processes that were killed before they placed them in conversations. */
 const followMs = 5 * second
 
@@ -35,6 +38,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
+    every(backupsMs, backupsMs, () => backUpIfDue(store)),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
     every(followMs, 0, () => follower.run()),
     // Only a remote database has several processes.

@@ -125,7 +125,7 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
 }
 
 function start(runtime: Runtime, script: string, words: string[], env: Record<string, string>): ChildProcess {
-  const [program, ...args] = runtimeCommand(runtime, env.DATABASE_URL)
+  const [program, ...args] = runtimeCommand(runtime, env.DATABASE_URL, env.BACKUP_DIR)
   const child = spawn(program, [...args, script, ...words], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     // The environment of the tests must not configure the process.
