@@ -60,7 +60,7 @@ export interface CopySource {
  * A piece is read and written, and then the disk is left to the commits for as long as that took. Reading it holds the
  * event loop, for some milliseconds on a slow disk.
  */
-const pieceBytes = 2 ** 18
+const pieceBytes = 2 ** 20
 /** How much of the copy may wait in memory to be written to the disk: a commit may have to wait for all of it. */
 const maxUnsyncedBytes = 2 ** 24
 /** How often the log is read. */
@@ -88,18 +88,23 @@ export async function copyFile(source: CopySource, target: string, signal?: Abor
         log.begin()
       })
       const ending = new AbortController()
+      const copying = copyPieces(file, copy, AbortSignal.any(signal ? [signal, ending.signal] : [ending.signal]))
+      const following = followLog(source, log, ending.signal)
       try {
-        const signals = AbortSignal.any(signal ? [signal, ending.signal] : [ending.signal])
-        const followed = followLog(source, log, ending.signal)
-        await Promise.race([copyPieces(file, copy, signals), followed])
+        await Promise.race([copying, following])
         ending.abort()
-        await followed
+        await following
       } finally {
         ending.abort()
+        // Neither may use a file that is closed.
+        await Promise.allSettled([copying, following])
         await betweenCommits(async () => {
-          // The state of the copy.
-          log.readOn()
-          await client.execute(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+          try {
+            // The state of the copy.
+            log.readOn()
+          } finally {
+            await client.execute(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+          }
         })
       }
       await log.applyTo(copy)

@@ -81,7 +81,9 @@ export class LogReader {
     if (!start) return false
     const isSame = this.#position?.salt.join() === start.salt.join()
     if (this.#isFolded && isSame) return false
-    if (this.#position && !isSame && !this.#isFolded) throw new LogLostError()
+    // The first number counts how often the log was begun anew.
+    const isNext = this.#isFolded && start.salt[0] === ((this.#position?.salt[0] ?? 0) + 1) >>> 0
+    if (this.#position && !isSame && !isNext) throw new LogLostError()
     if (!isSame) this.#position = start
     this.#isFolded = false
     return this.#readFrames()

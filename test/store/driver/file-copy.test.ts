@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { nextIteration } from '../../../src/lib/next-iteration.ts'
 import type { Statement } from '../../../src/store/driver/binding.ts'
+import { LogLostError } from '../../../src/store/driver/log-reader.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type LocalFile, localFile, pragmas } from '../../support/local-file.ts'
 
@@ -99,4 +100,20 @@ test('closing the store ends a copy, which leaves no file', async () => {
   await expect(copied).rejects.toMatchObject({ code: 'unavailable' })
   await closed
   expect(existsSync(target)).toBe(false)
+})
+
+test('a copy fails if somebody else folds the log, and the log is folded as before', async () => {
+  const { store, client } = await filled(300)
+  const copied = store.copyTo(join(file.folder, 'copy.db'))
+  let isSettled = false
+  const settled = copied.catch((error) => error).finally(() => isSettled = true)
+  for (let n = 300; !isSettled; n++) {
+    await store.write([insert(n)])
+    await client.execute('PRAGMA wal_checkpoint(PASSIVE)')
+  }
+
+  expect(await settled).toBeInstanceOf(LogLostError)
+  expect(await pragmas(client)).toMatchObject({ wal_autocheckpoint: 4_000 })
+  await store.copyTo(join(file.folder, 'copy.db'))
+  expect(await inspect(join(file.folder, 'copy.db'))).toMatchObject({ check: 'ok' })
 })
