@@ -45,10 +45,11 @@ export function runtimeBinary(name) {
  *
  * @param {OtherRuntime} name
  * @param {string} [databaseUrl] Absent or empty: the default database.
+ * @param {string} [backupDir] The folder of scheduled backups.
  */
-export function otherRuntimeCommand(name, databaseUrl) {
+export function otherRuntimeCommand(name, databaseUrl, backupDir) {
   const binary = runtimeBinary(name)
-  return name === 'bun' ? [binary] : [binary, 'run', '--no-prompt', ...denoPermissions(databaseUrl)]
+  return name === 'bun' ? [binary] : [binary, 'run', '--no-prompt', ...denoPermissions(databaseUrl, backupDir)]
 }
 
 /**
@@ -56,18 +57,20 @@ export function otherRuntimeCommand(name, databaseUrl) {
  * besides its own files; `/usr/bin/ldd` tells the database driver which C library there is.
  *
  * @param {string | undefined} databaseUrl
+ * @param {string | undefined} backupDir
  */
-function denoPermissions(databaseUrl) {
+function denoPermissions(databaseUrl, backupDir) {
   const folder = databaseFolder(databaseUrl || 'file:./data/grid.db')
   const local = folder === undefined ? [] : [folder]
+  const backups = backupDir ? [resolve(backupDir)] : []
   const paths = (/** @type {string[]} */ ...list) => list.map((path) => path.replaceAll(',', ',,')).join()
   return [
     '--allow-net',
     '--allow-env',
-    `--allow-read=${paths(root, '/usr/bin/ldd', ...local)}`,
+    `--allow-read=${paths(root, '/usr/bin/ldd', ...local, ...backups)}`,
     `--allow-ffi=${paths(modules)}`,
     `--allow-sys=${['cpus', 'networkInterfaces', 'hostname', ...local.map(() => 'statfs')]}`,
-    ...local.map((folder) => `--allow-write=${paths(folder)}`),
+    ...(local.length + backups.length > 0 ? [`--allow-write=${paths(...local, ...backups)}`] : []),
   ]
 }
 
@@ -102,7 +105,7 @@ function isBinary(path) {
  * @param {string[]} args
  */
 function run(name, args) {
-  const [binary, ...words] = otherRuntimeCommand(name, process.env.DATABASE_URL)
+  const [binary, ...words] = otherRuntimeCommand(name, process.env.DATABASE_URL, process.env.BACKUP_DIR)
   const child = spawn(binary, [...words, ...args], { stdio: 'inherit' })
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => child.kill(signal))

@@ -33,6 +33,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const values = Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, read(setting)])) as Values
   if (values.smtpUrl && !env.MAIL_FROM) errors.push(`MAIL_FROM is missing. ${settings.mailFrom.description}`)
+  if (values.backupDir && !values.backupKey && !values.backupPlain) {
+    errors.push(
+      'BACKUP_KEY is missing: a backup contains all messages. Set it, or BACKUP_PLAIN=1. ' +
+        settings.backupKey.description,
+    )
+  }
   if (errors.length > 0) throw new ConfigError(errors.join('\n'))
 
   const baseUrl = values.baseUrl ?? `http://localhost:${values.port}`

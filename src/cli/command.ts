@@ -35,6 +35,8 @@ interface CommandDescription<O extends CommandOptions> {
   /** One line of the usage text. */
   readonly summary: string
   readonly options: O
+  /** The name of the required option that is given without its name, such as a file. */
+  readonly operand?: string
 }
 
 /**
@@ -131,11 +133,13 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
     if (file !== undefined) options[file] = { type: 'string' }
   }
   try {
-    const { values } = parseArgs({ args: words, options, strict: true, allowPositionals: false })
+    const { operand } = command
+    const { values, positionals } = parseArgs({ args: words, options, strict: true, allowPositionals: !!operand })
+    if (positionals.length > 1) throw new Error(`Unexpected argument '${positionals[1]}'`)
     const given = Object.entries(values).map((
       [name, value],
     ) => [name, value === true && isFlag(command, name) ? 'yes' : value])
-    return Object.fromEntries(given)
+    return { ...Object.fromEntries(given), ...(operand && positionals.length === 1 && { [operand]: positionals[0] }) }
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
@@ -162,7 +166,8 @@ export function checkArguments(command: Command, given: Record<string, unknown>)
   for (const [name, { required, placeholder, file }] of Object.entries(command.options)) {
     if (required && !given[name]) {
       const orFile = file === undefined ? '' : ` or --${file} PATH`
-      throw usageError(`${command.name} needs ${`--${name} ${placeholder}`.trim()}${orFile}.\n${usageHint(command)}`)
+      const option = name === command.operand ? placeholder : `${`--${name} ${placeholder}`.trim()}${orFile}`
+      throw usageError(`${command.name} needs ${option}.\n${usageHint(command)}`)
     }
   }
   return given as CommandArguments

@@ -1,8 +1,11 @@
+import { backup } from './backup.ts'
 import { clientCommands } from './client-commands.ts'
 import type { Command } from './command.ts'
+import { copy } from './copy.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
 import { migrate } from './migrate.ts'
+import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { serviceInstall } from './service-install.ts'
 import { storeCommands } from './store-commands.ts'
@@ -14,6 +17,9 @@ export const commands: readonly Command[] = [
   ...storeCommands,
   migrate,
   doctor,
+  backup,
+  restore,
+  copy,
   serviceInstall,
   ...clientCommands,
 ]

@@ -4,12 +4,12 @@ import { type Config, ConfigError, readConfig } from '../config.ts'
 import { checkEmailServer } from '../email.ts'
 import { second } from '../lib/time.ts'
 import { version } from '../lib/version.ts'
+import { backupsIn } from '../store/backup/schedule.ts'
 import { localPath } from '../store/driver/local-file.ts'
 import { inspectDatabase } from '../store/inspect.ts'
 import { type MigrationPlan, planAfter } from '../store/migrate.ts'
 import { StartError } from '../store/start-error.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
-import { newestBackup } from './doctor/backups.ts'
 import { type InsideFacts, insideFacts, lookInside, type ServerFacts } from './doctor/inside.ts'
 import { judgeDatabase } from './doctor/judge-database.ts'
 import { judgeMachine } from './doctor/judge-machine.ts'
@@ -78,6 +78,7 @@ export async function examine(env: Record<string, string | undefined>, isFull: b
   const machine = path !== undefined && existsSync(path) ? readMachine(path) : undefined
   const seen = await look(config, path, isFull)
   const isServed = seen.server !== undefined || readiness?.status === 200
+  const backups = config.backupDir === undefined ? [] : await backupsIn(config.backupDir)
   const checks = [
     ok('settings', 'The settings are valid.'),
     judgeAddresses(config),
@@ -89,7 +90,7 @@ export async function examine(env: Record<string, string | undefined>, isFull: b
     ...(seen.database ? judgeDatabase(seen.database, config.durability) : []),
     judgeKeyRing(config, { file: machine?.keyRing, keys: seen.database?.keys, known: seen.server?.keyIds }),
     judgeEmail(config, await emailed),
-    judgeBackups(config, newestBackup(env), Date.now()),
+    judgeBackups(config, backups[0], Date.now()),
   ]
   const accounts = (seen.database?.accounts ?? []).map(({ id, name, agents, messages, activityRows, bytesOfWeek }) => ({
     ...{ account_id: id, name, agents, messages, activity_rows: activityRows, bytes_of_week: bytesOfWeek },

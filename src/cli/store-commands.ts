@@ -1,6 +1,7 @@
 import type { StoreCommand } from './command.ts'
 import { changeGuardrailCommand } from './change-guardrail.ts'
 import { confirmClockCommand } from './confirm-clock.ts'
+import { copyDatabaseCommand, noteBackupCommand } from './copy-database.ts'
 import { createAccountCommand } from './create-account.ts'
 import { createAdminKeyCommand } from './create-admin-key.ts'
 import { createAgentCommand } from './create-agent.ts'
@@ -59,4 +60,10 @@ export const storeCommands: readonly StoreCommand[] = [
 ]
 
 /** What a running server accepts from other processes: also what commands ask of it that run in their own process. */
-export const serverCommands: readonly StoreCommand[] = [...storeCommands, applyMigrations, lookInside]
+export const serverCommands: readonly StoreCommand[] = [
+  ...storeCommands,
+  applyMigrations,
+  lookInside,
+  copyDatabaseCommand,
+  noteBackupCommand,
+]

@@ -60,7 +60,8 @@ function options(command: Command): string {
   const lines = Object.entries(command.options).flatMap(([name, option]) => {
     const { placeholder, description, required, env, file } = option
     const notes = (required ? ' (required)' : '') + (env ? ` (safer in ${env})` : '')
-    const line = [`--${name} ${placeholder}`.trim(), description + notes] as const
+    const title = name === command.operand ? placeholder : `--${name} ${placeholder}`.trim()
+    const line = [title, description + notes] as const
     return file === undefined
       ? [line]
       : [line, [`--${file} PATH`, `a file with --${name}; - is standard input`] as const]

@@ -258,6 +258,23 @@ export const settings = {
     'How long a used refresh token may be used again, in seconds. With 0, parallel clients sign each other out.',
     wholeNumber(0, 3_600, 120),
   ),
+  /** Undefined: no scheduled backups. */
+  backupDir: setting(
+    'BACKUP_DIR',
+    'Folder for scheduled backups. Each process of a server needs it; one of them makes each backup.',
+    value('a path', z.string().optional()),
+    { fallback: 'no scheduled backups' },
+  ),
+  backupEverySeconds: setting('BACKUP_EVERY', 'How often a scheduled backup is made.', duration('10m', '720h', '24h')),
+  backupKeep: setting('BACKUP_KEEP', 'How many scheduled backups are kept.', wholeNumber(1, 1_000, 7)),
+  /** At least 12 characters. Undefined: backups are plain, or not scheduled. */
+  backupKey: setting(
+    'BACKUP_KEY',
+    'Pass phrase that encrypts backups, and opens them. Keep it apart from them.',
+    value('a text of at least 12 characters', z.string().trim().min(12).optional()),
+    { isSecret: true },
+  ),
+  backupPlain: setting('BACKUP_PLAIN', '1: scheduled backups are not encrypted if there is no BACKUP_KEY.', flag),
   /** Key ring. Undefined: the key ring in the data folder. */
   gridKeys: setting('GRID_KEYS', 'Keys that encrypt stored tokens of other services.', keyRing, {
     fallback: 'a key ring in the data folder',

@@ -1,5 +1,6 @@
 /** Encryption of stored tokens: AES-256-GCM with a ring of keys. See docs/security.md, "Sealed tokens". */
 import { GridError } from '../errors.ts'
+import { fromBase64, toBase64 } from './base64.ts'
 
 /** An encrypted token, in base64. `tokenKeyId` is the id of its key in the ring. */
 export interface SealedToken {
@@ -44,6 +45,11 @@ export function isKeyRing(text: string): boolean {
   } catch {
     return false
   }
+}
+
+/** The ids of the keys of a ring, the newest first. Fails if the text is not a key ring. */
+export function keyIdsOf(text: string): string[] {
+  return [...parseKeyRing(text).keys()]
 }
 
 /** A new key ring with one key, in the format of `GRID_KEYS`. The random id allows two rings to be merged. */
@@ -119,12 +125,4 @@ function aesOptions(iv: Uint8Array<ArrayBuffer>, context: string) {
 
 function importKey(raw: Uint8Array<ArrayBuffer>, use: 'encrypt' | 'decrypt') {
   return crypto.subtle.importKey('raw', raw, 'AES-GCM', false, [use])
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-}
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
 }

@@ -13,7 +13,8 @@ export function live(): Response {
 
 /**
  * `/readyz`: the process is not stopping, its database answers, and its disk has space. Shows how durable an
- * acknowledged message is, which version runs, and how many stored messages are not placed in conversations yet, if they are many.
+ * acknowledged message is, which version runs, how many stored messages are not placed in conversations yet, if they are
+ * many, and with scheduled backups when the last one was made or failed.
  */
 export function ready(store: Store): Handler {
   let ping: Promise<unknown> | undefined
@@ -45,11 +46,18 @@ export function ready(store: Store): Handler {
         commit,
         // While stored messages are taken in; a few are normal.
         ...(behind >= 1_000 && { messagesToPlace: behind }),
+        ...(store.deps.config.backupDir !== undefined && { backup: backupStatus(store) }),
       })
     } catch {
       return notReady('database unreachable', store)
     }
   }
+}
+
+/** Times of the newest backup and of a newer one that failed. The reason is in the log: it may name paths. */
+function backupStatus({ backups: { made, failed } }: Store) {
+  const time = (at?: number) => at === undefined ? undefined : new Date(at).toISOString()
+  return { madeAt: time(made?.at) ?? null, failedAt: time(failed?.at) }
 }
 
 function notReady(status: string, { durability }: Store, reason?: string): Response {

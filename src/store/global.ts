@@ -4,6 +4,7 @@ import type { CrossAccountQueries, Db } from './driver/db.ts'
 import { prepareAccounts } from './global/accounts.ts'
 import { prepareActivityHeads } from './global/activity-heads.ts'
 import { prepareAttempts } from './global/attempts.ts'
+import { prepareBackups } from './global/backups.ts'
 import { prepareClaims } from './global/claims.ts'
 import { prepareClock } from './global/clock.ts'
 import { prepareConversations } from './global/conversations.ts'
@@ -34,6 +35,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     activityHeads: () => prepareActivityHeads(db, crossAccountQueries),
     newDeliveries: () => prepareNewDeliveries(db, crossAccountQueries),
     attempts: () => prepareAttempts(db),
+    backups: () => prepareBackups(db),
     claims: () => prepareClaims(db, crossAccountQueries),
     clock: () => prepareClock(db, crossAccountQueries),
     conversations: () => prepareConversations(db, crossAccountQueries),

@@ -14,6 +14,7 @@ import {
   localPath,
   lockLocalFile,
   readKeyRing,
+  removeLeftCopies,
   setPragmas,
   thisProcess,
   unusedBytes,
@@ -21,7 +22,9 @@ import {
 } from './driver/local-file.ts'
 import { keepPreviousFile } from './driver/previous-file.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
+import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
 import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
+import { requireNoCopy } from './backup/unfinished.ts'
 import { Lookups } from './lookups.ts'
 import { migrate } from './migrate.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
@@ -60,6 +63,8 @@ export interface Database {
   /** The id of this database's history. */
   epoch: string
   keyRing: KeyRing
+  /** Read everything as of one commit. */
+  openSnapshot(): Promise<Snapshot>
   /** Close it after an error of the start, and explain the error to the operator. */
   abandon(error: unknown): unknown
 }
@@ -109,7 +114,10 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     log,
     readSpace: options.readSpace,
     reusable: () => unusedBytes(client),
-    fold: () => foldLog(client),
+    async fold() {
+      const { pages, isWhole } = await foldLog(client)
+      return pages > 0 && isWhole
+    },
     async onSpace() {
       // What a start on a full disk could not do.
       if (!await setPragmas(client, config.durability)) throw new Error('The disk is full')
@@ -122,8 +130,11 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
       // A second time if the ballast made room for the log.
       if (!await lock() && await storage.full()) await lock()
       writeOwner(path, owner)
+      removeLeftCopies(path)
     }
-    const migrated = await migrate(client, migrations, databaseName(config, path), {
+    const name = databaseName(config, path)
+    await requireNoCopy(client, name, now())
+    const migrated = await migrate(client, migrations, name, {
       async before(version) {
         if (!path || config.migrationCopy === 'off') return
         const file = await keepPreviousFile(client, path, version, options.readSpace)
@@ -136,7 +147,10 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
     if (path) await client.execute('PRAGMA optimize=0x10002').catch((error) => noteIfFull(error, storage))
     const epoch = await loadEpoch(client)
     const keyRing = createKeyRing(config.gridKeys ?? (path && checkedKeyRing(path)))
-    return { client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing, abandon }
+    return {
+      ...{ client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing, abandon },
+      openSnapshot: () => openSnapshot(settings),
+    }
   } catch (error) {
     throw abandon(error)
   }

@@ -106,6 +106,8 @@ export class WriteQueue {
   #running = false
   #hasStorageFault = false
   #ended = false
+  /** What waits to run between two groups. */
+  #between: (() => Promise<void>)[] = []
   /** Resolvers of `drained`. */
   #onIdle: (() => void)[] = []
 
@@ -198,6 +200,14 @@ export class WriteQueue {
     return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
+  /** Run `work` while no group is committed: what comes meanwhile waits, so it must be short. */
+  betweenCommits<Result>(work: () => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#between.push(() => work().then(resolve, reject))
+      this.#schedule()
+    })
+  }
+
   #defer(unit: Unit, ms: number): void {
     if (this.#deferred.length >= maxDeferred) {
       if (!this.#isDropping) this.#options.log.warn('Too many deferred writes; the oldest are dropped')
@@ -234,7 +244,11 @@ export class WriteQueue {
   async #run(): Promise<void> {
     // A remote commit may hang. The units behind it are refused in time nevertheless.
     const sweep = setInterval(() => this.#refuseOverdue(), sweepMs)
-    while (this.#waiting > 0 || this.#isDeferredDue || (this.#onIdle.length > 0 && this.#deferred.length > 0)) {
+    while (
+      this.#waiting > 0 || this.#isDeferredDue || this.#between.length > 0 ||
+      (this.#onIdle.length > 0 && this.#deferred.length > 0)
+    ) {
+      for (const work of this.#between.splice(0)) await work()
       this.#refuseOverdue()
       // Deferred units come first, because they were submitted first.
       const group = [...this.#takeDeferred(), ...this.#take()]

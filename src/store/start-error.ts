@@ -6,15 +6,20 @@ import { isNoSpace } from './driver/local-file.ts'
 
 /** Codes for scripts that start a grid. */
 export type StartErrorCode =
+  | 'copy_running'
+  | 'copy_unfinished'
   | 'database_damaged'
+  | 'database_not_empty'
   | 'database_not_writable'
   | 'database_refused'
   | 'database_unreachable'
   | 'disk_failed'
   | 'disk_full'
   | 'invalid_key_ring'
+  | 'key_ring_missing'
   | 'key_ring_not_accessible'
   | 'migration_changed'
+  | 'no_database'
   | 'not_a_database'
   | 'schema_newer'
 

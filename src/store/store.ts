@@ -10,10 +10,12 @@ import { KeyedMutex } from '../lib/limits/keyed-mutex.ts'
 import { Repeated } from '../lib/repeated.ts'
 import { second } from '../lib/time.ts'
 import { accountOpener, type AccountStore, prepareAccountTables, type StoreContext } from './account.ts'
+import { createCopier } from './backup/copier.ts'
 import type { Statement } from './driver/binding.ts'
 import type { Storage } from './driver/disk-space.ts'
 import { type FileOwner, holdsLock, releaseLocalFile, removeOwner, writeOwner } from './driver/local-file.ts'
 import { removePreviousFiles } from './driver/previous-file.ts'
+import type { BackupHistory } from './global/backups.ts'
 import { type GlobalTables, prepareGlobalTables } from './global.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './open-database.ts'
 import { type DatabaseHealth, readHealth } from './health.ts'
@@ -38,6 +40,8 @@ export interface Store {
   readonly waiting: Waiting
   /** How many messages are not placed in conversations yet, as this process last saw it. */
   readonly projection: { behind: number }
+  /** What is known of the backups of the database, as this process last saw it. */
+  backups: BackupHistory
   /** Whether the disk has space for what is sent. */
   readonly storage: Storage
   /**
@@ -68,6 +72,11 @@ export interface Store {
   removePreviousFiles(): string[]
   /** Publish where this process takes commands. Does nothing on a remote database. */
   announce(control: FileOwner['control']): void
+  /**
+   * Write the state of one commit into a new SQLite file, with everything that was acknowledged before the call. One copy
+   * is made at a time. Fails with `storage_full`, and when the store is closed.
+   */
+  copyTo(target: string): Promise<void>
   /** Commit what is queued; for a local file, then checkpoint the log and release the file. */
   close(): Promise<void>
 }
@@ -90,13 +99,17 @@ const maxRecording = 200
 export async function openStore(deps: Deps, options: StoreOptions = {}): Promise<Store> {
   const database = await openDatabase(deps, options)
   try {
-    return await buildStore(database, deps, options.inspect)
+    return await buildStore(database, deps, options)
   } catch (error) {
     throw database.abandon(error)
   }
 }
 
-async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOptions['inspect']): Promise<Store> {
+async function buildStore(
+  database: Database,
+  deps: Deps,
+  { inspect: inspectQuery, readSpace }: StoreOptions,
+): Promise<Store> {
   const { client, queryBatcher, storage, lookups, onStorageFault, path, owner, migrated, epoch, keyRing } = database
   const crossAccountQueries = new Map<string, string>()
   const inspect = inspectQuery && ((sql: string) => inspectQuery(sql, crossAccountQueries.get(sql)))
@@ -116,6 +129,12 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
       // The driver drops a connection that it cannot roll back. The next one would have no lock and no pragmas.
       if (path && !(await holdsLock(client))) throw new Error('The lock on the database file is gone')
     },
+  })
+  const copier = createCopier({
+    database,
+    betweenCommits: (work) => queue.betweenCommits(work),
+    minFreeBytes: deps.config.minFreeMegabytes * 2 ** 20,
+    readSpace,
   })
   const global = prepareGlobalTables(db, crossAccountQueries, lookups)
   const waiting = openWaiting(deps, global.newDeliveries, path !== undefined)
@@ -166,6 +185,7 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
     keyRing,
     waiting,
     projection: { behind: 0 },
+    backups: {},
     storage,
     write: (statements) => queue.write('', statements),
     record: (rows, statements) => writeWithActivity(context, rows, statements),
@@ -188,7 +208,9 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
     announce(control) {
       if (path) writeOwner(path, Object.assign(owner, { control }))
     },
+    copyTo: copier.copyTo,
     async close() {
+      await copier.stop()
       await Promise.all([waiting.close(), live.close()])
       exchange.close()
       usage.close()
@@ -202,6 +224,7 @@ async function buildStore(database: Database, deps: Deps, inspectQuery: StoreOpt
       }
       queryBatcher?.close()
       client.close()
+      copier.close()
     },
   }
 }

@@ -2,6 +2,7 @@
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
+import { backUpIfDue } from './backups.ts'
 import { keepClock } from './clock.ts'
 import { sendDigests } from './digests.ts'
 import { LeaseRecovery } from './leases.ts'
@@ -20,6 +21,8 @@ const previousFilesMs = 10 * minute
 const pausesMs = 5 * second
 const pushMs = 2 * second
 const digestsMs = minute
+/** How often it is looked whether a backup is due. */
+const backupsMs = minute
 /** For messages of processes that were killed before they placed them in conversations. */
 const followMs = 5 * second
 
@@ -44,6 +47,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
     every(previousFilesMs, previousFilesMs, () => Promise.resolve(removePreviousFiles(store, startedAt))),
+    every(backupsMs, backupsMs, () => backUpIfDue(store)),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),
     every(pushMs, pushMs, () => notifier.run()),
     every(digestsMs, digestsMs, () => sendDigests(store, stopping.signal)),

@@ -1,6 +1,6 @@
 /** `agent-grid doctor` finds planted faults, and names the mend. See docs/operations.md, "Doctor". */
 import { createClient } from '@libsql/client'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -11,6 +11,7 @@ import { doctorReport, exitCodeOf } from '../../src/cli/doctor/report.ts'
 import { freePort } from '../../src/lib/free-port.ts'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
 import { day, hour } from '../../src/lib/time.ts'
+import { pathInFolder } from '../../src/store/backup/schedule.ts'
 import { checksOfMachine, runSql, type WellGrid, wellGrid } from '../support/well-grid.ts'
 
 let grid: WellGrid
@@ -216,11 +217,7 @@ async function storedClock(fromNow: number): Promise<void> {
   await sql(`UPDATE store_facts SET value = ${Date.now() + fromNow} WHERE key = 'clock'`)
 }
 
-function backup(age: number): void {
+async function backup(age: number): Promise<void> {
   Object.assign(env, { BACKUP_DIR: join(grid.folder, 'backups'), BACKUP_PLAIN: '1' })
-  mkdirSync(env.BACKUP_DIR)
-  const file = join(env.BACKUP_DIR, 'grid.backup')
-  writeFileSync(file, 'a backup')
-  const at = (Date.now() - age) / 1_000
-  utimesSync(file, at, at)
+  writeFileSync(await pathInFolder(env.BACKUP_DIR, Date.now() - age), 'a backup')
 }

@@ -37,8 +37,10 @@ test('help settings prints the description, the format and the default of every 
 test.each(commands.map(({ name }) => name))('help %s lists every option with its description', (name) => {
   const text = help(name)
 
-  for (const [option, { description }] of Object.entries(findCommand(name).options)) {
-    expect(text).toMatch(new RegExp(`--${option} .*${description.replaceAll(/[(){}]/g, '\\$&')}`))
+  const { options, operand } = findCommand(name)
+  for (const [option, { description, placeholder }] of Object.entries(options)) {
+    const title = option === operand ? placeholder : `--${option}`
+    expect(text).toMatch(new RegExp(`${title} .*${description.replaceAll(/[(){}]/g, '\\$&')}`))
   }
 })
 
@@ -111,5 +113,5 @@ test('an unknown option is answered with those that there are', () => {
 })
 
 test('an unknown command is refused with a hint', () => {
-  expect(() => findCommand('nope')).toThrow(/There is no command "nope"\. "agent-grid help" lists all commands\./)
+  expect(() => findCommand('xyzzyx')).toThrow(/There is no command "xyzzyx"\. "agent-grid help" lists all commands\./)
 })

@@ -81,6 +81,11 @@ test('npm ci warns of no package that wants another Node', () => {
   expect([status, stderr.match(/EBADENGINE.*/g)]).toEqual([0, null])
 })
 
+test('Deno may also write in the folder of scheduled backups', () => {
+  expect(runtimeCommand('deno', 'libsql://grid.example', '/b')).toContain('--allow-write=/b')
+  expect(runtimeCommand('deno', 'file:/a/grid.db', '/b')).toContain('--allow-write=/a,/b')
+})
+
 test('Deno may write only in the folder of the database, and nowhere with a remote one', () => {
   const permissions = (url?: string) => runtimeCommand('deno', url).filter((word) => word.startsWith('--allow-'))
   const own = ['--allow-net', '--allow-env', expect.stringMatching(/^--allow-read=/), expect.stringMatching(/ffi/)]

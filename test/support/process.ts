@@ -136,7 +136,7 @@ function startCommand(runner: Runner, words: string[], env: Record<string, strin
 
 function start(runtime: Runtime, script: string, words: string[], env: Record<string, string>): ChildProcess {
   const root = fileURLToPath(new URL('../..', import.meta.url))
-  return startIn(root, [...runtimeCommand(runtime, env.DATABASE_URL), script, ...words], env)
+  return startIn(root, [...runtimeCommand(runtime, env.DATABASE_URL, env.BACKUP_DIR), script, ...words], env)
 }
 
 function startIn(folder: string, [program, ...args]: string[], env: Record<string, string>): ChildProcess {

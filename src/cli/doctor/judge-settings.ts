@@ -2,8 +2,8 @@
 import process from 'node:process'
 import { type Config, describeMixedAddresses } from '../../config.ts'
 import { createKeyRing, isKeyRing } from '../../lib/key-ring.ts'
-import { day, hour } from '../../lib/time.ts'
-import type { NewestBackup } from './backups.ts'
+import { day, hour, second } from '../../lib/time.ts'
+import type { BackupInFolder } from '../../store/backup/schedule.ts'
 import { runtimeName } from './inside.ts'
 import { broken, counted, type Finding, ok, skipped, warning } from './report.ts'
 
@@ -107,9 +107,9 @@ export function judgeKeyRing(
   )
 }
 
-/** `newest` is undefined if BACKUP_DIR is not set, null if there is no backup in it. */
-export function judgeBackups(config: Config, newest: NewestBackup | null | undefined, now: number): Finding {
-  if (newest === undefined) {
+/** `newest` is the newest one in BACKUP_DIR, if it is set and has one. */
+export function judgeBackups(config: Config, newest: BackupInFolder | undefined, now: number): Finding {
+  if (config.backupDir === undefined) {
     return isPublic(config)
       ? warning(
         'backups',
@@ -118,7 +118,7 @@ export function judgeBackups(config: Config, newest: NewestBackup | null | undef
       )
       : ok('backups', 'No backups are made here.')
   }
-  if (newest === null) {
+  if (!newest) {
     return warning(
       'backups',
       'BACKUP_DIR has no backup.',
@@ -126,8 +126,8 @@ export function judgeBackups(config: Config, newest: NewestBackup | null | undef
     )
   }
   const age = now - newest.at
-  const found = `The newest backup is ${newest.file}, ${Math.floor(age / hour)} hours old.`
-  return age > Math.max(2 * newest.everyMs, day)
+  const found = `The newest backup is ${newest.path}, ${Math.floor(age / hour)} hours old.`
+  return age > Math.max(2 * config.backupEverySeconds * second, day)
     ? warning('backups', found, 'See the log for failed backups.')
     : ok('backups', found)
 }

@@ -10,6 +10,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -18,7 +19,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../../errors.ts'
 import { newKeyRing } from '../../lib/key-ring.ts'
@@ -152,6 +153,24 @@ export function readKeyRing(path: string, write: (file: number, text: string) =>
   return readFileSync(file, 'utf8').trim()
 }
 
+/** The key ring beside the database; undefined if there is none. */
+export function readStoredKeyRing(path: string): string | undefined {
+  return existsSync(`${path}.keys`) ? readFileSync(`${path}.keys`, 'utf8').trim() : undefined
+}
+
+/** The start of the names of folders in which copies of the file are made, see `backup/backup-file.ts`. */
+export function workFolderOf(path: string): string {
+  return join(dirname(path), `${basename(path)}.copy-`)
+}
+
+/** Remove copies that were not finished when their process was killed. Only whoever holds the file may call it. */
+export function removeLeftCopies(path: string): void {
+  const prefix = basename(workFolderOf(path))
+  for (const name of readdirSync(dirname(path))) {
+    if (name.startsWith(prefix)) rmSync(join(dirname(path), name), { recursive: true, force: true })
+  }
+}
+
 /** This process as the owner of a file. */
 export function thisProcess(now: number): FileOwner {
   return { pid: process.pid, host: hostname(), since: new Date(now).toISOString() }
@@ -167,7 +186,9 @@ const cacheKb = 16_000
  * With SQLite's 1,000 pages it is one in 112, which is the slowest percent. One block of the WAL index of SQLite covers
  * 4,062 pages of the log; with more pages there would be a second block to search.
  */
-const checkpointPages = 4_000
+export const checkpointPages = 4_000
+/** The same while the file is copied. The log is read to its end before, and so the pause is a little longer. */
+export const copyLogPages = 3_000
 /**
  * A log that a large commit made longer than this is truncated when it restarts. See docs/delivery.md, "Durability".
  */
@@ -203,10 +224,13 @@ export async function setPragmas(client: Client, durability: 'full' | 'relaxed')
   return hasLog
 }
 
-/** Copy the log into the file. Resolves to whether the whole log is there: then the next write begins it anew. */
-export async function foldLog(client: Client): Promise<boolean> {
+/**
+ * Copy the log into the file. `pages` is the length of the log, -1 if there is none. If it `isWhole` in the file then, the
+ * next write begins it anew.
+ */
+export async function foldLog(client: Client): Promise<{ pages: number; isWhole: boolean }> {
   const { rows: [{ log, checkpointed }] } = await client.execute('PRAGMA wal_checkpoint(PASSIVE)')
-  return Number(log) > 0 && log === checkpointed
+  return { pages: Number(log), isWhole: log === checkpointed }
 }
 
 /** The bytes of unused pages inside the file. */
@@ -218,7 +242,8 @@ export async function unusedBytes(client: Client): Promise<number> {
   return Number(free.freelist_count) * Number(page.page_size)
 }
 
-function databaseInUse(path: string): GridError {
+/** Says which process holds the file. */
+export function databaseInUse(path: string): GridError {
   const owner = readOwner(path)
   const holder = owner ? ` (process ${owner.pid} on ${owner.host} since ${owner.since})` : ''
   return new GridError(

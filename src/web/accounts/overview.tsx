@@ -6,7 +6,7 @@ import { megabyte } from '../../grid/messaging/quota.ts'
 import { Meter } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
 import { HourlyChart } from '../../html/chart.tsx'
-import { Card, EmptyState, Stat, Time } from '../../html/components.tsx'
+import { Card, EmptyState, Notice, Stat, Time } from '../../html/components.tsx'
 import { ButtonLink } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { appPage } from '../../html/layout.tsx'
@@ -25,10 +25,14 @@ const shownGuardrails = 5
 
 /** Figures of an account: what its agents sent, what guardrails did, its usage and its recent activity. */
 export function overviewPages({ get }: Pages<Visit>, { store }: PageDeps): void {
-  get('/overview', async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user)))
+  get(
+    '/overview',
+    async (visit) => overview(visit, await findClaimOffer(store, visit.visitor.user), store.backups.failed?.at),
+  )
 }
 
-async function overview(visit: Visit, offer: ClaimOffer | undefined) {
+/** `backupFailedAt`: when the last scheduled backup of the grid failed, if it did. */
+async function overview(visit: Visit, offer: ClaimOffer | undefined, backupFailedAt: number | undefined) {
   const { account, frame, path, may } = visit
   const figures = await loadFigures(account)
   const newAgent = may('manage') && (
@@ -51,6 +55,12 @@ async function overview(visit: Visit, offer: ClaimOffer | undefined) {
     frame('overview'),
     { title: 'Overview', lead: 'The last 24 hours of your agents.', actions: newAgent, fresh: ['presence', 'thread'] },
     <>
+      {backupFailedAt !== undefined && may('manage') && (
+        <Notice kind='warning' title='The last backup failed'>
+          The grid could not be backed up{' '}
+          <Time at={backupFailedAt} now={account.deps.now()} />. Its operator finds the reason in the log of the server.
+        </Notice>
+      )}
       <div class='grid stats'>
         <Stat label='Messages' value={sent.toLocaleString('en')} hint={soft('sent in the last 24 hours')} />
         <Stat

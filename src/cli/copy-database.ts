@@ -1,0 +1,91 @@
+/**
+ * Commands that other commands give a running server; nobody types them. `copy-database` makes a copy of the database
+ * beside it, which takes longer than one request may.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { join } from 'node:path'
+import { newId } from '../lib/id.ts'
+import { minute, second } from '../lib/time.ts'
+import { localPath, workFolderOf } from '../store/driver/local-file.ts'
+import type { Store } from '../store/store.ts'
+import { CommandError, storeCommand } from './command.ts'
+
+/** How long one request waits for a copy. */
+const waitMs = 10 * second
+/** A copy that nobody fetches for so long is removed. */
+const keptMs = 5 * minute
+
+interface Job {
+  copied: Promise<string>
+  isFinished: boolean
+}
+
+const jobsOf = new WeakMap<Store, Map<string, Job>>()
+
+/** Without `job` it begins a copy. Its result is the path of the copy, which then belongs to the caller; or not yet. */
+export const copyDatabaseCommand = storeCommand({
+  name: 'copy-database',
+  summary: 'Copy the database, for a backup.',
+  options: { job: { placeholder: 'ID', description: 'a copy that was begun' } },
+  async run(store, args) {
+    let jobs = jobsOf.get(store)
+    if (!jobs) jobsOf.set(store, jobs = new Map())
+    const id = args.job ?? newId()
+    if (args.job === undefined) jobs.set(id, begin(store, () => jobs.delete(id)))
+    const job = jobs.get(id)
+    if (!job) {
+      throw new CommandError('no_copy', 'The server has restarted, and the copy is gone. Run the command again.')
+    }
+    await Promise.race([job.copied, sleep(waitMs, undefined, { ref: false })])
+    if (!job.isFinished) return { job: id, path: null }
+    jobs.delete(id)
+    return { job: id, path: await job.copied }
+  },
+  print: ({ path }) => path ?? '',
+})
+
+/** Tells a running server of a backup that was made of its copy. */
+export const noteBackupCommand = storeCommand({
+  name: 'note-backup',
+  summary: 'Note a backup.',
+  options: {
+    at: { placeholder: 'MS', description: 'when it was begun', required: true },
+    file: { placeholder: 'PATH', description: 'where it is', required: true },
+    bytes: { placeholder: 'N', description: 'how long it is', required: true },
+  },
+  async run(store, { at, file, bytes }) {
+    await store.write([store.global.backups.noteMade({ at: Number(at), file, bytes: Number(bytes) })])
+    return { noted: true }
+  },
+  print: () => '',
+})
+
+function begin(store: Store, forget: () => void): Job {
+  const job: Job = { copied: copy(store), isFinished: false }
+  job.copied.catch(() => {}).finally(() => {
+    job.isFinished = true
+    setTimeout(() => {
+      forget()
+      job.copied.then((path) => rm(folderOf(path), { recursive: true, force: true })).catch(() => {})
+    }, keptMs).unref()
+  })
+  return job
+}
+
+async function copy(store: Store): Promise<string> {
+  const folder = await mkdtemp(workFolderOf(localPath(store.deps.config.databaseUrl)!))
+  try {
+    const path = join(folder, 'grid.db')
+    await store.copyTo(path)
+    return path
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** The folder of a copy. */
+export function folderOf(copy: string): string {
+  return join(copy, '..')
+}

@@ -1,0 +1,135 @@
+/** Backups: a checked copy of the database with its manifest, in a sealed file. See docs/architecture.md, "Backups". */
+import { mkdtemp, open, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readAt, writeAt } from '../driver/file-pieces.ts'
+import { type FileKey, readSealedFile, SealedFileError, writeSealedFile } from './sealed-file.ts'
+import { version } from '../../lib/version.ts'
+import { withDatabase } from './copied-database.ts'
+import { difference, inspect, type Manifest } from './inspect.ts'
+
+export interface NewBackup {
+  /** Where it is written. There must be no file of that name. */
+  path: string
+  key: FileKey
+  /** Milliseconds since the epoch. */
+  madeAt: number
+  /** Writes the state of one commit into a new SQLite file. */
+  copyTo(path: string): Promise<void>
+  /** A folder for the unencrypted copy, which is as long as the database. */
+  workFolder: string
+  /** Check the copy on another thread, where there is one. For a server. */
+  thread: boolean
+}
+
+const pieceBytes = 2 ** 20
+
+/** Make a backup: copy, check, count, seal. Resolves to its manifest and its length when it is on disk. */
+export async function makeBackup(backup: NewBackup): Promise<{ manifest: Manifest; bytes: number }> {
+  if (await stat(backup.path).catch(() => undefined)) throw new BackupExistsError(backup.path)
+  const folder = await mkdtemp(backup.workFolder)
+  try {
+    const copy = join(folder, 'grid.db')
+    await backup.copyTo(copy)
+    return await sealCopy(copy, backup)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The same from a copy that was made already. It is changed: its log is folded into it. */
+export async function sealCopy(
+  copy: string,
+  { path, key, madeAt, thread }: Pick<NewBackup, 'path' | 'key' | 'madeAt' | 'thread'>,
+): Promise<{ manifest: Manifest; bytes: number }> {
+  const content = await withDatabase(copy, thread, inspect)
+  const manifest: Manifest = { program: version, madeAt: new Date(madeAt).toISOString(), ...content }
+  try {
+    await writeSealedFile(path, key, contentOf(manifest, copy))
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? new BackupExistsError(path) : error
+  }
+  return { manifest, bytes: (await stat(path)).size }
+}
+
+/** There is a file of the name of the new backup. */
+export class BackupExistsError extends Error {
+  readonly code = 'backup_exists'
+
+  constructor(path: string) {
+    super(`${path} already exists. A backup never overwrites a file; give another name, or remove the file.`)
+    this.name = 'BackupExistsError'
+  }
+}
+
+/**
+ * Write the database of a backup to `target`, and check it: that the file is whole, its integrity, and that it contains
+ * what the manifest says. Fails with a `SealedFileError`; then there is no file at `target`.
+ */
+export async function openBackup(
+  path: string,
+  key: FileKey | undefined,
+  target: string,
+): Promise<Manifest> {
+  try {
+    const manifest = await unpack(path, key, target)
+    const problem = await withDatabase(target, false, inspect)
+      .then((found) => difference(manifest, found), (error: Error) => error.message)
+    if (problem) throw new SealedFileError('backup_damaged', `${path} is not what its manifest says: ${problem}.`)
+    return manifest
+  } catch (error) {
+    await rm(target, { force: true })
+    throw error
+  }
+}
+
+/** The length of the manifest, the manifest, and the database. */
+async function* contentOf(manifest: Manifest, path: string): AsyncIterable<Uint8Array<ArrayBuffer>> {
+  const text = new TextEncoder().encode(JSON.stringify(manifest))
+  const length = new Uint8Array(4)
+  new DataView(length.buffer).setUint32(0, text.length)
+  yield length
+  yield text
+  const file = await open(path, 'r')
+  try {
+    for (let at = 0;; at += pieceBytes) {
+      const piece = await readAt(file, at, pieceBytes)
+      yield piece
+      if (piece.length < pieceBytes) return
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function unpack(path: string, key: FileKey | undefined, target: string): Promise<Manifest> {
+  const file = await open(target, 'wx', 0o600)
+  try {
+    // A manifest may take several chunks: it lists all accounts.
+    let start = new Uint8Array(0)
+    let length: number | undefined
+    let written = 0
+    for await (const part of readSealedFile(path, key)) {
+      let rest = part
+      if (length === undefined || start.length < length + 4) {
+        start = joined(start, part)
+        if (start.length >= 4) length = new DataView(start.buffer, start.byteOffset).getUint32(0)
+        if (length === undefined || start.length < length + 4) continue
+        rest = start.subarray(length + 4)
+      }
+      await writeAt(file, written, rest)
+      written += rest.length
+    }
+    if (length === undefined) throw new SealedFileError('backup_damaged', `${path} is empty.`)
+    await file.sync()
+    return JSON.parse(new TextDecoder().decode(start.subarray(4, length + 4))) as Manifest
+  } finally {
+    await file.close()
+  }
+}
+
+function joined(first: Uint8Array<ArrayBuffer>, second: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(first.length + second.length)
+  whole.set(first)
+  whole.set(second, first.length)
+  return whole
+}

@@ -1,0 +1,82 @@
+/** What a copy of a database contains, checked and counted. */
+import type { Client } from '@libsql/client'
+import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
+import { quoted, tableNames } from './tables.ts'
+import { copyFacts } from './unfinished.ts'
+
+/** Written in front of the database in a backup, and compared when it is restored. */
+export interface Manifest extends Content {
+  /** The version of agent-grid that made it. */
+  program: string
+  /** When it was begun: an ISO time. */
+  madeAt: string
+}
+
+/** What a database contains. */
+export interface Content {
+  /** The number of the schema. */
+  schema: number
+  /** The rows of each table. */
+  rows: Record<string, number>
+  /** The head of the activity log of each account: the number of its last row, and its hash. */
+  heads: { account: string; n: number; hash: string }[]
+  /** The ids of the keys with which stored tokens are encrypted. The keys themselves are not in a backup. */
+  keys: string[]
+}
+
+/** The tables whose tokens name the key that they are encrypted with. */
+const sealedTables = ['guardrails', 'agents', 'totps']
+
+/**
+ * Check a database (`integrity_check`, foreign keys) and count what is in it. It reads all of it, so not on a client whose
+ * statements hold up others. Fails with an error that says what is wrong.
+ */
+export async function inspect(client: Pick<Client, 'execute'>): Promise<Content> {
+  const { query } = snapshotOf(client)
+  const [[found]] = await query('PRAGMA integrity_check(1)')
+  if (found !== 'ok') throw new Error(`The copy of the database is damaged: ${found}`)
+  const lost = await query('PRAGMA foreign_key_check')
+  if (lost.length > 0) throw new Error(`The copy of the database has ${lost.length} rows that point nowhere`)
+
+  return await contentOf({ query })
+}
+
+/** Count what is in a database. */
+export async function contentOf({ query }: Pick<Snapshot, 'query'>): Promise<Content> {
+  const tables = await tableNames({ query })
+  const rows: Record<string, number> = {}
+  for (const table of tables) rows[table] = Number((await query(`SELECT count(*) FROM ${quoted(table)}`))[0][0])
+  const [[ofCopies]] = await query(
+    `SELECT count(*) FROM store_facts WHERE key IN (${copyFacts.map(() => '?')})`,
+    copyFacts,
+  )
+  rows.store_facts -= Number(ofCopies)
+  const heads = await query(
+    'SELECT account_id, n, hash FROM activity AS last WHERE n = (SELECT max(n) FROM activity WHERE account_id = last.account_id) ORDER BY account_id',
+  )
+  const keys = new Set<string>()
+  for (const table of sealedTables.filter((name) => tables.includes(name))) {
+    const ids = await query(`SELECT DISTINCT token_key_id FROM ${quoted(table)} WHERE token_key_id IS NOT NULL`)
+    for (const [id] of ids) keys.add(String(id))
+  }
+  return {
+    schema: rows.__drizzle_migrations,
+    rows,
+    heads: heads.map(([account, n, hash]) => ({ account: String(account), n: Number(n), hash: String(hash) })),
+    keys: [...keys].sort(),
+  }
+}
+
+/** What differs, in words; undefined if nothing does. */
+export function difference(expected: Content, found: Content): string | undefined {
+  const tables = new Set([...Object.keys(expected.rows), ...Object.keys(found.rows)])
+  for (const table of tables) {
+    if (expected.rows[table] !== found.rows[table]) {
+      return `the table ${table} has ${found.rows[table] ?? 'no'} rows and not ${expected.rows[table] ?? 'none'}`
+    }
+  }
+  if (expected.schema !== found.schema) return 'the schema is another one'
+  const hashes = new Map(found.heads.map(({ account, n, hash }) => [account, `${n} ${hash}`]))
+  const changed = expected.heads.find(({ account, n, hash }) => hashes.get(account) !== `${n} ${hash}`)
+  return changed && `the activity log of the account ${changed.account} has another head`
+}

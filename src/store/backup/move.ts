@@ -1,0 +1,102 @@
+/** Moving a grid from one database to another. See docs/operations.md, "Moving to another database". */
+import type { Client } from '@libsql/client'
+import { existsSync } from 'node:fs'
+import { clearInterval, setInterval } from 'node:timers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GridError } from '../../errors.ts'
+import { connect } from '../driver/local-client.ts'
+import { localPath } from '../driver/local-file.ts'
+import { openSnapshot, type Snapshot, snapshotOf } from '../driver/snapshot.ts'
+import { StartError } from '../start-error.ts'
+import { lockDatabase } from './copied-database.ts'
+import { type DatabaseAddress, fill } from './fill.ts'
+import type { Content } from './inspect.ts'
+import { copyingFact } from './unfinished.ts'
+
+/** A process tells of itself every 15 s. */
+const heartbeatMs = 20_000
+/** How long a copy that was killed keeps a remote source closed. */
+const closedMs = 60_000
+
+/**
+ * Copy a whole grid into an empty database; its history goes on there, so cursors stay valid. The source takes no writes
+ * meanwhile: a local file is locked, and a remote database refuses new processes. Fails with `database_in_use` while a
+ * process of the grid runs on it, and with `database_not_empty`. Resolves to what was copied.
+ */
+export async function copyGrid(
+  { from, to, now }: { from: DatabaseAddress; to: DatabaseAddress; now: () => number },
+  onTable: (table: string, rows: number) => void,
+): Promise<Content> {
+  const source = await openSource(from, now)
+  try {
+    return await fill(source.snapshot, to, onTable)
+  } finally {
+    await source.close()
+  }
+}
+
+interface Source {
+  snapshot: Snapshot
+  close(): Promise<void>
+}
+
+async function openSource(from: DatabaseAddress, now: () => number): Promise<Source> {
+  const path = localPath(from.url)
+  if (path !== undefined) {
+    if (!existsSync(path)) throw new StartError('no_database', `There is no database at ${path}.`)
+    const { client, release } = await lockDatabase(path)
+    return { snapshot: snapshotOf(client), close: release }
+  }
+  const client = connect({ ...from, intMode: 'number' })
+  const closed = await closeSource(client, new URL(from.url).host, now).catch((error) => {
+    client.close()
+    throw error
+  })
+  const snapshot = await openSnapshot(from).catch(async (error) => {
+    await closed.open()
+    client.close()
+    throw error
+  })
+  return {
+    snapshot,
+    async close() {
+      snapshot.close()
+      await closed.open().finally(() => client.close())
+    },
+  }
+}
+
+/** From now on no process of the grid starts on it, until `open`, or for a minute if this process is killed. */
+async function closeSource(
+  client: Client,
+  host: string,
+  now: () => number,
+): Promise<{ open(): Promise<void> }> {
+  const write = (until: number) =>
+    client.execute({
+      sql: 'INSERT INTO store_facts (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+      args: [copyingFact, String(until)],
+    })
+  const open = async () => {
+    clearInterval(timer)
+    await client.execute({ sql: 'DELETE FROM store_facts WHERE key = ?', args: [copyingFact] })
+  }
+  await write(now() + closedMs)
+  const timer = setInterval(() => void write(now() + closedMs).catch(() => {}), closedMs / 4)
+  if (!await isServed(client)) return { open }
+  await open()
+  throw new GridError(
+    'database_in_use',
+    `Processes of the grid run on ${host}. Stop them all first.`,
+  )
+}
+
+/** Whether a process of the grid runs on it: then its number of heartbeats rises. */
+async function isServed(client: Client): Promise<boolean> {
+  const heartbeats = async () =>
+    new Map((await client.execute('SELECT id, heartbeats FROM instances')).rows.map((row) => [row.id, row.heartbeats]))
+  const before = await heartbeats()
+  if (before.size === 0) return false
+  await sleep(heartbeatMs)
+  return [...await heartbeats()].some(([id, count]) => before.get(id) !== count)
+}

@@ -1,0 +1,161 @@
+/** Putting the database of a backup in the place of the present one. See docs/operations.md, "Restoring". */
+import type { Client } from '@libsql/client'
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { migrations } from '../../../db/migrations.ts'
+import { GridError } from '../../errors.ts'
+import { isKeyRing, keyIdsOf } from '../../lib/key-ring.ts'
+import type { FileKey } from './sealed-file.ts'
+import { readStoredKeyRing } from '../driver/local-file.ts'
+import { snapshotOf } from '../driver/snapshot.ts'
+import { StartError } from '../start-error.ts'
+import { openBackup } from './backup-file.ts'
+import { lockDatabase, removeLog, withDatabase } from './copied-database.ts'
+import type { Manifest } from './inspect.ts'
+import { type DatabaseAddress, fill } from './fill.ts'
+import { putNew, sync } from './files.ts'
+
+/**
+ * Clients may know positions of messages that were stored after the backup. New messages get numbers above all of them,
+ * so that no number ever means two messages.
+ */
+const skippedNumbers = 1_000_000
+
+export interface Restored {
+  manifest: Manifest
+  /** Where the files are that were there before. */
+  kept: string[]
+}
+
+interface RestoreOptions {
+  /** The path of the backup. */
+  backup: string
+  key: FileKey | undefined
+  /** Milliseconds since the epoch. */
+  now: number
+  /** The key ring of the settings, in the format of `GRID_KEYS`. */
+  gridKeys: string | undefined
+  /** Restore although keys of stored tokens are missing. */
+  withoutKeys: boolean
+}
+
+/**
+ * Restore a backup into a local file. It is opened and checked beside the file first; until the new file takes the place
+ * of the old one, at once, the old one is untouched. Fails with `database_in_use` while a server runs, with a
+ * `SealedFileError`, and with a `StartError`.
+ */
+export async function restoreFile(options: RestoreOptions & { path: string }): Promise<Restored> {
+  const { backup, key, path, now } = options
+  const isNew = !existsSync(path)
+  // A damaged file, which nobody can open, needs no lock.
+  const lock = isNew ? undefined : await lockDatabase(path).catch(orInUse)
+  if (lock) await removeLog(lock.client).catch(() => {})
+  const restored = `${path}.restoring`
+  try {
+    // A restore that was killed left it.
+    for (const file of [restored, `${restored}-wal`, `${restored}-journal`]) rmSync(file, { force: true })
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    const manifest = await openBackup(backup, key, restored)
+    requireKnownSchema(backup, manifest)
+    requireKeys(options, options.gridKeys ?? readStoredKeyRing(path), `${path}.keys or GRID_KEYS`, manifest)
+    await withDatabase(restored, false, beginNewHistory)
+    await sync(restored)
+    return { manifest, kept: isNew ? await putNew(path, restored) : await replace(path, restored, now) }
+  } finally {
+    rmSync(restored, { force: true })
+    await lock?.release()
+  }
+}
+
+/**
+ * Restore a backup into an empty remote database. It is opened and checked in a temporary folder first. Fails with
+ * `database_not_empty`, and otherwise as `restoreFile`.
+ */
+export async function restoreRemote(
+  { address, ...options }: RestoreOptions & { address: DatabaseAddress },
+): Promise<Restored> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-grid-restore-'))
+  try {
+    const opened = join(folder, 'grid.db')
+    const manifest = await openBackup(options.backup, options.key, opened)
+    requireKnownSchema(options.backup, manifest)
+    requireKeys(options, options.gridKeys, 'GRID_KEYS', manifest)
+    await withDatabase(opened, false, async (client) => {
+      await beginNewHistory(client)
+      await fill(snapshotOf(client), address)
+    })
+    return { manifest, kept: [] }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function orInUse(error: unknown): undefined {
+  if (error instanceof GridError) throw error
+}
+
+/** A new epoch, so that cursors of before are refused, and numbers that nobody has seen. */
+export async function beginNewHistory(client: Client): Promise<void> {
+  await client.execute("DELETE FROM store_facts WHERE key IN ('epoch', 'backup_claimed')")
+  await client.execute({
+    sql: "INSERT INTO store_facts (key, value) VALUES ('epoch', ?)",
+    args: [crypto.randomUUID().slice(0, 8)],
+  })
+  await client.execute({ sql: 'UPDATE sqlite_sequence SET seq = seq + ?', args: [skippedNumbers] })
+}
+
+/** Fails with a `StartError` if this program is older than the backup. */
+export function requireKnownSchema(backup: string, { schema, program }: Manifest): void {
+  if (schema <= migrations.length) return
+  throw new StartError(
+    'schema_newer',
+    `${backup} has schema ${schema} (agent-grid ${program}), this program knows ${migrations.length}. ` +
+      'Restore it with a newer agent-grid.',
+  )
+}
+
+/** The key ring is not in a backup. Fails with a `StartError` if stored tokens would not open. */
+function requireKeys(
+  { withoutKeys, backup }: RestoreOptions,
+  ring: string | undefined,
+  place: string,
+  { keys }: Manifest,
+): void {
+  const known = ring !== undefined && isKeyRing(ring) ? keyIdsOf(ring) : []
+  const missing = keys.filter((id) => !known.includes(id))
+  if (missing.length === 0 || withoutKeys) return
+  throw new StartError(
+    'key_ring_missing',
+    `Tokens in ${backup} are encrypted with ${missing.length === 1 ? 'the key' : 'the keys'} ${missing.join(', ')}, ` +
+      `which this grid does not have: a backup has no keys. Put the key ring of the grid into ${place} ` +
+      'first; or restore with --without-keys, and enter the tokens again.',
+  )
+}
+
+/** Give the new file the name of the old one, which stays under another. Resolves to where the old files are. */
+async function replace(path: string, restored: string, now: number): Promise<string[]> {
+  const suffix = `.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`
+  const kept: string[] = []
+  // The log of a damaged file stays with it: another file must never meet it.
+  for (const file of [path, `${path}-wal`]) {
+    if (!existsSync(file)) continue
+    keep(file, `${file}${suffix}`)
+    kept.push(`${file}${suffix}`)
+  }
+  rmSync(`${path}-wal`, { force: true })
+  // In one step: whoever opens the file gets the old one, which is locked, or the new one.
+  renameSync(restored, path)
+  await sync(dirname(path)).catch(() => {})
+  return kept
+}
+
+/** A second name. Some file systems have none; then the file is moved. */
+function keep(file: string, name: string): void {
+  try {
+    linkSync(file, name)
+  } catch {
+    renameSync(file, name)
+  }
+}

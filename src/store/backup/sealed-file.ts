@@ -1,0 +1,249 @@
+/**
+ * Files that are encrypted in chunks. See docs/security.md, "Sealed backups".
+ *
+ * A file is one line of text, one line of JSON, and the chunks. Each chunk is AES-256-GCM of up to 1 MiB. Its nonce is
+ * its number, and whether it is the last one (the STREAM construction: Hoang, Reyhanitabar, Rogaway and Vizár, "Online
+ * Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance", 2015), so a file that was cut off, extended or
+ * reordered does not open. Both lines are authenticated with every chunk. The key belongs to one file: it is made of the
+ * pass phrase and a random salt with scrypt (RFC 7914).
+ */
+import { scrypt } from 'node:crypto'
+import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { fromBase64, toBase64 } from '../../lib/base64.ts'
+import { readAt, writeAt } from '../driver/file-pieces.ts'
+
+/**
+ * What opens a file: a pass phrase, or nothing. The key of a plain file is written in the file itself: everybody can read
+ * it, and damage is still found.
+ */
+export type FileKey = { passphrase: string } | 'plain'
+
+/** A sealed file cannot be read. */
+export class SealedFileError extends Error {
+  readonly code: 'not_a_backup' | 'wrong_key' | 'backup_damaged'
+
+  constructor(code: SealedFileError['code'], message: string) {
+    super(message)
+    this.name = 'SealedFileError'
+    this.code = code
+  }
+}
+
+interface Header {
+  /** Of scrypt. Absent in a plain file. */
+  scrypt?: { n: number; r: number; p: number }
+  /** The salt of the pass phrase; in a plain file the key itself. */
+  salt: string
+  /** Opens with the right key, and so tells a wrong one from a damaged file. */
+  check: string
+}
+
+type Bytes = Uint8Array<ArrayBuffer>
+
+const magic = 'agent-grid backup 1\n'
+const maxHeaderBytes = 1_000
+const chunkBytes = 2 ** 20
+const tagBytes = 16
+const keyBytes = 32
+/** 64 MiB and about a third of a second, on another thread. */
+const cost = { n: 2 ** 16, r: 8, p: 2 }
+
+/**
+ * Write a file in chunks of `parts`, beside its place, sync it, and give it its name when it is whole. Fails with the
+ * code `EEXIST` if there is a file of that name.
+ */
+export async function writeSealedFile(path: string, key: FileKey, parts: AsyncIterable<Bytes>): Promise<void> {
+  if (await exists(path)) throw alreadyExists(path)
+  const unfinished = `${path}.${crypto.randomUUID().slice(0, 8)}.part`
+  try {
+    const file = await open(unfinished, 'wx', 0o600)
+    try {
+      let at = 0
+      for await (const sealed of seal(key, parts)) {
+        await writeAt(file, at, sealed)
+        at += sealed.length
+      }
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await publish(unfinished, path)
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+  await syncFolder(dirname(path))
+}
+
+/**
+ * The content of a file, in order. Whoever takes a part must not use it before the end has come: only then it is known
+ * that the file is whole. Fails with a `SealedFileError`.
+ */
+export async function* readSealedFile(path: string, key: FileKey | undefined): AsyncIterable<Bytes> {
+  const file = await open(path, 'r')
+  try {
+    yield* unseal(file, path, key)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Whether a file needs a pass phrase. Fails with a `SealedFileError` if it is none of ours. */
+export async function needsPassphrase(path: string): Promise<boolean> {
+  const file = await open(path, 'r')
+  try {
+    return (await readHeader(file, path)).header.scrypt !== undefined
+  } finally {
+    await file.close()
+  }
+}
+
+async function* seal(key: FileKey, parts: AsyncIterable<Bytes>): AsyncIterable<Bytes> {
+  const salt = crypto.getRandomValues(new Uint8Array(keyBytes))
+  const plain: Omit<Header, 'check'> = key === 'plain'
+    ? { salt: toBase64(salt) }
+    : { scrypt: cost, salt: toBase64(salt) }
+  const aes = await importKey(key === 'plain' ? salt : await stretched(key.passphrase, salt, cost), 'encrypt')
+  const check = toBase64(await encrypt(aes, new Uint8Array(0), checkNonce, utf8(JSON.stringify(plain))))
+  const header = utf8(`${magic}${JSON.stringify({ ...plain, check } satisfies Header)}\n`)
+  yield header
+  let n = 0
+  let waiting: Bytes | undefined
+  for await (const chunk of inChunks(parts)) {
+    if (waiting) yield await encrypt(aes, waiting, nonceOf(n++, false), header)
+    waiting = chunk
+  }
+  yield await encrypt(aes, waiting ?? new Uint8Array(0), nonceOf(n, true), header)
+}
+
+async function* unseal(file: FileHandle, path: string, key: FileKey | undefined): AsyncIterable<Bytes> {
+  const { header, line } = await readHeader(file, path)
+  const { scrypt: kdf, check, ...rest } = header
+  const salt = fromBase64(header.salt)
+  if (kdf && (key === undefined || key === 'plain')) {
+    throw new SealedFileError('wrong_key', `${path} is encrypted: give its pass phrase in BACKUP_KEY.`)
+  }
+  const raw = kdf ? await stretched((key as { passphrase: string }).passphrase, salt, kdf) : salt
+  const aes = await importKey(raw, 'decrypt')
+  const checked = utf8(JSON.stringify(kdf ? { scrypt: kdf, ...rest } : rest))
+  if (!await decrypt(aes, fromBase64(check), checkNonce, checked)) {
+    throw new SealedFileError('wrong_key', `${path} does not open with this pass phrase.`)
+  }
+  let at = line.length
+  let chunk = await readAt(file, at, chunkBytes + tagBytes)
+  for (let n = 0;; n++) {
+    at += chunk.length
+    const next = await readAt(file, at, chunkBytes + tagBytes)
+    const plain = await decrypt(aes, chunk, nonceOf(n, next.length === 0), line)
+    if (!plain) throw new SealedFileError('backup_damaged', `${path} is damaged or cut off.`)
+    yield plain
+    if (next.length === 0) return
+    chunk = next
+  }
+}
+
+async function readHeader(file: FileHandle, path: string): Promise<{ header: Header; line: Bytes }> {
+  const start = await readAt(file, 0, maxHeaderBytes)
+  const end = start.indexOf(10, magic.length)
+  const notOurs = () =>
+    new SealedFileError('not_a_backup', `${path} is not a backup of agent-grid, or its start is damaged.`)
+  if (new TextDecoder().decode(start.subarray(0, magic.length)) !== magic || end === -1) throw notOurs()
+  try {
+    const header = JSON.parse(new TextDecoder().decode(start.subarray(magic.length, end))) as Header
+    // What was changed would only cost time and memory: the chunks do not open with another header.
+    const { scrypt: kdf, salt, check } = header
+    const isKnown = !kdf || (kdf.n === cost.n && kdf.r === cost.r && kdf.p === cost.p)
+    if (isKnown && typeof check === 'string' && fromBase64(salt).length === keyBytes) {
+      return { header, line: start.slice(0, end + 1) }
+    }
+  } catch {
+    // Said below.
+  }
+  throw notOurs()
+}
+
+/** The same bytes in pieces of `chunkBytes`, the last one perhaps shorter. */
+async function* inChunks(parts: AsyncIterable<Bytes>): AsyncIterable<Bytes> {
+  let chunk = new Uint8Array(chunkBytes)
+  let filled = 0
+  for await (const part of parts) {
+    for (let at = 0; at < part.length;) {
+      const piece = part.subarray(at, at + chunkBytes - filled)
+      chunk.set(piece, filled)
+      filled += piece.length
+      at += piece.length
+      if (filled < chunkBytes) continue
+      yield chunk
+      chunk = new Uint8Array(chunkBytes)
+      filled = 0
+    }
+  }
+  if (filled > 0) yield chunk.subarray(0, filled)
+}
+
+/** 11 bytes of the number of the chunk, and one that is 1 for the last one. */
+function nonceOf(n: number, isLast: boolean): Bytes {
+  const nonce = new Uint8Array(12)
+  new DataView(nonce.buffer).setBigUint64(3, BigInt(n))
+  nonce[11] = isLast ? 1 : 0
+  return nonce
+}
+
+/** No chunk has it. */
+const checkNonce: Bytes = new Uint8Array(12).fill(255)
+
+async function encrypt(key: CryptoKey, bytes: Bytes, iv: Bytes, additionalData: Bytes): Promise<Bytes> {
+  return new Uint8Array(await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData }, key, bytes))
+}
+
+/** Undefined if the bytes were not encrypted so. */
+async function decrypt(key: CryptoKey, bytes: Bytes, iv: Bytes, additionalData: Bytes): Promise<Bytes | undefined> {
+  try {
+    return new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-GCM', iv, additionalData }, key, bytes))
+  } catch {
+    return undefined
+  }
+}
+
+function importKey(raw: Bytes, use: 'encrypt' | 'decrypt'): Promise<CryptoKey> {
+  return crypto.subtle.importKey('raw', raw, 'AES-GCM', false, [use])
+}
+
+/** Not `scryptSync`: it would hold the event loop. */
+function stretched(passphrase: string, salt: Bytes, { n, r, p }: typeof cost): Promise<Bytes> {
+  return new Promise((resolve, reject) => {
+    scrypt(passphrase.normalize('NFKC'), salt, keyBytes, { N: n, r, p, maxmem: 2 * 128 * n * r }, (error, key) => {
+      if (error) reject(error)
+      else resolve(new Uint8Array(key))
+    })
+  })
+}
+
+function utf8(text: string): Bytes {
+  return new TextEncoder().encode(text)
+}
+
+/** Never over another file. A file system without hard links cannot promise that; then the name is looked at before. */
+async function publish(unfinished: string, path: string): Promise<void> {
+  try {
+    await link(unfinished, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' || await exists(path)) throw alreadyExists(path)
+    await rename(unfinished, path)
+  }
+}
+
+/** The name of a new file is on disk when its folder is. Windows has no such thing. */
+async function syncFolder(folder: string): Promise<void> {
+  const opened = await open(folder, 'r').catch(() => undefined)
+  await opened?.sync().catch(() => {})
+  await opened?.close()
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(() => true, () => false)
+}
+
+function alreadyExists(path: string): Error {
+  return Object.assign(new Error(`${path} already exists`), { code: 'EEXIST' })
+}

@@ -1,0 +1,54 @@
+/** Backups of databases that this process opens itself: a local file without a server, and a remote database. */
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { copyFile, DatabaseFile } from '../driver/file-copy.ts'
+import { connect } from '../driver/local-client.ts'
+import { localPath, workFolderOf } from '../driver/local-file.ts'
+import { openSnapshot } from '../driver/snapshot.ts'
+import { StartError } from '../start-error.ts'
+import { makeBackup, type NewBackup } from './backup-file.ts'
+import { lockDatabase } from './copied-database.ts'
+import { copySnapshot } from './copier.ts'
+import type { Manifest } from './inspect.ts'
+import type { DatabaseAddress } from './fill.ts'
+import { recordBackup } from './record.ts'
+
+/**
+ * Back a database up without migrating it, so that a newer program can back up what an older one left. Fails with
+ * `database_in_use` if a server holds the local file, and with a `BackupExistsError`.
+ */
+export async function backUpStopped(
+  database: DatabaseAddress,
+  backup: Pick<NewBackup, 'path' | 'key' | 'madeAt'>,
+): Promise<{ manifest: Manifest; bytes: number }> {
+  const path = localPath(database.url)
+  const note = ({ bytes }: { bytes: number }) => ({ at: backup.madeAt, file: backup.path, bytes })
+  if (path !== undefined) {
+    if (!existsSync(path)) throw new StartError('no_database', `There is no database at ${path}.`)
+    const { client, release } = await lockDatabase(path)
+    const file = new DatabaseFile(path)
+    try {
+      const made = await makeBackup({
+        ...backup,
+        copyTo: (target) => copyFile({ client, file, betweenCommits: (work) => work() }, target),
+        workFolder: workFolderOf(path),
+        thread: false,
+      })
+      await recordBackup(client, note(made))
+      return made
+    } finally {
+      await release()
+      file.close()
+    }
+  }
+  const made = await makeBackup({
+    ...backup,
+    copyTo: (target) => copySnapshot(() => openSnapshot(database), target),
+    workFolder: join(tmpdir(), 'agent-grid-copy-'),
+    thread: false,
+  })
+  const client = connect({ ...database, intMode: 'number' })
+  await recordBackup(client, note(made)).finally(() => client.close())
+  return made
+}

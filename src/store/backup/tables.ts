@@ -1,0 +1,152 @@
+/**
+ * Copying a database table by table, from one kind of database to another. See docs/architecture.md, "Backups".
+ */
+import type { Client, InStatement, InValue, Value } from '@libsql/client'
+import type { Snapshot } from '../driver/snapshot.ts'
+import { copyFacts, unfinishedFact } from './unfinished.ts'
+
+/** An object of the schema. */
+interface SchemaObject {
+  type: string
+  name: string
+  sql: string
+}
+
+/** Rows that are read at once, and the bytes that are written at once: a server answers with at most 10 MB. */
+const maxRows = 500
+const maxBytes = 1_000_000
+/** The variables that a statement may have, SQLITE_MAX_VARIABLE_NUMBER of older servers. */
+const maxVariables = 900
+
+/** Its triggers fill the index of the search for agents, whose own tables are not copied. It comes last. */
+const indexedTable = 'agent_numbers'
+
+/**
+ * Copy the schema and all rows into an empty database. `onTable` is called after each table, with the number of its rows.
+ * The target says that it is unfinished until everything is there.
+ */
+export async function copyTables(
+  source: Snapshot,
+  target: Client,
+  onTable: (table: string, rows: number) => void = () => {},
+  signal?: AbortSignal,
+): Promise<void> {
+  const schema = await schemaOf(source)
+  const ofType = (type: string) => schema.filter((object) => object.type === type)
+  const tables = ofType('table')
+  await target.migrate([
+    ...tables.map(({ sql }) => sql),
+    { sql: 'INSERT INTO store_facts (key, value) VALUES (?, ?)', args: [unfinishedFact, ''] },
+  ])
+  const copied = tables.filter(({ sql, name }) => !isVirtual(sql) && name !== indexedTable)
+  for (const table of copied) onTable(table.name, await copyRows(source, target, table, signal))
+  await target.migrate([...ofType('index'), ...ofType('trigger')].map(({ sql }) => sql))
+  const indexed = tables.find(({ name }) => name === indexedTable)
+  if (indexed) onTable(indexedTable, await copyRows(source, target, indexed, signal))
+  const [[version]] = await source.query('PRAGMA user_version')
+  await target.migrate([
+    'DELETE FROM sqlite_sequence',
+    ...(await source.query('SELECT name, seq FROM sqlite_sequence')).map((args) => ({
+      sql: 'INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)',
+      args,
+    })),
+    `PRAGMA user_version = ${Number(version)}`,
+    { sql: `DELETE FROM store_facts WHERE key IN (${copyFacts.map(() => '?')})`, args: copyFacts },
+  ])
+}
+
+/** The tables with rows of their own: those behind a virtual table belong to it. */
+export async function tableNames(source: Pick<Snapshot, 'query'>): Promise<string[]> {
+  return (await schemaOf(source)).filter(({ type, sql }) => type === 'table' && !isVirtual(sql)).map(({ name }) => name)
+}
+
+async function schemaOf(source: Pick<Snapshot, 'query'>): Promise<SchemaObject[]> {
+  const rows = await source.query(
+    "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY rowid",
+  )
+  const objects = rows.map(([type, name, sql]) => ({ type: String(type), name: String(name), sql: String(sql) }))
+  const virtual = objects.filter(({ sql }) => isVirtual(sql)).map(({ name }) => `${name}_`)
+  return objects.filter(({ name }) =>
+    !virtual.some((prefix) => name.startsWith(prefix)) && !/^(libsql_|_litestream_)/.test(name)
+  )
+}
+
+function isVirtual(sql: string): boolean {
+  return /^create virtual table/i.test(sql)
+}
+
+async function copyRows(
+  source: Snapshot,
+  target: Client,
+  { name, sql }: SchemaObject,
+  signal?: AbortSignal,
+): Promise<number> {
+  const info = await source.query(`PRAGMA table_info(${quoted(name)})`)
+  const columns = info.map(([, column]) => quoted(String(column)))
+  // Pages follow the order in which the table is stored.
+  const order = /without rowid\s*$/i.test(sql)
+    ? info.filter(([, , , , , key]) => Number(key) > 0).sort((a, b) => Number(a[5]) - Number(b[5]))
+      .map(([, column]) => quoted(String(column)))
+    : ['rowid']
+  const list = order.join(', ')
+  const behind = `WHERE (${list}) > (${order.map(() => '?').join(', ')})`
+  const prefix = `INSERT INTO ${quoted(name)} (${columns.join(', ')}) VALUES `
+  let count = 0
+  let limit = maxRows
+  let after: InValue[] = []
+  for (;;) {
+    signal?.throwIfAborted()
+    let page: Value[][]
+    try {
+      page = await source.query(
+        `SELECT ${columns.join(', ')}, ${list} FROM ${quoted(name)} ${after.length > 0 ? behind : ''}
+          ORDER BY ${list} LIMIT ${limit}`,
+        after,
+      )
+    } catch (error) {
+      // The answer would be too large.
+      if (limit === 1 || !/too large/i.test(String(error))) throw error
+      limit = Math.ceil(limit / 4)
+      continue
+    }
+    const rows = page.map((row) => row.slice(0, columns.length))
+    for (const statements of inRequests(prefix, columns.length, rows)) await target.migrate(statements)
+    count += page.length
+    if (page.length < limit) return count
+    after = page[page.length - 1].slice(columns.length)
+  }
+}
+
+/** The statements that insert the rows, in lists that are small enough for one request. */
+function* inRequests(prefix: string, columns: number, rows: Value[][]): Iterable<InStatement[]> {
+  const perStatement = Math.max(1, Math.floor(maxVariables / columns))
+  const values = `(${Array(columns).fill('?').join(', ')})`
+  let request: InStatement[] = []
+  let waiting: Value[][] = []
+  let bytes = 0
+  const flush = () => {
+    if (waiting.length > 0) request.push({ sql: prefix + waiting.map(() => values).join(', '), args: waiting.flat() })
+    waiting = []
+  }
+  for (const row of rows) {
+    waiting.push(row)
+    for (const value of row) bytes += sizeOf(value)
+    if (waiting.length === perStatement || bytes > maxBytes) flush()
+    if (bytes <= maxBytes) continue
+    yield request
+    request = []
+    bytes = 0
+  }
+  flush()
+  if (request.length > 0) yield request
+}
+
+function sizeOf(value: Value): number {
+  if (typeof value === 'string') return value.length
+  return value instanceof ArrayBuffer ? value.byteLength : 8
+}
+
+/** A name of the schema in SQL. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,47 @@
+/** Reading a whole database as of one commit. */
+import type { Client, Config, InValue, Value } from '@libsql/client'
+import { openHttp, openWs, parseLibsqlUrl, type Stream } from '@libsql/hrana-client'
+import { toLibsqlError } from './remote-stream.ts'
+
+/** All queries see the same commit. */
+export interface Snapshot {
+  query(sql: string, args?: InValue[]): Promise<Value[][]>
+  close(): void
+}
+
+interface SnapshotSettings {
+  url: string
+  authToken?: string
+  /** Replaces `fetch` for requests to a remote database. */
+  fetch?: Config['fetch']
+}
+
+/** Of a local file that belongs to nobody else: without other writers every query sees the same commit. */
+export function snapshotOf(client: Pick<Client, 'execute'>): Snapshot {
+  return {
+    query: async (sql, args = []) =>
+      (await client.execute({ sql, args })).rows.map((row) => Array.from(row as ArrayLike<Value>)),
+    close() {},
+  }
+}
+
+/**
+ * Of a remote database: a transaction that reads, on a stream of its own. Others write meanwhile, and the log of the
+ * server grows until it ends.
+ */
+export async function openSnapshot(settings: SnapshotSettings): Promise<Snapshot> {
+  const { hranaHttpUrl, hranaWsUrl, authToken = settings.authToken } = parseLibsqlUrl(settings.url)
+  const client = hranaHttpUrl === undefined
+    ? openWs(hranaWsUrl!, authToken)
+    : openHttp(hranaHttpUrl, authToken, settings.fetch)
+  client.intMode = 'number'
+  const stream: Stream = client.openStream()
+  const query = async (sql: string, args: InValue[] = []) => {
+    const { rows } = await stream.query([sql, args as Value[]]).catch((error) => Promise.reject(toLibsqlError(error)))
+    return rows.map((row) => Array.from(row, (value) => value as Value))
+  }
+  await query('BEGIN')
+  // A transaction sees the commit of its first query.
+  await query('SELECT count(*) FROM sqlite_master')
+  return { query, close: () => client.close() }
+}

@@ -1,0 +1,154 @@
+/** `agent-grid backup` of running servers under load, and `agent-grid restore`. The long form: `npm run backups`. */
+import { createClient } from '@libsql/client'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  runCommand,
+  type Runtime,
+  runtimes,
+  startServe,
+  type TemporaryDatabase,
+  temporaryDatabase,
+} from '../support/process.ts'
+import { seedAgents } from '../support/seed-agents.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { callTool } from './client.ts'
+import { Ledger, readAll, sendUntilGone } from './load.ts'
+
+const rounds = Number(process.env.BACKUP_ROUNDS ?? 1)
+const key = { BACKUP_KEY: 'correct horse battery' }
+
+let database: TemporaryDatabase
+let other: TemporaryDatabase
+beforeEach(() => {
+  database = temporaryDatabase()
+  other = temporaryDatabase()
+})
+afterEach(() => {
+  database.remove()
+  other.remove()
+})
+
+const pathOf = ({ folder }: TemporaryDatabase) => join(folder, 'grid.db')
+
+async function run(url: string, words: string[], env: Record<string, string> = key, runtime: Runtime = 'node') {
+  const { code, stdout, stderr } = await runCommand(runtime, [...words, '--json'], { DATABASE_URL: url, ...env })
+  if (code !== 0 && !stdout.startsWith('{')) throw new Error(stderr)
+  return { code, ...JSON.parse(stdout) }
+}
+
+/** The texts of the messages in a database that no server holds. */
+async function textsIn({ url }: TemporaryDatabase): Promise<Set<string>> {
+  const client = createClient({ url })
+  const { rows } = await client.execute('SELECT body FROM messages')
+  client.close()
+  return new Set(rows.map(({ body }) => String(body)))
+}
+
+test.each(runtimes)(
+  'on %s, a backup under load restores and has every message acknowledged before it',
+  async (runtime) => {
+    const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
+    const server = await startServe(runtime, { DATABASE_URL: database.url, DATABASE_THREAD: 'on' })
+    const ledger = new Ledger()
+    const load = sendUntilGone(server.url, Array.from({ length: 32 }, (_, i) => senders[i % 4]), reader.alias, ledger)
+    await load.firstAnswer
+    const copies = []
+    for (let round = 0; round < rounds; round++) {
+      const begin = ledger.acknowledged.size + 100
+      await waitFor('some messages', () => ledger.acknowledged.size > begin)
+      const before = [...ledger.acknowledged]
+      // On Deno the restore may read nothing else.
+      const file = join(other.folder, `${round}.backup`)
+      expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0, file, encrypted: true })
+      copies.push({ file, before })
+    }
+    // The lock is still there.
+    expect(await run(database.url, ['restore', copies[0].file])).toMatchObject({ error: { code: 'database_in_use' } })
+    server.signal('SIGKILL')
+    await Promise.all([load.done, server.ended])
+    expect(readdirSync(database.folder).filter((name) => name.includes('.copy-'))).toEqual([])
+
+    for (const { file, before } of copies) {
+      expect(await run(other.url, ['restore', file], key, runtime)).toMatchObject({ code: 0 })
+      const texts = await textsIn(other)
+      expect(before.filter((text) => !texts.has(text))).toEqual([])
+      expect([...texts].filter((text) => !ledger.attempted.has(text))).toEqual([])
+    }
+  },
+  600_000,
+)
+
+test('a restored grid refuses cursors of before, and goes on with numbers that nobody has seen', async () => {
+  const { agents: [reader, ada] } = await seedAgents(database.url, ['reader', 'ada'])
+  let server = await startServe('node', { DATABASE_URL: database.url })
+  await callTool(server.url, ada.key, 'send_message', { to: reader.alias, message: 'one' })
+  const file = join(database.folder, 'b')
+  expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0, messages: 1 })
+  await callTool(server.url, ada.key, 'send_message', { to: reader.alias, message: 'two' })
+  const { cursor } = await callTool(server.url, reader.key, 'read_messages')
+  expect(cursor).toBeDefined()
+  await server.stop()
+
+  const restored = await run(database.url, ['restore', file])
+  expect(restored).toMatchObject({ code: 0, messages: 1, kept: [expect.stringContaining('grid.db.before-')] })
+  expect(readFileSync(restored.kept[0]).length).toBeGreaterThan(0)
+
+  server = await startServe('node', { DATABASE_URL: database.url })
+  const refused = await callTool(server.url, reader.key, 'read_messages', { since: cursor }).catch(String)
+  expect(JSON.stringify(refused)).toContain('cursor')
+  await callTool(server.url, ada.key, 'send_message', { to: reader.alias, message: 'three' })
+  expect([...(await readAll(server.url, reader)).keys()]).toEqual(['one', 'three'])
+  await server.stop()
+  const client = createClient({ url: database.url })
+  const { rows } = await client.execute('SELECT seq FROM messages ORDER BY seq')
+  client.close()
+  expect(rows[1].seq).toBeGreaterThan(1_000_000)
+})
+
+test('a backup is refused without a key, and restored only with the right one, whole, and beside its key ring', async () => {
+  await seedAgents(database.url, ['reader'])
+  const file = join(database.folder, 'b')
+  expect(await run(database.url, ['backup', file], {})).toMatchObject({ code: 2, error: { code: 'usage' } })
+  expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0 })
+  expect(await run(database.url, ['backup', file])).toMatchObject({ code: 1, error: { code: 'backup_exists' } })
+  expect(readFileSync(file).includes('reader')).toBe(false)
+
+  const wrong = await run(other.url, ['restore', file], { BACKUP_KEY: 'another pass phrase' })
+  expect(wrong).toMatchObject({ code: 1, error: { code: 'wrong_key' } })
+  const bytes = readFileSync(file)
+  writeFileSync(`${file}.cut`, bytes.subarray(0, Math.floor(Math.random() * bytes.length)))
+  expect((await run(other.url, ['restore', `${file}.cut`])).error.code).toMatch(/backup_damaged|not_a_backup/)
+  expect(readdirSync(other.folder)).toEqual([])
+
+  const plain = join(database.folder, 'plain')
+  expect(await run(database.url, ['backup', plain, '--plain'], {})).toMatchObject({ code: 0, encrypted: false })
+  expect(await run(other.url, ['restore', plain], {})).toMatchObject({ code: 0 })
+})
+
+test('kill -9 during a backup and a restore leaves the grid as it was', async () => {
+  const { agents: [reader, ada] } = await seedAgents(database.url, ['reader', 'ada'])
+  let server = await startServe('node', { DATABASE_URL: database.url })
+  for (let n = 0; n < 20; n++) {
+    await callTool(server.url, ada.key, 'send_message', { to: reader.alias, message: `${n} ${'x'.repeat(9_000)}` })
+  }
+  const file = join(database.folder, 'b')
+  const names = () => readdirSync(database.folder)
+  const begun = run(database.url, ['backup', file]).catch(() => {})
+  await waitFor('the copy', () => names().some((name) => name.includes('.copy-')))
+  server.signal('SIGKILL')
+  await Promise.all([begun, server.ended])
+  rmSync(file, { force: true })
+
+  server = await startServe('node', { DATABASE_URL: database.url })
+  expect(names().filter((name) => name.includes('.copy-'))).toEqual([])
+  expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0, messages: 20 })
+  await server.stop()
+  // What a killed restore leaves.
+  copyFileSync(file, `${pathOf(database)}.restoring`)
+  expect(await run(database.url, ['restore', file])).toMatchObject({ code: 0, messages: 20 })
+  server = await startServe('node', { DATABASE_URL: database.url })
+  expect((await readAll(server.url, reader)).size).toBe(20)
+  expect((await server.stop()).code).toBe(0)
+})

@@ -1,0 +1,97 @@
+/** Encrypted files: what is changed, cut off or reordered does not open. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type FileKey, readSealedFile, writeSealedFile } from '../../../src/store/backup/sealed-file.ts'
+
+const key: FileKey = { passphrase: 'correct horse battery staple' }
+const mebibyte = 2 ** 20
+const folder = mkdtempSync(join(tmpdir(), 'agent-grid-sealed-'))
+const path = join(folder, 'whole')
+/** Two whole chunks and a part of one. */
+const content = new Uint8Array(2.5 * mebibyte).map((_, i) => (i * 31) ^ (i >> 12))
+let whole: Uint8Array
+let chunks: number[]
+/** Sealed in the same way, without the time that a pass phrase takes. */
+const plain = join(folder, 'plain')
+
+async function* parts(bytes: Uint8Array<ArrayBuffer>, size: number) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+async function opened(file: string, fileKey: FileKey | 'none' = key): Promise<Uint8Array> {
+  const read: Uint8Array[] = []
+  for await (const part of readSealedFile(file, fileKey === 'none' ? undefined : fileKey)) read.push(part)
+  return Buffer.concat(read)
+}
+
+function changed(bytes: Uint8Array): string {
+  const file = join(folder, 'changed')
+  writeFileSync(file, bytes)
+  return file
+}
+
+beforeAll(async () => {
+  await writeSealedFile(path, key, parts(content, 300_000))
+  await writeSealedFile(plain, 'plain', parts(content, mebibyte))
+  whole = readFileSync(plain)
+  const start = whole.indexOf(10, whole.indexOf(10) + 1) + 1
+  chunks = [start, start + mebibyte + 16, start + 2 * (mebibyte + 16)]
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test('a file opens with its pass phrase, and is readable by its owner alone', async () => {
+  expect(Buffer.compare(await opened(path), content)).toBe(0)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
+})
+
+test('another pass phrase is refused, and so is none', async () => {
+  await expect(opened(path, { passphrase: 'correct horse battery stable' })).rejects.toMatchObject({
+    code: 'wrong_key',
+  })
+  await expect(opened(path, 'none')).rejects.toMatchObject({ code: 'wrong_key' })
+  await expect(opened(path, 'plain')).rejects.toMatchObject({ code: 'wrong_key' })
+})
+
+test('a file that was cut off at any place does not open', async () => {
+  const random = Array.from({ length: 6 }, () => Math.floor(Math.random() * whole.length))
+  for (const end of [...random, 0, 10, chunks[0], chunks[1], chunks[2], chunks[2] + 10, whole.length - 1]) {
+    await expect(opened(changed(whole.subarray(0, end)), 'none'), `cut at ${end}`).rejects.toMatchObject({
+      code: expect.stringMatching(/backup_damaged|not_a_backup/),
+    })
+  }
+})
+
+test('a file that was extended, or whose chunks changed places, does not open', async () => {
+  const [first, second, third] = chunks.map((at, i) => whole.subarray(at, chunks[i + 1]))
+  const header = whole.subarray(0, chunks[0])
+  for (const other of [[whole, [0]], [header, second, first, third], [header, first, third], [whole, third]]) {
+    const bytes = Buffer.concat(other.map((part) => Uint8Array.from(part)))
+    await expect(opened(changed(bytes), 'none')).rejects.toMatchObject({ code: 'backup_damaged' })
+  }
+})
+
+test('a sealed file that was cut off does not open either', async () => {
+  const sealed = readFileSync(path)
+  const cut = changed(sealed.subarray(0, Math.floor(sealed.length * (0.1 + 0.8 * Math.random()))))
+  await expect(opened(cut)).rejects.toMatchObject({ code: 'backup_damaged' })
+})
+
+test('no changed byte is accepted', async () => {
+  for (const at of [0, 25, chunks[0] - 5, chunks[0], chunks[1] + 77, whole.length - 1]) {
+    const bytes = Uint8Array.from(whole)
+    bytes[at] ^= 1
+    await expect(opened(changed(bytes), 'none'), `byte ${at}`).rejects.toThrow()
+  }
+})
+
+test('a plain file opens without a pass phrase', async () => {
+  expect(Buffer.compare(await opened(plain, 'none'), content)).toBe(0)
+})
+
+test('a file is never overwritten', async () => {
+  await expect(writeSealedFile(plain, 'plain', parts(content, mebibyte))).rejects.toMatchObject({ code: 'EEXIST' })
+  expect(Buffer.compare(readFileSync(plain), whole)).toBe(0)
+})

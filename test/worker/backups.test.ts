@@ -1,0 +1,93 @@
+/** Scheduled backups. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { hour } from '../../src/lib/time.ts'
+import { backUpIfDue } from '../../src/worker/backups.ts'
+import { type TestGrid, testGrid } from '../support/grid.ts'
+import { signedInWithRole } from '../support/roles.ts'
+
+let folder: string
+let grid: TestGrid
+const names = () => readdirSync(join(folder, 'backups')).sort()
+
+async function open(env: Record<string, string> = {}) {
+  grid = await testGrid({
+    env: {
+      BACKUP_DIR: join(folder, 'backups'),
+      BACKUP_EVERY: '24h',
+      BACKUP_KEEP: '2',
+      // Without the time that a pass phrase takes.
+      BACKUP_PLAIN: '1',
+      ...env,
+    },
+  })
+}
+beforeEach(() => folder = mkdtempSync(join(tmpdir(), 'agent-grid-schedule-')))
+afterEach(async () => {
+  await grid?.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('a backup is made when it is due, and the newest ones are kept', async () => {
+  await open()
+  await backUpIfDue(grid.store)
+  const [first] = names()
+  await backUpIfDue(grid.store)
+  expect(names()).toEqual([first])
+
+  for (let n = 0; n < 3; n++) {
+    grid.clock.now += 24 * hour
+    await backUpIfDue(grid.store)
+  }
+  expect(names()).toHaveLength(2)
+  expect(names()).not.toContain(first)
+  expect(grid.store.backups).toMatchObject({ made: { file: join(folder, 'backups', names()[1]) } })
+})
+
+test('a failure is told in the log, in /readyz and on the overview, and tried again within the hour', async () => {
+  await open()
+  writeFileSync(join(folder, 'backups'), '')
+  await backUpIfDue(grid.store)
+
+  expect(grid.logs.join('\n')).toContain('A scheduled backup failed')
+  const failedAt = new Date(grid.clock.now).toISOString()
+  expect(await (await grid.request('/readyz')).json()).toMatchObject({
+    status: 'ready',
+    backup: { madeAt: null, failedAt },
+  })
+  const owner = await signedInWithRole(grid, 'owner')
+  const overview = `/accounts/${grid.acme.id}/overview`
+  expect((await owner.open(overview)).text).toContain('The last backup failed')
+
+  rmSync(join(folder, 'backups'))
+  await backUpIfDue(grid.store)
+  expect(grid.store.backups.failed).toBeDefined()
+  grid.clock.now += hour
+  await backUpIfDue(grid.store)
+
+  expect(names()).toHaveLength(1)
+  expect((await (await grid.request('/readyz')).json()).backup).toEqual({
+    madeAt: new Date(grid.clock.now).toISOString(),
+  })
+  expect((await owner.open(overview)).text).not.toContain('The last backup failed')
+})
+
+test('two processes on one database make one backup, in the folder of one of them', async () => {
+  await open()
+  await Promise.all([backUpIfDue(grid.store), backUpIfDue(grid.store)])
+
+  expect(names()).toHaveLength(1)
+})
+
+test('BACKUP_DIR needs a pass phrase, or that it is said that there is none', () => {
+  expect(() => readConfig({ BACKUP_DIR: '/b' })).toThrow(/^BACKUP_KEY is missing/)
+  expect(readConfig({ BACKUP_DIR: '/b', BACKUP_PLAIN: '1' })).toMatchObject({
+    backupEverySeconds: 86_400,
+    backupKeep: 7,
+    backupKey: undefined,
+  })
+  expect(() => readConfig({ BACKUP_KEY: 'short' })).toThrow(/^BACKUP_KEY must be .*, not its current value/)
+})
