@@ -41,6 +41,8 @@ const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', f
  * @typedef {object} Flavour
  * @property {string} [folder] Where to build, in the repository; `dist` by default.
  * @property {Record<string, string>} [define] Values for names in the program.
+ * @property {boolean} [isSmall] A quarter smaller, because names of variables are short. Functions and classes keep theirs,
+ *   for stack traces.
  */
 
 /**
@@ -53,9 +55,9 @@ const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', f
  * @param {string} program
  * @param {Flavour} [flavour]
  */
-export async function build(program, { folder = 'dist', define = {} } = {}) {
+export async function build(program, { folder = 'dist', define = {}, isSmall = false } = {}) {
   const file = join(root, folder, program.replace(/\.ts$/, '.js'))
-  const inputs = await buildFile(program, file, define)
+  const inputs = await buildFile(program, file, define, isSmall)
   if (inputs.includes(thread.startedBy)) {
     await buildFile(thread.program, join(dirname(file), basename(thread.program).replace(/\.ts$/, '.js')), define)
   }
@@ -100,9 +102,10 @@ export async function buildClientPackage(archive, define = {}) {
  * @param {string} program
  * @param {string} file
  * @param {Record<string, string>} define
+ * @param {boolean} [isSmall]
  * @returns {Promise<string[]>}
  */
-async function buildFile(program, file, define) {
+async function buildFile(program, file, define, isSmall = false) {
   const known = freshInputs(file, define)
   if (known) return known
 
@@ -126,6 +129,8 @@ async function buildFile(program, file, define) {
     // V8 keeps the text in memory. Names stay, for stack traces and profiles.
     minifyWhitespace: true,
     minifySyntax: true,
+    minifyIdentifiers: isSmall,
+    keepNames: isSmall,
     // It costs nothing until there is a stack trace.
     sourcemap: 'external',
     sourcesContent: false,

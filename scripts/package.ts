@@ -32,6 +32,7 @@ rmSync(join(root, folder), { recursive: true, force: true })
 mkdirSync(destination, { recursive: true })
 await build('src/main.ts', {
   folder,
+  isSmall: true,
   define: { AGENT_GRID_COMMAND: 'npx --no agent-grid', ...(commit && { AGENT_GRID_COMMIT: commit }) },
 })
 await writeStart()

@@ -504,13 +504,15 @@ const conversations: Record<string, Row[]> = {
     ['inAccount(snoozes, ofUser, gt(', 'inAccount(snoozes, gt(', 'grid/attention/snooze'],
     ['inAccount(snoozes, ofUser, eq(snoozes.kind', 'inAccount(snoozes, eq(snoozes.kind', 'grid/attention/snooze'],
   ],
-  'src/grid/live/watch-live.ts': [
+  'src/grid/live/account-news.ts': [
     [
       'return mayRead(reader, placeOf(reader, { channelId, agents: [fromAgentId, toAgentId] }), at)',
       'return true',
       'web/live',
     ],
     ['missed.length > maxMissed,', 'false,', 'web/live'],
+  ],
+  'src/grid/live/watch-live.ts': [
     ['        if (isReplaced) return', '        if (false) return', 'web/live'],
   ],
   'src/web/live.ts': [

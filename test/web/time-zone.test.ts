@@ -38,7 +38,7 @@ test('a page without script shows days and times of the zone in the cookie', asy
 
   expect([days(before), times(before)]).toEqual([['Sat 21 Nov 2026'], ['22:30', '23:30']])
   expect([days(after.html), times(after.html)]).toEqual([['Sat 21 Nov 2026', 'Sun 22 Nov 2026'], ['23:30', '00:30']])
-  expect(after.text).toContain('To a time in Europe/Berlin')
+  expect(after.text).toContain('A time in Europe/Berlin')
   const following = await one.request(`${conversation}/messages?after=0`)
   expect(times(await following.text())).toEqual(['23:30', '00:30'])
 })

@@ -36,7 +36,9 @@ export function eventStream(
 ): Response {
   const encoder = new TextEncoder()
   let stalled: ReturnType<typeof setTimeout> | undefined
+  let hasEnded = false
   async function end(): Promise<void> {
+    hasEnded = true
     clearTimeout(stalled)
     connection.close()
     await frames.return(undefined)
@@ -45,6 +47,8 @@ export function eventStream(
     async pull(controller) {
       clearTimeout(stalled)
       const { value, done } = await frames.next()
+      // The client has left meanwhile: nothing can be written or closed.
+      if (hasEnded) return
       if (done) return controller.close()
       if (maxStallMs !== undefined) {
         stalled = setTimeout(() => {

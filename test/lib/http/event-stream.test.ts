@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { CallerConnection } from '../../../src/lib/http/caller-connection.ts'
 import { eventStream } from '../../../src/lib/http/event-stream.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -36,4 +36,22 @@ test('a client that takes nothing for too long loses the stream, after what was 
   for (let next; !(next = await reader.read()).done;) rest.push(next.value!)
 
   expect(rest.join('')).toBe(Array.from({ length: of.made - 1 }, (_, n) => `${n + 2}\n`).join(''))
+})
+
+test('a frame that is made while the client leaves waits for nobody', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let make = (_frame: string) => {}
+  const made = new Promise<string>((resolve) => make = resolve)
+  async function* frames(): AsyncGenerator<string> {
+    yield await made
+  }
+  const connection = new CallerConnection(new Request('http://grid.example/'))
+  const reader = eventStream(frames(), connection, { maxStallMs: 20 }).body!.getReader()
+  const reading = reader.read()
+  const leaving = reader.cancel()
+  make('1\n')
+  await Promise.all([reading, leaving])
+
+  expect(vi.getTimerCount()).toBe(0)
 })
