@@ -42,13 +42,17 @@ test('a frame that is made while the client leaves waits for nobody', async () =
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   let make = (_frame: string) => {}
+  let begin = () => {}
   const made = new Promise<string>((resolve) => make = resolve)
+  const begun = new Promise<void>((resolve) => begin = resolve)
   async function* frames(): AsyncGenerator<string> {
+    begin()
     yield await made
   }
   const connection = new CallerConnection(new Request('http://grid.example/'))
   const reader = eventStream(frames(), connection, { maxStallMs: 20 }).body!.getReader()
   const reading = reader.read()
+  await begun
   const leaving = reader.cancel()
   make('1\n')
   await Promise.all([reading, leaving])
