@@ -10,7 +10,7 @@ const short: FloodOptions = {
   runtime: 'node',
   traffic: 'mixed',
   seconds: 4,
-  quietSeconds: 3,
+  quietSeconds: 6,
   honest: 10,
   honestPerSecond: 5,
   agents: 30,
@@ -33,7 +33,7 @@ test('while one account floods the grid, others are served, and the flood is ref
   expect(during.honestPerSecond).toBeGreaterThan(before.honestPerSecond / 2)
   expect(during.p99Ms).toBeLessThan(3_000)
   expect(during.maxMiB).toBeLessThan(maxMiB)
-  expect(recoveryMs).toBeLessThan(3_000)
+  expect(recoveryMs).toBeLessThan(6_000)
 })
 
 // Only the scheduling of requests and the fairness of the write queue are left.

@@ -28,7 +28,7 @@ const open = ({ as = 'owner', path }: SitePage) =>
 
 test('the list contains every registered page', () => {
   const answersHtml = (path: string) =>
-    !/^\/(\.well-known|a2a|api|mcp|assets|healthz|readyz)\b|^\/\*$|\.well-known/.test(path)
+    !/^\/(\.well-known|a2a|api|mcp|assets|healthz|readyz|agent-grid\.tgz)\b|^\/\*$|\.well-known/.test(path)
   const routes = grid.app.routes.filter(({ method, path }) => method === 'GET' && answersHtml(path))
 
   const listed = [...pages.map(({ route }) => route), ...Object.keys(routesWithoutPage)]
