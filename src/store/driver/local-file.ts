@@ -163,11 +163,21 @@ export function workFolderOf(path: string): string {
   return join(dirname(path), `${basename(path)}.copy-`)
 }
 
-/** Remove copies that were not finished when their process was killed. Only whoever holds the file may call it. */
+/** What is beside a file that is restored, or filled by a copy, until it has its name. */
+export const restoringFile = (path: string) => `${path}.restoring`
+export const copyingFile = (path: string) => `${path}.copying`
+
+/**
+ * Remove copies and restored files that were not finished when their process was killed. Only whoever holds the file may
+ * call it.
+ */
 export function removeLeftCopies(path: string): void {
   const prefix = basename(workFolderOf(path))
+  const unfinished = [restoringFile(path), copyingFile(path)].map((file) => basename(file))
+  const isLeft = (name: string) =>
+    name.startsWith(prefix) || unfinished.some((file) => name === file || name === `${file}-journal`)
   for (const name of readdirSync(dirname(path))) {
-    if (name.startsWith(prefix)) rmSync(join(dirname(path), name), { recursive: true, force: true })
+    if (isLeft(name)) rmSync(join(dirname(path), name), { recursive: true, force: true })
   }
 }
 
