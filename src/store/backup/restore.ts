@@ -1,6 +1,6 @@
 /** Putting the database of a backup in the place of the present one. See docs/operations.md, "Restoring". */
 import type { Client } from '@libsql/client'
-import { existsSync, linkSync, mkdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { migrations } from '../../../db/migrations.ts'
@@ -8,7 +8,7 @@ import { GridError } from '../../errors.ts'
 import { isKeyRing, keyIdsOf } from '../../lib/key-ring.ts'
 import type { FileKey } from './sealed-file.ts'
 import { isFull } from '../driver/database-errors.ts'
-import { readStoredKeyRing, restoringFile } from '../driver/local-file.ts'
+import { fileBehind, readStoredKeyRing, restoringFile } from '../driver/local-file.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
 import { openBackup } from './backup-file.ts'
@@ -50,7 +50,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
   const { backup, key, now } = options
   const isNew = !existsSync(options.path)
   // Not a link to it: that would stay a link to the old file, and its folder may be on another disk.
-  const path = isNew ? options.path : realpathSync(options.path)
+  const path = isNew ? options.path : fileBehind(options.path)
   if (isNew) requireNoLog(path)
   // A damaged file, which nobody can open, needs no lock.
   const lock = isNew ? undefined : await lockDatabase(path).catch(orInUse)

@@ -3,12 +3,12 @@
  * docs/architecture.md, "Backups".
  */
 import type { Client } from '@libsql/client'
-import { closeSync, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { writeAt } from './file-pieces.ts'
 import { nextIteration } from '../../lib/next-iteration.ts'
-import { checkpointPages, copyLogPages, foldLog } from './local-file.ts'
+import { checkpointPages, copyLogPages, fileBehind, foldLog } from './local-file.ts'
 import { LogReader } from './log-reader.ts'
 
 /**
@@ -22,7 +22,7 @@ export class DatabaseFile {
 
   /** SQLite follows links, and gives the log the name of the file itself. */
   constructor(path: string) {
-    this.path = realpathSync(path)
+    this.path = fileBehind(path)
   }
 
   /** How long it is, in bytes. */
