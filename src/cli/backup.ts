@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import process from 'node:process'
 import { type Config, readConfig } from '../config.ts'
 import { GridError } from '../errors.ts'
+import { minute } from '../lib/time.ts'
 import type { FileKey } from '../store/backup/sealed-file.ts'
 import { BackupExistsError, sealCopy } from '../store/backup/backup-file.ts'
 import type { Manifest } from '../store/backup/inspect.ts'
@@ -66,33 +67,40 @@ function print(result: { file: string; bytes: number; encrypted: boolean; messag
   return [table(rows), ...ring].join('\n')
 }
 
+/** How often a copy is claimed while it is checked and sealed. */
+const claimMs = minute
+
 async function make(config: Config, path: string, key: FileKey): Promise<{ manifest: Manifest; bytes: number }> {
   const madeAt = Date.now()
+  const minFreeBytes = config.minFreeMegabytes * 2 ** 20
   try {
     const database = { url: config.databaseUrl, authToken: config.databaseAuthToken }
-    return await backUpStopped(database, { path, key, madeAt })
+    return await backUpStopped(database, { path, key, madeAt, minFreeBytes })
   } catch (error) {
     if (error instanceof BackupExistsError) throw new CommandError(error.code, error.message)
     if (!(error instanceof GridError) || error.code !== 'database_in_use') throw error
     const ask = (command: StoreCommand, args: Record<string, string>) => onServer(config, command, args, error)
-    const copy = await copyOnServer(ask)
+    const { copy, job } = await copyOnServer(ask)
+    // The server removes copies that nobody asks for.
+    const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
     try {
-      const made = await sealCopy(copy, { path, key, madeAt, thread: false })
+      const made = await sealCopy(copy, { path, key, madeAt, thread: false, minFreeBytes })
       await ask(noteBackupCommand, { at: String(madeAt), file: path, bytes: String(made.bytes) })
       return made
     } finally {
+      clearInterval(claims)
       await rm(folderOf(copy), { recursive: true, force: true })
     }
   }
 }
 
-/** A request waits for 10 s at most. Resolves to the path of the copy. */
+/** A request waits for 10 s at most. Resolves to the path of the copy, and its job. */
 async function copyOnServer(
   ask: (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>,
-): Promise<string> {
+): Promise<{ copy: string; job: string }> {
   for (let args = {};;) {
     const { job, path } = await ask(copyDatabaseCommand, args)
-    if (path !== null) return String(path)
+    if (path !== null) return { copy: String(path), job: String(job) }
     args = { job: String(job) }
   }
 }

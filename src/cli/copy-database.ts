@@ -13,17 +13,22 @@ import { CommandError, storeCommand } from './command.ts'
 
 /** How long one request waits for a copy. */
 const waitMs = 10 * second
-/** A copy that nobody fetches for so long is removed. */
+/** A copy that nobody asks for so long is removed: the command that wanted it was killed. */
 const keptMs = 5 * minute
 
 interface Job {
   copied: Promise<string>
   isFinished: boolean
+  /** Removes the copy when nobody has asked for it for a while. */
+  removal?: NodeJS.Timeout
 }
 
 const jobsOf = new WeakMap<Store, Map<string, Job>>()
 
-/** Without `job` it begins a copy. Its result is the path of the copy, which then belongs to the caller; or not yet. */
+/**
+ * Without `job` it begins a copy. Its result is the path of the copy, or not yet. Whoever works with the copy repeats the
+ * call, and removes it at last.
+ */
 export const copyDatabaseCommand = storeCommand({
   name: 'copy-database',
   summary: 'Copy the database, for a backup.',
@@ -39,8 +44,9 @@ export const copyDatabaseCommand = storeCommand({
     }
     await Promise.race([job.copied, sleep(waitMs, undefined, { ref: false })])
     if (!job.isFinished) return { job: id, path: null }
-    jobs.delete(id)
-    return { job: id, path: await job.copied }
+    const path = await job.copied
+    job.removal?.refresh()
+    return { job: id, path }
   },
   print: ({ path }) => path ?? '',
 })
@@ -55,7 +61,7 @@ export const noteBackupCommand = storeCommand({
     bytes: { placeholder: 'N', description: 'how long it is', required: true },
   },
   async run(store, { at, file, bytes }) {
-    await store.write([store.global.backups.noteMade({ at: Number(at), file, bytes: Number(bytes) })])
+    await store.write(store.global.backups.noteMade({ at: Number(at), file, bytes: Number(bytes) }))
     return { noted: true }
   },
   print: () => '',
@@ -65,10 +71,11 @@ function begin(store: Store, forget: () => void): Job {
   const job: Job = { copied: copy(store), isFinished: false }
   job.copied.catch(() => {}).finally(() => {
     job.isFinished = true
-    setTimeout(() => {
+    job.removal = setTimeout(() => {
       forget()
       job.copied.then((path) => rm(folderOf(path), { recursive: true, force: true })).catch(() => {})
-    }, keptMs).unref()
+    }, keptMs)
+    job.removal.unref()
   })
   return job
 }

@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { readConfig } from '../config.ts'
 import { SealedFileError } from '../store/backup/sealed-file.ts'
 import { restoreFile, restoreRemote } from '../store/backup/restore.ts'
-import { localPath } from '../store/driver/local-file.ts'
+import { isFull } from '../store/driver/database-errors.ts'
+import { isNoSpace, localPath } from '../store/driver/local-file.ts'
 import { fileKey, keyOption } from './backup-key.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
 import { table } from './table.ts'
@@ -62,5 +63,12 @@ function print(result: { restored: string; made_at: string; messages: number; ke
 }
 
 function explained(error: unknown): never {
+  if (isFull(error) || isNoSpace(error)) {
+    throw new CommandError(
+      'disk_full',
+      'There is no space to open the backup beside the database, or in TMPDIR for a remote one. Free some, and run the ' +
+        'command again; the database is as it was.',
+    )
+  }
   throw error instanceof SealedFileError ? new CommandError(error.code, error.message) : error
 }

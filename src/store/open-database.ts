@@ -24,7 +24,7 @@ import { keepPreviousFile } from './driver/previous-file.ts'
 import { openQueryBatcher, type QueryBatcher } from './driver/query-batcher.ts'
 import { openSnapshot, type Snapshot } from './driver/snapshot.ts'
 import { startThread, type ThreadConnection } from './driver/thread-connection.ts'
-import { requireNoCopy } from './backup/unfinished.ts'
+import { requireNoCopy, requireNoRestore } from './backup/unfinished.ts'
 import { Lookups } from './lookups.ts'
 import { migrate } from './migrate.ts'
 import { explained, explainedKeyRing, StartError } from './start-error.ts'
@@ -83,7 +83,10 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   const path = localPath(config.databaseUrl)
   const explain = (error: unknown) => explained(error, config.databaseUrl, path)
   try {
-    if (path) createFile(path)
+    if (path) {
+      requireNoRestore(path)
+      createFile(path)
+    }
   } catch (error) {
     throw explain(error)
   }

@@ -1,14 +1,13 @@
 /** Makes the scheduled backups. See docs/operations.md, "Scheduled backups". */
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { hour, minute } from '../lib/time.ts'
+import { hour } from '../lib/time.ts'
 import { makeBackup } from '../store/backup/backup-file.ts'
-import { backupsIn, pathInFolder, removeOldBackups } from '../store/backup/schedule.ts'
+import { temporaryFolder } from '../store/backup/files.ts'
+import { backupsIn, pathInFolder, removeOldBackups, removeUnfinished } from '../store/backup/schedule.ts'
 import { localPath, workFolderOf } from '../store/driver/local-file.ts'
 import type { Store } from '../store/store.ts'
 
-/** After a failure the next one is tried earlier than the schedule says. */
-const retryMs = hour
+/** After a failure or a crash the next one is tried earlier than the schedule says. */
+const maxRetryMs = hour
 
 /**
  * If a backup is due, make it and remove the oldest ones. `store.backups` then says what is known of the backups. Of
@@ -23,19 +22,19 @@ export async function backUpIfDue(store: Store): Promise<void> {
   const at = now()
   const everyMs = backupEverySeconds * 1_000
   const { failed } = store.backups
-  if (failed && at - failed.at < Math.min(everyMs, retryMs)) return
-  const [newest] = await backupsIn(backupDir)
-  if (!failed && newest && at - newest.at < everyMs) return
-  const [claimed] = await store.write([
-    backups.claim(at, at - (failed ? Math.min(everyMs, retryMs) : everyMs) + minute),
-  ])
+  const retryMs = Math.min(everyMs, maxRetryMs)
+  const waitMs = failed ? retryMs : everyMs
+  // A time that is further ahead is from a clock that was wrong, and tells nothing.
+  const isRecent = (time: number) => Math.abs(at - time) < waitMs
+  if (failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))) return
+  const [claimed] = await store.write([backups.claim(at, { everyMs, retryMs })])
   // Another process has made it, or makes it now.
   if (claimed.length === 0) return
 
   try {
     const made = await make(store, backupDir, at)
-    await store.write([backups.noteMade({ at, ...made })])
-    await removeOldBackups(backupDir, backupKeep)
+    await store.write([...backups.noteMade({ at, ...made }), backups.keepClaim(at)])
+    await removeOldBackups(backupDir, backupKeep, made.file)
     log.info('A backup was made', made)
   } catch (error) {
     if (store.deps.stopping?.aborted) return
@@ -46,8 +45,9 @@ export async function backUpIfDue(store: Store): Promise<void> {
 }
 
 async function make(store: Store, folder: string, at: number): Promise<{ file: string; bytes: number }> {
-  const { databaseUrl, backupKey } = store.deps.config
+  const { databaseUrl, backupKey, minFreeMegabytes } = store.deps.config
   const database = localPath(databaseUrl)
+  await removeUnfinished(folder)
   const file = await pathInFolder(folder, at)
   const { bytes } = await makeBackup({
     path: file,
@@ -55,8 +55,9 @@ async function make(store: Store, folder: string, at: number): Promise<{ file: s
     key: backupKey === undefined ? 'plain' : { passphrase: backupKey },
     madeAt: at,
     copyTo: (target) => store.copyTo(target),
-    workFolder: database === undefined ? join(tmpdir(), 'agent-grid-copy-') : workFolderOf(database),
+    workFolder: database === undefined ? await temporaryFolder('copy', at) : workFolderOf(database),
     thread: true,
+    minFreeBytes: minFreeMegabytes * 2 ** 20,
   })
   return { file, bytes }
 }

@@ -1,5 +1,5 @@
 /** Scheduled backups. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -80,6 +80,45 @@ test('two processes on one database make one backup, in the folder of one of the
   await Promise.all([backUpIfDue(grid.store), backUpIfDue(grid.store)])
 
   expect(names()).toHaveLength(1)
+})
+
+test('a process that was killed during a backup delays the next one by an hour, and what it left is removed', async () => {
+  await open()
+  await grid.store.write([
+    grid.store.global.backups.claim(grid.clock.now, { everyMs: 24 * hour, retryMs: hour }),
+  ])
+  mkdirSync(join(folder, 'backups'))
+  writeFileSync(join(folder, 'backups', 'grid-20200101T000000Z.backup.0123abcd.part'), '')
+  await backUpIfDue(grid.store)
+  expect(names()).toEqual(['grid-20200101T000000Z.backup.0123abcd.part'])
+
+  grid.clock.now += hour
+  await backUpIfDue(grid.store)
+  expect(names()).toEqual([expect.stringMatching(/^grid-.*Z\.backup$/)])
+})
+
+test('a clock that was wrong stops no backup, and removes none', async () => {
+  await open({ BACKUP_KEEP: '1' })
+  const right = grid.clock.now
+  grid.clock.now = right + 300 * 24 * hour
+  writeFileSync(join(folder, 'backups'), '')
+  await backUpIfDue(grid.store)
+  rmSync(join(folder, 'backups'))
+  grid.clock.now += hour
+  await backUpIfDue(grid.store)
+  const [ahead] = names()
+
+  grid.clock.now = right
+  await backUpIfDue(grid.store)
+  expect(names()).toEqual([expect.not.stringMatching(ahead), ahead])
+  const madeAt = new Date(right).toISOString()
+  expect((await (await grid.request('/readyz')).json()).backup).toEqual({ madeAt })
+  await backUpIfDue(grid.store)
+  expect(names()).toHaveLength(2)
+  grid.clock.now += 24 * hour
+  await backUpIfDue(grid.store)
+  expect(names()).toHaveLength(2)
+  expect((await (await grid.request('/readyz')).json()).backup.madeAt).toBe(new Date(grid.clock.now).toISOString())
 })
 
 test('BACKUP_DIR needs a pass phrase, or that it is said that there is none', () => {

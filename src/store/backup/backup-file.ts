@@ -1,10 +1,12 @@
 /** Backups: a checked copy of the database with its manifest, in a sealed file. See docs/architecture.md, "Backups". */
 import { mkdtemp, open, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import type { FileSystemSpace } from '../driver/disk-space.ts'
 import { readAt, writeAt } from '../driver/file-pieces.ts'
 import { type FileKey, readSealedFile, SealedFileError, writeSealedFile } from './sealed-file.ts'
 import { version } from '../../lib/version.ts'
 import { withDatabase } from './copied-database.ts'
+import { requireSpace } from './files.ts'
 import { difference, inspect, type Manifest } from './inspect.ts'
 
 export interface NewBackup {
@@ -19,9 +21,15 @@ export interface NewBackup {
   workFolder: string
   /** Check the copy on another thread, where there is one. For a server. */
   thread: boolean
+  /** How many bytes must stay free on the disk of the copy, if the backup is written to the same one. */
+  minFreeBytes: number
+  /** Replaces the look at the file system (tests). */
+  readSpace?: (folder: string) => Promise<FileSystemSpace>
 }
 
 const pieceBytes = 2 ** 20
+/** About 500,000 accounts. Only a forged file has a longer one. */
+const maxManifestBytes = 2 ** 26
 
 /** Make a backup: copy, check, count, seal. Resolves to its manifest and its length when it is on disk. */
 export async function makeBackup(backup: NewBackup): Promise<{ manifest: Manifest; bytes: number }> {
@@ -39,8 +47,12 @@ export async function makeBackup(backup: NewBackup): Promise<{ manifest: Manifes
 /** The same from a copy that was made already. It is changed: its log is folded into it. */
 export async function sealCopy(
   copy: string,
-  { path, key, madeAt, thread }: Pick<NewBackup, 'path' | 'key' | 'madeAt' | 'thread'>,
+  { path, key, madeAt, thread, minFreeBytes, readSpace }: Omit<NewBackup, 'copyTo' | 'workFolder'>,
 ): Promise<{ manifest: Manifest; bytes: number }> {
+  const { size, dev } = await stat(copy)
+  const folder = dirname(path)
+  const isSameDisk = await stat(folder).then((found) => found.dev === dev, () => false)
+  await requireSpace(folder, size, isSameDisk ? minFreeBytes : 0, readSpace)
   const content = await withDatabase(copy, thread, inspect)
   const manifest: Manifest = { program: version, madeAt: new Date(madeAt).toISOString(), ...content }
   try {
@@ -113,18 +125,27 @@ async function unpack(path: string, key: FileKey | undefined, target: string): P
       if (length === undefined || start.length < length + 4) {
         start = joined(start, part)
         if (start.length >= 4) length = new DataView(start.buffer, start.byteOffset).getUint32(0)
+        if (length !== undefined && length > maxManifestBytes) throw noManifest(path)
         if (length === undefined || start.length < length + 4) continue
         rest = start.subarray(length + 4)
       }
       await writeAt(file, written, rest)
       written += rest.length
     }
-    if (length === undefined) throw new SealedFileError('backup_damaged', `${path} is empty.`)
+    if (length === undefined || start.length < length + 4) throw noManifest(path)
     await file.sync()
-    return JSON.parse(new TextDecoder().decode(start.subarray(4, length + 4))) as Manifest
+    try {
+      return JSON.parse(new TextDecoder().decode(start.subarray(4, length + 4))) as Manifest
+    } catch {
+      throw noManifest(path)
+    }
   } finally {
     await file.close()
   }
+}
+
+function noManifest(path: string): SealedFileError {
+  return new SealedFileError('backup_damaged', `${path} has no manifest.`)
 }
 
 function joined(first: Uint8Array<ArrayBuffer>, second: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {

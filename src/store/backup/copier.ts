@@ -10,7 +10,8 @@ import { releaseLocalFile } from '../driver/local-file.ts'
 import type { Snapshot } from '../driver/snapshot.ts'
 import type { Database } from '../open-database.ts'
 import { fileUrl } from './copied-database.ts'
-import { copyTables } from './tables.ts'
+import { requireSpace } from './files.ts'
+import { copyTables, finishCopy } from './tables.ts'
 
 /** Makes copies of one database, one at a time. */
 export interface Copier {
@@ -46,15 +47,9 @@ export function createCopier({ database, betweenCommits, minFreeBytes, readSpace
   async function copyTo(target: string): Promise<void> {
     stopping.signal.throwIfAborted()
     if (!file) return await copySnapshot(openSnapshot, target, stopping.signal)
-    const { free, total } = await readSpace(dirname(target))
-    const needed = file.bytes + Math.min(minFreeBytes, total / 10)
-    if (free < needed) {
-      throw new GridError(
-        'storage_full',
-        `A backup needs ${megabytes(needed)} MB beside the database for a while, and ${megabytes(free)} MB are free.`,
-      )
-    }
-    await copyFile({ client, file, betweenCommits }, target, stopping.signal)
+    const require = (bytes: number) => requireSpace(dirname(target), bytes, minFreeBytes, readSpace)
+    await require(file.bytes)
+    await copyFile({ client, file, betweenCommits, requireSpace: () => require(0) }, target, stopping.signal)
   }
 
   const tooMany = () => new GridError('unavailable', 'Too many backups wait. Repeat the call.')
@@ -92,6 +87,7 @@ export async function copySnapshot(
     const snapshot = await openSnapshot()
     try {
       await copyTables(snapshot, client, onTable, signal)
+      await finishCopy(client)
     } finally {
       snapshot.close()
     }
@@ -102,8 +98,4 @@ export async function copySnapshot(
     await rm(target, { force: true })
     throw error
   }
-}
-
-function megabytes(bytes: number): number {
-  return Math.ceil(bytes / 2 ** 20)
 }

@@ -1,11 +1,71 @@
 /** Putting finished files into their places. */
 import { existsSync, linkSync, renameSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { open, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { GridError } from '../../errors.ts'
+import { day } from '../../lib/time.ts'
+import { type FileSystemSpace, spaceOf } from '../driver/disk-space.ts'
 import { databaseInUse } from '../driver/local-file.ts'
+import { StartError } from '../start-error.ts'
+
+const megabyte = 2 ** 20
+
+/**
+ * Fails with `storage_full` unless `bytes` can be written to a folder and `minFreeBytes`, at most a tenth of the disk,
+ * stay free. If the file system does not tell, only a failed write does.
+ */
+export async function requireSpace(
+  folder: string,
+  bytes: number,
+  minFreeBytes: number,
+  readSpace: (folder: string) => Promise<FileSystemSpace> = spaceOf,
+): Promise<void> {
+  const space = await readSpace(folder).catch(() => undefined)
+  const needed = space && bytes + Math.min(minFreeBytes, space.total / 10)
+  if (needed === undefined || space!.free >= needed) return
+  throw new GridError(
+    'storage_full',
+    `A backup needs ${Math.ceil(needed / megabyte)} MB in ${folder}, and ${
+      Math.floor(space!.free / megabyte)
+    } MB are ` +
+      'free.',
+  )
+}
+
+/**
+ * The start of the names of temporary folders, for `mkdtemp`. Older ones, which a crash left, are removed: they have
+ * messages in them. `now` is in milliseconds since the epoch.
+ */
+export async function temporaryFolder(purpose: 'copy' | 'restore', now: number): Promise<string> {
+  const prefix = `agent-grid-${purpose}-`
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
+    if (!name.startsWith(prefix)) continue
+    const folder = join(tmpdir(), name)
+    const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: now }))
+    // Others may use theirs now; those of other users cannot be removed.
+    if (now - mtimeMs > day) await rm(folder, { recursive: true, force: true }).catch(() => {})
+  }
+  return join(tmpdir(), prefix)
+}
+
+/** The files beside a database file that SQLite would read with it. */
+export const logEndings = ['-wal', '-journal']
+
+/** Fails with a `StartError` if there is a log beside the place of a new file, which SQLite would write into that file. */
+export function requireNoLog(path: string): void {
+  const log = logEndings.map((ending) => `${path}${ending}`).find((file) => existsSync(file))
+  if (log === undefined) return
+  throw new StartError(
+    'database_not_empty',
+    `${log} is the log of another database file, and would be written into the new one. Move it to the file that it ` +
+      'belongs to, or remove it.',
+  )
+}
 
 /** Give the file its name, if nobody has made another one meanwhile. */
 export async function putNew(path: string, file: string): Promise<[]> {
+  requireNoLog(path)
   try {
     linkSync(file, path)
   } catch (error) {

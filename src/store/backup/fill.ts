@@ -3,14 +3,14 @@ import type { Client } from '@libsql/client'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { connect } from '../driver/local-client.ts'
-import { localPath } from '../driver/local-file.ts'
+import { copyingFile, localPath } from '../driver/local-file.ts'
 import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
 import { withDatabase } from './copied-database.ts'
 import { copySnapshot } from './copier.ts'
-import { putNew, sync } from './files.ts'
+import { putNew, requireNoLog, sync } from './files.ts'
 import { type Content, contentOf, difference } from './inspect.ts'
-import { copyTables } from './tables.ts'
+import { copyTables, finishCopy } from './tables.ts'
 
 /** A database, as the settings name it. */
 export interface DatabaseAddress {
@@ -39,13 +39,15 @@ export async function fill(
       if (rows.length > 0) throw notEmpty(new URL(to.url).host)
       await copyTables(snapshot, client, onTable)
       await compare(client)
+      await finishCopy(client)
     } finally {
       client.close()
     }
   } else {
     if (existsSync(path)) throw notEmpty(path)
+    requireNoLog(path)
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    const unfinished = `${path}.copying`
+    const unfinished = copyingFile(path)
     rmSync(unfinished, { force: true })
     try {
       await copySnapshot(() => Promise.resolve(snapshot), unfinished, undefined, onTable)

@@ -24,8 +24,8 @@ export interface Content {
   keys: string[]
 }
 
-/** The tables whose tokens name the key that they are encrypted with. */
-const sealedTables = ['guardrails', 'agents', 'totps']
+/** The column of tables with encrypted tokens that names the key. */
+const keyColumn = 'token_key_id'
 
 /**
  * Check a database (`integrity_check`, foreign keys) and count what is in it. It reads all of it, so not on a client whose
@@ -55,8 +55,10 @@ export async function contentOf({ query }: Pick<Snapshot, 'query'>): Promise<Con
     'SELECT account_id, n, hash FROM activity AS last WHERE n = (SELECT max(n) FROM activity WHERE account_id = last.account_id) ORDER BY account_id',
   )
   const keys = new Set<string>()
-  for (const table of sealedTables.filter((name) => tables.includes(name))) {
-    const ids = await query(`SELECT DISTINCT token_key_id FROM ${quoted(table)} WHERE token_key_id IS NOT NULL`)
+  for (const table of tables) {
+    const columns = await query(`PRAGMA table_info(${quoted(table)})`)
+    if (!columns.some(([, name]) => name === keyColumn)) continue
+    const ids = await query(`SELECT DISTINCT ${keyColumn} FROM ${quoted(table)} WHERE ${keyColumn} IS NOT NULL`)
     for (const [id] of ids) keys.add(String(id))
   }
   return {

@@ -8,4 +8,5 @@ export async function recordBackup(client: Client, made: MadeBackup): Promise<vo
     sql: "INSERT INTO store_facts (key, value) VALUES ('backup', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
     args: [JSON.stringify(made)],
   }).catch(() => {})
+  await client.execute("DELETE FROM store_facts WHERE key = 'backup_failed'").catch(() => {})
 }

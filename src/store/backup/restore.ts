@@ -2,20 +2,20 @@
 import type { Client } from '@libsql/client'
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { migrations } from '../../../db/migrations.ts'
 import { GridError } from '../../errors.ts'
 import { isKeyRing, keyIdsOf } from '../../lib/key-ring.ts'
 import type { FileKey } from './sealed-file.ts'
-import { readStoredKeyRing } from '../driver/local-file.ts'
+import { isFull } from '../driver/database-errors.ts'
+import { fileBehind, readStoredKeyRing, restoringFile } from '../driver/local-file.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
 import { openBackup } from './backup-file.ts'
 import { lockDatabase, removeLog, withDatabase } from './copied-database.ts'
 import type { Manifest } from './inspect.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
-import { putNew, sync } from './files.ts'
+import { logEndings, putNew, requireNoLog, sync, temporaryFolder } from './files.ts'
 
 /**
  * Clients may know positions of messages that were stored after the backup. New messages get numbers above all of them,
@@ -47,22 +47,31 @@ interface RestoreOptions {
  * `SealedFileError`, and with a `StartError`.
  */
 export async function restoreFile(options: RestoreOptions & { path: string }): Promise<Restored> {
-  const { backup, key, path, now } = options
-  const isNew = !existsSync(path)
+  const { backup, key, now } = options
+  const isNew = !existsSync(options.path)
+  // Not a link to it: that would stay a link to the old file, and its folder may be on another disk.
+  const path = isNew ? options.path : fileBehind(options.path)
+  if (isNew) requireNoLog(path)
   // A damaged file, which nobody can open, needs no lock.
   const lock = isNew ? undefined : await lockDatabase(path).catch(orInUse)
-  if (lock) await removeLog(lock.client).catch(() => {})
-  const restored = `${path}.restoring`
+  const restored = restoringFile(path)
   try {
+    // The log of a damaged file stays.
+    const isWhole = lock !== undefined && await removeLog(lock.client).then(() => true, orFull)
     // A restore that was killed left it.
     for (const file of [restored, `${restored}-wal`, `${restored}-journal`]) rmSync(file, { force: true })
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     const manifest = await openBackup(backup, key, restored)
     requireKnownSchema(backup, manifest)
-    requireKeys(options, options.gridKeys ?? readStoredKeyRing(path), `${path}.keys or GRID_KEYS`, manifest)
+    requireKeys(
+      options,
+      options.gridKeys ?? readStoredKeyRing(options.path),
+      `${options.path}.keys or GRID_KEYS`,
+      manifest,
+    )
     await withDatabase(restored, false, beginNewHistory)
     await sync(restored)
-    return { manifest, kept: isNew ? await putNew(path, restored) : await replace(path, restored, now) }
+    return { manifest, kept: isNew ? await putNew(path, restored) : await replace(path, restored, { isWhole, now }) }
   } finally {
     rmSync(restored, { force: true })
     await lock?.release()
@@ -76,7 +85,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
 export async function restoreRemote(
   { address, ...options }: RestoreOptions & { address: DatabaseAddress },
 ): Promise<Restored> {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-grid-restore-'))
+  const folder = await mkdtemp(await temporaryFolder('restore', options.now))
   try {
     const opened = join(folder, 'grid.db')
     const manifest = await openBackup(options.backup, options.key, opened)
@@ -94,6 +103,11 @@ export async function restoreRemote(
 
 function orInUse(error: unknown): undefined {
   if (error instanceof GridError) throw error
+}
+
+function orFull(error: unknown): false {
+  if (isFull(error)) throw error
+  return false
 }
 
 /** A new epoch, so that cursors of before are refused, and numbers that nobody has seen. */
@@ -135,27 +149,39 @@ function requireKeys(
 }
 
 /** Give the new file the name of the old one, which stays under another. Resolves to where the old files are. */
-async function replace(path: string, restored: string, now: number): Promise<string[]> {
-  const suffix = `.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`
-  const kept: string[] = []
-  // The log of a damaged file stays with it: another file must never meet it.
-  for (const file of [path, `${path}-wal`]) {
-    if (!existsSync(file)) continue
-    keep(file, `${file}${suffix}`)
-    kept.push(`${file}${suffix}`)
+async function replace(
+  path: string,
+  restored: string,
+  { isWhole, now }: { isWhole: boolean; now: number },
+): Promise<string[]> {
+  const name = unusedName(`${path}.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`)
+  // The new file must never meet a log. That of a damaged file stays with it, by its name.
+  const logs = logEndings.filter((ending) => existsSync(`${path}${ending}`))
+  if (isWhole) { for (const ending of logs) rmSync(`${path}${ending}`) }
+  const kept = [name]
+  keep(path, name)
+  for (const ending of isWhole ? [] : logs) {
+    renameSync(`${path}${ending}`, `${name}${ending}`)
+    kept.push(`${name}${ending}`)
   }
-  rmSync(`${path}-wal`, { force: true })
   // In one step: whoever opens the file gets the old one, which is locked, or the new one.
   renameSync(restored, path)
   await sync(dirname(path)).catch(() => {})
   return kept
 }
 
+/** The name, with a number behind it if another restore has used it. */
+function unusedName(name: string): string {
+  const names = [name, ...Array.from({ length: 100 }, (_, n) => `${name}-${n + 2}`)]
+  return names.find((candidate) => ['', ...logEndings].every((ending) => !existsSync(`${candidate}${ending}`)))!
+}
+
 /** A second name. Some file systems have none; then the file is moved. */
 function keep(file: string, name: string): void {
   try {
     linkSync(file, name)
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error
     renameSync(file, name)
   }
 }

@@ -30,10 +30,16 @@ export async function backupsIn(folder: string): Promise<BackupInFolder[]> {
   }).sort((a, b) => b.at - a.at)
 }
 
-/** Remove all but the newest `keep` backups, and what a crash left. */
-export async function removeOldBackups(folder: string, keep: number): Promise<void> {
-  for (const { path } of (await backupsIn(folder)).slice(keep)) await rm(path, { force: true })
-  for (const name of await readdir(folder)) {
+/** Remove all but the newest `keep` backups, but never the one at `made`, which an old clock may have named. */
+export async function removeOldBackups(folder: string, keep: number, made: string): Promise<void> {
+  for (const { path } of (await backupsIn(folder)).slice(keep)) {
+    if (path !== made) await rm(path, { force: true })
+  }
+}
+
+/** Remove what a crash left in the folder, if there is one. */
+export async function removeUnfinished(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
     if (/^grid-\d{8}T\d{6}Z\.backup\.[0-9a-f]{8}\.part$/.test(name)) await rm(join(folder, name), { force: true })
   }
 }

@@ -123,6 +123,12 @@ async function* unseal(file: FileHandle, path: string, key: FileKey | undefined)
   if (kdf && (key === undefined || key === 'plain')) {
     throw new SealedFileError('wrong_key', `${path} is encrypted: give its pass phrase in BACKUP_KEY.`)
   }
+  if (!kdf && key !== undefined && key !== 'plain') {
+    throw new SealedFileError(
+      'wrong_key',
+      `${path} is not encrypted, so anybody could have written it. If you trust it, give no pass phrase.`,
+    )
+  }
   const raw = kdf ? await stretched((key as { passphrase: string }).passphrase, salt, kdf) : salt
   const aes = await importKey(raw, 'decrypt')
   const checked = utf8(JSON.stringify(kdf ? { scrypt: kdf, ...rest } : rest))

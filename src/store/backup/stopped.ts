@@ -1,7 +1,6 @@
 /** Backups of databases that this process opens itself: a local file without a server, and a remote database. */
 import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname } from 'node:path'
 import { copyFile, DatabaseFile } from '../driver/file-copy.ts'
 import { connect } from '../driver/local-client.ts'
 import { localPath, workFolderOf } from '../driver/local-file.ts'
@@ -11,6 +10,7 @@ import { makeBackup, type NewBackup } from './backup-file.ts'
 import { lockDatabase } from './copied-database.ts'
 import { copySnapshot } from './copier.ts'
 import type { Manifest } from './inspect.ts'
+import { requireSpace, temporaryFolder } from './files.ts'
 import type { DatabaseAddress } from './fill.ts'
 import { recordBackup } from './record.ts'
 
@@ -20,7 +20,7 @@ import { recordBackup } from './record.ts'
  */
 export async function backUpStopped(
   database: DatabaseAddress,
-  backup: Pick<NewBackup, 'path' | 'key' | 'madeAt'>,
+  backup: Pick<NewBackup, 'path' | 'key' | 'madeAt' | 'minFreeBytes'>,
 ): Promise<{ manifest: Manifest; bytes: number }> {
   const path = localPath(database.url)
   const note = ({ bytes }: { bytes: number }) => ({ at: backup.madeAt, file: backup.path, bytes })
@@ -31,7 +31,10 @@ export async function backUpStopped(
     try {
       const made = await makeBackup({
         ...backup,
-        copyTo: (target) => copyFile({ client, file, betweenCommits: (work) => work() }, target),
+        async copyTo(target) {
+          await requireSpace(dirname(target), file.bytes, backup.minFreeBytes)
+          await copyFile({ client, file, betweenCommits: (work) => work() }, target)
+        },
         workFolder: workFolderOf(path),
         thread: false,
       })
@@ -45,7 +48,7 @@ export async function backUpStopped(
   const made = await makeBackup({
     ...backup,
     copyTo: (target) => copySnapshot(() => openSnapshot(database), target),
-    workFolder: join(tmpdir(), 'agent-grid-copy-'),
+    workFolder: await temporaryFolder('copy', backup.madeAt),
     thread: false,
   })
   const client = connect({ ...database, intMode: 'number' })

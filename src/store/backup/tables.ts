@@ -23,7 +23,7 @@ const indexedTable = 'agent_numbers'
 
 /**
  * Copy the schema and all rows into an empty database. `onTable` is called after each table, with the number of its rows.
- * The target says that it is unfinished until everything is there.
+ * The target says that it is unfinished until `finishCopy`.
  */
 export async function copyTables(
   source: Snapshot,
@@ -51,8 +51,12 @@ export async function copyTables(
       args,
     })),
     `PRAGMA user_version = ${Number(version)}`,
-    { sql: `DELETE FROM store_facts WHERE key IN (${copyFacts.map(() => '?')})`, args: copyFacts },
   ])
+}
+
+/** Say that the copy is whole. From now on a grid starts on it. */
+export async function finishCopy(target: Client): Promise<void> {
+  await target.execute({ sql: `DELETE FROM store_facts WHERE key IN (${copyFacts.map(() => '?')})`, args: copyFacts })
 }
 
 /** The tables with rows of their own: those behind a virtual table belong to it. */

@@ -1,5 +1,7 @@
 /** What marks a database that is being copied, and refuses a start on it. */
 import type { Client } from '@libsql/client'
+import { existsSync } from 'node:fs'
+import { copyingFile, restoringFile } from '../driver/local-file.ts'
 import { StartError } from '../start-error.ts'
 
 /** What is in a database while it is filled. A start refuses it then. */
@@ -31,4 +33,19 @@ export async function requireNoCopy(client: Client, name: string, now: number): 
       `${name} is being copied to another database and takes no writes meanwhile. Wait a minute, and start again.`,
     )
   }
+}
+
+/**
+ * Fails with a `StartError` if there is no file at `path`, and one is being made by a restore or a copy, or was when it was
+ * killed: a start would begin an empty grid in its place.
+ */
+export function requireNoRestore(path: string): void {
+  if (existsSync(path)) return
+  const unfinished = [restoringFile(path), copyingFile(path)].find((file) => existsSync(file))
+  if (unfinished === undefined) return
+  throw new StartError(
+    'copy_unfinished',
+    `${path} is being restored or copied, or that was interrupted: there is ${unfinished}. Wait for its end, or run it ` +
+      'again; or remove that file, and the next start makes a new grid.',
+  )
 }

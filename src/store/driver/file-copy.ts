@@ -8,7 +8,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { writeAt } from './file-pieces.ts'
 import { nextIteration } from '../../lib/next-iteration.ts'
-import { checkpointPages, copyLogPages, foldLog } from './local-file.ts'
+import { checkpointPages, copyLogPages, fileBehind, foldLog } from './local-file.ts'
 import { LogReader } from './log-reader.ts'
 
 /**
@@ -16,11 +16,13 @@ import { LogReader } from './log-reader.ts'
  * descriptor of the file, so this one is closed after the lock was released, and not earlier.
  */
 export class DatabaseFile {
+  /** Of the file itself. */
   readonly path: string
   #descriptor: number | undefined
 
+  /** SQLite follows links, and gives the log the name of the file itself. */
   constructor(path: string) {
-    this.path = path
+    this.path = fileBehind(path)
   }
 
   /** How long it is, in bytes. */
@@ -54,6 +56,8 @@ export interface CopySource {
   file: DatabaseFile
   /** Runs `work` while no statement of a unit runs. */
   betweenCommits<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Asked about every second. Fails if the disk has become so full that the copy has to end. */
+  requireSpace?(): Promise<void>
 }
 
 /**
@@ -65,6 +69,8 @@ const pieceBytes = 2 ** 20
 const maxUnsyncedBytes = 2 ** 24
 /** How often the log is read. */
 const readLogMs = 20
+/** How often the free space is looked at: so many readings of the log. */
+const readingsPerLook = 50
 
 /**
  * Write the state of one commit to `target`, an SQLite database in one file. It has every commit that was acknowledged
@@ -121,14 +127,20 @@ export async function copyFile(source: CopySource, target: string, signal?: Abor
 }
 
 /** Read the log and fold it when it is long, until `signal`. */
-async function followLog({ client, betweenCommits }: CopySource, log: LogReader, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+async function followLog(
+  { client, betweenCommits, requireSpace }: CopySource,
+  log: LogReader,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let n = 0; !signal.aborted; n++) {
+    if (n % readingsPerLook === 0) await requireSpace?.()
     // What was written while a piece was read comes with the next one, so this takes a while on a busy grid only.
     while (log.readPiece()) await new Promise<void>(nextIteration)
     if (log.readBytes >= copyLogPages * log.pageBytes) {
       await betweenCommits(async () => {
         log.readOn()
-        if ((await foldLog(client)).isWhole) log.folded()
+        const { pages, isWhole } = await foldLog(client)
+        if (isWhole) log.folded(pages)
       })
     }
     await sleep(readLogMs)

@@ -12,6 +12,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -19,11 +20,14 @@ import {
   writeSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../../errors.ts'
 import { newKeyRing } from '../../lib/key-ring.ts'
 import { isBusy, isFull } from './database-errors.ts'
+
+/** As many as Linux follows. */
+const maxLinks = 40
 
 /** The process that holds a local file, and where it takes commands (`cli/command-server.ts`). */
 export interface FileOwner {
@@ -37,6 +41,21 @@ export interface FileOwner {
 export function localPath(databaseUrl: string): string | undefined {
   const path = databaseUrl.match(/^file:(?:\/\/(?=\/))?(.+)$/)?.[1]
   return path === undefined ? undefined : decodeURIComponent(path)
+}
+
+/**
+ * The file that a path means, which may be a symbolic link: SQLite names the log after it. It opens nothing, unlike
+ * `realpath` of some runtimes: closing that would drop the lock of the file.
+ */
+export function fileBehind(path: string): string {
+  for (let links = 0; links < maxLinks; links++) {
+    try {
+      path = resolve(dirname(path), readlinkSync(path))
+    } catch {
+      break
+    }
+  }
+  return path
 }
 
 /**
@@ -163,11 +182,21 @@ export function workFolderOf(path: string): string {
   return join(dirname(path), `${basename(path)}.copy-`)
 }
 
-/** Remove copies that were not finished when their process was killed. Only whoever holds the file may call it. */
+/** What is beside a file that is restored, or filled by a copy, until it has its name. */
+export const restoringFile = (path: string) => `${path}.restoring`
+export const copyingFile = (path: string) => `${path}.copying`
+
+/**
+ * Remove copies and restored files that were not finished when their process was killed. Only whoever holds the file may
+ * call it.
+ */
 export function removeLeftCopies(path: string): void {
   const prefix = basename(workFolderOf(path))
+  const unfinished = [restoringFile(path), copyingFile(path)].map((file) => basename(file))
+  const isLeft = (name: string) =>
+    name.startsWith(prefix) || unfinished.some((file) => name === file || name === `${file}-journal`)
   for (const name of readdirSync(dirname(path))) {
-    if (name.startsWith(prefix)) rmSync(join(dirname(path), name), { recursive: true, force: true })
+    if (isLeft(name)) rmSync(join(dirname(path), name), { recursive: true, force: true })
   }
 }
 

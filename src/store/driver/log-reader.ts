@@ -41,8 +41,11 @@ export class LogReader {
   #position: Position | undefined
   /** All commits in the log are in the database file, so the next commit begins the log anew. */
   #isFolded = false
-  /** Bytes of the pages of commits, in the order of the commits. Each page has its number in front. */
-  #kept = 0
+  /**
+   * Where the newest version of each page is in the file of pages, by the number of the page. A page has one place, so
+   * that file gets no longer than the database, whatever is written during the copy.
+   */
+  readonly #places = new Map<number, number>()
   /** How many pages the database has after the last commit; undefined if nothing was committed. */
   #size: number | undefined
 
@@ -53,13 +56,18 @@ export class LogReader {
     this.#pages = openSync(pagesPath, 'wx+', 0o600)
   }
 
-  /** How many bytes of the log are read, since it was begun. */
+  /** How many bytes of the log are read that are not in the database file. */
   get readBytes(): number {
-    return this.#position?.offset ?? 0
+    return this.#isFolded ? 0 : this.#position?.offset ?? 0
   }
 
-  /** What was read is in the database file now, all of it. */
-  folded(): void {
+  /**
+   * The log is in the database file now, all `pages` of it. Fails with `LogLostError` if some of them were not read: the
+   * next commit writes over them.
+   */
+  folded(pages: number): void {
+    const { offset } = this.#position ?? { offset: headerBytes }
+    if (offset !== headerBytes + pages * (frameHeaderBytes + this.pageBytes)) throw new LogLostError()
     this.#isFolded = true
   }
 
@@ -92,13 +100,14 @@ export class LogReader {
   /** Write the kept pages into the copy of the file, which then is the database as of the last commit. */
   async applyTo(copy: FileHandle): Promise<void> {
     if (this.#size === undefined) return
-    const entryBytes = 4 + this.pageBytes
-    const perPiece = Math.ceil(pieceBytes / entryBytes)
-    for (let at = 0; at < this.#kept; at += perPiece * entryBytes) {
-      const piece = readPiece(this.#pages, at, Math.min(perPiece * entryBytes, this.#kept - at))
-      for (let entry = 0; entry < piece.length; entry += entryBytes) {
-        const page = view(piece).getUint32(entry)
-        await writeAt(copy, (page - 1) * this.pageBytes, piece.subarray(entry + 4, entry + entryBytes))
+    const numbers = [...this.#places.keys()]
+    const perPiece = Math.ceil(pieceBytes / this.pageBytes)
+    for (let first = 0; first < numbers.length; first += perPiece) {
+      const some = numbers.slice(first, first + perPiece)
+      const piece = readPiece(this.#pages, first * this.pageBytes, some.length * this.pageBytes)
+      for (const [i, number] of some.entries()) {
+        const page = piece.subarray(i * this.pageBytes, (i + 1) * this.pageBytes)
+        await writeAt(copy, (number - 1) * this.pageBytes, page)
       }
     }
     await copy.truncate(this.#size * this.pageBytes)
@@ -135,8 +144,8 @@ export class LogReader {
       const piece = readPiece(this.#log!, start, frames * frameBytes)
       const fields = view(piece)
       let { offset, sums } = this.#position!
-      const entries: Uint8Array[] = []
-      let committed = 0
+      const commits = new Map<number, Uint8Array>()
+      const unfinished = new Map<number, Uint8Array>()
       let isValid = true
       for (let at = 0; at + frameBytes <= piece.length; at += frameBytes) {
         // Frames that were written before the log was begun anew, or by a unit that was rolled back, do not fit.
@@ -147,21 +156,37 @@ export class LogReader {
         isValid = sums[0] === fields.getUint32(at + 16) && sums[1] === fields.getUint32(at + 20)
         if (!isValid) break
         offset += frameBytes
-        entries.push(piece.subarray(at, at + 4), page)
+        unfinished.set(fields.getUint32(at), page)
         const size = fields.getUint32(at + 4)
         if (size === 0) continue
-        committed = entries.length
+        for (const [number, newest] of unfinished) commits.set(number, newest)
+        unfinished.clear()
         this.#position = { salt, offset, sums, littleEndian }
         this.#size = size
       }
       const isWhole = isValid && piece.length === frames * frameBytes
-      if (committed > 0) {
-        this.#kept += writePiece(this.#pages, this.#kept, concatenated(entries.slice(0, committed)))
+      if (commits.size > 0) {
+        this.#keep(commits)
         return isWhole
       }
       // One commit may be longer than a piece.
       if (!isWhole || start + piece.length >= logBytes) return false
     }
+  }
+
+  #keep(pages: Map<number, Uint8Array>): void {
+    const begin = this.#places.size
+    const added: Uint8Array[] = []
+    for (const [number, page] of pages) {
+      const place = this.#places.get(number)
+      if (place !== undefined) {
+        writePiece(this.#pages, place * this.pageBytes, page)
+        continue
+      }
+      this.#places.set(number, begin + added.length)
+      added.push(page)
+    }
+    writePiece(this.#pages, begin * this.pageBytes, concatenated(added))
   }
 }
 
@@ -176,10 +201,8 @@ function readPiece(file: number, position: number, length: number): Uint8Array {
   return bytes.subarray(0, filled)
 }
 
-/** Returns how many bytes were written: all. */
-function writePiece(file: number, position: number, bytes: Uint8Array): number {
+function writePiece(file: number, position: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at, bytes.length - at, position + at)
-  return bytes.length
 }
 
 function concatenated(pieces: Uint8Array[]): Uint8Array {

@@ -1,10 +1,13 @@
-import { inArray, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import { storeFacts } from '../../../db/schema.ts'
+import { minute } from '../../lib/time.ts'
 import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { Db } from '../driver/db.ts'
 
 /** Keys of the facts: the newest backup, and the newest one that failed. Their values are JSON. */
 const [madeKey, failedKey] = ['backup', 'backup_failed']
+/** When the last scheduled backup began, in milliseconds since the epoch; see `claim`. */
+const claimedKey = 'backup_claimed'
 
 /** A backup that was made. */
 export interface MadeBackup {
@@ -35,12 +38,12 @@ export function prepareBackups(db: Db) {
   const note = db.insert(storeFacts).values({ key: p('key'), value: p('value') }).onConflictDoUpdate({
     target: storeFacts.key,
     set: { value: sql`excluded.value` },
-    setWhere: sql`json_extract(excluded.value, '$.at') > json_extract(${storeFacts.value}, '$.at')`,
   }).toSQL()
-  const claim = db.insert(storeFacts).values({ key: 'backup_claimed', value: p('at') }).onConflictDoUpdate({
+  const forget = db.delete(storeFacts).where(eq(storeFacts.key, failedKey)).toSQL()
+  const claim = db.insert(storeFacts).values({ key: claimedKey, value: p('at') }).onConflictDoUpdate({
     target: storeFacts.key,
     set: { value: sql`excluded.value` },
-    setWhere: sql`CAST(${storeFacts.value} AS integer) < ${p('before')}`,
+    setWhere: sql`abs(CAST(${storeFacts.value} AS integer) - ${p('now')}) >= ${p('waitMs')}`,
   }).returning({ key: storeFacts.key }).toSQL()
 
   return {
@@ -50,14 +53,21 @@ export function prepareBackups(db: Db) {
       const read = (key: string) => facts.has(key) ? JSON.parse(facts.get(key)!) : undefined
       const made: MadeBackup | undefined = read(madeKey)
       const failed: FailedBackup | undefined = read(failedKey)
-      return { made, failed: failed && (!made || failed.at > made.at) ? failed : undefined }
+      return { made, failed }
     },
-    noteMade: (made: MadeBackup): Statement => bind(note, { key: madeKey, value: JSON.stringify(made) }),
+    /** Also forgets the one that failed. */
+    noteMade: (made: MadeBackup): Statement[] => [
+      bind(note, { key: madeKey, value: JSON.stringify(made) }),
+      bind(forget, {}),
+    ],
     noteFailed: (failed: FailedBackup): Statement => bind(note, { key: failedKey, value: JSON.stringify(failed) }),
     /**
-     * Claim the next scheduled backup: of several processes one makes it. Returns a row if nobody has claimed one since
-     * `before`.
+     * Claim the next scheduled backup: of several processes one makes it. Returns a row if nobody has made one for
+     * `everyMs`, and nobody has claimed one for `retryMs`. A time that is as far ahead is from a clock that was wrong.
      */
-    claim: (at: number, before: number): Statement => bind(claim, { at: String(at), before }),
+    claim: (now: number, { everyMs, retryMs }: { everyMs: number; retryMs: number }): Statement =>
+      bind(claim, { at: String(now - everyMs + retryMs), now, waitMs: everyMs - minute }),
+    /** The claimed backup, which began at `at`, was made. */
+    keepClaim: (at: number): Statement => bind(note, { key: claimedKey, value: String(at) }),
   }
 }

@@ -1,0 +1,148 @@
+/** Backups that are damaged, forged or in need of space. */
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { copyDatabaseCommand } from '../../../src/cli/copy-database.ts'
+import { openBackup, sealCopy } from '../../../src/store/backup/backup-file.ts'
+import { requireSpace, temporaryFolder } from '../../../src/store/backup/files.ts'
+import { readSealedFile, writeSealedFile } from '../../../src/store/backup/sealed-file.ts'
+import { backUpStopped } from '../../../src/store/backup/stopped.ts'
+import { minute } from '../../../src/lib/time.ts'
+import { type LocalFile, localFile } from '../../support/local-file.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+let file: LocalFile
+let backup: string
+let target: string
+const now = Date.parse('2026-11-22T12:00:00Z')
+
+beforeAll(async () => {
+  file = localFile()
+  const { store } = await file.open({ MIN_FREE_MB: '0', BALLAST_MB: '0' })
+  await store.write([{
+    sql: `INSERT INTO push_keys (id, public_key, encrypted_token, token_iv, token_auth_tag, token_key_id, created_at)
+      VALUES ('vapid', '', '', '', '', 'a-key', 0)`,
+    args: [],
+  }])
+  await store.close()
+  backup = join(file.folder, 'b')
+  target = join(file.folder, 'opened.db')
+  await backUpStopped({ url: `file:${file.path}` }, { path: backup, key: 'plain', madeAt: now, minFreeBytes: 0 })
+})
+afterAll(() => file.close())
+
+async function* parts(...bytes: Uint8Array<ArrayBuffer>[]) {
+  yield* bytes
+}
+
+test('a backup that was cut off at any byte is refused, and leaves no file', async () => {
+  const whole = readFileSync(backup)
+  const cut = join(file.folder, 'cut')
+  for (let n = 0; n < 40; n++) {
+    const end = Math.floor(Math.random() * whole.length)
+    writeFileSync(cut, whole.subarray(0, end))
+    await expect(openBackup(cut, undefined, target), `cut at ${end}`).rejects.toMatchObject({
+      code: expect.stringMatching(/^(backup_damaged|not_a_backup)$/),
+    })
+    expect(existsSync(target)).toBe(false)
+  }
+})
+
+test('a manifest that is missing, cut off, endless or no JSON is refused', async () => {
+  const bytes = (...numbers: number[]) => Uint8Array.from(numbers)
+  const contents = [
+    bytes(),
+    bytes(0, 0, 0),
+    bytes(0, 0, 1, 0, 123),
+    bytes(255, 255, 255, 255, 123),
+    bytes(0, 0, 0, 2, 123, 123),
+  ]
+  for (const [n, content] of contents.entries()) {
+    const forged = join(file.folder, `forged-${n}`)
+    await writeSealedFile(forged, 'plain', parts(content))
+    await expect(openBackup(forged, undefined, target)).rejects.toMatchObject({ code: 'backup_damaged' })
+    expect(existsSync(target)).toBe(false)
+  }
+})
+
+test('a backup that is not encrypted is refused where an encrypted one is expected', async () => {
+  await expect(openBackup(backup, { passphrase: 'correct horse battery' }, target))
+    .rejects.toMatchObject({ code: 'wrong_key', message: expect.stringContaining('not encrypted') })
+})
+
+test('a header that asks for much memory is refused before its key is made', async () => {
+  const salt = 'A'.repeat(43)
+  for (
+    const scrypt of [{ n: 2 ** 30, r: 8, p: 1 }, { n: 2 ** 16, r: 2 ** 20, p: 2 }, { n: 2 ** 16, r: 8, p: 2 ** 20 }]
+  ) {
+    const hostile = join(file.folder, 'hostile')
+    writeFileSync(hostile, `agent-grid backup 1\n${JSON.stringify({ scrypt, salt, check: '' })}\n`)
+    const read = async () => {
+      for await (const part of readSealedFile(hostile, { passphrase: 'correct horse battery' })) return part
+    }
+    await expect(read()).rejects.toMatchObject({ code: 'not_a_backup' })
+  }
+})
+
+test('the manifest names the keys of all tables with encrypted tokens', async () => {
+  expect((await openBackup(backup, undefined, target)).keys).toEqual(['a-key'])
+  expect(statSync(target).mode & 0o777).toBe(0o600)
+  rmSync(target)
+})
+
+test('a backup that would fill the disk of the database is not begun', async () => {
+  const copy = join(file.folder, 'copy.db')
+  await openBackup(backup, undefined, copy)
+  // A tenth of the disk at most, so this asks for less where the disk is small.
+  const space = { free: 90, total: 10_000 }
+  await expect(requireSpace(file.folder, 50, 40, () => Promise.resolve(space))).resolves.toBeUndefined()
+  await expect(requireSpace(file.folder, 51, 40, () => Promise.resolve(space)))
+    .rejects.toMatchObject({ code: 'storage_full' })
+  const path = join(file.folder, 'not-begun')
+  const { size } = statSync(copy)
+  const readSpace = () => Promise.resolve({ free: size + 39, total: 10_000 })
+  const settings = { path, key: 'plain', madeAt: now, thread: false, minFreeBytes: 40, readSpace } as const
+  await expect(sealCopy(copy, settings))
+    .rejects.toMatchObject({ code: 'storage_full' })
+  expect(existsSync(path)).toBe(false)
+})
+
+test('temporary copies that a crash left are removed after a day', async () => {
+  const [old, recent] = ['old', 'recent'].map((name) =>
+    join(tmpdir(), `agent-grid-copy-${crypto.randomUUID()}-${name}`)
+  )
+  for (const folder of [old, recent]) mkdirSync(folder)
+  utimesSync(old, (Date.now() - 25 * 60 * minute) / 1_000, (Date.now() - 25 * 60 * minute) / 1_000)
+  try {
+    await temporaryFolder('copy', Date.now())
+    expect([old, recent].map((folder) => existsSync(folder))).toEqual([false, true])
+  } finally {
+    for (const folder of [old, recent]) rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('the copy of a server stays while a command works with it, and not longer', async () => {
+  const { store } = await file.open({ MIN_FREE_MB: '0', BALLAST_MB: '0' })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const ask = async (job?: string) => {
+      const result = await copyDatabaseCommand.run(store, { job })
+      return { job: String(result.job), path: String(result.path) }
+    }
+    let { job, path } = await ask()
+    while (path === 'null') ({ job, path } = await ask(job))
+    for (let n = 0; n < 3; n++) {
+      await vi.advanceTimersByTimeAsync(4 * minute)
+      expect(await ask(job)).toEqual({ job, path })
+    }
+    expect(existsSync(path)).toBe(true)
+    await vi.advanceTimersByTimeAsync(6 * minute)
+    await expect(ask(job)).rejects.toMatchObject({ code: 'no_copy' })
+    vi.useRealTimers()
+    await waitFor('the end of the copy', () => !existsSync(path))
+  } finally {
+    vi.useRealTimers()
+    await store.close()
+  }
+})

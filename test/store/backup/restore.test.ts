@@ -1,0 +1,213 @@
+/** Restoring a local file that was killed at any step, and what it does with files that are in its way. */
+import { createClient } from '@libsql/client'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { restoreFile } from '../../../src/store/backup/restore.ts'
+import { backUpStopped } from '../../../src/store/backup/stopped.ts'
+import { isFull } from '../../../src/store/driver/database-errors.ts'
+import { isNoSpace } from '../../../src/store/driver/local-file.ts'
+import { type LocalFile, localFile, putFact } from '../../support/local-file.ts'
+import { smallDisk } from '../../support/small-disk.ts'
+
+/** Called before and after each step that changes files, with its name; `canLink` is false on some file systems. */
+const disk = vi.hoisted(() => ({ onStep: undefined as undefined | ((name: string) => void), canLink: true }))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const watched = (name: 'linkSync' | 'renameSync' | 'rmSync') => (...args: never[]) => {
+    if (!disk.onStep) return (fs[name] as (...args: never[]) => void)(...args)
+    disk.onStep(`before ${name}`)
+    if (name === 'linkSync' && !disk.canLink) throw Object.assign(new Error('EPERM'), { code: 'EPERM' })
+    ;(fs[name] as (...args: never[]) => void)(...args)
+    disk.onStep(`after ${name}`)
+  }
+  return { ...fs, ...Object.fromEntries((['linkSync', 'renameSync', 'rmSync'] as const).map((n) => [n, watched(n)])) }
+})
+vi.mock('node:fs/promises', async (original) => {
+  const fs = await original<typeof import('node:fs/promises')>()
+  return {
+    ...fs,
+    async open(...args: Parameters<typeof fs.open>) {
+      disk.onStep?.('before open')
+      const file = await fs.open(...args)
+      const sync = file.sync.bind(file)
+      const write = file.write.bind(file) as (...args: unknown[]) => Promise<unknown>
+      return Object.assign(file, {
+        async sync() {
+          disk.onStep?.('before sync')
+          await sync()
+          disk.onStep?.('after sync')
+        },
+        async write(...args: unknown[]) {
+          disk.onStep?.('before write')
+          const written = await write(...args)
+          disk.onStep?.('after write')
+          return written
+        },
+      })
+    },
+  }
+})
+
+let file: LocalFile
+let backup: string
+let folder: string
+const now = Date.parse('2026-11-22T12:00:00Z')
+const keyless = { key: undefined, now, gridKeys: undefined, withoutKeys: false }
+const restore = (path: string) => restoreFile({ ...keyless, backup, path })
+
+/** A grid with a backup that lacks its last fact, which is in the log. */
+beforeEach(async () => {
+  file = localFile()
+  folder = dirname(file.path)
+  backup = join(file.folder, 'b')
+  const settings = { MIN_FREE_MB: '0', BALLAST_MB: '0' }
+  const first = await file.open(settings)
+  await putFact(first.store, 'in the backup')
+  await first.store.close()
+  await backUpStopped({ url: `file:${file.path}` }, { path: backup, key: 'plain', madeAt: now, minFreeBytes: 0 })
+  const second = await file.open(settings)
+  await putFact(second.store, 'later')
+  // As a killed process leaves it.
+  const killed = join(file.folder, 'killed')
+  cpSync(folder, killed, { recursive: true })
+  await second.store.close()
+  rmSync(folder, { recursive: true })
+  cpSync(killed, folder, { recursive: true })
+  rmSync(killed, { recursive: true })
+  expect(existsSync(`${file.path}-wal`)).toBe(true)
+})
+afterEach(async () => {
+  Object.assign(disk, { onStep: undefined, canLink: true })
+  await file.close()
+})
+
+/** The facts in a database, read from a copy of the file and its log. */
+async function factsOf(path: string): Promise<string[]> {
+  const copy = join(file.folder, 'read')
+  rmSync(copy, { recursive: true, force: true })
+  mkdirSync(copy)
+  for (const ending of ['', '-wal', '-journal']) {
+    if (existsSync(path + ending)) cpSync(path + ending, join(copy, `grid.db${ending}`))
+  }
+  const client = createClient({ url: `file:${join(copy, 'grid.db')}` })
+  const { rows } = await client.execute('SELECT key FROM store_facts')
+  expect((await client.execute('PRAGMA integrity_check')).rows[0][0]).toBe('ok')
+  client.close()
+  return rows.map(({ key }) => String(key))
+}
+
+const keptIn = (inFolder: string) => readdirSync(inFolder).filter((name) => /\.before-[\dTZ-]*$/.test(name))
+
+test.each([
+  ['with hard links', true],
+  ['on a file system without hard links', false],
+])('a restore that is killed at any step loses nothing, %s', async (_, canLink) => {
+  disk.canLink = canLink
+  const states: { name: string; folder: string }[] = []
+  disk.onStep = (name) => {
+    const { onStep } = disk
+    disk.onStep = undefined
+    const state = join(file.folder, `state-${states.length}`)
+    cpSync(folder, state, { recursive: true })
+    states.push({ name, folder: state })
+    disk.onStep = onStep
+  }
+  await restore(file.path)
+  disk.onStep = undefined
+  states.push({ name: 'the end', folder })
+  expect(states.length).toBeGreaterThanOrEqual(20)
+
+  const seen = new Set<string>()
+  for (const { name, folder: state } of states) {
+    const path = join(state, 'grid.db')
+    const kept = keptIn(state).map((found) => join(state, found))
+    // The old grid, the new one, or a start that is refused; never a mixture, and never an empty one.
+    if (existsSync(path)) {
+      const facts = await factsOf(path)
+      expect(facts, name).toContain('in the backup')
+      seen.add(facts.includes('later') ? 'old' : 'new')
+    } else {
+      seen.add('none')
+      const config = { DATABASE_URL: `file:${path}`, MIN_FREE_MB: '0', BALLAST_MB: '0' }
+      await expect(file.open(config), name).rejects.toMatchObject({ code: 'copy_unfinished' })
+    }
+    const all = await Promise.all([path, ...kept].filter((found) => existsSync(found)).map((found) => [found]))
+    const facts = []
+    for (const [found] of all) facts.push(...await factsOf(found))
+    expect(facts, name).toContain('later')
+
+    // It is run again.
+    await restore(path)
+    expect(await factsOf(path), name).not.toContain('later')
+    expect(readdirSync(state).filter((left) => /restoring|-wal$|-journal$/.test(left)), name).toEqual([])
+  }
+  expect([...seen].sort()).toEqual(canLink ? ['new', 'old'] : ['new', 'none', 'old'])
+})
+
+test('a restore leaves nothing behind when it was killed and a server starts instead', async () => {
+  writeFileSync(`${file.path}.restoring`, 'half')
+  const { store } = await file.open({ MIN_FREE_MB: '0', BALLAST_MB: '0' })
+  await store.close()
+
+  expect(existsSync(`${file.path}.restoring`)).toBe(false)
+  expect(await factsOf(file.path)).toContain('later')
+})
+
+test('the log of a damaged file is kept with it, and not read with the new one', async () => {
+  const log = readFileSync(`${file.path}-wal`)
+  writeFileSync(file.path, 'damaged '.repeat(1_000))
+  writeFileSync(`${file.path}-journal`, 'journal')
+
+  const { kept } = await restore(file.path)
+
+  expect(kept).toEqual(['', '-wal', '-journal'].map((ending) => `${kept[0]}${ending}`))
+  expect(Buffer.compare(readFileSync(kept[1]), log)).toBe(0)
+  expect(await factsOf(file.path)).not.toContain('later')
+})
+
+test('a log without its file is not written into the restored one', async () => {
+  rmSync(file.path)
+  await expect(restore(file.path)).rejects.toMatchObject({ code: 'database_not_empty' })
+  rmSync(`${file.path}-wal`)
+  await restore(file.path)
+  expect(await factsOf(file.path)).not.toContain('later')
+})
+
+test('two restores at the same time of the clock keep both old files', async () => {
+  const first = await restore(file.path)
+  const second = await restore(file.path)
+
+  expect(second.kept).toEqual([`${first.kept[0]}-2`])
+  expect(await factsOf(first.kept[0])).toContain('later')
+})
+
+test('a restore through a symbolic link replaces the file, not the link', async () => {
+  const link = join(file.folder, 'link.db')
+  symlinkSync(file.path, link)
+
+  const { kept } = await restore(link)
+
+  expect(dirname(kept[0])).toBe(folder)
+  expect(await factsOf(kept[0])).toContain('later')
+  expect(await factsOf(file.path)).not.toContain('later')
+})
+
+test('a restore without space for it leaves the old file as it was', async (context) => {
+  const disk = smallDisk(8)
+  if (!disk) return context.skip()
+  try {
+    const path = join(disk.folder, 'grid.db')
+    for (const ending of ['', '-wal']) cpSync(file.path + ending, path + ending)
+    disk.fill(50_000)
+
+    const failed = await restore(path).catch((error) => error)
+
+    expect(isNoSpace(failed) || isFull(failed), String(failed)).toBe(true)
+    expect(readdirSync(disk.folder).filter((name) => !/^(filler|grid\.db(-wal)?)$/.test(name))).toEqual([])
+    expect(await factsOf(path)).toContain('later')
+  } finally {
+    disk.remove()
+  }
+})
