@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { databaseInUse } from '../driver/local-file.ts'
 
 /** Give the file its name, if nobody has made another one meanwhile. */
-export async function putNew(path: string, file: string): Promise<[]> {
+export async function putNew(path: string, file: string): Promise<void> {
   try {
     linkSync(file, path)
   } catch (error) {
@@ -14,7 +14,6 @@ export async function putNew(path: string, file: string): Promise<[]> {
     renameSync(file, path)
   }
   await sync(dirname(path)).catch(() => {})
-  return []
 }
 
 /** Sync a file, or the names in a folder. */

@@ -43,7 +43,8 @@ export async function fill(
       client.close()
     }
   } else {
-    if (existsSync(path)) throw notEmpty(path)
+    // A log that was left of another file would be written into the new one.
+    for (const file of [path, `${path}-wal`]) if (existsSync(file)) throw notEmpty(file)
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     const unfinished = `${path}.copying`
     rmSync(unfinished, { force: true })

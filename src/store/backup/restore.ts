@@ -8,7 +8,7 @@ import { migrations } from '../../../db/migrations.ts'
 import { GridError } from '../../errors.ts'
 import { isKeyRing, keyIdsOf } from '../../lib/key-ring.ts'
 import type { FileKey } from './sealed-file.ts'
-import { readStoredKeyRing } from '../driver/local-file.ts'
+import { databaseInUse, readStoredKeyRing } from '../driver/local-file.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
 import { openBackup } from './backup-file.ts'
@@ -62,7 +62,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
     requireKeys(options, options.gridKeys ?? readStoredKeyRing(path), `${path}.keys or GRID_KEYS`, manifest)
     await withDatabase(restored, false, beginNewHistory)
     await sync(restored)
-    return { manifest, kept: isNew ? await putNew(path, restored) : await replace(path, restored, now) }
+    return { manifest, kept: await (isNew ? placeNew : replace)(path, restored, now) }
   } finally {
     rmSync(restored, { force: true })
     await lock?.release()
@@ -134,9 +134,25 @@ function requireKeys(
   )
 }
 
+/**
+ * Give the file its name where there is none. A log may be left of a file that was removed: SQLite would write it into
+ * the new one. Resolves to where it is kept.
+ */
+async function placeNew(path: string, restored: string, now: number): Promise<string[]> {
+  if (existsSync(path)) throw databaseInUse(path)
+  const kept = [`${path}-wal`, `${path}-journal`].filter((file) => existsSync(file))
+  for (const file of kept) renameSync(file, `${file}${keptSuffix(now)}`)
+  await putNew(path, restored)
+  return kept.map((file) => `${file}${keptSuffix(now)}`)
+}
+
+function keptSuffix(now: number): string {
+  return `.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`
+}
+
 /** Give the new file the name of the old one, which stays under another. Resolves to where the old files are. */
 async function replace(path: string, restored: string, now: number): Promise<string[]> {
-  const suffix = `.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`
+  const suffix = keptSuffix(now)
   const kept: string[] = []
   // The log of a damaged file stays with it: another file must never meet it.
   for (const file of [path, `${path}-wal`]) {
