@@ -113,7 +113,7 @@ async function look(config: Config, path: string | undefined, isFull: boolean): 
       findings: [warning(
         'database',
         `There is no database at ${path} yet.`,
-        'Start the grid, which makes it; or set DATABASE_URL to the one that you mean.',
+        'Start the grid, which makes it; or restore a backup; or set DATABASE_URL to the one that you mean.',
       )],
     }
   }

@@ -24,6 +24,7 @@ const machine: MachineFacts = {
   space: { free: 50 * gigabyte, total: 100 * gigabyte },
   fsyncMs: 2,
   ballastBytes: 64 * 2 ** 20,
+  servedSince: Date.now() - 5 * minute,
   copies: { files: [], bytes: 0 },
   keyRing: undefined,
 }
@@ -39,6 +40,8 @@ const ready = { status: 200, text: '' }
 
 test('a good machine and a good server have no fault', () => {
   expect(bad([...judgeMachine(machine, config, true), ...judgeServer(config, ready, server)])).toEqual([])
+  const young = { ...machine, ballastBytes: 0, servedSince: Date.now() - minute }
+  expect(bad(judgeMachine(young, config, true))).toEqual([])
 })
 
 test.each<[string, Partial<MachineFacts>, Finding['check'], Finding['status'], RegExp]>([
