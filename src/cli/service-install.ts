@@ -25,6 +25,8 @@ export const serviceInstall: ProcessCommand = {
       throw usageError(`--base-url must be an address such as https://grid.example.com, not "${baseUrl}".`)
     }
     const system = args.for as System | undefined ?? (process.platform === 'darwin' ? 'launchd' : 'systemd')
+    const hidden = serveWords().find(isHidden)
+    if (hidden !== undefined) console.error(hiddenHint(hidden))
     const unit = (system === 'launchd' ? launchdUnit : systemdUnit)(serveWords(), baseUrl)
     console.log(json ? JSON.stringify({ system, unit }) : unit)
     return Promise.resolve(0)
@@ -39,6 +41,16 @@ function serveWords(): string[] {
   const [, program] = process.argv
   const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i.test(program)
   return [process.execPath, ...(isBinary ? [] : [...process.execArgv, resolve(program)]), 'serve']
+}
+
+/** The service has a `/tmp` of its own, and its user may not enter the homes of others. */
+function isHidden(word: string): boolean {
+  return /^\/(tmp|var\/tmp|root|home|Users)\//.test(word)
+}
+
+function hiddenHint(path: string): string {
+  return `The service cannot be sure to reach ${path}, which is in a temporary folder or somebody's home. ` +
+    'Move the program first, for example to /usr/local/bin or /opt, and print the unit with the program there.'
 }
 
 /** @see systemd.service(5), systemd.exec(5): "%" and "$" are doubled, and a word in quotes may have spaces. */
