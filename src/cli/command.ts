@@ -119,7 +119,8 @@ function readFiles({ options }: Command, args: Record<string, unknown>): Record<
     try {
       given[name] = readFileSync(path === '-' ? 0 : path, 'utf8')
     } catch (error) {
-      throw usageError(`--${file}: ${(error as Error).message}`)
+      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+      throw usageError(isMissing ? `--${file}: there is no file ${path}.` : `--${file}: ${(error as Error).message}`)
     }
     delete given[file]
   }
@@ -146,11 +147,15 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
-    const names = Object.keys(options).map((name) => `--${name}`)
+    const names = Object.keys(options).filter((name) => name !== command.operand).map((name) => `--${name}`)
     const hint = unknown === undefined ? '' : settingHint(unknown) ?? didYouMean(`--${unknown}`, names)
-    const takes = `${command.name} takes ${names.toSorted().join(', ')}.`
+    const takes = `${command.name} takes ${[...operandOf(command), ...names.toSorted()].join(', ')}.`
     throw usageError(`${firstLine}.${hint}\n${takes}\n${usageHint(command)}`)
   }
+}
+
+function operandOf({ operand, options }: Command): string[] {
+  return operand === undefined ? [] : [options[operand].placeholder]
 }
 
 /** For who gives a setting as an option. */

@@ -36,7 +36,7 @@ const server: ServerFacts = {
   keyIds: [],
   proxies: { read: 0, ignored: 0, ignoredFrom: null },
 }
-const ready = { status: 200, text: '' }
+const ready = { status: 200, text: '{"status":"ready"}' }
 
 test('a good machine and a good server have no fault', () => {
   expect(bad([...judgeMachine(machine, config, true), ...judgeServer(config, ready, server)])).toEqual([])
@@ -69,8 +69,23 @@ test.each<[string, Partial<MachineFacts>, Finding['check'], Finding['status'], R
 })
 
 test.each<[string, typeof ready | undefined, Partial<ServerFacts>, Finding['check'], Finding['status'], RegExp]>([
-  ['a grid that is not ready', { status: 503, text: 'storage full' }, {}, 'server', 'broken', /Troubleshooting/],
-  ['a grid with another address', { status: 421, text: '' }, {}, 'server', 'broken', /settings of the grid/],
+  [
+    'a grid that is not ready',
+    { status: 503, text: '{"status":"storage full"}' },
+    {},
+    'server',
+    'broken',
+    /Troubleshooting/,
+  ],
+  [
+    'a grid with another address',
+    { status: 421, text: '{"error":{"code":"unknown_host"}}' },
+    {},
+    'server',
+    'broken',
+    /settings of the grid/,
+  ],
+  ['another program', { status: 200, text: '<html>' }, {}, 'server', 'broken', /PORT/],
   ['a grid on another port', undefined, {}, 'server', 'warning', /PORT/],
   ['an older server', ready, { version: '0.0.9' }, 'version', 'warning', /Restart the grid/],
   ['an overloaded grid', ready, { isOverloaded: true }, 'queue', 'warning', /several processes/],

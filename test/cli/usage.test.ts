@@ -116,6 +116,9 @@ test('an unknown option is answered with those that there are', () => {
   expect(() => readArguments(findCommand('new-key'), ['--alias', 'x'], {})).toThrow(
     'new-key takes --account, --agent, --help, --json.',
   )
+  expect(() => readArguments(findCommand('backup'), ['a', 'b'], {})).toThrow(
+    'backup takes FILE, --help, --json, --key,',
+  )
 })
 
 test('an unknown command is refused with a hint', () => {

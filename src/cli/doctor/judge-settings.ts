@@ -103,6 +103,8 @@ export function judgeKeyRing(
     'key_ring',
     ids.length === 0
       ? 'There is no key ring, and nothing needs one.'
+      : tokens === 0
+      ? 'The key ring is there. No token is stored yet.'
       : `The key ring has the keys of ${counted(tokens, 'token')}.`,
   )
 }
