@@ -1,6 +1,7 @@
 /** A unit that runs the grid on this machine, for systemd or launchd. See docs/operations.md, "Service". */
 import process from 'node:process'
 import { resolve } from 'node:path'
+import { isBinary } from '../lib/version.ts'
 import { type ProcessCommand, usageError } from './command.ts'
 
 const systems = ['systemd', 'launchd'] as const
@@ -33,13 +34,9 @@ export const serviceInstall: ProcessCommand = {
   },
 }
 
-/**
- * The command line that runs a server with this program: the binary, or a runtime with its options and the program. The
- * path of a program in the single binary is none of the file system.
- */
+/** The command line that runs a server with this program: the binary, or a runtime with its options and the program. */
 function serveWords(): string[] {
   const [, program] = process.argv
-  const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i.test(program)
   return [process.execPath, ...(isBinary ? [] : [...process.execArgv, resolve(program)]), 'serve']
 }
 
