@@ -95,10 +95,7 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
       target: 'bun',
       // Names stay, for stack traces.
       minify: { whitespace: true, syntax: true },
-      define: {
-        AGENT_GRID_COMMAND: '"agent-grid"',
-        ...(commit !== undefined && { AGENT_GRID_COMMIT: JSON.stringify(commit) }),
-      },
+      define: commit === undefined ? {} : { AGENT_GRID_COMMIT: JSON.stringify(commit) },
       plugins: [nativeParts(target), withClientPackage],
       compile: {
         target: target.bun,

@@ -33,7 +33,7 @@ mkdirSync(destination, { recursive: true })
 await build('src/main.ts', {
   folder,
   isSmall: true,
-  define: { AGENT_GRID_COMMAND: 'npx --no agent-grid', ...(commit && { AGENT_GRID_COMMIT: commit }) },
+  define: { AGENT_GRID_COMMAND: 'npx --no -- agent-grid', ...(commit && { AGENT_GRID_COMMIT: commit }) },
 })
 await writeStart()
 writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest(), null, 2))

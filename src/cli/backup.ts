@@ -9,6 +9,7 @@ import { BackupExistsError, sealCopy } from '../store/backup/backup-file.ts'
 import type { Manifest } from '../store/backup/inspect.ts'
 import { backUpStopped } from '../store/backup/stopped.ts'
 import { localPath, readOwner } from '../store/driver/local-file.ts'
+import { checkNewBackup } from './backup-path.ts'
 import { keyOption, newFileKey, plainOption } from './backup-key.ts'
 import { CommandError, type CommandResult, type ProcessCommand, type StoreCommand } from './command.ts'
 import { runOnServer } from './command-server.ts'
@@ -58,12 +59,14 @@ function print(result: { file: string; bytes: number; encrypted: boolean; messag
     ['Messages', result.messages],
     [
       'Encrypted',
-      result.encrypted ? 'yes; it opens with the pass phrase alone' : 'no: whoever has the file can read it',
+      result.encrypted ? 'yes; without the pass phrase nobody can open it' : 'no: whoever has the file can read it',
     ],
   ]
-  const ring = result.keys.length === 0
-    ? []
-    : ['', `Stored tokens need the key ring (${result.keys.join(', ')}), which is not in it. Keep it apart.`]
+  const ring = result.keys.length === 0 ? [] : [
+    '',
+    `Stored tokens need the key ring (${result.keys.join(', ')}), which is not in the backup: keep a copy of ` +
+    'grid.db.keys, or of GRID_KEYS, in another place.',
+  ]
   return [table(rows), ...ring].join('\n')
 }
 
@@ -74,6 +77,7 @@ async function make(config: Config, path: string, key: FileKey): Promise<{ manif
   const madeAt = Date.now()
   const minFreeBytes = config.minFreeMegabytes * 2 ** 20
   try {
+    checkNewBackup(path)
     const database = { url: config.databaseUrl, authToken: config.databaseAuthToken }
     return await backUpStopped(database, { path, key, madeAt, minFreeBytes })
   } catch (error) {

@@ -1,6 +1,7 @@
 /** What a command is, and how its options are parsed. */
 import { readFileSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { describeSettings } from '../config.ts'
 import type { Store } from '../store/store.ts'
 import { didYouMean } from './did-you-mean.ts'
 
@@ -45,6 +46,8 @@ interface CommandDescription<O extends CommandOptions> {
  */
 export interface StoreCommand<O extends CommandOptions = CommandOptions, R extends CommandResult = CommandResult>
   extends CommandDescription<O> {
+  /** It makes the database if there is none. Other commands are refused: they run in the wrong folder. */
+  readonly beginsGrid?: true
   run(store: Store, args: CommandArguments<O>): Promise<R>
   print(result: R): string
 }
@@ -116,7 +119,8 @@ function readFiles({ options }: Command, args: Record<string, unknown>): Record<
     try {
       given[name] = readFileSync(path === '-' ? 0 : path, 'utf8')
     } catch (error) {
-      throw usageError(`--${file}: ${(error as Error).message}`)
+      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+      throw usageError(isMissing ? `--${file}: there is no file ${path}.` : `--${file}: ${(error as Error).message}`)
     }
     delete given[file]
   }
@@ -143,11 +147,23 @@ function parseWords(command: Command, words: string[]): Record<string, unknown> 
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n')
     const unknown = firstLine.match(/^Unknown option '--([^']+)'/)?.[1]
-    const names = Object.keys(options).map((name) => `--${name}`)
-    const hint = unknown === undefined ? '' : didYouMean(`--${unknown}`, names)
-    const takes = `${command.name} takes ${names.toSorted().join(', ')}.`
-    throw usageError(`${firstLine}${hint && `.${hint}`}\n${takes}\n${usageHint(command)}`)
+    const names = Object.keys(options).filter((name) => name !== command.operand).map((name) => `--${name}`)
+    const hint = unknown === undefined ? '' : settingHint(unknown) ?? didYouMean(`--${unknown}`, names)
+    const takes = `${command.name} takes ${[...operandOf(command), ...names.toSorted()].join(', ')}.`
+    throw usageError(`${firstLine}.${hint}\n${takes}\n${usageHint(command)}`)
   }
+}
+
+function operandOf({ operand, options }: Command): string[] {
+  return operand === undefined ? [] : [options[operand].placeholder]
+}
+
+/** For who gives a setting as an option. */
+function settingHint(option: string): string | undefined {
+  const name = option.toUpperCase().replaceAll('-', '_')
+  return describeSettings().some((setting) => setting.name === name)
+    ? ` Settings are environment variables: set ${name}. "agent-grid help settings" lists them.`
+    : undefined
 }
 
 function isFlag({ options }: Command, name: string): boolean {

@@ -8,6 +8,7 @@ import { table } from './table.ts'
 export const createAccountCommand = storeCommand({
   name: 'create-account',
   summary: 'Create an account with its owner and a first admin key.',
+  beginsGrid: true,
   options: {
     name: { placeholder: 'NAME', description: 'name of the account', required: true },
     'owner-email': { placeholder: 'EMAIL', description: 'email address of the owner', required: true },

@@ -28,7 +28,7 @@ import {
   skipped,
   warning,
 } from './doctor/report.ts'
-import { askReady, ownServer } from './health.ts'
+import { askReady, isOfGrid, ownServer } from './health.ts'
 import { applyMigrations } from './migrate.ts'
 import { askHolder, isInUse } from './run-store-command.ts'
 
@@ -77,7 +77,8 @@ export async function examine(env: Record<string, string | undefined>, isFull: b
   // Before the database is opened, which makes files beside it.
   const machine = path !== undefined && existsSync(path) ? readMachine(path) : undefined
   const seen = await look(config, path, isFull)
-  const isServed = seen.server !== undefined || readiness?.status === 200
+  const isServed = seen.server !== undefined ||
+    (readiness?.status === 200 && isOfGrid(readiness))
   const backups = config.backupDir === undefined ? [] : await backupsIn(config.backupDir)
   const checks = [
     ok('settings', 'The settings are valid.'),
@@ -113,7 +114,7 @@ async function look(config: Config, path: string | undefined, isFull: boolean): 
       findings: [warning(
         'database',
         `There is no database at ${path} yet.`,
-        'Start the grid, which makes it; or set DATABASE_URL to the one that you mean.',
+        'Start the grid, which makes it; or restore a backup; or set DATABASE_URL to the one that you mean.',
       )],
     }
   }

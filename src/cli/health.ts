@@ -16,6 +16,12 @@ export const health: ProcessCommand = {
     const answer = await askReady(server)
     if (!answer) throw new CommandError('not_running', `No server responds ${server.name}.`)
     const { status, text } = answer
+    if (!isOfGrid(answer)) {
+      throw new CommandError(
+        'not_running',
+        `What responds ${server.name} is no agent-grid. Stop that program, or ask the grid at its own address.`,
+      )
+    }
     if (status !== 200) throw new CommandError('not_ready', `The server is not ready: ${text}`)
     console.log(json ? text : 'The server is ready.')
     return 0
@@ -35,6 +41,17 @@ export function askReady({ address, host }: Server): Promise<{ status: number; t
     headers: host === undefined ? {} : { Host: host },
     timeoutMs: 5 * second,
   }).catch(() => undefined)
+}
+
+/** Whether an answer is that of a grid, and not of another program at its address. */
+export function isOfGrid({ status, text }: { status: number; text: string }): boolean {
+  try {
+    const answer = JSON.parse(text)
+    // The edge of the grid refuses a host that it does not know.
+    return status === 421 ? answer.error !== undefined : typeof answer.status === 'string'
+  } catch {
+    return false
+  }
 }
 
 /** The server with these settings. */

@@ -12,6 +12,7 @@ import { table } from './table.ts'
 export const applyMigrations = storeCommand({
   name: 'migrate',
   summary: 'Migrate the database to the newest schema.',
+  beginsGrid: true,
   options: {},
   run: (store) => Promise.resolve({ applied: store.migrated, schema_version: store.schemaVersion }),
   print: (result) =>

@@ -5,7 +5,9 @@ import { SealedFileError } from '../store/backup/sealed-file.ts'
 import { restoreFile, restoreRemote } from '../store/backup/restore.ts'
 import { isFull } from '../store/driver/database-errors.ts'
 import { isNoSpace, localPath } from '../store/driver/local-file.ts'
+import { checkBackup } from './backup-path.ts'
 import { fileKey, keyOption } from './backup-key.ts'
+import { ownCommand } from '../lib/version.ts'
 import { CommandError, type ProcessCommand } from './command.ts'
 import { table } from './table.ts'
 
@@ -25,8 +27,10 @@ export const restore: ProcessCommand = {
   async start(json, args) {
     const config = readConfig(process.env)
     const path = localPath(config.databaseUrl)
+    const backup = resolve(args.file!)
+    checkBackup(backup)
     const options = {
-      backup: resolve(args.file!),
+      backup,
       key: fileKey(args),
       now: Date.now(),
       gridKeys: config.gridKeys,
@@ -58,7 +62,10 @@ function print(result: { restored: string; made_at: string; messages: number; ke
       ...result.kept.map((file) => ['Kept', file] as const),
     ]),
     '',
-    `What was acknowledged after ${result.made_at} is not in it. Cursors of before are refused with cursor_expired.`,
+    `What was sent after ${result.made_at} is not in it. An agent that reads with an older cursor gets cursor_expired,`,
+    'and reads again with since: "24h".',
+    ...(result.kept.length > 0 ? ['The old files are kept; remove them when you do not need them.'] : []),
+    `Next: ${ownCommand} serve`,
   ].join('\n')
 }
 

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import process from 'node:process'
 import { type Config, readConfig } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { localPath, readOwner } from '../store/driver/local-file.ts'
+import { noDatabase } from '../store/start-error.ts'
 import { openStore } from '../store/store.ts'
 import { runOnServer } from './command-server.ts'
 import type { CommandArguments, CommandResult, StoreCommand } from './command.ts'
@@ -9,11 +11,14 @@ import { processDeps } from './process.ts'
 
 /**
  * Run a command on the database: in this process, or in the server that holds the local file. Fails as the command
- * does, and with `database_in_use` if the process that holds the file does not accept commands.
+ * does, with `no_database` if it needs a grid and there is none, and with `database_in_use` if the process that holds the
+ * file does not accept commands.
  */
 export async function runStoreCommand(command: StoreCommand, args: CommandArguments): Promise<CommandResult> {
   // Do not wait for the lock: most likely a running server holds it, and runs the command.
   const config: Config = { ...readConfig(process.env), lockWaitSeconds: 0 }
+  const path = localPath(config.databaseUrl)
+  if (!command.beginsGrid && path !== undefined && !existsSync(path)) throw noDatabase(path)
   try {
     return await runInProcess(config, command, args)
   } catch (error) {

@@ -1,6 +1,7 @@
 /** A unit that runs the grid on this machine, for systemd or launchd. See docs/operations.md, "Service". */
 import process from 'node:process'
 import { resolve } from 'node:path'
+import { isBinary } from '../lib/version.ts'
 import { type ProcessCommand, usageError } from './command.ts'
 
 const systems = ['systemd', 'launchd'] as const
@@ -25,20 +26,28 @@ export const serviceInstall: ProcessCommand = {
       throw usageError(`--base-url must be an address such as https://grid.example.com, not "${baseUrl}".`)
     }
     const system = args.for as System | undefined ?? (process.platform === 'darwin' ? 'launchd' : 'systemd')
+    const hidden = serveWords().find(isHidden)
+    if (hidden !== undefined) console.error(hiddenHint(hidden))
     const unit = (system === 'launchd' ? launchdUnit : systemdUnit)(serveWords(), baseUrl)
     console.log(json ? JSON.stringify({ system, unit }) : unit)
     return Promise.resolve(0)
   },
 }
 
-/**
- * The command line that runs a server with this program: the binary, or a runtime with its options and the program. The
- * path of a program in the single binary is none of the file system.
- */
+/** The command line that runs a server with this program: the binary, or a runtime with its options and the program. */
 function serveWords(): string[] {
   const [, program] = process.argv
-  const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i.test(program)
   return [process.execPath, ...(isBinary ? [] : [...process.execArgv, resolve(program)]), 'serve']
+}
+
+/** The service has a `/tmp` of its own, and its user may not enter the homes of others. */
+function isHidden(word: string): boolean {
+  return /^\/(tmp|var\/tmp|root|home|Users)\//.test(word)
+}
+
+function hiddenHint(path: string): string {
+  return `The service cannot be sure to reach ${path}, which is in a temporary folder or somebody's home. ` +
+    'Move the program first, for example to /usr/local/bin or /opt, and print the unit with the program there.'
 }
 
 /** @see systemd.service(5), systemd.exec(5): "%" and "$" are doubled, and a word in quotes may have spaces. */

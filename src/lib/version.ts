@@ -1,5 +1,7 @@
 /** What this program is. The builds of the package and of the binary replace the names in capitals. */
 
+import process from 'node:process'
+
 declare const AGENT_GRID_COMMIT: string | undefined
 declare const AGENT_GRID_COMMAND: string | undefined
 
@@ -10,7 +12,18 @@ export const version = '0.1.0'
 export const commit = typeof AGENT_GRID_COMMIT === 'string' ? AGENT_GRID_COMMIT : undefined
 
 /**
- * How the operator calls this program. In a package it is a command that never fetches one: the name on npm may belong to
- * somebody else.
+ * Whether this process is the single binary: the path of its program is none of the file system.
+ *
+ * @see https://bun.sh/docs/bundler/executables
  */
-export const ownCommand = typeof AGENT_GRID_COMMAND === 'string' ? AGENT_GRID_COMMAND : 'npm run -s grid --'
+export const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i.test(process.argv[1] ?? '')
+
+/**
+ * How the operator calls this program: the binary as it was called now, such as `./agent-grid`. In a package it is a
+ * command that never fetches one: the name on npm may belong to somebody else.
+ */
+export const ownCommand = isBinary
+  ? /^[\w./-]+$/.test(process.argv0) ? process.argv0 : 'agent-grid'
+  : typeof AGENT_GRID_COMMAND === 'string'
+  ? AGENT_GRID_COMMAND
+  : 'npm run -s grid --'

@@ -34,6 +34,15 @@ export class StartError extends Error {
   }
 }
 
+/** For what needs a grid that is there already. */
+export function noDatabase(path: string): StartError {
+  return new StartError(
+    'no_database',
+    `There is no database at ${path}. Run the command in the folder in which the grid was started, or set DATABASE_URL ` +
+      'to its database. "serve" makes a new grid.',
+  )
+}
+
 /** Explain what opening the database at `url` failed with. `path` is that of a local file. Other errors stay as they are. */
 export function explained(error: unknown, url: string, path: string | undefined): unknown {
   if (error instanceof StartError || error instanceof GridError) return error

@@ -24,6 +24,7 @@ const machine: MachineFacts = {
   space: { free: 50 * gigabyte, total: 100 * gigabyte },
   fsyncMs: 2,
   ballastBytes: 64 * 2 ** 20,
+  servedSince: Date.now() - 5 * minute,
   copies: { files: [], bytes: 0 },
   keyRing: undefined,
 }
@@ -35,10 +36,12 @@ const server: ServerFacts = {
   keyIds: [],
   proxies: { read: 0, ignored: 0, ignoredFrom: null },
 }
-const ready = { status: 200, text: '' }
+const ready = { status: 200, text: '{"status":"ready"}' }
 
 test('a good machine and a good server have no fault', () => {
   expect(bad([...judgeMachine(machine, config, true), ...judgeServer(config, ready, server)])).toEqual([])
+  const young = { ...machine, ballastBytes: 0, servedSince: Date.now() - minute }
+  expect(bad(judgeMachine(young, config, true))).toEqual([])
 })
 
 test.each<[string, Partial<MachineFacts>, Finding['check'], Finding['status'], RegExp]>([
@@ -66,8 +69,23 @@ test.each<[string, Partial<MachineFacts>, Finding['check'], Finding['status'], R
 })
 
 test.each<[string, typeof ready | undefined, Partial<ServerFacts>, Finding['check'], Finding['status'], RegExp]>([
-  ['a grid that is not ready', { status: 503, text: 'storage full' }, {}, 'server', 'broken', /Troubleshooting/],
-  ['a grid with another address', { status: 421, text: '' }, {}, 'server', 'broken', /settings of the grid/],
+  [
+    'a grid that is not ready',
+    { status: 503, text: '{"status":"storage full"}' },
+    {},
+    'server',
+    'broken',
+    /Troubleshooting/,
+  ],
+  [
+    'a grid with another address',
+    { status: 421, text: '{"error":{"code":"unknown_host"}}' },
+    {},
+    'server',
+    'broken',
+    /settings of the grid/,
+  ],
+  ['another program', { status: 200, text: '<html>' }, {}, 'server', 'broken', /PORT/],
   ['a grid on another port', undefined, {}, 'server', 'warning', /PORT/],
   ['an older server', ready, { version: '0.0.9' }, 'version', 'warning', /Restart the grid/],
   ['an overloaded grid', ready, { isOverloaded: true }, 'queue', 'warning', /several processes/],

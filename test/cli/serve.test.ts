@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { version } from '../../src/lib/version.ts'
 import { freePort } from '../../src/lib/free-port.ts'
@@ -96,6 +97,20 @@ test('with --json a start prints one JSON object', async () => {
     database: `${database.folder}/grid.db`,
     durability: 'full',
     set_up_url: expect.stringContaining(`:${server.port}/set-up/`),
+  })
+})
+
+test('health says that another program answers', async () => {
+  const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+
+  const { code, stderr } = await runCommand('bun', ['health'], { PORT: String(port) })
+  other.close()
+
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `What responds on port ${port} is no agent-grid. Stop that program, or ask the grid at its own address.\n`,
   })
 })
 

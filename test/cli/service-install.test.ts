@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { runCommand } from '../support/process.ts'
 
@@ -25,6 +30,20 @@ test('the unit for launchd has the same program and settings', async () => {
     /<array>\n {4}<string>\/[^<]+\/bun<\/string>\n {4}<string>\/[^<]+main\.ts<\/string>\n {4}<string>serve</,
   )
   expect(unit).toContain('<key>BASE_URL</key><string>http://localhost:8787</string>')
+})
+
+test('a program that the service may not reach is named beside the unit', async () => {
+  const folder = mkdtempSync('/tmp/agent-grid-service-')
+  symlinkSync(resolve('src'), join(folder, 'src'))
+  const program = join(folder, 'src/main.ts')
+  // Node, which knows the path as it was given.
+  const args = ['--preserve-symlinks-main', '--import', 'tsx', program, 'service', 'install', '--print']
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args)
+  rmSync(folder, { recursive: true })
+
+  expect(stdout).toMatch(/^# sudo tee/)
+  expect(stderr).toContain(`The service cannot be sure to reach ${program}`)
+  expect((await install()).stderr).not.toContain('cannot be sure to reach /usr')
 })
 
 test('nothing is installed, and an address that could end a line is refused', async () => {

@@ -106,9 +106,18 @@ test.each([['create-agent', '--alais', '--alias'], ['create-account', '--email',
   },
 )
 
+test('who gives a setting as an option is told of the variable', () => {
+  expect(() => readArguments(findCommand('serve'), ['--trusted-proxies', '10.0.0.1'], {})).toThrow(
+    "Unknown option '--trusted-proxies'. Settings are environment variables: set TRUSTED_PROXIES. ",
+  )
+})
+
 test('an unknown option is answered with those that there are', () => {
   expect(() => readArguments(findCommand('new-key'), ['--alias', 'x'], {})).toThrow(
     'new-key takes --account, --agent, --help, --json.',
+  )
+  expect(() => readArguments(findCommand('backup'), ['a', 'b'], {})).toThrow(
+    'backup takes FILE, --help, --json, --key,',
   )
 })
 

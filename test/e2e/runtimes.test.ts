@@ -90,9 +90,12 @@ test('the binary is one file for this platform, reads no settings from its folde
   execFileSync('tar', ['-xzf', join(folder, 'agent-grid.tgz'), '-C', folder])
   const client = [join(folder, 'package/client.js'), 'health', '--url', `http://localhost:${server.port}`]
   const health = execFileSync(process.execPath, client, { encoding: 'utf8', env: {} })
+  const words = ['create-account', '--name', 'Acme', '--owner-email', 'bob@acme.example']
+  const account = await runCommand('binary', words, {})
   const { stdout } = await server.stop()
 
   expect(health).toBe('The server is ready.\n')
+  expect(account.stdout).toContain(`\nNext: ${binaryFile} create-agent --account `)
   expect(executableKind(binaryFile)).toEqual(targets[ownTarget()].kind)
   expect(statSync(binaryFile).size).toBeLessThan(130_000_000)
   expect(agent.status).toBe(201)

@@ -105,7 +105,7 @@ test('with its dependencies it runs the whole grid, and never prints a command t
   const account = agentGrid('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
 
   expect(demo).toMatchObject({ status: 0, stderr: '' })
-  expect(demo.stdout).toContain('All 3 messages arrived. To run your own grid: npx --no agent-grid serve\n')
-  expect(account.stdout).toContain('\nNext: npx --no agent-grid create-agent --account ')
+  expect(demo.stdout).toContain('All 3 messages arrived. To run your own grid: npx --no -- agent-grid serve\n')
+  expect(account.stdout).toContain('\nNext: npx --no -- agent-grid create-agent --account ')
   expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })

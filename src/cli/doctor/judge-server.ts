@@ -1,6 +1,7 @@
 /** What the facts of a running server mean. */
 import type { Config } from '../../config.ts'
 import { version } from '../../lib/version.ts'
+import { isOfGrid } from '../health.ts'
 import type { ServerFacts } from './inside.ts'
 import { broken, counted, type Finding, ok, skipped, warning } from './report.ts'
 
@@ -28,6 +29,13 @@ export function judgeServer(
 }
 
 function judgeReadiness({ port }: Config, readiness: Readiness | undefined, facts: ServerFacts | undefined): Finding {
+  if (readiness && !isOfGrid(readiness)) {
+    return broken(
+      'server',
+      `What answers on port ${port} is no agent-grid.`,
+      'Stop that program, or set PORT to another port, and start the grid.',
+    )
+  }
   if (readiness?.status === 200) {
     return ok('server', `The grid is ready on port ${port}${facts ? `, on ${facts.runtime}` : ''}.`)
   }

@@ -86,7 +86,7 @@ export function judgeKeyRing(
     return broken('key_ring', 'The file beside the database is not a key ring.', keep)
   }
   if (keys === undefined) {
-    return skipped('key_ring', 'The key ring can be read. Whether it opens all tokens is not known.')
+    return skipped('key_ring', 'The database was not read, so whether it needs a key ring is not known.')
   }
   const ids = createKeyRing(ring).ids
   const missing = keys.filter(({ key }) => !ids.includes(key))
@@ -103,6 +103,8 @@ export function judgeKeyRing(
     'key_ring',
     ids.length === 0
       ? 'There is no key ring, and nothing needs one.'
+      : tokens === 0
+      ? 'The key ring is there. No token is stored yet.'
       : `The key ring has the keys of ${counted(tokens, 'token')}.`,
   )
 }

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
+import { readOwner } from '../../store/driver/local-file.ts'
 
 export interface FileFacts {
   path: string
@@ -36,6 +37,8 @@ export interface MachineFacts {
   /** The median time of an fsync in the folder, in milliseconds; undefined if nothing can be written there. */
   fsyncMs: number | undefined
   ballastBytes: number
+  /** When the server that has the file was started, in milliseconds since the epoch; undefined if none says so. */
+  servedSince: number | undefined
   /** The copies from before a migration, and how large they are together. */
   copies: { files: string[]; bytes: number }
   /** The text of the file with the key ring; undefined if there is none, null if it cannot be read. */
@@ -58,6 +61,7 @@ export function readMachine(path: string): MachineFacts {
     ...fileSystem(folder),
     fsyncMs,
     ballastBytes: existsSync(`${path}.ballast`) ? statSync(`${path}.ballast`).size : 0,
+    servedSince: Date.parse(readOwner(path)?.since ?? '') || undefined,
     copies: { files: copies, bytes: copies.reduce((sum, file) => sum + statSync(file).size, 0) },
     keyRing: readRing(`${path}.keys`),
   }

@@ -64,7 +64,7 @@ export function requireNoLog(path: string): void {
 }
 
 /** Give the file its name, if nobody has made another one meanwhile. */
-export async function putNew(path: string, file: string): Promise<[]> {
+export async function putNew(path: string, file: string): Promise<void> {
   requireNoLog(path)
   try {
     linkSync(file, path)
@@ -74,7 +74,6 @@ export async function putNew(path: string, file: string): Promise<[]> {
     renameSync(file, path)
   }
   await sync(dirname(path)).catch(() => {})
-  return []
 }
 
 /** Sync a file, or the names in a folder. */

@@ -8,14 +8,14 @@ import { GridError } from '../../errors.ts'
 import { isKeyRing, keyIdsOf } from '../../lib/key-ring.ts'
 import type { FileKey } from './sealed-file.ts'
 import { isFull } from '../driver/database-errors.ts'
-import { fileBehind, readStoredKeyRing, restoringFile } from '../driver/local-file.ts'
+import { databaseInUse, fileBehind, readStoredKeyRing, restoringFile } from '../driver/local-file.ts'
 import { snapshotOf } from '../driver/snapshot.ts'
 import { StartError } from '../start-error.ts'
 import { openBackup } from './backup-file.ts'
 import { lockDatabase, removeLog, withDatabase } from './copied-database.ts'
 import type { Manifest } from './inspect.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
-import { logEndings, putNew, requireNoLog, sync, temporaryFolder } from './files.ts'
+import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 
 /**
  * Clients may know positions of messages that were stored after the backup. New messages get numbers above all of them,
@@ -51,7 +51,6 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
   const isNew = !existsSync(options.path)
   // Not a link to it: that would stay a link to the old file, and its folder may be on another disk.
   const path = isNew ? options.path : fileBehind(options.path)
-  if (isNew) requireNoLog(path)
   // A damaged file, which nobody can open, needs no lock.
   const lock = isNew ? undefined : await lockDatabase(path).catch(orInUse)
   const restored = restoringFile(path)
@@ -71,7 +70,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
     )
     await withDatabase(restored, false, beginNewHistory)
     await sync(restored)
-    return { manifest, kept: isNew ? await putNew(path, restored) : await replace(path, restored, { isWhole, now }) }
+    return { manifest, kept: await (isNew ? placeNew(path, restored, now) : replace(path, restored, { isWhole, now })) }
   } finally {
     rmSync(restored, { force: true })
     await lock?.release()
@@ -148,13 +147,31 @@ function requireKeys(
   )
 }
 
+/**
+ * Give the file its name where there is none. A log may be left of a file that was removed: SQLite would write it into
+ * the new one. Resolves to where it is kept.
+ */
+async function placeNew(path: string, restored: string, now: number): Promise<string[]> {
+  if (existsSync(path)) throw databaseInUse(path)
+  const name = keptName(path, now)
+  const logs = logEndings.filter((ending) => existsSync(`${path}${ending}`))
+  for (const ending of logs) renameSync(`${path}${ending}`, `${name}${ending}`)
+  await putNew(path, restored)
+  return logs.map((ending) => `${name}${ending}`)
+}
+
+/** A name that nothing has yet, for what was there before. */
+function keptName(path: string, now: number): string {
+  return unusedName(`${path}.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`)
+}
+
 /** Give the new file the name of the old one, which stays under another. Resolves to where the old files are. */
 async function replace(
   path: string,
   restored: string,
   { isWhole, now }: { isWhole: boolean; now: number },
 ): Promise<string[]> {
-  const name = unusedName(`${path}.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`)
+  const name = keptName(path, now)
   // The new file must never meet a log. That of a damaged file stays with it, by its name.
   const logs = logEndings.filter((ending) => existsSync(`${path}${ending}`))
   if (isWhole) { for (const ending of logs) rmSync(`${path}${ending}`) }

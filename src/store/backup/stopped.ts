@@ -5,7 +5,7 @@ import { copyFile, DatabaseFile } from '../driver/file-copy.ts'
 import { connect } from '../driver/local-client.ts'
 import { localPath, workFolderOf } from '../driver/local-file.ts'
 import { openSnapshot } from '../driver/snapshot.ts'
-import { StartError } from '../start-error.ts'
+import { noDatabase } from '../start-error.ts'
 import { makeBackup, type NewBackup } from './backup-file.ts'
 import { lockDatabase } from './copied-database.ts'
 import { copySnapshot } from './copier.ts'
@@ -25,7 +25,7 @@ export async function backUpStopped(
   const path = localPath(database.url)
   const note = ({ bytes }: { bytes: number }) => ({ at: backup.madeAt, file: backup.path, bytes })
   if (path !== undefined) {
-    if (!existsSync(path)) throw new StartError('no_database', `There is no database at ${path}.`)
+    if (!existsSync(path)) throw noDatabase(path)
     const { client, release } = await lockDatabase(path)
     const file = new DatabaseFile(path)
     try {

@@ -3,6 +3,7 @@ import { createClient } from '@libsql/client'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { copyGrid } from '../../../src/store/backup/move.ts'
 import { restoreFile } from '../../../src/store/backup/restore.ts'
 import { backUpStopped } from '../../../src/store/backup/stopped.ts'
 import { isFull } from '../../../src/store/driver/database-errors.ts'
@@ -167,12 +168,36 @@ test('the log of a damaged file is kept with it, and not read with the new one',
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('a log without its file is not written into the restored one', async () => {
+test('the log of a database that was removed is kept apart, and nothing of it gets into the restored one', async () => {
+  const log = readFileSync(`${file.path}-wal`)
   rmSync(file.path)
-  await expect(restore(file.path)).rejects.toMatchObject({ code: 'database_not_empty' })
-  rmSync(`${file.path}-wal`)
-  await restore(file.path)
+
+  const { kept } = await restore(file.path)
+
+  expect(kept).toEqual([expect.stringMatching(/grid\.db\.before-2026-11-22T12-00-00Z-wal$/)])
+  expect(Buffer.compare(readFileSync(kept[0]), log)).toBe(0)
   expect(await factsOf(file.path)).not.toContain('later')
+})
+
+test('a restore that is refused leaves the log of a removed database where it is', async () => {
+  const log = readFileSync(`${file.path}-wal`)
+  rmSync(file.path)
+  writeFileSync(backup, 'no backup')
+
+  await expect(restore(file.path)).rejects.toMatchObject({ code: 'not_a_backup' })
+
+  expect(Buffer.compare(readFileSync(`${file.path}-wal`), log)).toBe(0)
+  expect(existsSync(file.path)).toBe(false)
+})
+
+test('a grid is not copied to where a log is left', async () => {
+  const to = join(file.folder, 'other.db')
+  writeFileSync(`${to}-wal`, 'log')
+  const from = { url: `file:${file.path}` }
+
+  const copied = copyGrid({ from, to: { url: `file:${to}` }, now: () => now }, () => {})
+
+  await expect(copied).rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
 test('two restores at the same time of the clock keep both old files', async () => {

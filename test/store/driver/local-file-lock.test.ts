@@ -25,7 +25,7 @@ test('a second process is refused with the owner of the file, and the first goes
     refused: expect.stringMatching(
       new RegExp(
         `^The database ${file.path} is in use by another process \\(process ${process.pid} on .+ since .+\\)\\. ` +
-          'A local file takes one process; for several use libsql-server or Turso\\.$',
+          'Stop that process first: a local file takes one\\. For several processes use libsql-server or Turso\\.$',
       ),
     ),
   })
@@ -107,7 +107,7 @@ test('the owner file decides nothing: without one a second process is refused to
   rmSync(`${file.path}.owner`)
 
   expect((await hold()).answer).toMatchObject({
-    refused: expect.stringContaining('is in use by another process. A local'),
+    refused: expect.stringContaining('is in use by another process. Stop that process'),
   })
 })
 

@@ -1,0 +1,128 @@
+/** agent-grid as somebody gets it: the single binary or the npm package alone, in an empty folder with an empty home. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { version } from '../../src/lib/version.ts'
+
+export type Kind = 'binary' | 'package'
+
+export interface Result {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** A server that was started with `serve`. */
+export interface Server {
+  /** The greeting. */
+  greeting: string
+  /** Kill it as `kill -9` does. */
+  kill(): Promise<void>
+  /** Stop it in order, within 20 seconds. */
+  stop(): Promise<Result>
+}
+
+const repository = fileURLToPath(new URL('../..', import.meta.url))
+
+export class Program {
+  readonly kind: Kind
+  /** The empty folder that it is in, and is started in. */
+  readonly folder: string
+  readonly url: string
+  readonly #words: string[]
+  readonly #env: Record<string, string>
+
+  constructor(kind: Kind, root: string, port: number) {
+    this.kind = kind
+    this.folder = join(root, 'grid')
+    this.url = `http://localhost:${port}`
+    const home = join(root, 'home')
+    for (const made of [this.folder, home]) mkdirSync(made)
+    this.#words = kind === 'binary' ? ['./agent-grid'] : ['npx', '--no', '--', 'agent-grid']
+    this.#env = {
+      PATH: kind === 'binary' ? '/usr/bin:/bin' : `${dirname(process.execPath)}:/usr/bin:/bin`,
+      HOME: home,
+      PORT: String(port),
+      // Where npm gets the packages with native parts. The settings of a grid are not passed on.
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.test(name))) as Record<string, string>,
+    }
+  }
+
+  /** Build it from the repository. Resolves to the path of the file. */
+  async build(): Promise<string> {
+    const built = await ended(
+      spawn('npm', ['run', '--silent', this.kind], { cwd: repository, stdio: ['ignore', 'pipe', 'pipe'] }),
+    )
+    if (built.code !== 0) throw new Error(`npm run ${this.kind} ended with ${built.code}: ${built.stderr}`)
+    return join(repository, 'release', this.kind === 'binary' ? 'agent-grid' : `agent-grid-${version}.tgz`)
+  }
+
+  /** Put the file into the folder, and nothing else. A package is installed. */
+  async install(file: string): Promise<void> {
+    if (this.kind === 'binary') return copyFileSync(file, join(this.folder, 'agent-grid'))
+    const { code, stderr } = await this.shell('npm', 'install', '--no-audit', '--no-fund', file)
+    if (code !== 0) throw new Error(`npm install ended with ${code}: ${stderr}`)
+  }
+
+  /** Run a command of agent-grid to its end. */
+  run(...words: string[]): Promise<Result> {
+    return this.shell(...this.#words, ...words)
+  }
+
+  /** Run another command in the folder. */
+  shell(...words: string[]): Promise<Result> {
+    return ended(this.#spawn(words, {}))
+  }
+
+  /** Run a command with variables. */
+  runWith(env: Record<string, string>, ...words: string[]): Promise<Result> {
+    return ended(this.#spawn([...this.#words, ...words], env))
+  }
+
+  /** `serve`, until it has greeted. */
+  async serve(): Promise<Server> {
+    // A group of its own, because npx starts the server in a process below it.
+    const child = this.#spawn([...this.#words, 'serve'], {}, true)
+    const end = ended(child)
+    const signal = (name: NodeJS.Signals) => {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, name)
+    }
+    const greeting = await new Promise<string>((resolve, reject) => {
+      let text = ''
+      child.stdout!.on('data', (more) => {
+        text += more
+        // The greeting is one write.
+        if (text.includes('agent-grid is running at ')) resolve(text)
+      })
+      end.then(({ code, stderr }) => reject(new Error(`serve ended with ${code}: ${stderr}`)))
+    })
+    const endWith = async (name: NodeJS.Signals) => {
+      signal(name)
+      return await end
+    }
+    return { greeting, kill: async () => void await endWith('SIGKILL'), stop: () => endWith('SIGTERM') }
+  }
+
+  #spawn([program, ...words]: string[], env: Record<string, string>, detached = false): ChildProcess {
+    return spawn(program, words, {
+      cwd: this.folder,
+      env: { ...this.#env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached,
+    })
+  }
+}
+
+const kept =
+  /^(LANG|TMPDIR|https?_proxy|HTTPS?_PROXY|NO_PROXY|no_proxy|NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig))$/
+
+async function ended(child: ChildProcess): Promise<Result> {
+  let [stdout, stderr] = ['', '']
+  child.stdout!.setEncoding('utf8').on('data', (text) => stdout += text)
+  child.stderr!.setEncoding('utf8').on('data', (text) => stderr += text)
+  const [code] = await once(child, 'close')
+  return { code, stdout, stderr }
+}

@@ -1,0 +1,53 @@
+/** The file that is named on the command line of `backup` and `restore`. */
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { BackupExistsError } from '../store/backup/backup-file.ts'
+import { CommandError } from './command.ts'
+
+/**
+ * Check the place of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,
+ * `no_folder` and `not_writable`.
+ */
+export function checkNewBackup(path: string): void {
+  if (isThere(path)) throw new BackupExistsError(path)
+  const folder = dirname(path)
+  if (!isThere(folder)) {
+    throw new CommandError('no_folder', `There is no folder ${folder}. Make it first, or write the backup elsewhere.`)
+  }
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch (error) {
+    throw new CommandError(
+      'not_writable',
+      `This user may not write into ${folder} (${
+        codeOf(error)
+      }). Give the folder to the user, or write the backup elsewhere.`,
+    )
+  }
+}
+
+/** Fails with `no_file` or `not_readable` if there is no backup to read. */
+export function checkBackup(path: string): void {
+  if (!isThere(path)) {
+    throw new CommandError('no_file', `There is no file ${path}. Name the backup that is to be restored.`)
+  }
+  if (statSync(path).isDirectory()) {
+    throw new CommandError('no_file', `${path} is a folder. Name the file of a backup.`)
+  }
+  try {
+    accessSync(path, constants.R_OK)
+  } catch (error) {
+    throw new CommandError(
+      'not_readable',
+      `This user may not read ${path} (${codeOf(error)}). Run the command as its owner, or give the file to this user.`,
+    )
+  }
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? (error as Error).name
+}

@@ -1,0 +1,62 @@
+/** What `backup`, `restore` and other commands say when the file or the grid is not there. */
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
+
+let database: TemporaryDatabase
+beforeEach(() => database = temporaryDatabase())
+afterEach(() => database.remove())
+
+/** On Bun, which starts fastest. Resolves to the error. */
+async function refusal(...words: string[]) {
+  const { stdout } = await runCommand('bun', [...words, '--json'], { DATABASE_URL: database.url })
+  return JSON.parse(stdout).error
+}
+
+test('restore says that there is no file, or a folder', async () => {
+  expect(await refusal('restore', join(database.folder, 'none'))).toEqual({
+    code: 'no_file',
+    message: `There is no file ${database.folder}/none. Name the backup that is to be restored.`,
+  })
+  expect(await refusal('restore', database.folder)).toMatchObject({
+    code: 'no_file',
+    message: expect.stringContaining('is a folder'),
+  })
+})
+
+test('backup says what is wrong with its place before it looks for the database', async () => {
+  const closed = join(database.folder, 'closed')
+  mkdirSync(closed)
+  chmodSync(closed, 0o500)
+
+  expect(await refusal('backup', join(database.folder, 'no', 'b'), '--plain')).toEqual({
+    code: 'no_folder',
+    message: `There is no folder ${database.folder}/no. Make it first, or write the backup elsewhere.`,
+  })
+  expect(await refusal('backup', database.folder, '--plain')).toMatchObject({ code: 'backup_exists' })
+  // Root may write everywhere.
+  if (process.getuid?.() !== 0) {
+    expect(await refusal('backup', join(closed, 'b'), '--plain')).toMatchObject({ code: 'not_writable' })
+  }
+})
+
+test.each([['list-accounts'], ['create-link', '--email', 'ann@acme.example'], ['backup', 'b', '--plain']])(
+  'without a grid %s says where it looked, and makes none',
+  async (...words) => {
+    expect(await refusal(...words)).toMatchObject({
+      code: 'no_database',
+      message: expect.stringMatching(/^There is no database at .+\/grid\.db\. .*set DATABASE_URL/),
+    })
+    expect(readdirSync(database.folder)).toEqual([])
+  },
+)
+
+test('create-account begins a grid', async () => {
+  const words = ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example']
+
+  expect(await runCommand('bun', words, { DATABASE_URL: database.url })).toMatchObject({ code: 0 })
+
+  expect(existsSync(join(database.folder, 'grid.db'))).toBe(true)
+})
