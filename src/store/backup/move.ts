@@ -29,7 +29,9 @@ export async function copyGrid(
 ): Promise<Content> {
   const source = await openSource(from, now)
   try {
-    return await fill(source.snapshot, to, onTable)
+    const content = await fill(source.snapshot, to, onTable)
+    await source.requireUnserved()
+    return content
   } finally {
     await source.close()
   }
@@ -37,6 +39,8 @@ export async function copyGrid(
 
 interface Source {
   snapshot: Snapshot
+  /** Fails with `database_in_use` if a process of the grid ran on it meanwhile, so that the copy may lack messages. */
+  requireUnserved(): Promise<void>
   close(): Promise<void>
 }
 
@@ -45,7 +49,7 @@ async function openSource(from: DatabaseAddress, now: () => number): Promise<Sou
   if (path !== undefined) {
     if (!existsSync(path)) throw new StartError('no_database', `There is no database at ${path}.`)
     const { client, release } = await lockDatabase(path)
-    return { snapshot: snapshotOf(client), close: release }
+    return { snapshot: snapshotOf(client), requireUnserved: () => Promise.resolve(), close: release }
   }
   const client = connect({ ...from, intMode: 'number' })
   const closed = await closeSource(client, new URL(from.url).host, now).catch((error) => {
@@ -59,6 +63,7 @@ async function openSource(from: DatabaseAddress, now: () => number): Promise<Sou
   })
   return {
     snapshot,
+    requireUnserved: closed.requireUnserved,
     async close() {
       snapshot.close()
       await closed.open().finally(() => client.close())
@@ -71,7 +76,7 @@ async function closeSource(
   client: Client,
   host: string,
   now: () => number,
-): Promise<{ open(): Promise<void> }> {
+): Promise<{ open(): Promise<void>; requireUnserved(): Promise<void> }> {
   const write = (until: number) =>
     client.execute({
       sql: 'INSERT INTO store_facts (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
@@ -83,20 +88,31 @@ async function closeSource(
   }
   await write(now() + closedMs)
   const timer = setInterval(() => void write(now() + closedMs).catch(() => {}), closedMs / 4)
-  if (!await isServed(client)) return { open }
-  await open()
-  throw new GridError(
-    'database_in_use',
-    `Processes of the grid run on ${host}. Stop them all first.`,
-  )
+  const before = await heartbeatsOf(client)
+  if (before.size > 0) await sleep(heartbeatMs)
+  if (await isServed(client, before)) {
+    await open()
+    throw new GridError('database_in_use', `Processes of the grid run on ${host}. Stop them all first.`)
+  }
+  return {
+    open,
+    async requireUnserved() {
+      if (!await isServed(client, before)) return
+      throw new GridError(
+        'database_in_use',
+        `A process of the grid has begun on ${host} during the copy, which may lack its messages. Stop it, empty the ` +
+          'copy, and run the command again.',
+      )
+    },
+  }
 }
 
-/** Whether a process of the grid runs on it: then its number of heartbeats rises. */
-async function isServed(client: Client): Promise<boolean> {
-  const heartbeats = async () =>
-    new Map((await client.execute('SELECT id, heartbeats FROM instances')).rows.map((row) => [row.id, row.heartbeats]))
-  const before = await heartbeats()
-  if (before.size === 0) return false
-  await sleep(heartbeatMs)
-  return [...await heartbeats()].some(([id, count]) => before.get(id) !== count)
+async function heartbeatsOf(client: Client): Promise<Map<string, number>> {
+  const { rows } = await client.execute('SELECT id, heartbeats FROM instances')
+  return new Map(rows.map(({ id, heartbeats }) => [String(id), Number(heartbeats)]))
+}
+
+/** Whether a process of the grid runs on it: then there is a new one, or a number of heartbeats has risen. */
+async function isServed(client: Client, before: Map<string, number>): Promise<boolean> {
+  return [...await heartbeatsOf(client)].some(([id, count]) => before.get(id) !== count)
 }

@@ -83,6 +83,23 @@ test('a grid goes from a file to libsql-server and back, and all rows are equal'
   await expect(copy(server.url, back)).rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
+test('a copy of a remote database fails if a process began on it meanwhile', async () => {
+  const client = opened(server.url)
+  let began: Promise<unknown> | undefined
+  const copied = copyGrid(
+    { from: { url: server.url }, to: { url: `file:${join(file.folder, 'served', 'grid.db')}` }, now },
+    () => {
+      began ??= client.execute("INSERT INTO instances (id, heartbeats, created_at) VALUES ('i', 1, 0)")
+    },
+  )
+
+  await expect(copied).rejects.toMatchObject({ code: 'database_in_use' })
+
+  await began
+  await client.execute("DELETE FROM instances WHERE id = 'i'")
+  client.close()
+})
+
 test('a remote database is backed up, and restored into a file', async () => {
   const path = join(file.folder, 'remote.backup')
   const { manifest } = await backUpStopped({ url: server.url }, { path, key: 'plain', madeAt: now(), minFreeBytes: 0 })
