@@ -1,6 +1,6 @@
 /** Putting the database of a backup in the place of the present one. See docs/operations.md, "Restoring". */
 import type { Client } from '@libsql/client'
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -62,6 +62,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
     requireKeys(options, options.gridKeys ?? readStoredKeyRing(path), `${path}.keys or GRID_KEYS`, manifest)
     await withDatabase(restored, false, beginNewHistory)
     await sync(restored)
+    giveTo(restored, isNew ? dirname(path) : path)
     return { manifest, kept: await (isNew ? placeNew : replace)(path, restored, now) }
   } finally {
     rmSync(restored, { force: true })
@@ -144,6 +145,12 @@ async function placeNew(path: string, restored: string, now: number): Promise<st
   for (const file of kept) renameSync(file, `${file}${keptSuffix(now)}`)
   await putNew(path, restored)
   return kept.map((file) => `${file}${keptSuffix(now)}`)
+}
+
+/** Root restores for the user of the grid, who must be able to open the file: it gets the owner of `like`. */
+function giveTo(file: string, like: string): void {
+  const { uid, gid } = statSync(like)
+  if (uid !== statSync(file).uid) chownSync(file, uid, gid)
 }
 
 function keptSuffix(now: number): string {

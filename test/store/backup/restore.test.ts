@@ -1,6 +1,7 @@
 /** Restoring a backup into a local file. With servers: `test/e2e/backup.test.ts`. */
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import process from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { lockDatabase, withDatabase } from '../../../src/store/backup/copied-database.ts'
 import { copyGrid } from '../../../src/store/backup/move.ts'
@@ -58,6 +59,17 @@ test('a grid is not copied to where a log is left', async () => {
     code: 'database_not_empty',
     message: expect.stringContaining('other.db-wal is not empty'),
   })
+})
+
+test.skipIf(process.getuid?.() !== 0)('what root restores belongs to the user of the grid', async () => {
+  chownSync(path, 12_345, 12_345)
+  await restore()
+  expect(statSync(path).uid).toBe(12_345)
+
+  rmSync(path)
+  chownSync(file.folder, 23_456, 23_456)
+  await restore()
+  expect(statSync(path).uid).toBe(23_456)
 })
 
 test('a restore that is refused leaves the log where it is', async () => {
