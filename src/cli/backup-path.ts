@@ -14,16 +14,12 @@ export function checkNewBackup(path: string): void {
   if (!isThere(folder)) {
     throw new CommandError('no_folder', `There is no folder ${folder}. Make it first, or write the backup elsewhere.`)
   }
-  try {
-    accessSync(folder, constants.W_OK)
-  } catch (error) {
-    throw new CommandError(
-      'not_writable',
-      `This user may not write into ${folder} (${
-        codeOf(error)
-      }). Give the folder to the user, or write the backup elsewhere.`,
-    )
-  }
+  const code = refusalOf(() => accessSync(folder, constants.W_OK))
+  if (code === undefined) return
+  throw new CommandError(
+    'not_writable',
+    `This user may not write into ${folder} (${code}). Give the folder to the user, or write the backup elsewhere.`,
+  )
 }
 
 /** Fails with `no_file` or `not_readable` if there is no backup to read. */
@@ -34,20 +30,23 @@ export function checkBackup(path: string): void {
   if (statSync(path).isDirectory()) {
     throw new CommandError('no_file', `${path} is a folder. Name the file of a backup.`)
   }
-  try {
-    accessSync(path, constants.R_OK)
-  } catch (error) {
-    throw new CommandError(
-      'not_readable',
-      `This user may not read ${path} (${codeOf(error)}). Run the command as its owner, or give the file to this user.`,
-    )
-  }
+  const code = refusalOf(() => accessSync(path, constants.R_OK))
+  if (code === undefined) return
+  throw new CommandError(
+    'not_readable',
+    `This user may not read ${path} (${code}). Run the command as its owner, or give the file to this user.`,
+  )
 }
 
 function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? (error as Error).name
+/** The code of a refusal by the system. Deno may not ask who the user is, and then says so without a code. */
+function refusalOf(access: () => void): string | undefined {
+  try {
+    access()
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code
+  }
 }

@@ -99,7 +99,7 @@ describe('the text', () => {
   test.each<[string, string[], string]>([
     ['missing', [], 'try-guardrail needs --text TEXT or --file PATH.'],
     ['given twice', ['--text', 'a', '--file', '/dev/null'], 'Give --text or --file, not both.'],
-    ['in a file that is not there', ['--file', '/nowhere/text.txt'], '--file: ENOENT'],
+    ['in a file that is not there', ['--file', '/nowhere/text.txt'], '--file: there is no file /nowhere/text.txt'],
   ])('that is %s is a usage error', (_, more, message) => {
     expect(() => readArguments(command, [...words, ...more], {})).toThrow(message)
   })

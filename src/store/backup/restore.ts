@@ -1,6 +1,6 @@
 /** Putting the database of a backup in the place of the present one. See docs/operations.md, "Restoring". */
 import type { Client } from '@libsql/client'
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { migrations } from '../../../db/migrations.ts'
@@ -70,6 +70,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
     )
     await withDatabase(restored, false, beginNewHistory)
     await sync(restored)
+    giveTo(restored, isNew ? dirname(path) : path)
     return { manifest, kept: await (isNew ? placeNew(path, restored, now) : replace(path, restored, { isWhole, now })) }
   } finally {
     rmSync(restored, { force: true })
@@ -163,6 +164,12 @@ async function placeNew(path: string, restored: string, now: number): Promise<st
 /** A name that nothing has yet, for what was there before. */
 function keptName(path: string, now: number): string {
   return unusedName(`${path}.before-${new Date(now).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}`)
+}
+
+/** Root restores for the user of the grid, who must be able to open the file: it gets the owner of `like`. */
+function giveTo(file: string, like: string): void {
+  const { uid, gid } = statSync(like)
+  if (uid !== statSync(file).uid) chownSync(file, uid, gid)
 }
 
 /** Give the new file the name of the old one, which stays under another. Resolves to where the old files are. */

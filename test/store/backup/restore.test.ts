@@ -1,10 +1,21 @@
 /** Restoring a local file that was killed at any step, and what it does with files that are in its way. */
 import { createClient } from '@libsql/client'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import process from 'node:process'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { copyGrid } from '../../../src/store/backup/move.ts'
-import { restoreFile } from '../../../src/store/backup/restore.ts'
 import { backUpStopped } from '../../../src/store/backup/stopped.ts'
 import { isFull } from '../../../src/store/driver/database-errors.ts'
 import { isNoSpace } from '../../../src/store/driver/local-file.ts'
@@ -50,6 +61,11 @@ vi.mock('node:fs/promises', async (original) => {
     },
   }
 })
+
+// The test files of a process share their modules: what others loaded has no hooks, and what this one loads has them.
+vi.resetModules()
+const { restoreFile } = await import('../../../src/store/backup/restore.ts')
+afterAll(() => void vi.resetModules())
 
 let file: LocalFile
 let backup: string
@@ -198,6 +214,17 @@ test('a grid is not copied to where a log is left', async () => {
   const copied = copyGrid({ from, to: { url: `file:${to}` }, now: () => now }, () => {})
 
   await expect(copied).rejects.toMatchObject({ code: 'database_not_empty' })
+})
+
+test.skipIf(process.getuid?.() !== 0)('what root restores belongs to the user of the grid', async () => {
+  chownSync(file.path, 12_345, 12_345)
+  await restore(file.path)
+  expect(statSync(file.path).uid).toBe(12_345)
+
+  rmSync(file.path)
+  chownSync(folder, 23_456, 23_456)
+  await restore(file.path)
+  expect(statSync(file.path).uid).toBe(23_456)
 })
 
 test('two restores at the same time of the clock keep both old files', async () => {
