@@ -277,7 +277,7 @@ export function databaseInUse(path: string): GridError {
   const holder = owner ? ` (process ${owner.pid} on ${owner.host} since ${owner.since})` : ''
   return new GridError(
     'database_in_use',
-    `The database ${path} is in use by another process${holder}. Stop that process first: a local file takes one. For ` +
-      'several processes use libsql-server or Turso.',
+    `The database ${path} is in use by another process${holder}. Stop that process first: a local file takes one ` +
+      'process; for several use libsql-server or Turso.',
   )
 }

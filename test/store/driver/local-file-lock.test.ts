@@ -25,7 +25,7 @@ test('a second process is refused with the owner of the file, and the first goes
     refused: expect.stringMatching(
       new RegExp(
         `^The database ${file.path} is in use by another process \\(process ${process.pid} on .+ since .+\\)\\. ` +
-          'Stop that process first: a local file takes one\\. For several processes use libsql-server or Turso\\.$',
+          'Stop that process first: a local file takes one process; for several use libsql-server or Turso\\.$',
       ),
     ),
   })
