@@ -138,6 +138,8 @@ async function main(): Promise<void> {
     copies.push({ file, before })
     // Only the newest ones are kept on the disk; the others are looked at now.
     await check(copies.pop()!)
+    // The check holds this process, and so the sends that are under way.
+    await sleep(1_000)
     times = []
     await sleep(3_000)
     console.log(`without: ${summary()}`)
