@@ -66,7 +66,7 @@ export interface CopySource {
  */
 const pieceBytes = 2 ** 20
 /** How much of the copy may wait in memory to be written to the disk: a commit may have to wait for all of it. */
-const maxUnsyncedBytes = 2 ** 24
+const maxUnsyncedBytes = 2 ** 22
 /** How often the log is read. */
 const readLogMs = 20
 /** How often the free space is looked at: so many readings of the log. */
