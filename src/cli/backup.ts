@@ -85,7 +85,7 @@ async function make(config: Config, path: string, key: FileKey): Promise<{ manif
     if (!(error instanceof GridError) || error.code !== 'database_in_use') throw error
     const ask = (command: StoreCommand, args: Record<string, string>) => onServer(config, command, args, error)
     const { copy, job } = await copyOnServer(ask)
-    // The server removes copies that nobody asks for.
+    // The server removes a copy if no command has asked for it lately.
     const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
     try {
       const made = await sealCopy(copy, { path, key, madeAt, thread: false, minFreeBytes })

@@ -1,5 +1,5 @@
 /**
- * Commands that other commands give a running server; nobody types them. `copy-database` makes a copy of the database
+ * Commands that other commands send to a running server; they are not for people. `copy-database` makes a copy of the database
  * beside it, which takes longer than one request may.
  */
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -72,7 +72,7 @@ describe('who reads what', () => {
     }
   })
 
-  test('while the account does not let them, nobody reads what agents write, and what is older stays hidden', async () => {
+  test('while the switch of the account is off, people cannot read what agents write, and what is older stays hidden', async () => {
     const { account, person } = await member(grid, { role: 'owner' })
     const owner = await signedIn(grid, person)
     await setPeopleRead(account, { choice: 'off' })
