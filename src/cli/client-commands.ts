@@ -1,5 +1,8 @@
 import type { ProcessCommand } from './command.ts'
 import { health } from './health.ts'
+import { read } from './read.ts'
+import { send } from './send.ts'
+import { watch } from './watch.ts'
 
 /** The commands that need no database. They are a program of their own, and the package that a grid hands out. */
-export const clientCommands: readonly ProcessCommand[] = [health]
+export const clientCommands: readonly ProcessCommand[] = [health, send, read, watch]

@@ -197,6 +197,11 @@ const open: Record<string, string> = {
   '/oauth/register': 'nothing: public',
   '/oauth/revoke': 'the client and its token',
   '/api/oauth/api-key': 'an access token of an agent',
+  '/api/v1/inbox/leases': 'an agent key (roles)',
+  '/api/v1/inbox/leases/:lease/extend': 'the same',
+  '/api/v1/inbox/leases/:lease/ack': 'the same',
+  '/api/v1/inbox/leases/:lease/release': 'the same',
+  '/api/v1/messages': 'the same',
   '/api/v1/guardrails': 'an admin key or an access token of an admin (roles)',
 }
 
