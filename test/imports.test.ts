@@ -87,7 +87,8 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts'],
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
-  'listen.ts': {
+  'listen.ts': { ours: ['listen/'] },
+  'listen/': {
     ours: [
       'lib/next-iteration.ts',
       'lib/http/caller.ts',
@@ -154,9 +155,9 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   { word: /\bconsole\./, only: ['log.ts', 'cli/'], why: 'what is logged goes through deps.log' },
   {
     word: /(?<![.\w])fetch\(/,
-    // The calls of the database driver go to the operator's database; listen.ts only names its handler so; html/scripts/
+    // The calls of the database driver go to the operator's database; listen/ only names its handler so; html/scripts/
     // runs in the browser, which its policy keeps at this origin.
-    only: ['store/open-database.ts', 'listen.ts', 'html/scripts/'],
+    only: ['store/open-database.ts', 'listen/', 'html/scripts/'],
     why: 'deps.safeFetch is the only way out',
   },
   {
@@ -166,7 +167,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',
-      'listen.ts',
+      'listen/',
       'cli/',
     ],
     why: 'deps.safeFetch is the only way out',
