@@ -3,6 +3,7 @@ import { agents, guardrails, pushKeys, totps } from '../../../db/schema.ts'
 import { accountTokenContext, pushKeyContext, type SealedToken, totpContext } from '../../lib/key-ring.ts'
 import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
+import { updatedToken } from '../driver/sealed-columns.ts'
 
 /** A stored token, and where it is. */
 export interface StoredToken extends SealedToken {
@@ -48,12 +49,7 @@ export function prepareSealedTokens(db: Db, crossAccountQueries: CrossAccountQue
     const byKey = db.select({ key: tokenKeyId, tokens: count() }).from(table).where(isNotNull(tokenKeyId))
       .groupBy(tokenKeyId).prepare()
     crossAccountQueries.set(byKey.getQuery().sql, `tokens of ${name} by key`)
-    const replace = db.update(table).set({
-      encryptedToken: sql`${p('encryptedToken')}`,
-      tokenIv: sql`${p('tokenIv')}`,
-      tokenAuthTag: sql`${p('tokenAuthTag')}`,
-      tokenKeyId: sql`${p('tokenKeyId')}`,
-    }).where(and(
+    const replace = db.update(table).set(updatedToken).where(and(
       eq(owner, p('owner')),
       eq(id, p('id')),
       eq(tokenKeyId, p('oldKeyId')),
