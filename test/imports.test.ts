@@ -39,11 +39,24 @@ const rules: Record<string, Rule> = {
   'client.ts': { ours: ['cli/'] },
   'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
-    ours: ['app.ts', 'listen.ts', 'config.ts', 'deps.ts', 'log.ts', 'store/', 'worker/', 'grid/', 'errors.ts', 'lib/']
+    ours: [
+      'app.ts',
+      'listen.ts',
+      'config.ts',
+      'deps.ts',
+      'log.ts',
+      'store/',
+      'worker/',
+      'grid/',
+      'clients/',
+      'errors.ts',
+    ]
       // Passwords are hashed, and the control token of the process is made, before a verb is called.
-      .concat('auth/passwords.ts', 'email.ts', 'guardrails/checks.ts'),
+      .concat('auth/passwords.ts', 'email.ts', 'guardrails/checks.ts', 'lib/'),
     packages: ['leven', 'zod'],
   },
+  // The programs on the machines of clients, without the server.
+  'clients/': { ours: ['lib/'] },
   'app.ts': {
     ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
@@ -131,7 +144,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     // The script of pages has the clock of the browser.
     word: /\bDate\.now\(|\bnew Date\(\)/,
-    only: ['log.ts', 'cli/', 'html/scripts/days.ts'],
+    only: ['log.ts', 'cli/', 'clients/', 'html/scripts/days.ts'],
     why: 'deps.now is the only clock',
   },
   {
@@ -152,12 +165,12 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'only the check of a message reads guardrails of another account',
   },
   { word: /\bsql\.raw\(|\bsql\.identifier\(/, only: [], why: 'no text becomes SQL' },
-  { word: /\bconsole\./, only: ['log.ts', 'cli/'], why: 'what is logged goes through deps.log' },
+  { word: /\bconsole\./, only: ['log.ts', 'cli/', 'clients/'], why: 'what is logged goes through deps.log' },
   {
     word: /(?<![.\w])fetch\(/,
     // The calls of the database driver go to the operator's database; listen/ only names its handler so; html/scripts/
     // runs in the browser, which its policy keeps at this origin.
-    only: ['store/open-database.ts', 'listen/', 'html/scripts/'],
+    only: ['store/open-database.ts', 'listen/', 'html/scripts/', 'clients/'],
     why: 'deps.safeFetch is the only way out',
   },
   {
@@ -169,6 +182,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/http/sent-answers.ts',
       'listen/',
       'cli/',
+      'clients/',
     ],
     why: 'deps.safeFetch is the only way out',
   },
@@ -180,7 +194,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   { word: /\bnodemailer\b/, only: ['email.ts'], why: 'email is sent in one place, which checks the addresses' },
   { word: /'web-push'/, only: ['lib/outbound/web-push.ts'], why: 'the library could send requests by itself' },
-  { word: /\bprocess\.env\b/, only: ['cli/'], why: 'the environment is read once, into the configuration' },
+  { word: /\bprocess\.env\b/, only: ['cli/', 'clients/'], why: 'the environment is read once, into the configuration' },
   {
     word: /\braw\(|dangerouslySetInnerHTML/,
     only: ['store/driver/local-connection.ts'],
@@ -243,10 +257,11 @@ test.each(words)('$word stands only where it belongs: $why', ({ word, only }) =>
 })
 
 // Closing the database file in the process that holds it ends its lock. What `store/backup/` opens are copies.
-test('only the database file, its disk, its copies and the command line use node:fs', () => {
+test('only the database file, its disk, its copies, the command line and the programs of clients use node:fs', () => {
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
-  expect(users.map(({ path }) => path).filter((path) => !isIn(path, 'cli/') && !isIn(path, 'store/backup/'))).toEqual(
+  const exempt = ['cli/', 'clients/', 'store/backup/']
+  expect(users.map(({ path }) => path).filter((path) => !exempt.some((place) => isIn(path, place)))).toEqual(
     ['disk-space', 'file-copy', 'file-pieces', 'local-file', 'log-reader', 'previous-file'].map((name) =>
       `store/driver/${name}.ts`
     ),

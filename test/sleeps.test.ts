@@ -17,6 +17,7 @@ const refused = [
 const allowed: Record<string, string> = {
   'sleeps.test.ts': 'names the patterns',
   'support/wait-for.ts': 'polls a condition, with a limit',
+  'support/children.ts': 'programs that run until they are ended',
   'support/live.ts': 'a limit on how long an event may take',
   'support/chromium.ts': 'a limit on how long the browser may take to close',
   'support/hostile.ts': 'a server that writes slowly, which is what the test is about',
