@@ -17,9 +17,9 @@ export interface Seen {
   leasedUntil: number
 }
 
-/** An agent, as the keys of the maps name it. */
+/** An agent of an account, by their ids. */
 export interface PresentAgent {
-  accountId: string
+  account: string
   agentId: string
 }
 
@@ -49,8 +49,8 @@ export class Presences {
   }
 
   /** The agents of one account. */
-  of(accountId: string): AccountPresence {
-    return new AccountPresence(this, accountId)
+  of(account: string): AccountPresence {
+    return new AccountPresence(this, account)
   }
 
   /** Somebody is at an agent, until the returned function is called. */
@@ -117,31 +117,31 @@ export class Presences {
 /** The presence of the agents of one account. */
 export class AccountPresence {
   readonly #presences: Presences
-  readonly #accountId: string
+  readonly #account: string
 
-  constructor(presences: Presences, accountId: string) {
+  constructor(presences: Presences, account: string) {
     this.#presences = presences
-    this.#accountId = accountId
+    this.#account = account
   }
 
   /** Who is at an agent, in any process; undefined if nobody is. See `Presences`. */
   at(agentId: string): Presence | undefined {
-    return this.#presences.at({ accountId: this.#accountId, agentId })
+    return this.#presences.at({ account: this.#account, agentId })
   }
 
   /** Somebody is at an agent, until the returned function is called. */
   enter(agentId: string, presence: Presence): () => void {
-    return this.#presences.enter({ accountId: this.#accountId, agentId }, presence)
+    return this.#presences.enter({ account: this.#account, agentId }, presence)
   }
 
   /** Somebody works on leased messages until then, in milliseconds since the epoch. See `Presences`. */
   leased(agentId: string, until: number): void {
-    this.#presences.leased({ accountId: this.#accountId, agentId }, until)
+    this.#presences.leased({ account: this.#account, agentId }, until)
   }
 
   /** The leased messages were acknowledged or released. */
   leaseEnded(agentId: string): void {
-    this.#presences.leaseEnded({ accountId: this.#accountId, agentId })
+    this.#presences.leaseEnded({ account: this.#account, agentId })
   }
 }
 
@@ -172,6 +172,6 @@ function spanOf(ms: number): string {
   return ms < 2 * day ? `${Math.floor(ms / hour)} h` : `${Math.floor(ms / day)} days`
 }
 
-function keyOf({ accountId, agentId }: PresentAgent): string {
-  return `${accountId} ${agentId}`
+function keyOf({ account, agentId }: PresentAgent): string {
+  return `${account} ${agentId}`
 }

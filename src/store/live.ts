@@ -212,7 +212,7 @@ export class LiveFeed {
       const told = new Map<string, string>()
       const found = await this.#options.tablesOf(accountId).read.live.presence(maxAgents)
       const changed = found.flatMap(({ agentId, lastSeenAt, queue }): LiveAgent[] => {
-        const presence = this.#options.presenceAt({ accountId, agentId })
+        const presence = this.#options.presenceAt({ account: accountId, agentId })
         const state = presence?.state ?? this.#seen(lastSeenAt)
         const client = presence && 'client' in presence ? presence.client : ''
         told.set(agentId, `${state} ${client} ${queue}`)

@@ -84,8 +84,8 @@ export class PresenceExchange {
       if (isSame(seen, this.#stored.get(key)?.seen ?? nobody)) continue
       if (isSame(seen, nobody)) this.#stored.delete(key)
       else this.#stored.set(key, { ...agent, seen })
-      const rows = byAccount.get(agent.accountId) ?? []
-      byAccount.set(agent.accountId, rows)
+      const rows = byAccount.get(agent.account) ?? []
+      byAccount.set(agent.account, rows)
       rows.push({ agentId: agent.agentId, ...seen })
     }
     this.#changed.clear()
@@ -102,7 +102,7 @@ export class PresenceExchange {
     const rows = await global.presence.after(this.#polled)
     for (const row of rows) {
       const { accountId, agentId, holder, attended, runner, isWaiting, leasedUntil } = row
-      const [agent, seen] = [{ accountId, agentId }, { attended, runner, isWaiting, leasedUntil }]
+      const [agent, seen] = [{ account: accountId, agentId }, { attended, runner, isWaiting, leasedUntil }]
       if (holder !== instanceId) this.presences.isSeen(agent, holder, seen)
       else this.#isStored(agent, seen)
     }
@@ -119,6 +119,6 @@ export class PresenceExchange {
   }
 }
 
-function keyOf({ accountId, agentId }: PresentAgent): string {
-  return `${accountId} ${agentId}`
+function keyOf({ account, agentId }: PresentAgent): string {
+  return `${account} ${agentId}`
 }
