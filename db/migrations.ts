@@ -486,5 +486,15 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "DROP INDEX `activity_changes`;",
       "CREATE INDEX `activity_changes` ON `activity` (`account_id`,`n`) WHERE substr(tool, 1, 11) <> 'admin_list_' AND substr(tool, 1, 5) <> 'read_';"
     ]
+  },
+  {
+    "name": "0029_presence",
+    "hash": "c3fb8d3fc0833d5d12355ec920bb16d9311a7665411fa9b94c9f5a0798e5d9f7",
+    "createdAt": 1795390007732,
+    "statements": [
+      "CREATE TABLE `presence` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`holder` text NOT NULL,\n\t`attended` text,\n\t`runner` text,\n\t`is_waiting` integer NOT NULL,\n\t`leased_until` integer NOT NULL,\n\t`changed_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `holder`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `presence_changed` ON `presence` (`changed_at`);",
+      "CREATE INDEX `presence_holder` ON `presence` (`holder`) WHERE (attended IS NOT NULL OR runner IS NOT NULL OR is_waiting = 1 OR leased_until > 0);"
+    ]
   }
 ]

@@ -25,6 +25,7 @@ import { revokeToken } from './oauth/revoke.ts'
 import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
 import type { AppEnv, Handler, RequestContext } from './request-context.ts'
+import { me, revokeCallingKey } from './rest/agent-key.ts'
 import { clientPackage } from './rest/client-package.ts'
 import { guardrailRoutes } from './rest/guardrails.ts'
 import { live, ready } from './rest/health.ts'
@@ -88,13 +89,15 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', '/oauth/token', oauthEndpoint(log, tokenEndpoint({ store, clients, resourceOf }))],
     ['POST', '/oauth/register', oauthEndpoint(log, registerClient(store))],
     ['POST', '/oauth/revoke', oauthEndpoint(log, revokeToken(store, clients))],
-    ['POST', '/api/oauth/api-key', oauthApiKey(authenticateCall)],
+    ['POST', '/api/oauth/api-key', oauthApiKey(authenticateCall, deps.bodies)],
   ]
   const others: Route[] = [
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
+    ['GET', '/api/v1/me', me(withCallLimits(keysOnly(authenticate)))],
+    ['DELETE', '/api/v1/key', revokeCallingKey(withCallLimits(keysOnly(authenticate)))],
     ['GET', '/api/v1/guardrails', guardrails.list],
     ['POST', '/api/v1/guardrails', guardrails.create],
     ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],

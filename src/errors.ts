@@ -76,6 +76,7 @@ export const errorKinds = {
   claim_changed: 'conflict',
   database_in_use: 'conflict',
   guardrail_taken: 'conflict',
+  key_limit_reached: 'conflict',
   last_owner: 'conflict',
   member_exists: 'conflict',
   idempotency_conflict: 'conflict',

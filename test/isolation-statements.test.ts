@@ -79,6 +79,7 @@ const ids = [
   ...[foreign['agent id'], grid.alice.id, grid.bob.id, desk.id, foreign['channel id'], foreign['guardrail id']],
   ...[foreign['message id'], reply.id, foreign['skill id'], foreign['credential id'], foreign['part id']],
   ...[foreign['account id'], user, grantId, invitation, lease!.id, logged.id, pause.id],
+  ...(await owner.store.read.keys.ofAgent(grid.bob.id, grid.clock.now)).map(({ id }) => id),
 ]
 const agents = [grid.alice.id, grid.bob.id, foreign['agent id'], desk.id, seat.agentId]
 const messages = [foreign['message id'], reply.id]

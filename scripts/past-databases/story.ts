@@ -250,6 +250,10 @@ export async function story(): Promise<Record<string, Row[]>> {
       ...{ account_id: acme, reader: 'bob', source: 'alice', counter_id: instance, reads: 1, answered: 1 },
       ...{ read_at: at, changed_at: at },
     }],
+    presence: [{
+      ...{ account_id: acme, agent_id: bob, holder: instance, attended: 'claude', runner: null, is_waiting: 1 },
+      ...{ leased_until: 0, changed_at: at },
+    }],
     activity: activity(),
     oauth_clients: [{
       ...{ id: id(63), kind: 'registered', name: 'Client', redirect_uris: '["http://localhost/back"]' },

@@ -63,9 +63,12 @@ function changesOf({ sanitized, redacted }: SentMessage): string {
 }
 
 /** What the receipt says besides the delivery; undefined for nothing. */
-function receiptMetadata({ sanitized, redacted, hops, turns }: SentMessage): Record<string, unknown> | undefined {
-  if (!sanitized && !redacted && hops === 0 && turns === undefined) return undefined
+function receiptMetadata(
+  { recipientPresence: presence, sanitized, redacted, hops, turns }: SentMessage,
+): Record<string, unknown> | undefined {
+  if (presence === undefined && !sanitized && !redacted && hops === 0 && turns === undefined) return undefined
   return {
+    ...(presence !== undefined && { recipient_presence: presence }),
     ...(sanitized && { sanitized }),
     ...(redacted && { redacted }),
     ...(hops > 0 && { hops }),

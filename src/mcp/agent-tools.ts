@@ -70,6 +70,7 @@ const sendMessageTool = tool({
         ...(sent.sanitized && { sanitized: true }),
         ...(sent.turns !== undefined && { turns: sent.turns, note: turnsNote(sent.turns) }),
         ...(sent.recipientUnread !== undefined && {
+          recipient_presence: sent.recipientPresence,
           recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
           recipient_unread: sent.recipientUnread,
         }),

@@ -6,6 +6,7 @@ import { accountTokenContext, type KeyRing, type SealedToken } from '../lib/key-
 import { lazy, lazyClass } from '../lib/lazy.ts'
 import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
 import type { Notifier } from '../lib/notifier.ts'
+import type { AccountPresence, Presences } from '../lib/presence.ts'
 import type { NewActivity } from './account/activity-chain.ts'
 import { prepareActivity } from './account/activity.ts'
 import { prepareAgentSearch } from './account/agent-search.ts'
@@ -29,6 +30,7 @@ import { prepareNames } from './account/names.ts'
 import { prepareNotifications } from './account/notifications.ts'
 import { prepareOverview } from './account/overview.ts'
 import { prepareParts } from './account/parts.ts'
+import { preparePresence } from './account/presence.ts'
 import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
 import { prepareRetention } from './account/retention.ts'
@@ -147,11 +149,18 @@ export class AccountWaiting {
   readonly #waiting: Waiting
   readonly #accountId: string
   readonly #live: LiveFeed
+  readonly #presences: Presences
 
-  constructor(waiting: Waiting, accountId: string, live: LiveFeed) {
+  constructor(waiting: Waiting, accountId: string, live: LiveFeed, presences: Presences) {
     this.#waiting = waiting
     this.#accountId = accountId
     this.#live = live
+    this.#presences = presences
+  }
+
+  /** Who is at the agents of the account. */
+  get presence(): AccountPresence {
+    return this.#presences.of(this.#accountId)
   }
 
   /** What the open pages of the account are told. */
@@ -253,6 +262,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     notifications: () => prepareNotifications(db),
     overview: () => prepareOverview(db),
     parts: () => prepareParts(db),
+    presence: () => preparePresence(db),
     profile: () => prepareProfile(db),
     messageStatus: () => prepareMessageStatus(db),
     retention: () => prepareRetention(db, crossAccountQueries),
@@ -279,6 +289,7 @@ export interface StoreContext extends RecordingContext {
   readonly instanceId: string
   readonly waiting: Waiting
   readonly live: LiveFeed
+  readonly presences: Presences
   readonly usage: UsageCounters
   readonly unreadCounts: UnreadCounts
   readonly turns: ConversationTurns
@@ -288,8 +299,8 @@ export interface StoreContext extends RecordingContext {
 export function accountOpener(
   context: StoreContext,
 ): (accountId: string, actor: Actor, confirm?: () => Promise<void>) => AccountStore {
-  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, live, usage, unreadCounts, turns } =
-    context
+  const { tablesOf, queue, lookups, keyRing, deps, epoch, instanceId, waiting, live } = context
+  const { presences, usage, unreadCounts, turns } = context
 
   return function openAccount(accountId, actor, confirm) {
     const { read, change } = tablesOf(accountId)
@@ -303,7 +314,7 @@ export function accountOpener(
       deps,
       epoch,
       instanceId,
-      waiting: new AccountWaiting(waiting, accountId, live),
+      waiting: new AccountWaiting(waiting, accountId, live, presences),
       usage: new AccountUsage(usage, unreadCounts, accountId),
       turns: new AccountTurns(turns, accountId),
       isRecording: false,

@@ -17,6 +17,7 @@ import { prepareLivePlaces } from './global/live-places.ts'
 import { prepareNewDeliveries } from './global/new-deliveries.ts'
 import { prepareNotifications } from './global/notifications.ts'
 import { prepareOAuth } from './global/oauth.ts'
+import { preparePresence } from './global/presence.ts'
 import { prepareRetention } from './global/retention.ts'
 import { prepareSealedTokens } from './global/sealed-tokens.ts'
 import { prepareSecondFactors } from './global/second-factors.ts'
@@ -47,6 +48,7 @@ export function prepareGlobalTables(db: Db, crossAccountQueries: CrossAccountQue
     livePlaces: () => prepareLivePlaces(db, crossAccountQueries),
     notifications: () => prepareNotifications(db, crossAccountQueries),
     oauth: () => prepareOAuth(db, crossAccountQueries),
+    presence: () => preparePresence(db, crossAccountQueries),
     retention: () => prepareRetention(db, crossAccountQueries),
     sealedTokens: () => prepareSealedTokens(db, crossAccountQueries),
     secondFactors: () => prepareSecondFactors(db, crossAccountQueries),

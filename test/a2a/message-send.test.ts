@@ -26,6 +26,7 @@ test('message/send as documented is delivered and confirmed in 0.3 form', async 
       messageId: message.message_id,
       parts: [{ kind: 'text', text: 'Message delivered to @bob' }],
       contextId: uuid,
+      metadata: { recipient_presence: 'nobody yet' },
     },
   })
   expect(message).toEqual({
@@ -55,6 +56,7 @@ test('SendMessage is delivered and confirmed in 1.0 form', async () => {
         messageId: message.message_id,
         parts: [{ text: 'Message delivered to @bob' }],
         contextId: uuid,
+        metadata: { recipient_presence: 'nobody yet' },
       },
     },
   })

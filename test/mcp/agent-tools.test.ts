@@ -56,6 +56,7 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
     timestamp: now,
     recipient: '@bob',
     unread: 0,
+    recipient_presence: 'nobody yet',
     recipient_last_seen: null,
     recipient_unread: 1,
   })

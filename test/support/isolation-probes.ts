@@ -1,7 +1,7 @@
 /** The calls of the isolation test of verbs. See `isolation-matrix.ts`. */
 import { callingAgent } from '../../src/auth/actor.ts'
 import { deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
-import { reissueKey } from '../../src/grid/agents/agent-keys.ts'
+import { addKey, reissueKey, revokeKey } from '../../src/grid/agents/agent-keys.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { listAgents } from '../../src/grid/agents/list-agents.ts'
 import { snooze } from '../../src/grid/attention/attention.ts'
@@ -227,6 +227,24 @@ export const probes: Probe[] = [
     call: (account, agent) => setAutomated(account, { agent, isAutomated: true }),
   },
   { name: 'reissueKey', as: 'admin', takes: 'agent', call: reissueKey },
+  {
+    name: 'addKey',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agent) => addKey(account, { agent, name: 'another' }),
+  },
+  {
+    name: 'revokeKey',
+    as: 'admin',
+    takes: 'agent',
+    call: (account, agent) => revokeKey(account, { agent, key: 'none' }),
+  },
+  {
+    name: 'revokeKey by its id',
+    as: 'admin',
+    takes: 'credential',
+    call: (account, key) => revokeKey(account, { agent: 'mallory', key }),
+  },
   { name: 'deleteAdminKey', as: 'admin', takes: 'credential', call: deleteAdminKey },
   { name: 'revokeGrant', as: 'admin', takes: 'grant', call: revokeGrant },
   {
@@ -276,6 +294,8 @@ export const verbsWithoutProbe: Record<string, string> = {
   readChain: 'the same',
   listGrants: 'lists only grants of the account (test/oauth/revoke.test.ts)',
   fetchAgentKey: 'makes a key of the calling agent',
+  revokeOwnKey: 'revokes the key that calls (test/rest/agent-key.test.ts)',
+  describeCaller: 'tells of the key that calls (the same)',
   newAgentStatements: 'builds statements for createAgent and signUp',
   sealRemoteToken: 'seals a token for createAgent and updateAgent',
   attachSkills: 'builds statements for setSkills and createAgent',

@@ -43,6 +43,8 @@ export interface SentMessage extends SendReceipt {
   id: string
   /** As addressed: `@alias` or `#name`. */
   recipient: string
+  /** Who is at the recipient now, in a word, if it is an agent of the same account. See docs/delivery.md, "Presence". */
+  recipientPresence?: string
   conversationId: string | null
   /** Milliseconds since the epoch. */
   createdAt: number

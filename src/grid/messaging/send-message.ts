@@ -3,6 +3,7 @@ import type { Actor } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
+import { presenceWord } from '../../lib/presence.ts'
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/messages.ts'
@@ -53,7 +54,10 @@ export async function sendMessage(
   const cleaned = { ...input, text, a2a: input.a2a && withoutInvisibleIn(input.a2a) }
   const key = input.idempotencyKey === undefined ? null : checkKey(input.idempotencyKey)
   const requestHash = key === null ? '' : requestHashOf(cleaned)
-  const repeatOf = () => key === null ? undefined : findRepeat(account, sender, key, requestHash)
+  const repeatOf = async () => {
+    const repeat = key === null ? undefined : await findRepeat(account, sender, key, requestHash)
+    return repeat && await withPresence(account, repeat)
+  }
 
   const repeat = await repeatOf()
   if (repeat) return repeat
@@ -220,6 +224,7 @@ async function commit(
   return {
     id,
     recipient: recipient.label,
+    ...presenceAt(account, recipient.inbox?.agentId, receipt),
     conversationId,
     createdAt: at,
     hops,
@@ -227,6 +232,23 @@ async function commit(
     ...(turns !== undefined && { turns }),
     ...receipt,
   }
+}
+
+/** Who is at the recipient, from memory. The receipt has nothing about agents of other accounts, nor of a channel. */
+function presenceAt(
+  { waiting, deps: { now } }: AccountStore,
+  agentId: string | undefined,
+  { recipientUnread, recipientSeenAt = null }: SendReceipt,
+): Pick<SentMessage, 'recipientPresence'> {
+  if (agentId === undefined || recipientUnread === undefined) return {}
+  return { recipientPresence: presenceWord(waiting.presence.at(agentId), recipientSeenAt, now()) }
+}
+
+/** A repeat has the receipt of the first send, and tells who is at the recipient now. */
+async function withPresence(account: AccountStore, sent: SentMessage): Promise<SentMessage> {
+  if (sent.recipientUnread === undefined) return sent
+  const agent = await account.read.agents.byAlias(sent.recipient.slice(1))
+  return { ...sent, ...presenceAt(account, agent?.id, sent) }
 }
 
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {

@@ -16,6 +16,7 @@ import {
   memberships,
   messages,
   parts,
+  presence,
   recentReads,
   signups,
   skills,
@@ -208,6 +209,8 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     .where(eq(verdicts.accountId, p('from'))).toSQL()
   // No count of both accounts has the same id.
   const moveUsage = db.update(usage).set(moved).where(eq(usage.accountId, p('from'))).toSQL()
+  // The streams and waits of the agents end with the move, and begin again in the other account.
+  const removePresence = db.delete(presence).where(eq(presence.accountId, p('from'))).toSQL()
   // A person has just looked at these agents, so their conversations begin again.
   const removeConversations = [conversationTurns, conversationPauses, recentReads]
     .map((table) => db.delete(table).where(eq(table.accountId, p('from'))).toSQL())
@@ -246,6 +249,7 @@ export function prepareClaims(db: Db, crossAccountQueries: CrossAccountQueries) 
     moveVerdicts,
     removeParts,
     moveUsage,
+    removePresence,
     ...removeConversations,
     removeMessages,
     keepPlaces,

@@ -206,8 +206,9 @@ function Access(
     <Card title='Keys and programs'>
       <ul class='name-list'>
         {keys.length === 0 && programs.length === 0 && <li class='soft'>No program can act as it.</li>}
-        {keys.map(({ last4, lastUsedAt }) => (
+        {keys.map(({ name, last4, lastUsedAt }) => (
           <li>
+            {name !== '' && <Name text={name} />}
             <code>grid_agt_…{last4}</code>
             <span class='soft small'>{used(lastUsedAt)}</span>
           </li>

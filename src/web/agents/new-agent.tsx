@@ -43,6 +43,8 @@ interface CreatedKey {
   apiKey: string
   /** Whether the agent is new too. */
   isNew: boolean
+  /** Whether the other keys of the agent stay. */
+  isFurther?: boolean
 }
 
 /** Leads to the page that shows a new key of an agent, once. */
@@ -56,13 +58,14 @@ export async function showKey({ account, frame, path, param, takeShown }: Visit)
   const created = await takeShown<CreatedKey>()
   if (created === undefined) return { redirectTo: path('agents', alias) }
   if (created === 'shown') return { redirectTo: withNotice(path('agents', alias, 'connect'), 'agent-key-shown') }
-  const { apiKey, isNew } = created
+  const { apiKey, isNew, isFurther } = created
+  const old = isFurther ? 'The other keys still work.' : 'The old keys no longer work.'
   const { baseUrl } = account.deps.config
   return appPage(
     frame('agents'),
     {
       title: isNew ? `@${alias} is ready` : `New key for @${alias}`,
-      lead: isNew ? 'Its key is active.' : 'The old keys no longer work. Give the new key to its client.',
+      lead: isNew ? 'Its key is active.' : `${old} Give the new key to its client.`,
       back: { title: `@${alias}`, href: path('agents', alias) },
     },
     <>

@@ -1,0 +1,1 @@
+export const AgentGrid = () => Promise.resolve({})
