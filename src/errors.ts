@@ -82,6 +82,7 @@ export const errorKinds = {
   idempotency_conflict: 'conflict',
   skill_taken: 'conflict',
   stale_lease: 'conflict',
+  task_not_cancelable: 'conflict',
   write_conflict: 'conflict',
 
   quota_exceeded: 'limited',

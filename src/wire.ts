@@ -181,6 +181,7 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   recipient_required: { code: -32000, reason: 'RECIPIENT_REQUIRED', isGridReason: true },
   idempotency_conflict: { code: -32602, reason: 'IDEMPOTENCY_CONFLICT', isGridReason: true },
   task_not_found: { code: -32001, reason: 'TASK_NOT_FOUND' },
+  task_not_cancelable: { code: -32002, reason: 'TASK_NOT_CANCELABLE' },
   push_not_supported: { code: -32003, reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' },
   unsupported_operation: { code: -32004, reason: 'UNSUPPORTED_OPERATION' },
   no_text_content: { code: -32005, reason: 'CONTENT_TYPE_NOT_SUPPORTED' },

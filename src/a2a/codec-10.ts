@@ -1,5 +1,6 @@
 /** The wire format of A2A 1.0.0 and 1.0.1: ProtoJSON, where the field that is present gives the type of an object. */
-import { type A2aReceipt, type Codec, contentOf, type Part, readSend, unlessEmpty } from './codec.ts'
+import type { Part } from '../grid/tasks/task.ts'
+import { type A2aReceipt, type Codec, contentOf, readSend, unlessEmpty } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
 
 export const codec10: Codec = {

@@ -1,14 +1,8 @@
 /** The version-independent model of A2A requests and results. See docs/protocol.md, "A2A versions". */
+import type { Part } from '../grid/tasks/task.ts'
 import { ParamReader } from './param-reader.ts'
 
 export type A2aVersion = '0.3' | '1.0'
-
-/** One part of a message, in 1.0 form. */
-export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & {
-  mediaType?: string
-  filename?: string
-  metadata?: Record<string, unknown>
-}
 
 /** A message as the client sent it. */
 export interface ClientMessage {

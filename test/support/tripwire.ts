@@ -67,6 +67,9 @@ export const allowedCrossAccountQueries = [
   'old presence',
   'old texts of verdicts',
   'old verdicts',
+  'old tasks',
+  'old contexts',
+  'tasks that nobody answered',
   'leases in flight',
   'mail digest by its token',
   'mail digests that are due',
@@ -112,7 +115,7 @@ const allowedCrossAccountBranches = [
   "FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'",
 ]
 
-const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id'] }
+const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id', 'recipient_account_id'] }
 const unqualified = /(?<!\.)"(sender_)?account_id" = "(sender_)?account_id"(?!\.)/
 const checked = new Set<string>()
 
