@@ -121,7 +121,7 @@ function messageOf(message: ClientMessage, routingUri: string) {
   }
 }
 
-/** The task when its recipient has answered, or as it is when the time is over. See docs/delivery.md, "Bounded waiting". */
+/** The task when its recipient has answered, or as it is when the time is over. See docs/protocol.md, "Receipt or task". */
 async function answerOf({ account, waitSeconds, connection, check }: MethodCall, task: Task): Promise<Task> {
   const { a2aBlockingMaxSeconds, a2aBlockingStrict } = account.deps.config
   const seconds = Math.min(a2aBlockingMaxSeconds, waitSeconds ?? Infinity)
