@@ -486,5 +486,31 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "DROP INDEX `activity_changes`;",
       "CREATE INDEX `activity_changes` ON `activity` (`account_id`,`n`) WHERE substr(tool, 1, 11) <> 'admin_list_' AND substr(tool, 1, 5) <> 'read_';"
     ]
+  },
+  {
+    "name": "0029_tasks",
+    "hash": "783c4981a17681e251f0f0b46c9bb9c64e983c0530e54399d69afcd2d8d116c2",
+    "createdAt": 1795390356637,
+    "statements": [
+      "CREATE TABLE `artifacts` (\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`artifact_id` text NOT NULL,\n\t`append` integer NOT NULL,\n\t`last_chunk` integer NOT NULL,\n\t`name` text,\n\t`parts` text,\n\tPRIMARY KEY(`account_id`, `task_id`, `n`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
+      "CREATE INDEX `artifacts_id` ON `artifacts` (`account_id`,`task_id`,`artifact_id`);",
+      "CREATE TABLE `contexts` (\n\t`account_id` text NOT NULL,\n\t`agent_id` text NOT NULL,\n\t`context_id` text NOT NULL,\n\t`recipient_agent_id` text NOT NULL,\n\t`conversation_id` text NOT NULL,\n\t`used_at` integer NOT NULL,\n\tPRIMARY KEY(`account_id`, `agent_id`, `context_id`, `recipient_agent_id`),\n\tFOREIGN KEY (`account_id`,`agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `contexts_used` ON `contexts` (`used_at`);",
+      "CREATE TABLE `task_events` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`n` integer NOT NULL,\n\t`id` text NOT NULL,\n\t`at` integer NOT NULL,\n\t`state` text,\n\t`sender_account_id` text,\n\t`message_id` text,\n\t`reason` text,\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
+      "CREATE UNIQUE INDEX `task_events_n` ON `task_events` (`account_id`,`task_id`,`n`);",
+      "CREATE UNIQUE INDEX `task_events_id` ON `task_events` (`account_id`,`task_id`,`id`);",
+      "CREATE TABLE `task_messages` (\n\t`account_id` text NOT NULL,\n\t`task_id` text NOT NULL,\n\t`sender_account_id` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`role` text NOT NULL,\n\tPRIMARY KEY(`account_id`, `task_id`, `message_id`),\n\tFOREIGN KEY (`account_id`,`task_id`) REFERENCES `tasks`(`account_id`,`id`) ON UPDATE cascade ON DELETE cascade\n);",
+      "CREATE INDEX `task_messages_message` ON `task_messages` (`sender_account_id`,`message_id`);",
+      "CREATE TABLE `tasks` (\n\t`account_id` text NOT NULL,\n\t`id` text NOT NULL,\n\t`client_agent_id` text NOT NULL,\n\t`recipient_account_id` text NOT NULL,\n\t`recipient_agent_id` text NOT NULL,\n\t`recipient_alias` text NOT NULL,\n\t`message_id` text NOT NULL,\n\t`conversation_id` text NOT NULL,\n\t`context_id` text NOT NULL,\n\t`mode` text NOT NULL,\n\t`state` text NOT NULL,\n\t`status_at` integer NOT NULL,\n\t`generation` integer NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer,\n\tPRIMARY KEY(`account_id`, `id`),\n\tFOREIGN KEY (`account_id`,`client_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`recipient_account_id`,`recipient_agent_id`) REFERENCES `agents`(`account_id`,`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `tasks_of_client` ON `tasks` (`account_id`,`client_agent_id`,`status_at`,`id`);",
+      "CREATE INDEX `tasks_of_recipient` ON `tasks` (`recipient_account_id`,`recipient_agent_id`,`id`);",
+      "CREATE INDEX `tasks_message` ON `tasks` (`account_id`,`message_id`);",
+      "CREATE INDEX `tasks_open` ON `tasks` (`recipient_account_id`,`recipient_agent_id`,`account_id`,`client_agent_id`,`id`) WHERE expires_at IS NOT NULL;",
+      "CREATE INDEX `tasks_expire` ON `tasks` (`expires_at`) WHERE expires_at IS NOT NULL;",
+      "CREATE INDEX `tasks_ended` ON `tasks` (`status_at`) WHERE expires_at IS NULL;",
+      "ALTER TABLE `deliveries` ADD `task_id` text;",
+      "CREATE TRIGGER message_of_task_is_read AFTER UPDATE OF state ON deliveries\nWHEN NEW.task_id IS NOT NULL AND OLD.state = 'unread' AND NEW.state = 'read'\nBEGIN\n  INSERT INTO task_events (account_id, task_id, n, id, at, state)\n    SELECT account_id, id, generation + 1, 'read', NEW.read_at, 'working' FROM tasks\n    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id\n      AND state = 'submitted';\n  UPDATE tasks SET state = 'working', status_at = NEW.read_at, generation = generation + 1\n    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id\n      AND state = 'submitted';\nEND;",
+      "CREATE TRIGGER recipient_of_task_is_deleted AFTER UPDATE OF deleted_at ON agents\nWHEN NEW.deleted_at IS NOT NULL\nBEGIN\n  UPDATE tasks SET expires_at = 0\n    WHERE recipient_account_id = NEW.account_id AND recipient_agent_id = NEW.id AND expires_at IS NOT NULL;\nEND;"
+    ]
   }
 ]

@@ -19,7 +19,7 @@ test(
   async () => {
     const database = temporaryDatabase()
     const limits = { CALLS_PER_SECOND: '100000', CALL_BURST: '1000000', ACCOUNT_CALLS_PER_SECOND: '1000000' }
-    const env = { DATABASE_URL: database.url, A2A_TASK_STREAMS_PER_KEY: '10000', ...limits }
+    const env = { DATABASE_URL: database.url, A2A_STREAMS_PER_KEY: '10000', ...limits }
     const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
     let server = startServe('node', env)
     const current = { url: async () => (await server).url }
