@@ -229,6 +229,8 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
     remove('recent_reads'),
     remove('idempotency_keys'),
     remove('parts'),
+    remove('tasks'),
+    remove('contexts'),
     remove('messages'),
     remove('agent_guardrails'),
     remove('agent_skills'),
