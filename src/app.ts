@@ -3,6 +3,7 @@ import { type Context, Hono } from 'hono'
 import { agentCard, cardPaths } from './a2a/agent-card.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
+import { a2aHttpJson } from './a2a/http-json.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
 import { createEdge, newRequestId, servedOrigins } from './edge.ts'
@@ -77,6 +78,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     resourceOf,
   }
 
+  const a2aRpc = a2aGrid(withCallLimits(keysOnly(authenticate)), deps)
   const grid = mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)
 
   /** A page of any origin may call these, with a credential of its own. */
@@ -98,7 +100,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', '/api/oauth/api-key', oauthApiKey(authenticateCall, deps.bodies)],
   ]
   const others: Route[] = [
-    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(authenticateKey, deps)],
+    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/api/v1/inbox', inbox.peek],
@@ -122,6 +124,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', manifest.path, ({ request }) => manifest.answer(request)],
     ['POST', '/unsubscribe/:token', unsubscribe(store)],
     ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
+    ...a2aHttpJson(withCallLimits(keysOnly(authenticate)), deps),
   ]
 
   /** Answered also by a process that is overloaded: a supervisor must hear that it is alive. */

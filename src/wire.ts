@@ -148,6 +148,48 @@ export function a2aStatus({ kind }: GridError): number {
   return isForHttp ? httpStatus[kind] : 200
 }
 
+/** The body of an error of the HTTP+JSON binding of A2A: a `google.rpc.Status`, whose code is the HTTP status. */
+export interface A2aHttpErrorBody {
+  error: { code: number; status: string; message: string; details?: unknown[] }
+}
+
+/** A2A over HTTP+JSON, with the same details as over JSON-RPC. See docs/protocol.md, "A2A over HTTP+JSON". */
+export function a2aHttpError(error: GridError, domain: string): { status: number; body: A2aHttpErrorBody } {
+  const { message, data } = a2aError(error, domain)
+  const [code, status] = a2aHttpByCode[error.code] ?? a2aHttpByKind[error.kind]
+  return { status: code, body: { error: { code, status, message, details: data } } }
+}
+
+/** The HTTP status, and the canonical code of gRPC. */
+type A2aHttpStatus = [status: number, code: string]
+
+const a2aHttpByKind = {
+  invalid: [400, 'INVALID_ARGUMENT'],
+  unauthenticated: [401, 'UNAUTHENTICATED'],
+  forbidden: [403, 'PERMISSION_DENIED'],
+  not_found: [404, 'NOT_FOUND'],
+  method_not_allowed: [405, 'UNIMPLEMENTED'],
+  timeout: [408, 'DEADLINE_EXCEEDED'],
+  conflict: [409, 'ABORTED'],
+  too_large: [413, 'INVALID_ARGUMENT'],
+  unsupported_media: [415, 'INVALID_ARGUMENT'],
+  range: [416, 'OUT_OF_RANGE'],
+  misdirected: [421, 'INVALID_ARGUMENT'],
+  headers_too_large: [431, 'INVALID_ARGUMENT'],
+  refused: [403, 'PERMISSION_DENIED'],
+  limited: [429, 'RESOURCE_EXHAUSTED'],
+  internal: [500, 'INTERNAL'],
+  unavailable: [503, 'UNAVAILABLE'],
+} satisfies Record<ErrorKind, A2aHttpStatus>
+
+/** A2A gives these the status 400. */
+const a2aHttpByCode: Partial<Record<ErrorCode, A2aHttpStatus>> = {
+  push_not_supported: [400, 'UNIMPLEMENTED'],
+  task_not_cancelable: [400, 'FAILED_PRECONDITION'],
+  unsupported_operation: [400, 'UNIMPLEMENTED'],
+  version_not_supported: [400, 'UNIMPLEMENTED'],
+}
+
 /** A JSON-RPC code, and a reason that A2A (or, with `isGridReason`, the grid) defines. */
 interface A2aMapping {
   code: number

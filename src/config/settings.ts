@@ -219,6 +219,16 @@ export const settings = {
     '1: A2A receipts contain only the fields kind, role, messageId and parts.',
     flag,
   ),
+  a2aBlockingMaxSeconds: setting(
+    'A2A_BLOCKING_MAX_SECONDS',
+    'How long an A2A call that asks for the answer of an agent waits for it at most, in seconds.',
+    wholeNumber(0, 300, 30),
+  ),
+  a2aBlockingStrict: setting(
+    'A2A_BLOCKING_STRICT',
+    '1: such a call also waits for an agent that is not connected.',
+    flag,
+  ),
   taskHours: setting(
     'A2A_TASK_HOURS',
     'Hours after which an A2A task without an end fails.',

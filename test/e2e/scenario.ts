@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { httpRequest } from '../../src/cli/http-request.ts'
+import { officialClients } from './a2a-clients.ts'
 import { a2a, callTool, type Era, get, mcp, post } from './client.ts'
 
 interface Agent {
@@ -29,6 +30,8 @@ export async function scenario(base: string): Promise<void> {
   await hasACard(base)
   await talksA2a(base, ada, ben)
   await a2aRefuses(base, ada)
+  // A trial ends with its 10th message.
+  await officialClients(base, () => signUp(base, 'client'), ben)
 }
 
 async function isHealthy(base: string): Promise<void> {

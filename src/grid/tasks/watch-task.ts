@@ -1,6 +1,6 @@
 /** Following a task: waiting for its answer, and its events one by one. See docs/delivery.md, "Tasks". */
 import { callingAgent } from '../../auth/actor.ts'
-import { limitReached } from '../../errors.ts'
+import { type GridError, limitReached } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -92,10 +92,7 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   const { taskStreams } = account.waiting
   const row = await findTask(account, id, watch.recipient)
   const releaseSeat = taskStreams.acquire(credentialId)
-  if (!releaseSeat) {
-    const limit = { name: 'task-streams', quota: account.deps.config.taskStreamsPerKey }
-    throw limitReached('rate_limit_exceeded', 'This key has too many streams of tasks. Close one.', limit, 5)
-  }
+  if (!releaseSeat) throw tooManyStreams(account)
   try {
     const { after } = watch
     if (after !== undefined) {
@@ -110,6 +107,16 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   } finally {
     releaseSeat()
   }
+}
+
+/** Fails with `rate_limit_exceeded` if `watchTask` would. For callers that change something before they follow it. */
+export function requireTaskStream(account: AccountStore): void {
+  if (!account.waiting.taskStreams.hasCapacity(callingAgent(account.actor).credentialId)) throw tooManyStreams(account)
+}
+
+function tooManyStreams({ deps: { config } }: AccountStore): GridError {
+  const limit = { name: 'task-streams', quota: config.taskStreamsPerKey }
+  return limitReached('rate_limit_exceeded', 'This key has too many streams of tasks. Close one.', limit, 5)
 }
 
 async function* eventsOf(

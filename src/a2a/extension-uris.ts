@@ -1,0 +1,18 @@
+/** The extensions that requests can activate. See docs/protocol.md, "Grid routing extension". */
+import type { Config } from '../config.ts'
+import { gridRoutingUri } from './grid-routing.ts'
+
+/** Activated: a send on the shared endpoint is answered with the task, after waiting for its recipient. */
+export function awaitReplyUri(config: Config): string {
+  return `${config.baseUrl}/a2a/ext/await-reply/v1`
+}
+
+/** Activated: the `messageId` of a send is its idempotency key. */
+export function idempotencyUri(config: Config): string {
+  return `${config.baseUrl}/a2a/ext/idempotency/v1`
+}
+
+/** The URIs of all extensions that change an answer if a request activates them. */
+export function extensionUris(config: Config): string[] {
+  return [gridRoutingUri(config), awaitReplyUri(config), idempotencyUri(config)]
+}
