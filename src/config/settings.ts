@@ -219,6 +219,17 @@ export const settings = {
     '1: A2A receipts contain only the fields kind, role, messageId and parts.',
     flag,
   ),
+  a2aBlockingMaxSeconds: setting(
+    'A2A_BLOCKING_MAX_SECONDS',
+    'How long an A2A call waits for the end of its task at most, in seconds.',
+    wholeNumber(0, 600, 30),
+  ),
+  /** 0: keys are replaced by the command alone. */
+  signingKeyDays: setting(
+    'SIGNING_KEY_DAYS',
+    'Age at which the key that signs agent cards is replaced, in days. 0: never by itself.',
+    wholeNumber(0, 36_500, 90),
+  ),
   oauthCimd: setting(
     'OAUTH_CIMD',
     'OAuth clients that are identified by the URL of a metadata document. auto: advertised while the internet is reachable.',
