@@ -1,8 +1,9 @@
 /** Every route of the service. */
 import { type Context, Hono } from 'hono'
-import { agentCard, cardPaths } from './a2a/agent-card.ts'
+import { agentCardPaths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
+import { keySetPath } from './a2a/cards/signer.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
-import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
+import { extensionTexts } from './a2a/extensions.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
 import { createEdge, newRequestId, servedOrigins } from './edge.ts'
@@ -56,6 +57,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   const authenticate = createAuthenticator(store)
   const withCallLimits = createCallLimits(deps)
   const authenticateCall = withCallLimits(authenticate)
+  const authenticateKey = withCallLimits(keysOnly(authenticate))
+  const cards = new Cards(store, authenticateKey)
   const people = createSessions(store, origins)
   const attention = new AttentionCounts(deps)
   const resources = protectedResources(origins, config.appUrl)
@@ -78,8 +81,11 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['ALL', [gridPath, '/api/v1/grid'], grid],
     ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
 
-    ['GET', cardPaths, agentCard(deps)],
-    ['GET', gridRoutingPath, () => gridRoutingText(deps)],
+    ['GET', rootCardPaths, cards.root],
+    ['GET', agentCardPaths, cards.agent],
+    ['GET', extendedCardPaths, cards.extended],
+    ['GET', keySetPath, cards.keySet],
+    ['GET', '/a2a/ext/:name/v1', extensionTexts(config)],
 
     ['GET', '/api/agents/wake-stream', wakeStream(authenticateCall)],
 
@@ -91,10 +97,10 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', '/api/oauth/api-key', oauthApiKey(authenticateCall)],
   ]
   const others: Route[] = [
-    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
+    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(authenticateKey, deps, cards)],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
-    ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
+    ['GET', '/api/v1/parts/:id', partContent(authenticateKey)],
     ['GET', '/api/v1/guardrails', guardrails.list],
     ['POST', '/api/v1/guardrails', guardrails.create],
     ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],

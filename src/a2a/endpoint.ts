@@ -6,7 +6,9 @@ import { apiLimits, type Bodies, checkDeclaredLength, mediaType, parseBody } fro
 import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
-import { gridRoutingUri } from './grid-routing.ts'
+import { authenticateAgent, challenge } from './caller.ts'
+import type { Cards } from './cards/cards.ts'
+import { extensionUris } from './extension-uris.ts'
 import { findMethod } from './methods.ts'
 import { activatedExtensions, requestedVersion } from './version.ts'
 
@@ -19,9 +21,9 @@ type RpcId = string | number | null
  * Serves `POST /a2a/v1/grid`. Every request gets a JSON-RPC response, even one without an id.
  * See docs/protocol.md, "A2A", "A2A errors".
  */
-export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps): Handler {
+export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
   const domain = new URL(deps.config.baseUrl).hostname
-  const extensions = [gridRoutingUri(deps.config)]
+  const extensions = extensionUris(deps.config)
 
   return async function a2a(context) {
     const { request, requestId } = context
@@ -41,7 +43,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps): Handler
       if (activated.length > 0) headers[codec.extensionsHeader] = activated.join(', ')
 
       const idempotencyKey = request.headers.get('Idempotency-Key') ?? undefined
-      const result = await run({ account, codec, method, params: rpcRequest.params, idempotencyKey })
+      const result = await run({ account, codec, method, params: rpcRequest.params, idempotencyKey, cards })
       return Response.json({ jsonrpc: '2.0', id, result }, { headers })
     } catch (error) {
       const gridError = asGridError(error, deps.log, requestId)
@@ -60,12 +62,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps): Handler
 async function admit(authenticateCall: AuthenticateCall, call: IncomingCall): Promise<AccountStore> {
   const { request } = call
   checkDeclaredLength(request, apiLimits)
-  const { account } = await authenticateCall(call)
-  if (account.actor.type !== 'agent') {
-    throw new GridError('unauthenticated', 'Admin keys are not accepted here. Use the key of an agent.', {
-      credential: 'refused',
-    })
-  }
+  const account = await authenticateAgent(authenticateCall, call)
   if (!mediaTypes.includes(mediaType(request))) {
     throw new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
   }
@@ -116,11 +113,4 @@ function readMethod({ jsonrpc, method }: RpcRequest): string {
   if (jsonrpc !== '2.0') throw new GridError('invalid_request', 'jsonrpc must be "2.0".', { field: 'jsonrpc' })
   if (typeof method === 'string') return method
   throw new GridError('invalid_request', 'method must be a string.', { field: 'method' })
-}
-
-/** The challenge names an error only if there was a credential. @see RFC 6750 §3 */
-function challenge({ details: { credential } }: GridError): Record<string, string> {
-  if (credential === undefined) return {}
-  const error = credential === 'refused' ? ', error="invalid_token"' : ''
-  return { 'WWW-Authenticate': `Bearer realm="agent-grid"${error}` }
 }

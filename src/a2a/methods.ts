@@ -4,6 +4,7 @@ import { codec03 } from './codec-03.ts'
 import { codec10 } from './codec-10.ts'
 import type { Codec } from './codec.ts'
 import { pushNotSupported } from './errors.ts'
+import { extendedCard } from './extended-card.ts'
 import { messageSend } from './message-send.ts'
 import type { MethodCall } from './method-call.ts'
 
@@ -21,7 +22,7 @@ const operations: [method03: string, method10: string, Operation][] = [
   ['tasks/pushNotificationConfig/get', 'GetTaskPushNotificationConfig', refusePush],
   ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs', refusePush],
   ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig', refusePush],
-  ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard', refuseUnsupported],
+  ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard', extendedCard],
 ]
 
 const methods = new Map(operations.flatMap(([method03, method10, run]) => [

@@ -163,13 +163,11 @@ test.each([
   'tasks/list',
   'tasks/cancel',
   'tasks/resubscribe',
-  'agent/getAuthenticatedExtendedCard',
   'SendStreamingMessage',
   'GetTask',
   'ListTasks',
   'CancelTask',
   'SubscribeToTask',
-  'GetExtendedAgentCard',
 ])('%s is known but not supported', async (method) => {
   const { body } = await post(request(method, { id: 't-1' }))
 
