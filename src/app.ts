@@ -4,6 +4,7 @@ import { agentCardPaths, Cards, extendedCardPaths, rootCardPaths } from './a2a/c
 import { keySetPath } from './a2a/cards/signer.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
 import { extensionTexts } from './a2a/extensions.ts'
+import { a2aHttpJson } from './a2a/http-json.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
 import { createEdge, newRequestId, servedOrigins } from './edge.ts'
@@ -74,6 +75,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     resourceOf,
   }
 
+  const a2aRpc = a2aGrid(authenticateKey, deps, cards)
   const grid = mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)
 
   /** A page of any origin may call these, with a credential of its own. */
@@ -97,7 +99,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', '/api/oauth/api-key', oauthApiKey(authenticateCall)],
   ]
   const others: Route[] = [
-    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(authenticateKey, deps, cards)],
+    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
     ['GET', '/api/v1/parts/:id', partContent(authenticateKey)],
@@ -113,6 +115,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', manifest.path, ({ request }) => manifest.answer(request)],
     ['POST', '/unsubscribe/:token', unsubscribe(store)],
     ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
+    ...a2aHttpJson(authenticateKey, deps, cards),
   ]
 
   /** Answered also by a process that is overloaded: a supervisor must hear that it is alive. */

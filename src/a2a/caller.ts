@@ -1,12 +1,14 @@
 /** Who calls an A2A endpoint. See docs/protocol.md, "A2A". */
-import type { AuthenticateCall, IncomingCall } from '../auth/bearer.ts'
+import type { AuthenticateCall, AuthenticatedCall, IncomingCall } from '../auth/bearer.ts'
 import { GridError } from '../errors.ts'
-import type { AccountStore } from '../store/account.ts'
 
-/** The account of the calling agent. Fails with `unauthenticated`, also for an admin, or `rate_limit_exceeded`. */
-export async function authenticateAgent(authenticateCall: AuthenticateCall, call: IncomingCall): Promise<AccountStore> {
-  const { account } = await authenticateCall(call)
-  if (account.actor.type === 'agent') return account
+/** The calling agent. Fails with `unauthenticated`, also for an admin, or `rate_limit_exceeded`. */
+export async function authenticateAgent(
+  authenticateCall: AuthenticateCall,
+  call: IncomingCall,
+): Promise<AuthenticatedCall> {
+  const authenticated = await authenticateCall(call)
+  if (authenticated.account.actor.type === 'agent') return authenticated
   throw new GridError('unauthenticated', 'Admin keys are not accepted here. Use the key of an agent.', {
     credential: 'refused',
   })

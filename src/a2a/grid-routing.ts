@@ -28,15 +28,34 @@ export function gridRoutingUri(config: Config): string {
 
 /**
  * The alias that a request names, without `@`; undefined when it names none. `null`, the empty string and a lone `@`
- * count as absent. Fails with `invalid_input` if it is not a string, or if the request names two different recipients.
+ * count as absent. `path`: the aliases in the path of the request. Fails with `invalid_input` if it is not a string, or
+ * if the request names two different recipients.
  */
-export function recipientOf({ tenant, message, metadata }: SendRequest, uri: string): string | undefined {
-  const aliases = [
+export function recipientOf(
+  { tenant, message, metadata }: SendRequest,
+  uri: string,
+  path: readonly string[],
+): string | undefined {
+  return onlyAlias([
+    ...path.map((alias) => readAlias('path', alias)),
     readAlias('tenant', tenant),
     readAlias('message.metadata.to', message.metadata?.to),
     readAlias(`message.metadata.${uri}/to`, message.metadata?.[`${uri}/to`]),
     readAlias('metadata.to', metadata?.to),
-  ].filter((alias) => alias !== '')
+  ])
+}
+
+/**
+ * The alias that the path of a request and its tenant name; undefined for the shared endpoint.
+ * Fails with `invalid_input` if they are different.
+ */
+export function endpointAlias(path: readonly string[], tenant: string | undefined): string | undefined {
+  return onlyAlias([...path.map((alias) => readAlias('path', alias)), readAlias('tenant', tenant)])
+}
+
+/** The one alias among texts of which some may be empty. */
+function onlyAlias(texts: string[]): string | undefined {
+  const aliases = texts.filter((alias) => alias !== '')
   const [alias] = aliases
   if (aliases.some((other) => other !== alias)) {
     throw new GridError(

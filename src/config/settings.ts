@@ -221,8 +221,13 @@ export const settings = {
   ),
   a2aBlockingMaxSeconds: setting(
     'A2A_BLOCKING_MAX_SECONDS',
-    'How long an A2A call waits for the end of its task at most, in seconds.',
-    wholeNumber(0, 600, 30),
+    'How long an A2A call that asks for the answer of an agent waits for it at most, in seconds.',
+    wholeNumber(0, 300, 30),
+  ),
+  a2aBlockingStrict: setting(
+    'A2A_BLOCKING_STRICT',
+    '1: such a call also waits for an agent that is not connected.',
+    flag,
   ),
   /** 0: keys are replaced by the command alone. */
   signingKeyDays: setting(

@@ -69,7 +69,9 @@ export class Cards {
     this.#answer(context, async () => {
       const { request } = context
       const hasKey = request.headers.has('authorization')
-      const openAccount = hasKey ? () => authenticateAgent(this.#authenticateCall, context) : undefined
+      const openAccount = hasKey
+        ? async () => (await authenticateAgent(this.#authenticateCall, context)).account
+        : undefined
       const agent = await findCardAgent(this.#store, context.param('alias'), openAccount)
       return await this.#serve(request, agentCard(this.#store.deps.config, agent), agent.isPublic)
     })
@@ -77,7 +79,7 @@ export class Cards {
   /** Serves the extended card to agents. */
   readonly extended: Handler = (context) =>
     this.#answer(context, async () => {
-      const account = await authenticateAgent(this.#authenticateCall, context)
+      const { account } = await authenticateAgent(this.#authenticateCall, context)
       return await this.#serve(context.request, await this.#extendedCard(account, context.param('alias')), false)
     })
 
