@@ -1,4 +1,4 @@
-/** The extensions that requests can activate. See docs/protocol.md, "A2A extensions". */
+/** The extensions that requests can activate. See docs/protocol.md, "Grid routing extension". */
 import type { Config } from '../config.ts'
 import { awaitReply } from './await-reply.ts'
 import { extensionUri } from './extension.ts'

@@ -10,7 +10,7 @@ import { turnsNote } from '../grid/messaging/turns.ts'
 import { continueTask, type SentTask, startTask } from '../grid/tasks/start-task.ts'
 import type { Task } from '../grid/tasks/task.ts'
 import { getTask } from '../grid/tasks/tasks.ts'
-import { waitForTask } from '../grid/tasks/watch-task.ts'
+import { requireTaskStream, waitForTask } from '../grid/tasks/watch-task.ts'
 import { canonicalJson } from '../lib/canonical-json.ts'
 import { withoutInvisibleIn } from '../lib/invisible-text.ts'
 import { second } from '../lib/time.ts'
@@ -39,9 +39,13 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   return codec.writeSentTask(withHistory(task, send.request.configuration.historyLength))
 }
 
-/** The same as a stream: the confirmation alone, or the task and what happens to it. Fails as `messageSend`. */
+/**
+ * The same as a stream: the confirmation alone, or the task and what happens to it. Fails as `messageSend`, or with
+ * `rate_limit_exceeded`.
+ */
 export async function messageStream(call: MethodCall): Promise<EventStream> {
   const send = await readSend(call)
+  if (send.mode === 'task') requireTaskStream(call.account)
   const sent = await deliver(call, send)
   if (send.mode === 'receipt') return new EventStream(oneItem({ result: receiptOf(call, sent) }))
   return new EventStream(followTask(call, withHistory(sent.task, send.request.configuration.historyLength)))
@@ -121,7 +125,7 @@ function messageOf(message: ClientMessage, routingUri: string) {
   }
 }
 
-/** The task when its recipient has answered, or as it is when the time is over. See docs/delivery.md, "Bounded waiting". */
+/** The task when its recipient has answered, or as it is when the time is over. See docs/protocol.md, "Receipt or task". */
 async function answerOf({ account, waitSeconds, connection, check }: MethodCall, task: Task): Promise<Task> {
   const { a2aBlockingMaxSeconds, a2aBlockingStrict } = account.deps.config
   const seconds = Math.min(a2aBlockingMaxSeconds, waitSeconds ?? Infinity)

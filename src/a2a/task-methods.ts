@@ -2,7 +2,7 @@
 import { GridError } from '../errors.ts'
 import { isTerminal, type TaskState, taskStates } from '../grid/tasks/task.ts'
 import { cancelTask, getTask, listTasks, type TaskScope } from '../grid/tasks/tasks.ts'
-import { watchTask } from '../grid/tasks/watch-task.ts'
+import { requireTaskStream, watchTask } from '../grid/tasks/watch-task.ts'
 import { stateOf10 } from './codec-10.ts'
 import { unlessEmpty } from './codec.ts'
 import { endpointAlias } from './grid-routing.ts'
@@ -70,6 +70,7 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
   if (hasEnded && (lastEventId === undefined || lastEventId === task.generation)) {
     throw new GridError('unsupported_operation', 'This task has ended. Get it instead of following it.')
   }
+  requireTaskStream(account)
   const news = watchTask(account, id, {
     ...scope,
     after: lastEventId,

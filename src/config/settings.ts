@@ -229,6 +229,16 @@ export const settings = {
     '1: such a call also waits for an agent that is not connected.',
     flag,
   ),
+  taskHours: setting(
+    'A2A_TASK_HOURS',
+    'Hours after which an A2A task without an end fails.',
+    wholeNumber(1, 8_760, 168),
+  ),
+  taskStreamsPerKey: setting(
+    'A2A_STREAMS_PER_KEY',
+    'How many streams of tasks one agent key may have open.',
+    wholeNumber(1, 10_000, 100),
+  ),
   /** 0: keys are replaced by the command alone. */
   signingKeyDays: setting(
     'SIGNING_KEY_DAYS',

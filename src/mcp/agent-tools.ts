@@ -15,6 +15,7 @@ import { isSelf } from '../grid/messaging/resolve.ts'
 import { sendMessage } from '../grid/messaging/send-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
+import { asPart, givenStates, updateTask } from '../grid/tasks/update-task.ts'
 import { isId } from '../lib/id.ts'
 import { atMost } from '../lib/input.ts'
 import { isoTime } from '../lib/time.ts'
@@ -79,6 +80,8 @@ const sendMessageTool = tool({
         }),
         ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
         ...(sent.redacted && { redacted: sent.redacted }),
+        // It was the answer to this task, which is completed.
+        ...(sent.taskId !== undefined && { task_id: sent.taskId }),
       },
     }
   },
@@ -252,6 +255,52 @@ const readPartTool = tool({
   },
 })
 
+const taskPart = z.looseObject({
+  text: z.string().optional(),
+  raw: z.string().optional().describe('base64'),
+  url: z.string().optional(),
+  data: z.unknown().optional(),
+  mediaType: z.string().optional(),
+  filename: z.string().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+
+const updateTaskTool = tool({
+  name: 'update_task',
+  description:
+    'Report on a task (task_id of a message). text or parts alone are the answer and complete it; so does a reply with send_message. Or give a state, or an artifact.',
+  annotations: { destructiveHint: false },
+  input: z.strictObject({
+    task_id: identifier.optional(),
+    message_id: identifier.optional().describe('Instead of task_id: a message of the task'),
+    state: z.enum(givenStates).optional(),
+    text: z.string().optional(),
+    parts: z.array(taskPart).optional().describe('Each has one of text, raw, url and data'),
+    artifact: z.strictObject({
+      id: identifier,
+      name: z.string().optional(),
+      append: z.boolean().optional().describe('true: add to the artifact with this id'),
+      last_chunk: z.boolean().optional(),
+    }).optional(),
+  }),
+  async run(account: AccountStore, { task_id, message_id, state, text, parts, artifact }) {
+    const task = await updateTask(account, {
+      taskId: task_id,
+      messageId: message_id,
+      state,
+      text,
+      parts: parts?.map(asPart),
+      artifact: artifact && {
+        id: artifact.id,
+        name: artifact.name,
+        append: artifact.append,
+        lastChunk: artifact.last_chunk,
+      },
+    })
+    return { text: { task_id: task.id, state: task.status.state, timestamp: isoTime(task.status.at) } }
+  },
+})
+
 export const agentTools: Tool<AccountStore<AgentActor>>[] = [
   sendMessageTool,
   readMessagesTool,
@@ -261,4 +310,5 @@ export const agentTools: Tool<AccountStore<AgentActor>>[] = [
   listSkillsTool,
   setSkillsTool,
   readPartTool,
+  updateTaskTool,
 ]

@@ -111,7 +111,7 @@ const allowedCrossAccountBranches = [
   "FROM signups AS seen WHERE seen.address BETWEEN allowed.value ->> 'from' AND allowed.value ->> 'to'",
 ]
 
-const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id'] }
+const accounts = { tables: accountTables, columns: ['account_id', 'sender_account_id', 'recipient_account_id'] }
 const unqualified = /(?<!\.)"(sender_)?account_id" = "(sender_)?account_id"(?!\.)/
 const checked = new Set<string>()
 

@@ -7,8 +7,9 @@ import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
+import { answeredTask } from './answered-task.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
-import { maxMessageLength, type Sender, type SendInput, type SentMessage } from './outgoing-message.ts'
+import { maxMessageLength, type Sender, type SendInput, type SentMessage, type TaskStep } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
@@ -61,14 +62,17 @@ export async function sendMessage(
   let recipient = await resolve(account, sender, input.to)
   await checkQuotas(account, recipient)
   const sanitized = isCleaned || cleaned.a2a !== input.a2a
-  const composed = await compose(account, sender, cleaned, recipient.label, sanitized)
+  const { composed, repliedToTask } = await compose(account, sender, cleaned, recipient.label, sanitized)
+  const answering = { repliedToTask, conversationId: composed.conversationId }
+  const stepOf = () => input.task ?? answeredTask(account, sender, recipient, answering)
+  let step = await stepOf()
   const outgoing = { account, sender, message: composed, input: cleaned, requestHash }
   // Before the attempts: a repeated commit does not run the checks again.
   let message: ReviewedMessage = composed
   if (checks || recipient.guards > 0) message = await reviewed({ ...outgoing, recipient }, checks)
 
   for (let attempt = 1;; attempt++) {
-    const sent = await commit(account, sender, message, recipient, requestHash)
+    const sent = await commit(account, sender, inTask(message, step), recipient, requestHash, step)
     if (sent) return sent
     // A condition of the commit did not hold. Reading again finds which one. If all of them hold now, we try again.
     const stored = await repeatOf()
@@ -82,6 +86,8 @@ export async function sendMessage(
       message = await reviewed({ ...outgoing, recipient }, checks)
     }
     await refuseEndedTrial(account, sender)
+    await step?.check?.()
+    step = await stepOf()
     if (attempt === maxAttempts) {
       throw new GridError('unavailable', 'The grid changed while this message was sent. Send it again.', {
         retryAfterSeconds: 1,
@@ -100,14 +106,14 @@ async function compose(
   input: SendInput,
   recipient: string,
   sanitized: boolean,
-): Promise<NewMessage> {
+): Promise<{ composed: NewMessage; repliedToTask: string | null }> {
   const conversationId = checkConversation(input.conversationId)
   const repliedTo = await messageRepliedTo(account, sender, input.replyToMessageId)
   const type = messageTypes[account.actor.type]
   const at = account.deps.now()
   const id = newId()
   const details = input.a2a && splitDetails(id, { ...input.a2a })
-  return {
+  const composed = {
     id,
     from: sender.agentId,
     type,
@@ -123,8 +129,15 @@ async function compose(
     largeParts: details?.apart.length ? JSON.stringify(details.apart) : null,
     hops: type === 'agent' ? hopsOf(sender, repliedTo, input.a2a) : 0,
     replyFrom: repliedTo?.fromAlias ?? null,
+    ...inTask({}, input.task),
     at,
   }
+  return { composed, repliedToTask: repliedTo?.taskId ?? null }
+}
+
+/** A message with what a step of a task makes of it. */
+function inTask<Message extends object>(message: Message, step: TaskStep | undefined) {
+  return { ...message, taskId: step?.taskId ?? null, isInTaskAlone: step?.isInTaskAlone ?? false }
 }
 
 /** The message as the checks leave it. Fails as they do. */
@@ -166,7 +179,7 @@ async function messageRepliedTo(
   account: AccountStore,
   sender: Sender,
   repliedTo: string | undefined,
-): Promise<{ conversationId: string | null; fromAlias: string; hops: number } | undefined> {
+): Promise<{ conversationId: string | null; fromAlias: string; hops: number; taskId?: string | null } | undefined> {
   if (repliedTo === undefined) return undefined
   const message = await account.read.inbox.received(sender.agentId, repliedTo) ??
     await account.read.messages.sent(repliedTo, sender.agentId)
@@ -187,6 +200,7 @@ async function commit(
   message: ReviewedMessage,
   recipient: Recipient,
   requestHash: string,
+  step: TaskStep | undefined,
 ): Promise<SentMessage | undefined> {
   const { messages, parts } = account.change
   const turn = countTurn(account, sender, recipient, message)
@@ -194,6 +208,8 @@ async function commit(
     account,
     inOrder({
       ...recipient.parts(message),
+      taskOpen: step?.open?.(message.id),
+      task: step?.statements(message),
       trial: sender.isUnlimited ? undefined : messages.countTrial(message),
       largeParts: message.largeParts === null ? undefined : parts.add(message),
       ...message.guarded?.parts,
@@ -202,8 +218,10 @@ async function commit(
     }),
   ).catch((error) => {
     turn.cancel()
-    // A recorded send that stores nothing fails as a unit, and its row with it.
-    if (!account.isRecording || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
+    // A recorded send that stores nothing fails as a unit, and its row with it. So does a step of a task that has ended.
+    if ((!account.isRecording && !step?.open) || !(error instanceof GridError) || error.code !== 'write_conflict') {
+      throw error
+    }
   })
   if (!rows) return undefined
   const [row] = rows.receipt
@@ -212,7 +230,9 @@ async function commit(
     return undefined
   }
   const reached = recipient.reached(rows)
-  account.waiting.notifier.notify(reached)
+  const { notifier } = account.waiting
+  if (!message.isInTaskAlone) notifier.notify(reached)
+  if (step) notifier.wake([step.taskId])
   const receipt: SendReceipt = JSON.parse(String(row.receipt))
   countSent(account, recipient, message, { deliveries: reached.length, receipt })
   const { id, conversationId, hops, at, sanitized } = message
@@ -225,6 +245,7 @@ async function commit(
     hops,
     ...(sanitized && { sanitized }),
     ...(turns !== undefined && { turns }),
+    ...(step && { taskId: step.taskId }),
     ...receipt,
   }
 }
