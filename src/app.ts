@@ -24,6 +24,7 @@ import { resourceReader } from './oauth/resources.ts'
 import { revokeToken } from './oauth/revoke.ts'
 import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
+import { openApi } from './openapi/document.ts'
 import type { AppEnv, Handler, RequestContext } from './request-context.ts'
 import { clientPackage } from './rest/client-package.ts'
 import { guardrailRoutes } from './rest/guardrails.ts'
@@ -85,6 +86,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', cardPaths, agentCard(deps)],
     ['GET', gridRoutingPath, () => gridRoutingText(deps)],
 
+    ['GET', '/api/v1/openapi.json', openApi(deps)],
     ['GET', '/api/agents/wake-stream', wakeStream(authenticateCall)],
 
     ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],

@@ -17,10 +17,12 @@ import { listAdminKeysCommand } from './list-admin-keys.ts'
 import { listAgentsCommand } from './list-agents.ts'
 import { listChannelsCommand } from './list-channels.ts'
 import { listGuardrailsCommand } from './list-guardrails.ts'
+import { listParkedMessagesCommand } from './list-parked-messages.ts'
 import { listPausedConversationsCommand } from './list-paused-conversations.ts'
 import { applyMigrations } from './migrate.ts'
 import { newKeyCommand } from './new-key.ts'
 import { rebuildConversationsCommand } from './rebuild-conversations.ts'
+import { requeueMessagesCommand } from './requeue-messages.ts'
 import { resetSecondFactorCommand } from './reset-second-factor.ts'
 import { resumeConversationCommand } from './resume-conversation.ts'
 import { rotateKeysCommand } from './rotate-keys.ts'
@@ -48,6 +50,8 @@ export const storeCommands: readonly StoreCommand[] = [
   setTurnLimitsCommand,
   listPausedConversationsCommand,
   resumeConversationCommand,
+  listParkedMessagesCommand,
+  requeueMessagesCommand,
   createAdminKeyCommand,
   listAdminKeysCommand,
   deleteAdminKeyCommand,

@@ -101,6 +101,7 @@ const actions: Record<string, Action> = {
   '/new-agent': { may: managers, given: () => Promise.resolve({ fields: { alias: aName(), ...agentFields } }) },
   '/agents/:alias/settings': { may: managers, fields: { description: 'another' }, given: anAgent },
   '/agents/:alias/automated': { may: managers, fields: { automated: 'yes' }, given: anAgent },
+  '/agents/:alias/requeue': { may: managers, given: anAgent },
   '/agents/:alias/skills': { may: managers, fields: { skills: 'counting' }, given: anAgent },
   '/agents/:alias/guardrails': { may: managers, given: anAgent },
   '/agents/:alias/key': { may: managers, given: anAgent },

@@ -134,7 +134,7 @@ export function prepareLeases(db: Db) {
       ofAgent,
       ofLease,
       isTimed,
-      sql`(${deliveries.releaseCount} + 1) % ${sql.raw(String(parkedAtReturns))} = 0`,
+      sql`(${deliveries.releaseCount} + 1) % ${parkedAtReturns} = 0`,
     ),
   ).toSQL()
   const release = db.update(deliveries)
