@@ -1,5 +1,6 @@
 import type { ProcessCommand } from './command.ts'
 import { health } from './health.ts'
+import { hook } from './hook.ts'
 
 /** The commands that need no database. They are a program of their own, and the package that a grid hands out. */
-export const clientCommands: readonly ProcessCommand[] = [health]
+export const clientCommands: readonly ProcessCommand[] = [health, hook]

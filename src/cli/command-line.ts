@@ -39,6 +39,7 @@ async function findAndRun(line: string[], program: Program): Promise<number> {
     return print(words.includes('--json') ? JSON.stringify({ version, commit }) : `agent-grid ${version}${built}`)
   }
   const command = program.findCommand(name)
+  if ('startWith' in command && command.startWith) return await command.startWith(words)
   const { args, json, help: wantsHelp } = readArguments(command, words, process.env)
   return wantsHelp ? print(program.help(name)) : await run(command, args, json, program)
 }

@@ -55,6 +55,8 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
   start(json: boolean, args: CommandArguments): Promise<number>
+  /** For a command that reads the words behind its name itself: it is called in place of `start`. */
+  startWith?(words: readonly string[]): Promise<number>
 }
 
 export type Command = StoreCommand | ProcessCommand
