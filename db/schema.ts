@@ -625,7 +625,10 @@ export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   id: text('id').notNull(),
-  /** The process that sends the response; on a remote database a row of `instances`. */
+  /**
+   * The process that sends the response; on a remote database a row of `instances`. Of a lease that expires, the
+   * credential that made it.
+   */
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   /** When the lease expires; null if it ends only with its holder. */

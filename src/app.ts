@@ -24,10 +24,13 @@ import { resourceReader } from './oauth/resources.ts'
 import { revokeToken } from './oauth/revoke.ts'
 import { serverMetadata, serverMetadataPaths } from './oauth/server-metadata.ts'
 import { tokenEndpoint } from './oauth/token.ts'
+import { openApi } from './openapi/document.ts'
 import type { AppEnv, Handler, RequestContext } from './request-context.ts'
 import { clientPackage } from './rest/client-package.ts'
 import { guardrailRoutes } from './rest/guardrails.ts'
 import { live, ready } from './rest/health.ts'
+import { inboxRoutes } from './rest/inbox.ts'
+import { postMessage } from './rest/messages.ts'
 import { partContent } from './rest/parts.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
@@ -62,6 +65,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   const clients = createClients(store)
   const resourceOf = resourceReader(origins)
   const guardrails = guardrailRoutes(authenticateCall, deps)
+  const authenticateKey = withCallLimits(keysOnly(authenticate))
+  const inbox = inboxRoutes(authenticateKey, deps)
   const authorize = {
     store,
     sessions: people,
@@ -81,6 +86,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', cardPaths, agentCard(deps)],
     ['GET', gridRoutingPath, () => gridRoutingText(deps)],
 
+    ['GET', '/api/v1/openapi.json', openApi(deps)],
     ['GET', '/api/agents/wake-stream', wakeStream(authenticateCall)],
 
     ['GET', ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/*'], resources.metadata],
@@ -91,10 +97,16 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', '/api/oauth/api-key', oauthApiKey(authenticateCall)],
   ]
   const others: Route[] = [
-    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
+    ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(authenticateKey, deps)],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
-    ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
+    ['GET', '/api/v1/inbox', inbox.peek],
+    ['POST', '/api/v1/inbox/leases', inbox.lease],
+    ['POST', '/api/v1/inbox/leases/:lease/extend', inbox.extend],
+    ['POST', '/api/v1/inbox/leases/:lease/ack', inbox.ack],
+    ['POST', '/api/v1/inbox/leases/:lease/release', inbox.release],
+    ['POST', '/api/v1/messages', postMessage(authenticateKey, deps)],
+    ['GET', '/api/v1/parts/:id', partContent(authenticateKey)],
     ['GET', '/api/v1/guardrails', guardrails.list],
     ['POST', '/api/v1/guardrails', guardrails.create],
     ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],

@@ -80,6 +80,7 @@ export const errorKinds = {
   member_exists: 'conflict',
   idempotency_conflict: 'conflict',
   skill_taken: 'conflict',
+  stale_lease: 'conflict',
   write_conflict: 'conflict',
 
   quota_exceeded: 'limited',

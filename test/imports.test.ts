@@ -58,9 +58,15 @@ const rules: Record<string, Rule> = {
   // The programs on the machines of clients, without the server.
   'clients/': { ours: ['lib/'] },
   'app.ts': {
-    ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
+    ours: [...everyDoor, 'openapi/', 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
+  },
+  // It describes what doors parse and answer.
+  'openapi/': {
+    ours: ['rest/', 'wire.ts', 'errors.ts', 'lib/'],
+    types: ['deps.ts', 'request-context.ts'],
+    packages: ['zod'],
   },
   'request-context.ts': { ours: [], types: ['listen.ts', 'lib/http/caller-connection.ts'] },
   'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'listen.ts'] },

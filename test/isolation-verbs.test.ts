@@ -14,6 +14,7 @@ import { createGuardrail } from '../src/grid/guardrails/guardrails.ts'
 import { cursorAt } from '../src/grid/messaging/cursor.ts'
 import { readAgain } from '../src/grid/messaging/read-again.ts'
 import { readMessages } from '../src/grid/messaging/read-messages.ts'
+import { leaseMessages } from '../src/grid/messaging/timed-leases.ts'
 import { newId } from '../src/lib/id.ts'
 import type { AccountStore } from '../src/store/account.ts'
 import { dump, rows } from './support/database.ts'
@@ -53,6 +54,7 @@ describe('a verb', () => {
     const [owner] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [grid.acme.id])
     const grant = await accessTokenFor(grid, String(owner.user_id), grid.acme.id)
     const paused = await pausedConversation(grid.acme.store, ['alice', 'bob'])
+    const { leaseId } = await leaseMessages(as(bob), { limit: 1 })
     acme = {
       dump: await dump(grid, grid.acme),
       values: {
@@ -64,6 +66,7 @@ describe('a verb', () => {
         skill: { foreign: skill.id },
         guardrail: { foreign: guardrail.id },
         conversation: { foreign: paused },
+        lease: { foreign: leaseId! },
       },
     }
   })
@@ -79,6 +82,7 @@ describe('a verb', () => {
       skill: ['foreign'],
       guardrail: ['foreign'],
       conversation: ['foreign'],
+      lease: ['foreign'],
     })[probe.takes].map((kind) => ({ ...probe, kind }))
   )
 

@@ -12,7 +12,7 @@ import { maxMessageLength } from '../grid/messaging/outgoing-message.ts'
 import { readPart } from '../grid/messaging/parts.ts'
 import { type Page, readAgain, readMessage } from '../grid/messaging/read-again.ts'
 import { isSelf } from '../grid/messaging/resolve.ts'
-import { sendMessage } from '../grid/messaging/send-message.ts'
+import { asSentAnswer, sendMessage } from '../grid/messaging/send-message.ts'
 import { turnsNote } from '../grid/messaging/turns.ts'
 import { maxWaitSeconds, waitForMessages, type WaitOptions } from '../grid/messaging/wait-for-messages.ts'
 import { isId } from '../lib/id.ts'
@@ -61,26 +61,7 @@ const sendMessageTool = tool({
       replyToMessageId: input.reply_to_message_id,
       idempotencyKey: input.idempotency_key,
     })
-    return {
-      text: {
-        message_id: sent.id,
-        timestamp: isoTime(sent.createdAt),
-        recipient: sent.recipient,
-        unread: sent.unread,
-        ...(sent.sanitized && { sanitized: true }),
-        ...(sent.turns !== undefined && { turns: sent.turns, note: turnsNote(sent.turns) }),
-        ...(sent.recipientUnread !== undefined && {
-          recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
-          recipient_unread: sent.recipientUnread,
-        }),
-        ...(sent.recipients !== undefined && {
-          recipients: sent.recipients,
-          recipients_active: sent.recipientsActive,
-        }),
-        ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
-        ...(sent.redacted && { redacted: sent.redacted }),
-      },
-    }
+    return { text: asSentAnswer(sent) }
   },
 })
 

@@ -28,6 +28,7 @@ import { prepareMessages } from './account/messages.ts'
 import { prepareNames } from './account/names.ts'
 import { prepareNotifications } from './account/notifications.ts'
 import { prepareOverview } from './account/overview.ts'
+import { prepareParked } from './account/parked.ts'
 import { prepareParts } from './account/parts.ts'
 import { prepareProfile } from './account/profile.ts'
 import { prepareReceipts } from './account/receipts.ts'
@@ -38,6 +39,7 @@ import { prepareSnoozes } from './account/snoozes.ts'
 import { prepareTeam } from './account/team.ts'
 import { prepareThreadMessages } from './account/thread-messages.ts'
 import { prepareThreads } from './account/threads.ts'
+import { prepareTimedLeases } from './account/timed-leases.ts'
 import { prepareUnclaimed } from './account/unclaimed.ts'
 import { prepareUsage } from './account/usage.ts'
 import { type JudgedMessage, type NewVerdict, prepareVerdicts } from './account/verdicts.ts'
@@ -252,6 +254,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     names: () => prepareNames(db),
     notifications: () => prepareNotifications(db),
     overview: () => prepareOverview(db),
+    parked: () => prepareParked(db),
     parts: () => prepareParts(db),
     profile: () => prepareProfile(db),
     messageStatus: () => prepareMessageStatus(db),
@@ -260,6 +263,7 @@ function repositoryMakers(db: Db, crossAccountQueries: CrossAccountQueries, look
     skills: () => prepareSkills(db),
     snoozes: () => prepareSnoozes(db),
     team: () => prepareTeam(db),
+    timedLeases: () => prepareTimedLeases(db),
     threads: () => prepareThreads(db),
     threadMessages: () => prepareThreadMessages(db),
     unclaimed: () => prepareUnclaimed(db),

@@ -214,6 +214,38 @@ export const restRows: Record<string, ToolRow> = {
   'DELETE /api/v1/guardrails/:guardrail': { args: { guardrail: 'own-0' }, parameters: { guardrail: restGuardrail } },
 }
 
+const ofLease: NamingParameter = { takes: [], random: 'stale_lease', empty: 'not_found' }
+
+/** The REST endpoints of agents, in the same way. */
+export const agentRestRows: Record<string, ToolRow> = {
+  'GET /api/v1/inbox': { args: {}, parameters: {} },
+  'POST /api/v1/inbox/leases': {
+    args: {},
+    // What the caller cannot read counts as nothing.
+    parameters: { 'message_ids[]': anyText, conversation_id: anyText },
+  },
+  'POST /api/v1/inbox/leases/:lease/extend': { args: { lease: 'x', seconds: 30 }, parameters: { lease: ofLease } },
+  'POST /api/v1/inbox/leases/:lease/ack': {
+    args: { lease: 'x' },
+    parameters: { lease: ofLease, 'message_ids[]': { ...ofLease, empty: 'stale_lease' } },
+  },
+  'POST /api/v1/inbox/leases/:lease/release': {
+    args: { lease: 'x' },
+    parameters: { lease: ofLease, 'message_ids[]': { ...ofLease, empty: 'stale_lease' } },
+  },
+  'POST /api/v1/messages': {
+    args: { to: '@mate', message: 'hi' },
+    parameters: {
+      to: agentRows.send_message.parameters.to,
+      message: 'text',
+      reply_to_message_id: agentRows.send_message.parameters.reply_to_message_id,
+      conversation_id: anyText,
+      'acks.lease_id': { ...ofLease, empty: 'stale_lease' },
+      'acks.message_ids[]': 'text',
+    },
+  },
+}
+
 /** All cases of a parameter, including values in forms that it does not take. */
 export function casesOf({ takes }: NamingParameter): { state: State; form: Form }[] {
   const first = takes[0] ?? 'agent id'

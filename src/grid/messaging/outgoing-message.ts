@@ -24,6 +24,12 @@ export interface A2aDetails {
   referenceTaskIds?: string[]
 }
 
+/** A lease of the sender, or some of its messages. */
+export interface LeasePart {
+  leaseId: string
+  messageIds?: readonly string[]
+}
+
 export interface SendInput {
   /** `@alias`, with or without `@`, or `#channel`. */
   to: string
@@ -34,6 +40,8 @@ export interface SendInput {
   idempotencyKey?: string
   /** The request that a repeat with the same key must equal. Default: the content of the send. */
   request?: string
+  /** What the message answers: acked in the unit that stores it. */
+  acks?: LeasePart
   a2a?: A2aDetails
 }
 

@@ -4,17 +4,19 @@ import { GridError } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { characterCount, hasAtMost, wellFormed } from '../../lib/text.ts'
+import { isoTime } from '../../lib/time.ts'
 import { type AccountStore, writeParts } from '../../store/account.ts'
 import { inOrder, type MessageType, type NewMessage, type ReviewedMessage } from '../../store/account/messages.ts'
 import type { SendReceipt } from '../../store/account/receipts.ts'
 import { checkKey, findRepeat, keyLifetimeMs, requestHashOf } from './idempotency.ts'
-import { maxMessageLength, type Sender, type SendInput, type SentMessage } from './outgoing-message.ts'
+import { type LeasePart, maxMessageLength, type Sender, type SendInput, type SentMessage } from './outgoing-message.ts'
 import { splitDetails } from './parts.ts'
 import { checkQuotas, countSent } from './quota.ts'
 import { type Recipient, resolve } from './resolve.ts'
 import { reviewChecks } from './review.ts'
 import type { OutgoingMessage, ReviewCheck } from './review-check.ts'
-import { countTurn, hopsOf } from './turns.ts'
+import { ackAgain, leasedBy, requireHeld } from './timed-leases.ts'
+import { countTurn, hopsOf, turnsNote } from './turns.ts'
 
 /**
  * What a message says about who wrote it. It follows from the caller and not from the sending agent: a key or an OAuth
@@ -35,7 +37,9 @@ const maxAttempts = 3
  * a channel. When this returns, the message is on disk. A repeat under the same idempotency key stores nothing and
  * returns the result of the first send.
  *
- * Fails with `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
+ * With `acks` the messages that it answers are acked in the same unit: both is done, or nothing.
+ *
+ * Fails with `stale_lease` (of `acks`), `invalid_input`, `message_too_long`, `recipient_not_found`, `channel_not_found`, `not_channel_member`,
  * `message_not_found` (the message that this one replies to), `idempotency_conflict`, `trial_expired`, `unavailable`,
  * `storage_full`, `quota_exceeded`, `guardrail_blocked`, `guardrail_unavailable`, `conversation_paused`, or as one of
  * `checks` does. They replace those of the grid.
@@ -55,9 +59,14 @@ export async function sendMessage(
   const requestHash = key === null ? '' : requestHashOf(cleaned)
   const repeatOf = () => key === null ? undefined : findRepeat(account, sender, key, requestHash)
 
+  const { acks } = input
   const repeat = await repeatOf()
-  if (repeat) return repeat
+  if (repeat) {
+    if (acks) await ackAgain(account, acks)
+    return repeat
+  }
   account.requireSpace()
+  if (acks) await requireHeld(account, acks)
   let recipient = await resolve(account, sender, input.to)
   await checkQuotas(account, recipient)
   const sanitized = isCleaned || cleaned.a2a !== input.a2a
@@ -68,11 +77,12 @@ export async function sendMessage(
   if (checks || recipient.guards > 0) message = await reviewed({ ...outgoing, recipient }, checks)
 
   for (let attempt = 1;; attempt++) {
-    const sent = await commit(account, sender, message, recipient, requestHash)
+    const sent = await commit(account, sender, message, recipient, { requestHash, acks })
     if (sent) return sent
     // A condition of the commit did not hold. Reading again finds which one. If all of them hold now, we try again.
     const stored = await repeatOf()
     if (stored) return stored
+    if (acks) await requireHeld(account, acks)
     // What was found in memory may be the cause.
     account.forgetLookups()
     const before = recipient
@@ -178,17 +188,18 @@ async function messageRepliedTo(
 
 /**
  * Store a message, count its turn, and wake its recipients. Undefined when a condition no longer held: then nothing is stored, and no
- * row of the activity log if the send is recorded. `requestHash` is stored with the idempotency key of the message, if
- * it has one.
+ * row of the activity log if the send is recorded, and nothing is acked. `requestHash` is stored with the idempotency key
+ * of the message, if it has one.
  */
 async function commit(
   account: AccountStore,
   sender: Sender,
   message: ReviewedMessage,
   recipient: Recipient,
-  requestHash: string,
+  { requestHash, acks }: { requestHash: string; acks?: LeasePart },
 ): Promise<SentMessage | undefined> {
   const { messages, parts } = account.change
+  const isAllOrNothing = account.isRecording || acks !== undefined
   const turn = countTurn(account, sender, recipient, message)
   const rows = await writeParts(
     account,
@@ -198,12 +209,13 @@ async function commit(
       largeParts: message.largeParts === null ? undefined : parts.add(message),
       ...message.guarded?.parts,
       key: message.key === null ? undefined : messages.addKey(message, requestHash),
-      required: account.isRecording ? messages.requireStored(message) : undefined,
+      required: isAllOrNothing ? messages.requireStored(message) : undefined,
+      ...acks && ackParts(account, message, acks),
     }),
   ).catch((error) => {
     turn.cancel()
-    // A recorded send that stores nothing fails as a unit, and its row with it.
-    if (!account.isRecording || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
+    // Such a send that stores nothing fails as a unit, with its row of the log and its acks.
+    if (!isAllOrNothing || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
   })
   if (!rows) return undefined
   const [row] = rows.receipt
@@ -229,6 +241,12 @@ async function commit(
   }
 }
 
+function ackParts({ actor, change: { timedLeases } }: AccountStore, { id, at }: NewMessage, acks: LeasePart) {
+  const leased = leasedBy({ actor }, acks)
+  const { move, close } = timedLeases.ack(leased, newId(), at)
+  return { held: timedLeases.requireHeld(leased, id, at), acked: move, closed: close }
+}
+
 async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<void> {
   const trial = await account.read.agents.trial(sender.agentId)
   if (!trial) return
@@ -240,4 +258,26 @@ async function refuseEndedTrial(account: AccountStore, sender: Sender): Promise<
     'trial_expired',
     `The trial of this agent has ended (${trial.used} of ${trial.max} messages sent). Its owner can claim the agent with the link from the signup.`,
   )
+}
+
+/** A sent message as programs are answered, over MCP and REST. See docs/protocol.md, "send_message". */
+export function asSentAnswer(sent: SentMessage) {
+  return {
+    message_id: sent.id,
+    timestamp: isoTime(sent.createdAt),
+    recipient: sent.recipient,
+    unread: sent.unread,
+    ...(sent.sanitized && { sanitized: true as const }),
+    ...(sent.turns !== undefined && { turns: sent.turns, note: turnsNote(sent.turns) }),
+    ...(sent.recipientUnread !== undefined && {
+      recipient_last_seen: sent.recipientSeenAt == null ? null : isoTime(sent.recipientSeenAt),
+      recipient_unread: sent.recipientUnread,
+    }),
+    ...(sent.recipients !== undefined && {
+      recipients: sent.recipients,
+      recipients_active: sent.recipientsActive,
+    }),
+    ...(sent.leftOut !== undefined && { left_out: sent.leftOut }),
+    ...(sent.redacted && { redacted: sent.redacted }),
+  }
 }

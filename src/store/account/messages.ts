@@ -95,6 +95,8 @@ export interface InboxAddress {
  * row is there, and change nothing when the unit is repeated.
  */
 export interface SendParts {
+  /** Fails the whole unit unless the lease that the message acks is open. */
+  held?: Statement
   message: Statement
   /** Counts the message on the trial of its sender. */
   trial?: Statement
@@ -109,8 +111,11 @@ export interface SendParts {
   deliveries: Statement
   /** Remembers the idempotency key. */
   key?: Statement
-  /** Fails the whole unit unless the message is stored. For a unit that also writes a row of the activity log. */
+  /** Fails the whole unit unless the message is stored. For a unit that does more than storing it. */
   required?: Statement
+  /** Ack the messages that this one answers. */
+  acked?: Statement
+  closed?: Statement
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt: Statement
 }
@@ -118,6 +123,7 @@ export interface SendParts {
 /** The parts of a send in the order in which they must run. */
 export function inOrder(parts: SendParts): SendParts {
   return {
+    held: parts.held,
     message: parts.message,
     required: parts.required,
     trial: parts.trial,
@@ -127,6 +133,8 @@ export function inOrder(parts: SendParts): SendParts {
     theirCounts: parts.theirCounts,
     theirVerdicts: parts.theirVerdicts,
     deliveries: parts.deliveries,
+    acked: parts.acked,
+    closed: parts.closed,
     key: parts.key,
     receipt: parts.receipt,
   }

@@ -205,6 +205,7 @@ test('the parts of a send run in one order, however they were named', () => {
   }
 
   expect(Object.keys(inOrder(parts))).toEqual([
+    'held',
     'message',
     'required',
     'trial',
@@ -214,6 +215,8 @@ test('the parts of a send run in one order, however they were named', () => {
     'theirCounts',
     'theirVerdicts',
     'deliveries',
+    'acked',
+    'closed',
     'key',
     'receipt',
   ])
