@@ -25,6 +25,7 @@ const allowed: Record<string, string> = {
   'support/fault.ts': 'a program that a fault ends before its timer fires',
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',
   'e2e/load.ts': 'the pace of load generators: `pause`',
+  'e2e/killed-runners.test.ts': 'a clock that goes faster',
   'e2e/reading-client.ts': 'a program that runs until it is killed',
 }
 

@@ -39,6 +39,7 @@ async function findAndRun(line: string[], program: Program): Promise<number> {
     return print(words.includes('--json') ? JSON.stringify({ version, commit }) : `agent-grid ${version}${built}`)
   }
   const command = program.findCommand(name)
+  if ('startWith' in command && command.startWith) return await command.startWith(words)
   const { args, json, help: wantsHelp, words: passedOn } = readArguments(command, words, process.env)
   if (wantsHelp) return print(program.help(name))
   return 'start' in command ? await command.start(json, args, passedOn) : await run(command, args, json, program)

@@ -58,6 +58,8 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
   /** `words` are those behind `--`. */
   start(json: boolean, args: CommandArguments, words: readonly string[]): Promise<number>
+  /** For a command that reads the words behind its name itself: it is called in place of `start`. */
+  startWith?(words: readonly string[]): Promise<number>
 }
 
 export type Command = StoreCommand | ProcessCommand

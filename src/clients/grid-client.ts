@@ -3,6 +3,7 @@
  * more on Node.
  */
 import type { IncomingMessage, RequestOptions } from 'node:http'
+import process from 'node:process'
 import { version } from '../lib/version.ts'
 
 export interface GridClientOptions {
@@ -263,7 +264,8 @@ function leasePath(leaseId: string, action: string): string {
 }
 
 async function respond(url: string, options: RequestOptions, text: string | undefined): Promise<IncomingMessage> {
-  const { request } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
+  // A hook needs one of the two. An import of it would make Node print a warning, which a client would read.
+  const { request } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
   return await new Promise((resolve, reject) => {
     const outgoing = request(url, options, resolve)
     outgoing.on('error', reject)

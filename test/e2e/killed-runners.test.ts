@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { faultOf, killAtSteps, killSteps } from '../support/killed-runners.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 
@@ -20,8 +21,12 @@ afterEach(async () => {
 
 test('a runner or its child is killed at every step: each message is answered once', async () => {
   const lane = { url: grid.url, asker: grid.alice, worker: grid.bob, folder }
-  // Leases of killed runners expire by the clock of the grid.
-  const clock = setInterval(() => grid.clock.now += 1_000, 50)
+  // What the worker of a server does: leases of killed runners expire by the clock of the grid.
+  const recovery = new LeaseRecovery(grid.store)
+  const clock = setInterval(() => {
+    grid.clock.now += 1_000
+    void recovery.releaseExpired()
+  }, 50)
   try {
     const runs = await killAtSteps(lane, killSteps)
 
