@@ -1,11 +1,12 @@
 /** Runs a program for an agent that nobody attends: for each message that comes, one child. */
 import { minute, second } from '../../lib/time.ts'
 import { GridCallError, type GridClient } from '../grid-client.ts'
+import { pause } from '../pause.ts'
 import type { GridAgent } from '../state/paths.ts'
 import { liveSessions } from '../state/sessions.ts'
 import type { Answer } from './answers.ts'
 import { type HeldLease, HeldLeases, isStale } from './held-lease.ts'
-import { isCredentialGone, MailSignal, pause } from './mail-signal.ts'
+import { isCredentialGone, MailSignal } from './mail-signal.ts'
 import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
 import { nextThread } from './threads.ts'
 import { runTurn, type TurnOptions, type TurnResult, type Work } from './turn.ts'
