@@ -26,6 +26,7 @@ const allowed: Record<string, string> = {
   'support/responder.ts': 'a recipient that works for a while, because a suite asks it to',
   'e2e/fuzz/client.ts': 'a limit on how long an answer may take',
   'e2e/load.ts': 'the pace of load generators: `pause`',
+  'e2e/killed-runners.test.ts': 'a clock that goes faster',
   'e2e/reading-client.ts': 'a program that runs until it is killed',
 }
 

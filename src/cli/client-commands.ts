@@ -1,3 +1,4 @@
+import { channel } from './channel.ts'
 import type { ProcessCommand } from './command.ts'
 import { connect } from './connect.ts'
 import { disconnect } from './disconnect.ts'
@@ -10,5 +11,5 @@ import { watch } from './watch.ts'
 
 /** The commands that need no database. They are a program of their own, and the package that a grid hands out. */
 export const clientCommands: readonly ProcessCommand[] = [
-  ...[connect, disconnect, send, read, watch, run, hook, health],
+  ...[connect, disconnect, send, read, watch, run, channel, hook, health],
 ]

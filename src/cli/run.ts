@@ -2,7 +2,7 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import process from 'node:process'
-import { type Connection, findConnection, type GridAccess, withAt } from '../clients/connections.ts'
+import { type Connection, type GridAccess, withAt } from '../clients/connections.ts'
 import { GridCallError, GridClient } from '../clients/grid-client.ts'
 import { installProgram } from '../clients/installed-program.ts'
 import { logLine } from '../clients/log.ts'
@@ -13,18 +13,11 @@ import { RunState } from '../clients/run/run-state.ts'
 import { systemdUserUnit } from '../clients/run/service.ts'
 import { lockHolder, takeLock } from '../clients/state/lock.ts'
 import { hour, minute, second } from '../lib/time.ts'
-import {
-  attentionExitCode,
-  type CommandArguments,
-  CommandError,
-  type CommandOptions,
-  type ProcessCommand,
-  usageError,
-} from './command.ts'
+import { agentAccess, agentOptions, personNeeded } from './agent-access.ts'
+import { type CommandArguments, CommandError, type CommandOptions, type ProcessCommand, usageError } from './command.ts'
 
 const options = {
-  as: { placeholder: '@ALIAS', description: 'the agent; without it, the only one that is connected' },
-  url: { placeholder: 'URL', description: 'its grid, if agents of several grids are connected' },
+  ...agentOptions,
   claude: { placeholder: '', description: 'run Claude Code', flag: true },
   codex: { placeholder: '', description: 'run Codex', flag: true },
   opencode: { placeholder: '', description: 'run opencode', flag: true },
@@ -59,7 +52,7 @@ export const run: ProcessCommand = {
   words: { placeholder: 'WORDS', description: 'the command; with a client, more of its options' },
   async start(json, args, words) {
     const runner = readOptions(args, words)
-    const access = accessOf(args)
+    const access = agentAccess(args)
     if (args.service) return printService(json, access, args, words)
     requireProgram(runner.program.words({ extra: [] })[0])
     const grid = new GridClient(access)
@@ -125,17 +118,6 @@ function readOptions(args: CommandArguments, words: readonly string[]): Omit<Run
     maxUsdPerTurn,
     perDayUsd,
   }
-}
-
-function accessOf(args: CommandArguments): GridAccess {
-  const access = findConnection({ alias: args.as, url: args.url })
-  if (access) return access
-  throw personNeeded(
-    'not_connected',
-    `${args.as ?? 'No agent'} is ${
-      args.as ? 'not ' : ''
-    }connected on this machine. Run "agent-grid connect" first, or set AGENT_GRID_URL and AGENT_GRID_KEY.`,
-  )
 }
 
 /** The agent of the key. A key of the environment may be of another one than is meant. */
@@ -223,10 +205,6 @@ function stopSignal(): AbortSignal {
     process.on(name, () => controller.signal.aborted ? process.exit(1) : controller.abort())
   }
   return controller.signal
-}
-
-function personNeeded(code: string, message: string): CommandError {
-  return new CommandError(code, message, attentionExitCode)
 }
 
 function amount(name: string, args: CommandArguments): number | undefined {

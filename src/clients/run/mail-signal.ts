@@ -1,6 +1,7 @@
 /** Says when a runner should look at the inbox. */
 import { minute, second } from '../../lib/time.ts'
 import { GridCallError, type GridClient } from '../grid-client.ts'
+import { pause } from '../pause.ts'
 
 export interface MailSignalOptions {
   /** The client, as presence shows it. */
@@ -73,18 +74,4 @@ export class MailSignal {
 /** The key was revoked, or is of no agent. Only a person can change that. */
 export function isCredentialGone(error: unknown): boolean {
   return error instanceof GridCallError && (error.status === 401 || error.code === 'wrong_credential')
-}
-
-/** Resolves after `ms`, or when `signal` aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-  })
 }

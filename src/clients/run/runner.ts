@@ -1,14 +1,15 @@
 /** Runs a program for an agent that nobody attends: for each message that comes, one child. */
 import { minute, second } from '../../lib/time.ts'
 import { GridCallError, type GridClient } from '../grid-client.ts'
+import { pause } from '../pause.ts'
 import type { GridAgent } from '../state/paths.ts'
 import { liveSessions } from '../state/sessions.ts'
 import type { Answer } from './answers.ts'
 import { type HeldLease, HeldLeases, isStale } from './held-lease.ts'
-import { isCredentialGone, MailSignal, pause } from './mail-signal.ts'
+import { isCredentialGone, MailSignal } from './mail-signal.ts'
 import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
 import { nextThread } from './threads.ts'
-import { runTurn, type TurnOptions, type TurnResult } from './turn.ts'
+import { runTurn, type TurnOptions, type TurnResult, type Work } from './turn.ts'
 
 export interface RunnerOptions extends TurnOptions, TurnBudget {
   /** How long a lease lives without this runner, in seconds. */
@@ -22,11 +23,7 @@ export interface RunnerOptions extends TurnOptions, TurnBudget {
 }
 
 /** Messages whose turn failed. They stay leased until they are tried again. */
-interface Retry {
-  thread: string
-  lease: HeldLease
-  /** How many turns failed. */
-  failures: number
+interface Retry extends Work {
   /** When it is tried again, by the clock of the runner. */
   at: number
 }
@@ -38,8 +35,8 @@ export const usualBackoff = { firstMs: 5 * second, longestMs: 10 * minute }
 const peekMs = minute
 /** For `RunnerOptions.standByMs`. */
 export const usualStandByMs = 15 * second
-/** Most summaries that a grid shows. */
-const peekLimit = 100
+/** Most messages that a grid shows at once. */
+const peekLimit = 50
 
 /**
  * Run until `stopping` aborts, which ends the child and releases its messages. Rejects with `GridCallError` when the key
@@ -152,7 +149,7 @@ class Runner {
     this.#retries.delete(thread)
     const result = lease.lost.aborted
       ? { failure: 'Its lease has ended.' }
-      : await runTurn(this.#options, this.#state, thread, lease, this.#signal)
+      : await runTurn(this.#options, this.#state, turn, this.#signal)
     // The lease is released by `releaseAll`.
     if (this.#signal.aborted && 'failure' in result) return
     try {

@@ -25,6 +25,15 @@ export interface TurnOptions {
   maxUsdPerTurn?: number
 }
 
+/** The messages of a turn. */
+export interface Work {
+  /** Names their thread. */
+  thread: string
+  lease: HeldLease
+  /** How many turns about them failed. */
+  failures: number
+}
+
 /** The answers of a turn that went well, or why it failed. */
 export type TurnResult = { answers: Answer[] } | { failure: string }
 
@@ -35,27 +44,30 @@ export type TurnResult = { answers: Answer[] } | { failure: string }
 export async function runTurn(
   options: TurnOptions,
   state: RunState,
-  thread: string,
-  lease: HeldLease,
+  work: Work,
   stopping: AbortSignal,
 ): Promise<TurnResult> {
+  const { thread } = work
   const known = state.session(thread, options.program.name)
   state.beginTurn()
-  const first = await runOnce(options, state, thread, lease, stopping, { sessionId: known })
+  const first = await runOnce(options, state, work, stopping, { sessionId: known })
   if (!('isSessionGone' in first)) return first
   state.saveSession(thread, options.program.name, undefined)
-  const second = await runOnce(options, state, thread, lease, stopping, { isForgotten: true })
+  const second = await runOnce(options, state, work, stopping, { isForgotten: true })
   return 'isSessionGone' in second ? { failure: 'It found no session, although none was named.' } : second
 }
 
 async function runOnce(
   { agent, program, extra, format, per, folder, timeoutMs, graceMs, maxUsdPerTurn }: TurnOptions,
   state: RunState,
-  thread: string,
-  { messages, lost }: HeldLease,
+  { thread, lease, failures }: Work,
   stopping: AbortSignal,
   { sessionId, isForgotten }: { sessionId?: string; isForgotten?: boolean },
 ): Promise<TurnResult | { isSessionGone: true }> {
+  // A child that failed may have done its work.
+  const messages = failures === 0
+    ? lease.messages
+    : lease.messages.map((message) => ({ ...message, redelivered: true }))
   const input = program.name === 'command'
     ? inputOf(messages, { key: thread, per }, { agent }, format)
     : promptOf(messages, { agent, isForgotten })
@@ -67,7 +79,7 @@ async function runOnce(
     env: { ...process.env, AGENT_GRID_RUN: '1' },
     timeoutMs,
     graceMs,
-    signal: AbortSignal.any([lost, stopping]),
+    signal: AbortSignal.any([lease.lost, stopping]),
   })
   const turn = program.read(stdout)
   state.addCost(turn.usd ?? 0)
