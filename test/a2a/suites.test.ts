@@ -45,7 +45,8 @@ async function stream(message: Record<string, unknown>) {
 const get = (id: string) => call(request('GetTask', { id }))
 
 /** In short: `task` and states, and the texts of artifacts. */
-function inShort(event: { result?: Record<string, unknown> }): string {
+// deno-lint-ignore no-explicit-any -- events have many shapes
+function inShort(event: { result?: Record<string, any> }): string {
   const { task, statusUpdate, artifactUpdate } = event.result!
   if (task) return `task ${stateOf(task)}`
   if (statusUpdate) return stateOf(statusUpdate)
