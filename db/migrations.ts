@@ -513,5 +513,14 @@ export const migrations: { name: string; hash: string; createdAt: number; statem
       "CREATE TRIGGER message_of_task_is_read AFTER UPDATE OF state ON deliveries\nWHEN NEW.task_id IS NOT NULL AND OLD.state = 'unread' AND NEW.state = 'read'\nBEGIN\n  INSERT INTO task_events (account_id, task_id, n, id, at, state)\n    SELECT account_id, id, generation + 1, 'read', NEW.read_at, 'working' FROM tasks\n    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id\n      AND state = 'submitted';\n  UPDATE tasks SET state = 'working', status_at = NEW.read_at, generation = generation + 1\n    WHERE account_id = NEW.sender_account_id AND id = NEW.task_id AND recipient_agent_id = NEW.agent_id\n      AND state = 'submitted';\nEND;",
       "CREATE TRIGGER recipient_of_task_is_deleted AFTER UPDATE OF deleted_at ON agents\nWHEN NEW.deleted_at IS NOT NULL\nBEGIN\n  UPDATE tasks SET expires_at = 0\n    WHERE recipient_account_id = NEW.account_id AND recipient_agent_id = NEW.id AND expires_at IS NOT NULL;\nEND;"
     ]
+  },
+  {
+    "name": "0030_signing_keys",
+    "hash": "6f4e2d7cac3a89a2ca745300ebd2e4eb6184349f004fd0d884d6de9a38b08741",
+    "createdAt": 1795391671381,
+    "statements": [
+      "CREATE TABLE `signing_keys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`public_key` text NOT NULL,\n\t`encrypted_token` text,\n\t`token_iv` text,\n\t`token_auth_tag` text,\n\t`token_key_id` text,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE UNIQUE INDEX `signing_keys_created` ON `signing_keys` (`created_at`);"
+    ]
   }
 ]

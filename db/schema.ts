@@ -1184,6 +1184,24 @@ export const pushKeys = sqliteTable('push_keys', {
 })
 
 /**
+ * The key pairs with which the grid signs agent cards (ES256): the newest signs, the older ones verify what they signed.
+ * See docs/security.md, "Signing keys".
+ */
+export const signingKeys = sqliteTable('signing_keys', {
+  /** The `kid` of its signatures. */
+  id: text('id').primaryKey(),
+  /** JSON of the public key as a JWK. @see RFC 7517 */
+  publicKey: text('public_key').notNull(),
+  /** The private key, as JSON of its JWK: AES-256-GCM. Null once a newer key signs. */
+  encryptedToken: text('encrypted_token'),
+  tokenIv: text('token_iv'),
+  tokenAuthTag: text('token_auth_tag'),
+  tokenKeyId: text('token_key_id'),
+  /** Later than that of every older key. */
+  createdAt: integer('created_at').notNull(),
+}, (t) => [uniqueIndex('signing_keys_created').on(t.createdAt)])
+
+/**
  * Browsers that are notified of messages to the alias of a person. A trigger removes those of a session that has ended.
  * See docs/delivery.md, "Notifications".
  */

@@ -1,8 +1,9 @@
 /** Every route of the service. */
 import { type Context, Hono } from 'hono'
-import { agentCard, cardPaths } from './a2a/agent-card.ts'
+import { agentCardPaths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
+import { keySetPath } from './a2a/cards/signer.ts'
 import { a2aGrid } from './a2a/endpoint.ts'
-import { gridRoutingPath, gridRoutingText } from './a2a/grid-routing.ts'
+import { extensionTexts } from './a2a/extensions.ts'
 import { a2aHttpJson } from './a2a/http-json.ts'
 import { createAuthenticator, createCallLimits, keysOnly } from './auth/bearer.ts'
 import { createSessions } from './auth/session.ts'
@@ -57,6 +58,8 @@ export function createApp(store: Store): Hono<AppEnv> {
   const authenticate = createAuthenticator(store)
   const withCallLimits = createCallLimits(deps)
   const authenticateCall = withCallLimits(authenticate)
+  const authenticateKey = withCallLimits(keysOnly(authenticate))
+  const cards = new Cards(store, authenticateKey)
   const people = createSessions(store, origins)
   const attention = new AttentionCounts(deps)
   const resources = protectedResources(origins, config.appUrl)
@@ -72,7 +75,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     resourceOf,
   }
 
-  const a2aRpc = a2aGrid(withCallLimits(keysOnly(authenticate)), deps)
+  const a2aRpc = a2aGrid(authenticateKey, deps, cards)
   const grid = mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)
 
   /** A page of any origin may call these, with a credential of its own. */
@@ -80,8 +83,11 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['ALL', [gridPath, '/api/v1/grid'], grid],
     ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
 
-    ['GET', cardPaths, agentCard(deps)],
-    ['GET', gridRoutingPath, () => gridRoutingText(deps)],
+    ['GET', rootCardPaths, cards.root],
+    ['GET', agentCardPaths, cards.agent],
+    ['GET', extendedCardPaths, cards.extended],
+    ['GET', keySetPath, cards.keySet],
+    ['GET', '/a2a/ext/:name/v1', extensionTexts(config)],
 
     ['GET', '/api/agents/wake-stream', wakeStream(authenticateCall)],
 
@@ -96,7 +102,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
-    ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
+    ['GET', '/api/v1/parts/:id', partContent(authenticateKey)],
     ['GET', '/api/v1/guardrails', guardrails.list],
     ['POST', '/api/v1/guardrails', guardrails.create],
     ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],
@@ -109,7 +115,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', manifest.path, ({ request }) => manifest.answer(request)],
     ['POST', '/unsubscribe/:token', unsubscribe(store)],
     ...assets.map(({ path, answer }): Route => ['GET', path, ({ request }) => answer(request)]),
-    ...a2aHttpJson(withCallLimits(keysOnly(authenticate)), deps),
+    ...a2aHttpJson(authenticateKey, deps, cards),
   ]
 
   /** Answered also by a process that is overloaded: a supervisor must hear that it is alive. */

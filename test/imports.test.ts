@@ -58,7 +58,8 @@ const rules: Record<string, Rule> = {
     packages: ['zod', '@modelcontextprotocol/server'],
   },
   'rest/': { ...door, types: [...door.types!, 'store/store.ts'], packages: ['zod'] },
-  'a2a/': door,
+  // Cards are signed with keys of the grid, and are those of agents of any account.
+  'a2a/': { ...door, types: [...door.types!, 'store/store.ts'] },
   // It writes its own rows of clients, grants and tokens, whose types are in the store.
   'oauth/': {
     ...browserDoor,
@@ -72,6 +73,8 @@ const rules: Record<string, Rule> = {
   'grid/people/': globalVerbs,
   // The key for push services belongs to the grid.
   'grid/notifications/': globalVerbs,
+  // Signing keys and public agents belong to no account.
+  'grid/cards/': globalVerbs,
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc'] },
@@ -106,7 +109,7 @@ const rules: Record<string, Rule> = {
   'lib/': {
     ours: ['errors.ts'],
     types: ['deps.ts'],
-    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid', 'web-push'],
+    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid', 'web-push', 'jose'],
   },
 }
 

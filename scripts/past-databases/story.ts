@@ -4,7 +4,13 @@
  */
 import { createHash } from 'node:crypto'
 import { chained } from '../../src/store/account/activity-chain.ts'
-import { accountTokenContext, createKeyRing, pushKeyContext, totpContext } from '../../src/lib/key-ring.ts'
+import {
+  accountTokenContext,
+  createKeyRing,
+  pushKeyContext,
+  signingKeyContext,
+  totpContext,
+} from '../../src/lib/key-ring.ts'
 
 export type Row = Record<string, string | number | null>
 
@@ -315,6 +321,12 @@ export async function story(): Promise<Record<string, Row[]>> {
       public_key: 'public key',
       created_at: at,
       ...await sealed('private key', pushKeyContext('vapid')),
+    }],
+    signing_keys: [{
+      id: 'signing-key',
+      public_key: '{"kty":"EC"}',
+      created_at: at,
+      ...await sealed('private signing key', signingKeyContext('signing-key')),
     }],
     push_subscriptions: [{
       ...{ account_id: acme, id: browser, user_id: ann, session_id: session, endpoint: 'https://push.example/ann' },

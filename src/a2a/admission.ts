@@ -1,10 +1,10 @@
 /** What both bindings of A2A check of a request, and read of its headers. See docs/protocol.md, "A2A order of checks". */
-import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
+import type { AuthenticateCall } from '../auth/bearer.ts'
 import type { Config } from '../config.ts'
-import { GridError } from '../errors.ts'
 import { apiLimits, type BodyLimits, checkDeclaredLength, taskLimits } from '../lib/http/body.ts'
 import { CallerConnection } from '../lib/http/caller-connection.ts'
 import type { RequestContext } from '../request-context.ts'
+import { authenticateAgent } from './caller.ts'
 import { extensionUris } from './extension-uris.ts'
 import type { MethodCall } from './method-call.ts'
 import { activatedExtensions } from './version.ts'
@@ -12,7 +12,7 @@ import { activatedExtensions } from './version.ts'
 export const mediaTypes = ['application/json', 'application/a2a+json']
 
 /** What a call has from its request and not from its body. */
-export type AdmittedCall = Omit<MethodCall, 'codec' | 'method' | 'params'>
+export type AdmittedCall = Omit<MethodCall, 'cards' | 'codec' | 'method' | 'params'>
 
 /** The limits of a body: larger on the endpoint of an agent, which takes files. */
 export function limitsOf(aliases: readonly string[]): BodyLimits {
@@ -31,12 +31,7 @@ export async function admit(
 ): Promise<AdmittedCall> {
   const { request } = context
   checkDeclaredLength(request, limitsOf(aliases))
-  const { account, check }: AuthenticatedCall = await authenticateCall(context)
-  if (account.actor.type !== 'agent') {
-    throw new GridError('unauthenticated', 'Admin keys are not accepted here. Use the key of an agent.', {
-      credential: 'refused',
-    })
-  }
+  const { account, check } = await authenticateAgent(authenticateCall, context)
   const { headers } = request
   return {
     account,
@@ -48,13 +43,6 @@ export async function admit(
     connection: new CallerConnection(request, context.connection),
     check,
   }
-}
-
-/** The challenge names an error only if there was a credential. @see RFC 6750 §3 */
-export function challenge({ details: { credential } }: GridError): Record<string, string> {
-  if (credential === undefined) return {}
-  const error = credential === 'refused' ? ', error="invalid_token"' : ''
-  return { 'WWW-Authenticate': `Bearer realm="agent-grid"${error}` }
 }
 
 function wholeNumber(digits: string | undefined): number | undefined {

@@ -5,7 +5,9 @@ import { GridError } from '../errors.ts'
 import { mediaType } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
 import { a2aError, a2aStatus, asGridError, errorHeaders } from '../wire.ts'
-import { admit, challenge, limitsOf, mediaTypes } from './admission.ts'
+import { admit, limitsOf, mediaTypes } from './admission.ts'
+import { challenge } from './caller.ts'
+import type { Cards } from './cards/cards.ts'
 import { EventStream } from './method-call.ts'
 import { findMethod } from './methods.ts'
 import { readId, readMethod, readParams, readRequest, type RpcId } from './rpc-request.ts'
@@ -16,7 +18,7 @@ import { requestedVersion } from './version.ts'
  * Serves the POST of an endpoint: the shared one, or that of the agent that the path names. Every request gets a JSON-RPC
  * response, even one without an id. See docs/protocol.md, "A2A", "A2A errors".
  */
-export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps): Handler {
+export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
   const { config, bodies, log } = deps
   const domain = new URL(config.baseUrl).hostname
 
@@ -40,7 +42,7 @@ export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps): Handler
       headers['A2A-Version'] = codec.version
       if (admitted.extensions.length > 0) headers[codec.extensionsHeader] = admitted.extensions.join(', ')
 
-      const result = await run({ ...admitted, codec, method, params: readParams(rpcRequest) })
+      const result = await run({ ...admitted, cards, codec, method, params: readParams(rpcRequest) })
       return result instanceof EventStream
         ? streamResponse(result, admitted.connection, headers, (result) => ({ jsonrpc: '2.0', id, result }))
         : Response.json({ jsonrpc: '2.0', id, result }, { headers })

@@ -1,15 +1,18 @@
 /** The extensions that requests can activate. See docs/protocol.md, "Grid routing extension". */
 import type { Config } from '../config.ts'
+import { awaitReply } from './await-reply.ts'
+import { extensionUri } from './extension.ts'
 import { gridRoutingUri } from './grid-routing.ts'
+import { idempotency } from './idempotency.ts'
 
 /** Activated: a send on the shared endpoint is answered with the task, after waiting for its recipient. */
 export function awaitReplyUri(config: Config): string {
-  return `${config.baseUrl}/a2a/ext/await-reply/v1`
+  return extensionUri(config, awaitReply)
 }
 
 /** Activated: the `messageId` of a send is its idempotency key. */
 export function idempotencyUri(config: Config): string {
-  return `${config.baseUrl}/a2a/ext/idempotency/v1`
+  return extensionUri(config, idempotency)
 }
 
 /** The URIs of all extensions that change an answer if a request activates them. */

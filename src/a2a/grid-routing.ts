@@ -4,30 +4,26 @@ import { GridError } from '../errors.ts'
 import { normaliseAlias } from '../lib/alias.ts'
 import { hasAtMost } from '../lib/text.ts'
 import type { SendRequest } from './codec.ts'
-
-/** The path of the extension's text. Its URI is `BASE_URL` followed by this path. */
-export const gridRoutingPath = '/a2a/ext/grid-routing/v1'
+import { type Extension, extensionUri } from './extension.ts'
 
 /** The longest recipient that is looked up, in characters. Aliases are shorter. */
 const maxRecipientLength = 100
 
-export function gridRoutingUri(config: Config): string {
-  return `${config.baseUrl}${gridRoutingPath}`
+/** Not required: requests work without the extensions header. */
+export const gridRouting: Extension = {
+  name: 'grid-routing',
+  description: 'Routes a message to an agent of the grid named in message metadata.',
+  params: () => ({
+    field: 'message.metadata.to',
+    alsoAccepted: ['params.tenant', '<uri>/to in message.metadata', 'params.metadata.to'],
+    aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
+    receipt: 'message',
+  }),
+  text: extensionText,
 }
 
-/** The extension as agent cards declare it. It is not required: requests work without the extensions header. */
-export function gridRoutingExtension(config: Config): unknown {
-  return {
-    uri: gridRoutingUri(config),
-    description: 'Routes a message to an agent of the grid named in message metadata.',
-    required: false,
-    params: {
-      field: 'message.metadata.to',
-      alsoAccepted: ['params.tenant', '<uri>/to in message.metadata', 'params.metadata.to'],
-      aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
-      receipt: 'message',
-    },
-  }
+export function gridRoutingUri(config: Config): string {
+  return extensionUri(config, gridRouting)
 }
 
 /**
@@ -80,18 +76,6 @@ export function withoutRouting(
   return others.length > 0 ? Object.fromEntries(others) : undefined
 }
 
-/** Serves the text of the extension, at its URI. */
-export function gridRoutingText({ config }: { config: Config }): Response {
-  return new Response(extensionText(config), {
-    headers: {
-      'Content-Type': 'text/markdown; charset=utf-8',
-      'Cache-Control': 'public, max-age=3600',
-      // The CORS headers depend on whether there is an Origin.
-      Vary: 'Origin',
-    },
-  })
-}
-
 function readAlias(field: string, value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value !== 'string') throw new GridError('invalid_input', `${field} must be a string.`, { field })
@@ -101,8 +85,7 @@ function readAlias(field: string, value: unknown): string {
   return normaliseAlias(value)
 }
 
-function extensionText(config: Config): string {
-  const uri = gridRoutingUri(config)
+function extensionText(uri: string, config: Config): string {
   return `# Grid routing, version 1
 
 URI: \`${uri}\`

@@ -5,7 +5,9 @@ import { GridError } from '../errors.ts'
 import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/body.ts'
 import type { Handler } from '../request-context.ts'
 import { a2aHttpError, asGridError, errorHeaders } from '../wire.ts'
-import { admit, challenge, limitsOf, mediaTypes } from './admission.ts'
+import { admit, limitsOf, mediaTypes } from './admission.ts'
+import { challenge } from './caller.ts'
+import type { Cards } from './cards/cards.ts'
 import { codec10 } from './codec-10.ts'
 import { EventStream } from './method-call.ts'
 import { findMethod } from './methods.ts'
@@ -42,15 +44,22 @@ const flags = ['includeArtifacts']
 export function a2aHttpJson(
   authenticateCall: AuthenticateCall,
   deps: Deps,
+  cards: Cards,
 ): [httpMethod: string, paths: string[], handler: Handler][] {
   return operations.map(([httpMethod, path, method]) => [
     httpMethod,
     endpoints.flatMap((endpoint) => [`${endpoint}${path}`, `${endpoint}${path}/`]),
-    operation(method, paramNames(path), authenticateCall, deps),
+    operation(method, paramNames(path), authenticateCall, deps, cards),
   ])
 }
 
-function operation(method: string, names: string[], authenticateCall: AuthenticateCall, deps: Deps): Handler {
+function operation(
+  method: string,
+  names: string[],
+  authenticateCall: AuthenticateCall,
+  deps: Deps,
+  cards: Cards,
+): Handler {
   const { config, bodies, log } = deps
   const domain = new URL(config.baseUrl).hostname
 
@@ -69,7 +78,7 @@ function operation(method: string, names: string[], authenticateCall: Authentica
       const given = request.method === 'POST' ? await readBody(bodies, request, limitsOf(aliases)) : queryOf(request)
       const inPath = names.map((name) => [name, context.param(name).replace(/:\w+$/, '')])
       const params = { ...given, ...Object.fromEntries(inPath) }
-      const result = await findMethod(method).run({ ...admitted, codec: codec10, method, params })
+      const result = await findMethod(method).run({ ...admitted, cards, codec: codec10, method, params })
       if (!(result instanceof EventStream)) return new Response(JSON.stringify(result), { headers })
       const { 'Content-Type': _, ...others } = headers
       return streamResponse(result, admitted.connection, others, (result) => result)

@@ -1,6 +1,7 @@
 /** One A2A method call, as its operation receives it. */
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import type { AccountStore } from '../store/account.ts'
+import type { Cards } from './cards/cards.ts'
 import type { Codec } from './codec.ts'
 
 /** A checked request of either binding. `params` is not read yet. */
@@ -16,6 +17,8 @@ export interface MethodCall {
   extensions: readonly string[]
   /** The `Idempotency-Key` header. */
   idempotencyKey: string | undefined
+  /** Of this grid. */
+  cards: Cards
   /** How long the client wants to wait at most, from the `Prefer` header (RFC 7240 §4.3). */
   waitSeconds: number | undefined
   /** The number of the last event that the client has seen, from the `Last-Event-ID` header. */

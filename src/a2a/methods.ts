@@ -4,6 +4,7 @@ import { codec03 } from './codec-03.ts'
 import { codec10 } from './codec-10.ts'
 import type { Codec } from './codec.ts'
 import { pushNotSupported } from './errors.ts'
+import { extendedCard } from './extended-card.ts'
 import { messageSend, messageStream } from './message-send.ts'
 import type { MethodCall } from './method-call.ts'
 import { tasksCancel, tasksGet, tasksList, tasksSubscribe } from './task-methods.ts'
@@ -22,7 +23,7 @@ const operations: [method03: string, method10: string, Operation][] = [
   ['tasks/pushNotificationConfig/get', 'GetTaskPushNotificationConfig', refusePush],
   ['tasks/pushNotificationConfig/list', 'ListTaskPushNotificationConfigs', refusePush],
   ['tasks/pushNotificationConfig/delete', 'DeleteTaskPushNotificationConfig', refusePush],
-  ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard', refuseUnsupported],
+  ['agent/getAuthenticatedExtendedCard', 'GetExtendedAgentCard', extendedCard],
 ]
 
 const methods = new Map(operations.flatMap(([method03, method10, run]) => [
@@ -36,10 +37,6 @@ export function findMethod(name: string): { codec: Codec; run: Operation } {
   if (method) return method
   const message = 'Unknown A2A method. Send with message/send (0.3) or SendMessage (1.0).'
   throw new GridError('unknown_method', message, { field: 'method' })
-}
-
-function refuseUnsupported({ method }: MethodCall): never {
-  throw new GridError('unsupported_operation', `${method} is not supported.`)
 }
 
 function refusePush(): never {

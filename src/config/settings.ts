@@ -239,6 +239,12 @@ export const settings = {
     'How many streams of tasks one agent key may have open.',
     wholeNumber(1, 10_000, 100),
   ),
+  /** 0: keys are replaced by the command alone. */
+  signingKeyDays: setting(
+    'SIGNING_KEY_DAYS',
+    'Age at which the key that signs agent cards is replaced, in days. 0: never by itself.',
+    wholeNumber(0, 36_500, 90),
+  ),
   oauthCimd: setting(
     'OAUTH_CIMD',
     'OAuth clients that are identified by the URL of a metadata document. auto: advertised while the internet is reachable.',

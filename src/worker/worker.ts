@@ -1,4 +1,5 @@
 /** The periodic tasks of a server process. */
+import { keepSigningKeys } from '../grid/cards/signing-keys.ts'
 import { hour, minute, second } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { logActivityHeads } from './activity-heads.ts'
@@ -48,6 +49,7 @@ export async function startWorker(store: Store): Promise<Worker> {
     every(sweepMs, firstSweepMs, removeOld),
     every(storageMs, storageMs, watchStorage),
     every(hour, minute, () => logActivityHeads(store, stopping.signal)),
+    every(hour, minute, () => keepSigningKeys(store)),
     every(previousFilesMs, previousFilesMs, () => Promise.resolve(removePreviousFiles(store, startedAt))),
     every(backupsMs, backupsMs, () => backUpIfDue(store)),
     every(pausesMs, pausesMs, () => tellOfPauses(store)),

@@ -1,6 +1,12 @@
 import { and, asc, count, eq, isNotNull, ne, sql } from 'drizzle-orm'
-import { agents, guardrails, pushKeys, totps } from '../../../db/schema.ts'
-import { accountTokenContext, pushKeyContext, type SealedToken, totpContext } from '../../lib/key-ring.ts'
+import { agents, guardrails, pushKeys, signingKeys, totps } from '../../../db/schema.ts'
+import {
+  accountTokenContext,
+  pushKeyContext,
+  type SealedToken,
+  signingKeyContext,
+  totpContext,
+} from '../../lib/key-ring.ts'
 import { bind, p, runQuery, type Statement } from '../driver/binding.ts'
 import type { CrossAccountQueries, Db } from '../driver/db.ts'
 
@@ -95,6 +101,11 @@ export function prepareSealedTokens(db: Db, crossAccountQueries: CrossAccountQue
       owner: pushKeys.id as unknown as typeof guardrails.accountId,
       id: as(pushKeys).id,
       context: ({ id }) => pushKeyContext(id),
+    }),
+    prepare('signing_keys', as(signingKeys), {
+      owner: signingKeys.id as unknown as typeof guardrails.accountId,
+      id: as(signingKeys).id,
+      context: ({ id }) => signingKeyContext(id),
     }),
   ]
 }
