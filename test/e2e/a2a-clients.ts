@@ -37,13 +37,13 @@ export const taskClients: Record<string, MakeClient> = {
     client10({ url, key, to, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }),
 }
 
-/** Uses each client on the endpoint of the recipient and on the shared one. `sender`: a sender of its own for each. */
-export async function officialClients(base: string, sender: () => Promise<Agent>, recipient: Agent): Promise<void> {
-  const alias = recipient.alias.slice(1)
+/** Uses each client on the endpoint of an agent and on the shared one. `signUp` makes agents with a trial of 10 messages. */
+export async function officialClients(base: string, signUp: (name: string) => Promise<Agent>): Promise<void> {
   for (const make of Object.values(taskClients)) {
-    const { key } = await sender()
-    await usesTasks(base, await make(`${base}/a2a/v1/agents/${alias}/`, key), recipient, 'task')
-    await usesTasks(base, await make(`${base}/a2a/v1/grid`, key, alias), recipient, 'receipt')
+    const [sender, recipient] = [await signUp('client'), await signUp('worker')]
+    const alias = recipient.alias.slice(1)
+    await usesTasks(base, await make(`${base}/a2a/v1/agents/${alias}/`, sender.key), recipient, 'task')
+    await usesTasks(base, await make(`${base}/a2a/v1/grid`, sender.key, alias), recipient, 'receipt')
   }
 }
 

@@ -30,8 +30,8 @@ export async function scenario(base: string): Promise<void> {
   await hasACard(base)
   await talksA2a(base, ada, ben)
   await a2aRefuses(base, ada)
-  // A trial ends with its 10th message.
-  await officialClients(base, () => signUp(base, 'client'), ben)
+  const owner = `${randomUUID()}@scenario.example`
+  await officialClients(base, (name) => signUp(base, name, owner))
 }
 
 async function isHealthy(base: string): Promise<void> {
@@ -56,11 +56,11 @@ async function compressesAssets(base: string): Promise<void> {
   }
 }
 
-async function signUp(base: string, name: string): Promise<Agent> {
+/** One owner for all, because agents of different accounts could not write to each other. */
+async function signUp(base: string, name: string, owner = 'owner@scenario.example'): Promise<Agent> {
   const alias = `${name}-${randomUUID().slice(0, 8)}`
-  // One owner for all, because agents of different accounts could not write to each other.
   const { status, body } = await post(base, '/api/v1/agentic-signup', {
-    owner_email: 'owner@scenario.example',
+    owner_email: owner,
     alias,
     skills: ['talking'],
   })

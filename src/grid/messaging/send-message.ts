@@ -226,7 +226,8 @@ async function commit(
   { requestHash, acks, step }: { requestHash: string; acks?: LeasePart; step?: TaskStep },
 ): Promise<SentMessage | undefined> {
   const { messages, parts } = account.change
-  const isAllOrNothing = account.isRecording || acks !== undefined || step?.open !== undefined
+  // Neither a row of the log nor an ack nor a change of a task comes without its message.
+  const isAllOrNothing = account.isRecording || acks !== undefined || step !== undefined
   const turn = countTurn(account, sender, recipient, message)
   const rows = await writeParts(
     account,
@@ -243,7 +244,7 @@ async function commit(
     }),
   ).catch((error) => {
     turn.cancel()
-    // Such a send that stores nothing fails as a unit: with its row of the log, its acks, or its step of a task that has ended.
+    // It stores nothing at all, because a condition did not hold.
     if (!isAllOrNothing || !(error instanceof GridError) || error.code !== 'write_conflict') throw error
   })
   if (!rows) return undefined
