@@ -29,6 +29,7 @@ import { me, revokeCallingKey } from './rest/agent-key.ts'
 import { clientPackage } from './rest/client-package.ts'
 import { guardrailRoutes } from './rest/guardrails.ts'
 import { live, ready } from './rest/health.ts'
+import { joinText, llmsText } from './rest/join.ts'
 import { partContent } from './rest/parts.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
@@ -95,14 +96,16 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/'], a2aGrid(withCallLimits(keysOnly(authenticate)), deps)],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
+    ['GET', '/llms.txt', llmsText(config)],
+    ['GET', '/join.md', joinText(config)],
     ['GET', '/api/v1/parts/:id', partContent(withCallLimits(keysOnly(authenticate)))],
-    ['GET', '/api/v1/me', me(withCallLimits(keysOnly(authenticate)))],
-    ['DELETE', '/api/v1/key', revokeCallingKey(withCallLimits(keysOnly(authenticate)))],
     ['GET', '/api/v1/guardrails', guardrails.list],
     ['POST', '/api/v1/guardrails', guardrails.create],
     ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],
     ['PATCH', '/api/v1/guardrails/:guardrail', guardrails.update],
     ['DELETE', '/api/v1/guardrails/:guardrail', guardrails.remove],
+    ['GET', '/api/v1/me', me(withCallLimits(keysOnly(authenticate)))],
+    ['DELETE', '/api/v1/key', revokeCallingKey(withCallLimits(keysOnly(authenticate)))],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream({ store, sessions: people, attention })],
