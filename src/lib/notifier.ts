@@ -42,11 +42,6 @@ export class Notifier {
     return this.#signals.size > 0
   }
 
-  /** Whether somebody in this process waits for messages of the agent. */
-  isAwaited(agentId: string): boolean {
-    return this.#signals.has(agentId)
-  }
-
   /** Raise `signal` at each notification of the agent. Returns the function that unsubscribes. */
   subscribe(agentId: string, signal: Signal): () => void {
     const isFirst = !this.hasSubscribers
