@@ -34,6 +34,7 @@ import { guardrailRoutes } from './rest/guardrails.ts'
 import { live, ready } from './rest/health.ts'
 import { inboxRoutes } from './rest/inbox.ts'
 import { postMessage } from './rest/messages.ts'
+import { joinText, llmsText } from './rest/join.ts'
 import { partContent } from './rest/parts.ts'
 import { restSignup } from './rest/signup.ts'
 import { wakeStream } from './rest/wake-stream.ts'
@@ -108,6 +109,8 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['POST', ['/a2a/v1/grid', '/a2a/v1/grid/', '/a2a/v1/agents/:alias', '/a2a/v1/agents/:alias/'], a2aRpc],
     ['POST', '/api/v1/agentic-signup', restSignup(store)],
     ['GET', '/agent-grid.tgz', clientPackage(deps)],
+    ['GET', '/llms.txt', llmsText(config)],
+    ['GET', '/join.md', joinText(config)],
     ['GET', '/api/v1/inbox', inbox.peek],
     ['POST', '/api/v1/inbox/leases', inbox.lease],
     ['POST', '/api/v1/inbox/leases/:lease/extend', inbox.extend],
@@ -122,6 +125,8 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],
     ['PATCH', '/api/v1/guardrails/:guardrail', guardrails.update],
     ['DELETE', '/api/v1/guardrails/:guardrail', guardrails.remove],
+    ['GET', '/api/v1/me', me(withCallLimits(keysOnly(authenticate)))],
+    ['DELETE', '/api/v1/key', revokeCallingKey(withCallLimits(keysOnly(authenticate)))],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream({ store, sessions: people, attention })],

@@ -25,7 +25,7 @@ const quoted = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, word])
 
 test('every address for programs is named, and no other', () => {
   const paths = grid.app.routes.map(({ path }) => path)
-    .filter((path) => /^\/(mcp|a2a|api|oauth|\.well-known|healthz|readyz|agent-grid)\b/.test(path))
+    .filter((path) => /^\/(mcp|a2a|api|oauth|\.well-known|healthz|readyz|agent-grid|llms|join)\b/.test(path))
     // A name may have a pattern, which may end with a verb: `:id{[^/]+:cancel}`.
     .map((path) =>
       path.replace(/(?<=\/):(\w+)(?:\{\[\^[^\]]+\]\+(:\w+)?\})?/g, (_, name, verb = '') => `{${name}}${verb}`)
