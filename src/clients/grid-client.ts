@@ -3,6 +3,7 @@
  * more on Node.
  */
 import type { IncomingMessage, RequestOptions } from 'node:http'
+import process from 'node:process'
 import { version } from '../lib/version.ts'
 
 export interface GridClientOptions {
@@ -19,6 +20,7 @@ export interface MessageSummary {
   message_id: string
   /** The alias of the sender. */
   user: string
+  /** `direct`, or the name of a channel. */
   channel?: string
   type?: string
   conversation_id?: string
@@ -143,7 +145,7 @@ export class GridClient {
     this.#timeoutMs = timeoutMs
   }
 
-  /** What waits, without the contents. `limit` is 20 by default. */
+  /** What waits, without the contents. `limit` is 1 to 50, by default 20. */
   peek(options?: { limit?: number; summary?: true }): Promise<Peek>
   /** What waits, as `read_messages` shows it. */
   peek(options: { limit?: number; summary: false }): Promise<Peek<InboxMessage>>
@@ -263,7 +265,8 @@ function leasePath(leaseId: string, action: string): string {
 }
 
 async function respond(url: string, options: RequestOptions, text: string | undefined): Promise<IncomingMessage> {
-  const { request } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
+  // A hook needs one of the two. An import of it would make Node print a warning, which a client would read.
+  const { request } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
   return await new Promise((resolve, reject) => {
     const outgoing = request(url, options, resolve)
     outgoing.on('error', reject)

@@ -2,6 +2,7 @@
 import { readdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { readJson, writeJson } from './json-file.ts'
+import { withLock } from './lock.ts'
 import { type GridAgent, stateFolder } from './paths.ts'
 import { isAlive, type ProcessMark } from './process-mark.ts'
 
@@ -13,15 +14,40 @@ export interface Session extends ProcessMark {
   id: string
   /** When it opened, in ms since 1970. */
   since: number
+  /** It has a waiter, so that new messages can wake it. */
+  wakes: boolean
+  /** Its model is at work, as far as the hooks tell. */
+  busy: boolean
+  /** When a hook kept it last, in ms since 1970. */
+  at: number
 }
 
-/** Keep or replace the session of a process. Returns what is kept: a process that is known keeps its `since`. */
-export function saveSession(agent: GridAgent, session: Session): Session {
-  const path = fileOf(agent, session)
-  const known = readSession(path)
-  const kept = known?.start === session.start ? { ...session, since: known.since } : session
-  writeJson(path, kept)
-  return kept
+/** The hooks of one event run at the same time, and wait so long for each other. */
+const waitMs = 300
+
+/**
+ * Keep what is known of a process now. What `news` does not say stays as it was; a process that was not known has opened
+ * now. Resolves to what is kept.
+ */
+export async function saveSession(
+  agent: GridAgent,
+  news: Pick<Session, 'client' | 'pid' | 'start'> & Partial<Session>,
+): Promise<Session> {
+  const path = fileOf(agent, news)
+  const save = () => {
+    const now = Date.now()
+    const before = findSession(agent, news) ?? { id: '', since: now, wakes: false, busy: false }
+    const session = { ...before, at: now, ...news }
+    writeJson(path, session)
+    return session
+  }
+  return await withLock(join(stateFolder(agent), 'sessions.lock'), waitMs, save) ?? save()
+}
+
+/** The session of a process, if it is kept. */
+export function findSession(agent: GridAgent, session: Pick<Session, 'client' | 'pid' | 'start'>): Session | undefined {
+  const found = readSession(fileOf(agent, session))
+  return found?.start === session.start ? found : undefined
 }
 
 /** Forget the session of a process, which ended it. */
