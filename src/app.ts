@@ -125,8 +125,6 @@ export function createApp(store: Store): Hono<AppEnv> {
     ['GET', '/api/v1/guardrails/:guardrail', guardrails.show],
     ['PATCH', '/api/v1/guardrails/:guardrail', guardrails.update],
     ['DELETE', '/api/v1/guardrails/:guardrail', guardrails.remove],
-    ['GET', '/api/v1/me', me(withCallLimits(keysOnly(authenticate)))],
-    ['DELETE', '/api/v1/key', revokeCallingKey(withCallLimits(keysOnly(authenticate)))],
     ['GET', '/oauth/authorize', authorizePage(authorize)],
     ['POST', '/oauth/authorize', authorizeDecision(authorize)],
     ['GET', livePath, liveStream({ store, sessions: people, attention })],

@@ -155,6 +155,29 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 })
 
+test('who leases counts as a runner until all leases have ended, and a look tells whether a person attends', async () => {
+  grid = await testGrid()
+  const { presence } = grid.acme.store.waiting
+  const ids = [await send('one'), await send('two')]
+  const first = await lease(grid, grid.bob.key, { message_ids: [ids[0]] })
+  const other = await lease(grid, grid.bob.key)
+  const sent = await post(grid, grid.alice.key, { to: '@bob', message: 'three' })
+  const unattended = await peek(grid, grid.bob.key)
+  await ack(grid, grid.bob.key, first.body.lease_id)
+  const during = presence.at(grid.bob.id)
+  await post(grid, grid.bob.key, { to: '@alice', message: 'done', acks: { lease_id: other.body.lease_id } })
+  const after = presence.at(grid.bob.id)
+  const leave = presence.enter(grid.bob.id, { state: 'attended', client: 'claude' })
+  const attended = await peek(grid, grid.bob.key, '?summary=true')
+  leave()
+
+  expect(sent.body.recipient_presence).toBe('runner')
+  expect(unattended.body.presence).toEqual({ attended: false })
+  expect([during?.state, after]).toEqual(['runner', undefined])
+  expect(attended.body.presence).toEqual({ attended: true })
+  await grid.close()
+})
+
 test('without a body a lease is one with the defaults, and an ack is of all', async () => {
   grid = await testGrid()
   await send('hi')

@@ -38,6 +38,8 @@ export function prepareTimedLeases(db: Db) {
     OR ${deliveries.messageId} IN (SELECT value FROM json_each(${p('messages')})))`
 
   const open = db.select({ expiresAt: leases.expiresAt }).from(leases).where(live).prepare()
+  const lastExpiry = db.select({ at: sql<number | null>`max(${leases.expiresAt})` }).from(leases)
+    .where(inAccount(leases, isLive)).prepare()
   const held = db.select({ messageId: deliveries.messageId }).from(deliveries)
     .where(inAccount(deliveries, ofLease, isOpen)).prepare()
   const expired = db.select({ id: leases.id }).from(leases)
@@ -78,6 +80,8 @@ export function prepareTimedLeases(db: Db) {
       /** Whether a lease of the agent is open at `at`. */
       isOpen: async (agent: string, lease: string, at: number) =>
         (await account.one(open, { agent, lease, at })) !== undefined,
+      /** When the last lease of the agent that is open at `at` expires; null without one. */
+      lastExpiry: async (agent: string, at: number) => (await account.one(lastExpiry, { agent, at }))?.at ?? null,
       /** The ids of the messages of a lease; none if it has ended. */
       messageIds: async (agent: string, lease: string, at: number) =>
         (await account.all(held, { agent, lease, at })).map(({ messageId }) => messageId),
