@@ -1,12 +1,14 @@
 /** The inbox over REST: looking and leasing. See docs/delivery.md, "Leases of runners". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../src/lib/time.ts'
+import type { Connection } from '../../src/listen.ts'
 import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { dump, rows } from '../support/database.ts'
 import { onEachDatabase, type OpenGrid } from '../support/databases.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { ack, callInbox, extend, lease, peek, post, release } from '../support/inbox.ts'
 import { callTool } from '../support/mcp.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
 const send = async (message: string, more: object = {}) =>
@@ -201,5 +203,28 @@ test('a lease of another agent is stale, and stays as it is', async () => {
   }
 
   expect(await dump(grid, grid.acme)).toBe(before)
+  await grid.close()
+})
+
+test.each([
+  ['had left before', true, undefined],
+  ['did not take its answer', false, false],
+])('the messages of a lease whose caller %s are unread again at once', async (_, hasLeft, isTaken) => {
+  grid = await testGrid()
+  await send('hi')
+  const url = new URL('/api/v1/inbox/leases', grid.deps.config.baseUrl).href
+  const connection: Connection = {
+    remoteAddress: '203.0.113.7',
+    hasLeft: () => Promise.resolve(hasLeft),
+    ...(isTaken !== undefined && { answerTaken: () => Promise.resolve(isTaken) }),
+  }
+
+  await grid.app.request(url, { method: 'POST', headers: { Authorization: `Bearer ${grid.bob.key}` } }, connection)
+
+  const again = await waitFor('the messages', async () => {
+    const { body } = await lease(grid, grid.bob.key)
+    return body.lease_id !== null && body
+  })
+  expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
   await grid.close()
 })
