@@ -39,7 +39,9 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput): P
   const { agentId, credentialId } = callingAgent(account.actor)
   const selection = selectionOf(input)
   const at = account.deps.now()
-  for (const id of await account.read.timedLeases.expired(agentId, at)) await release(account, agentId, id)
+  const expired = await account.read.timedLeases.expired(agentId, at)
+  // Together they share a commit.
+  await Promise.all(expired.map((id) => release(account, agentId, id)))
 
   const expiresAt = at + (input.seconds ?? leaseSeconds.default) * second
   const { lastSeq: _, ...claimed } = await claimMessages(account, budgetOf(input), {
