@@ -59,7 +59,11 @@ test.each([
     /^update "deliveries" set "state" = (?!.*(?:json_each|from "messages")).* OVER /s,
     'sqlite_autoindex_leases',
   ],
-  ['the messages that make a lease', /^insert into "leases" .*from \(SELECT 1\)/s, 'USING COVERING INDEX deliveries_lease'],
+  [
+    'the messages that make a lease',
+    /^insert into "leases" .*from \(SELECT 1\)/s,
+    'USING COVERING INDEX deliveries_lease',
+  ],
   [
     'the messages of a lease to release',
     /^update "deliveries" set .*"release_count" = .*from "leases"/s,
