@@ -1,13 +1,14 @@
-/** The entry point of the commands that need no database: the package that a grid serves for clients. */
+/**
+ * The entry point of the commands that need no database: the package that a grid serves for clients. Coding clients wait
+ * for `hook`, so nothing else is loaded for it.
+ */
 import process from 'node:process'
-import { clientCommands } from './cli/client-commands.ts'
-import { runCommandLine } from './cli/command-line.ts'
-import { usageOf } from './cli/usage.ts'
+import { hook } from './cli/hook.ts'
 
-const usage = usageOf(
-  clientCommands,
-  'agent-grid: the commands for clients of a messaging grid',
-  'With --json a command prints one JSON object.',
-)
+const [name, ...words] = process.argv.slice(2)
 
-void runCommandLine(process.argv.slice(2), usage).then((exitCode) => process.exit(exitCode))
+void (name === hook.name
+  ? hook.startWith(words)
+  : import('./cli/client-line.ts').then(({ runClientLine }) => runClientLine(process.argv.slice(2)))).then((exitCode) =>
+    process.exit(exitCode)
+  )

@@ -39,15 +39,34 @@ const rules: Record<string, Rule> = {
   'client.ts': { ours: ['cli/'] },
   'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
-    ours: ['app.ts', 'listen.ts', 'config.ts', 'deps.ts', 'log.ts', 'store/', 'worker/', 'grid/', 'errors.ts', 'lib/']
+    ours: [
+      'app.ts',
+      'listen.ts',
+      'config.ts',
+      'deps.ts',
+      'log.ts',
+      'store/',
+      'worker/',
+      'grid/',
+      'clients/',
+      'errors.ts',
+    ]
       // Passwords are hashed, and the control token of the process is made, before a verb is called.
-      .concat('auth/passwords.ts', 'email.ts', 'guardrails/checks.ts'),
+      .concat('auth/passwords.ts', 'email.ts', 'guardrails/checks.ts', 'lib/'),
     packages: ['leven', 'zod'],
   },
+  // The programs on the machines of clients, without the server.
+  'clients/': { ours: ['lib/'], packages: ['jsonc-parser', 'smol-toml'] },
   'app.ts': {
-    ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
+    ours: [...everyDoor, 'openapi/', 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
+  },
+  // It describes what doors parse and answer.
+  'openapi/': {
+    ours: ['rest/', 'wire.ts', 'errors.ts', 'lib/'],
+    types: ['deps.ts', 'request-context.ts'],
+    packages: ['zod'],
   },
   'request-context.ts': { ours: [], types: ['listen.ts', 'lib/http/caller-connection.ts'] },
   'edge.ts': { ours: ['errors.ts', 'lib/'], types: ['deps.ts', 'listen.ts'] },
@@ -58,7 +77,8 @@ const rules: Record<string, Rule> = {
     packages: ['zod', '@modelcontextprotocol/server'],
   },
   'rest/': { ...door, types: [...door.types!, 'store/store.ts'], packages: ['zod'] },
-  'a2a/': door,
+  // Cards are signed with keys of the grid, and are those of agents of any account.
+  'a2a/': { ...door, types: [...door.types!, 'store/store.ts'] },
   // It writes its own rows of clients, grants and tokens, whose types are in the store.
   'oauth/': {
     ...browserDoor,
@@ -72,6 +92,8 @@ const rules: Record<string, Rule> = {
   'grid/people/': globalVerbs,
   // The key for push services belongs to the grid.
   'grid/notifications/': globalVerbs,
+  // Signing keys and public agents belong to no account.
+  'grid/cards/': globalVerbs,
   'grid/oauth/': globalVerbs,
   // The providers, and how each of them is configured.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc'] },
@@ -87,7 +109,8 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts'],
     packages: ['drizzle-orm', '@libsql/client', '@libsql/hrana-client'],
   },
-  'listen.ts': {
+  'listen.ts': { ours: ['listen/'] },
+  'listen/': {
     ours: [
       'lib/next-iteration.ts',
       'lib/http/caller.ts',
@@ -106,7 +129,7 @@ const rules: Record<string, Rule> = {
   'lib/': {
     ours: ['errors.ts'],
     types: ['deps.ts'],
-    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid', 'web-push'],
+    packages: ['hono', 'oslo', 'zod', 'ipaddr.js', 'secure-json-parse', 'uuid', 'web-push', 'jose'],
   },
 }
 
@@ -130,7 +153,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     // The script of pages has the clock of the browser.
     word: /\bDate\.now\(|\bnew Date\(\)/,
-    only: ['log.ts', 'cli/', 'html/scripts/days.ts'],
+    only: ['log.ts', 'cli/', 'clients/', 'html/scripts/days.ts'],
     why: 'deps.now is the only clock',
   },
   {
@@ -151,12 +174,12 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'only the check of a message reads guardrails of another account',
   },
   { word: /\bsql\.raw\(|\bsql\.identifier\(/, only: [], why: 'no text becomes SQL' },
-  { word: /\bconsole\./, only: ['log.ts', 'cli/'], why: 'what is logged goes through deps.log' },
+  { word: /\bconsole\./, only: ['log.ts', 'cli/', 'clients/'], why: 'what is logged goes through deps.log' },
   {
     word: /(?<![.\w])fetch\(/,
-    // The calls of the database driver go to the operator's database; listen.ts only names its handler so; html/scripts/
+    // The calls of the database driver go to the operator's database; listen/ only names its handler so; html/scripts/
     // runs in the browser, which its policy keeps at this origin.
-    only: ['store/open-database.ts', 'listen.ts', 'html/scripts/'],
+    only: ['store/open-database.ts', 'listen/', 'html/scripts/', 'clients/'],
     why: 'deps.safeFetch is the only way out',
   },
   {
@@ -166,8 +189,9 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',
-      'listen.ts',
+      'listen/',
       'cli/',
+      'clients/',
     ],
     why: 'deps.safeFetch is the only way out',
   },
@@ -179,7 +203,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   { word: /\bnodemailer\b/, only: ['email.ts'], why: 'email is sent in one place, which checks the addresses' },
   { word: /'web-push'/, only: ['lib/outbound/web-push.ts'], why: 'the library could send requests by itself' },
-  { word: /\bprocess\.env\b/, only: ['cli/'], why: 'the environment is read once, into the configuration' },
+  { word: /\bprocess\.env\b/, only: ['cli/', 'clients/'], why: 'the environment is read once, into the configuration' },
   {
     word: /\braw\(|dangerouslySetInnerHTML/,
     only: ['store/driver/local-connection.ts'],
@@ -242,10 +266,11 @@ test.each(words)('$word stands only where it belongs: $why', ({ word, only }) =>
 })
 
 // Closing the database file in the process that holds it ends its lock. What `store/backup/` opens are copies.
-test('only the database file, its disk, its copies and the command line use node:fs', () => {
+test('only the database file, its disk, its copies, the command line and the programs of clients use node:fs', () => {
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
-  expect(users.map(({ path }) => path).filter((path) => !isIn(path, 'cli/') && !isIn(path, 'store/backup/'))).toEqual(
+  const exempt = ['cli/', 'clients/', 'store/backup/']
+  expect(users.map(({ path }) => path).filter((path) => !exempt.some((place) => isIn(path, place)))).toEqual(
     ['disk-space', 'file-copy', 'file-pieces', 'local-file', 'log-reader', 'previous-file'].map((name) =>
       `store/driver/${name}.ts`
     ),

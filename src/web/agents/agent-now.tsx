@@ -10,7 +10,7 @@ import { Name } from '../../html/bidi.tsx'
 import { Badge, Card, EmptyState, Facts, Time } from '../../html/components.tsx'
 import { FaceSymbols } from '../../html/conversation/faces.tsx'
 import { MessageItems } from '../../html/conversation/message.tsx'
-import { ButtonLink } from '../../html/form.tsx'
+import { ButtonLink, Form, SubmitButton } from '../../html/form.tsx'
 import { Icon } from '../../html/icons.tsx'
 import { writePath } from '../../html/paths.ts'
 import { CopyText } from '../../html/secrets.tsx'
@@ -31,11 +31,12 @@ const maxChannels = 20
 export async function showAgent(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, requestId } = visit
-  const { inbox, agents, agentSettings, channels, seats } = account.read
-  const [talk, unread, oldest, trial, signup, joined, holder, access] = await Promise.all([
+  const { inbox, agents, agentSettings, channels, parked, seats } = account.read
+  const [talk, unread, oldest, parkedCount, trial, signup, joined, holder, access] = await Promise.all([
     talkOfAgent(account, agent, { requestId }),
     inbox.unread(agent.id),
     inbox.oldestUnread(agent.id),
+    parked.count(agent.id),
     agents.trial(agent.id),
     agentSettings.byId(agent.id),
     channels.joined(agent.id, maxChannels),
@@ -51,6 +52,9 @@ export async function showAgent(visit: Visit): Promise<Response> {
     ['Last seen', seen],
     ['Inbox', queue],
     ...oldest ? [['Oldest', <OldestUnread {...oldest} now={now} />] as [string, Child]] : [],
+    ...parkedCount > 0
+      ? [['Parked', <Parked visit={visit} agent={agent} count={parkedCount} />] as [string, Child]]
+      : [],
     ['Type', typeName(agent.type)],
     ...holder ? [['Name', <Name text={holder.name || holder.email} />] as [string, Child]] : [],
     ['Visibility', agent.visibility === 'public' ? <Badge kind='info'>public</Badge> : <Badge>private</Badge>],
@@ -109,6 +113,20 @@ function OldestUnread({ fromAlias, at, now }: { fromAlias: string; at: number; n
   return (
     <>
       <Time at={at} now={now} />, from <Name text={`@${fromAlias}`} />
+    </>
+  )
+}
+
+/** Messages that were set aside, and what makes them unread again. */
+function Parked({ visit, agent, count }: { visit: Visit; agent: Agent; count: number }) {
+  return (
+    <>
+      {pluralize(count, 'message')}
+      {visit.may('manage') && (
+        <Form action={visit.path('agents', agent.alias, 'requeue')} csrf={visit.csrf}>
+          <SubmitButton kind='plain' isSmall>Put back</SubmitButton>
+        </Form>
+      )}
     </>
   )
 }

@@ -60,11 +60,18 @@ export function inWords(condition: Condition, now: number): Words {
       }
     }
     case 'parked': {
-      const { alias, isDeleted, messages } = condition.of
+      const { alias, isDeleted, messages, releases } = condition.of
       return {
         ...{ icon: 'warning', tone: 'bad' },
         what: <>{count(messages, 'message')} to {named([alias])} cannot be delivered</>,
-        facts: [isDeleted ? 'the agent was deleted' : 'they cannot be shown', since],
+        facts: [
+          isDeleted
+            ? 'the agent was deleted'
+            : releases > 0
+            ? 'they came back again and again'
+            : 'they cannot be shown',
+          since,
+        ],
       }
     }
     case 'unread': {

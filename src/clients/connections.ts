@@ -1,0 +1,196 @@
+/**
+ * The agents that the clients of this machine are connected as: `connections.json` in the folder of the connections. It
+ * has their keys, so only the user of the machine reads it. See docs/clients.md, "What is kept".
+ */
+import { existsSync } from 'node:fs'
+import { join, resolve, sep } from 'node:path'
+import process from 'node:process'
+import type { WrittenFile } from './files/written-file.ts'
+import { readJson, writeJson } from './state/json-file.ts'
+import { withLock } from './state/lock.ts'
+import { configFolder } from './state/paths.ts'
+
+/** How a client is told of new messages: woken, told when a session begins, or not at all. */
+export type Wake = 'auto' | 'start' | 'off'
+/** For all projects of the user, or for one folder. */
+export type Scope = 'user' | 'project'
+
+/** A client that was connected. There is one for each client and scope, and for each folder of scope `project`. */
+export interface Connection {
+  /** The address of the grid, without `/` at its end. */
+  url: string
+  /** With `@`. */
+  alias: string
+  /** An agent key. */
+  key: string
+  /** Such as `claude`. */
+  client: string
+  scope: Scope
+  /** Of the scope `project`: an absolute path. */
+  folder?: string
+  wake: Wake
+  /** The name of the key at the grid, such as `claude on laptop`. */
+  keyName: string
+  /** Whether `connect` got the key itself. Only then `disconnect` revokes it. */
+  isOwnKey: boolean
+  /** What was written for the client. */
+  files: WrittenFile[]
+  /** When, as ISO 8601. */
+  at: string
+}
+
+/** What is needed to call a grid. */
+export interface GridAccess {
+  url: string
+  key: string
+  /** With `@`; undefined if the environment names a key without its alias. */
+  alias?: string
+  /** Undefined if it is from the environment. */
+  connection?: Connection
+}
+
+/** Which connection is meant. All that is given has to match. */
+export interface ConnectionQuery {
+  /** With or without `@`. */
+  alias?: string
+  url?: string
+  client?: string
+  /** Connections of the projects around this folder are preferred, the nearest first. */
+  cwd?: string
+}
+
+/** Several agents match. The message names them, and how to choose. */
+export class AmbiguousConnectionError extends Error {
+  constructor(agents: readonly string[]) {
+    super(`Several agents are connected: ${agents.join(', ')}. Choose one with --as, or with --url.`)
+    this.name = 'AmbiguousConnectionError'
+  }
+}
+
+/** The connections file cannot be read. Nothing is written over it. */
+export class ConnectionsFileError extends Error {
+  constructor(path: string) {
+    super(`${path} is not a list of connections. Mend it, or move it away and connect again.`)
+    this.name = 'ConnectionsFileError'
+  }
+}
+
+interface ConnectionsFile {
+  connections: Connection[]
+  /** The ids with which this machine is registered at the authorization servers, by their issuer. */
+  oauthClients: Record<string, string>
+}
+
+/** The path of the file. */
+export function connectionsPath(): string {
+  return join(configFolder(), 'connections.json')
+}
+
+/** All connections of this machine, the oldest first. Fails with `ConnectionsFileError`. */
+export function readConnections(): Connection[] {
+  return readFile().connections
+}
+
+/** Keep a connection, in place of that of the same client and scope. */
+export async function saveConnection(connection: Connection): Promise<void> {
+  await change((file) => {
+    file.connections = [...file.connections.filter((other) => !isSamePlace(other, connection)), connection]
+  })
+}
+
+/** Forget the connection of a client and scope. */
+export async function removeConnection(place: Pick<Connection, 'client' | 'scope' | 'folder'>): Promise<void> {
+  await change((file) => {
+    file.connections = file.connections.filter((other) => !isSamePlace(other, place))
+  })
+}
+
+/** The id with which this machine is registered at an authorization server. */
+export function readOAuthClient(issuer: string): string | undefined {
+  return readFile().oauthClients[issuer]
+}
+
+/** Keep the id with which this machine is registered at an authorization server. */
+export async function saveOAuthClient(issuer: string, clientId: string): Promise<void> {
+  await change((file) => {
+    file.oauthClients[issuer] = clientId
+  })
+}
+
+/**
+ * How to call a grid as an agent. `AGENT_GRID_URL` with `AGENT_GRID_KEY` (and `AGENT_GRID_ALIAS`) come before the
+ * connections. Undefined if nothing matches. Fails with `AmbiguousConnectionError` if several agents do, and with
+ * `ConnectionsFileError`.
+ */
+export function findConnection(query: ConnectionQuery = {}): GridAccess | undefined {
+  const { AGENT_GRID_URL: url, AGENT_GRID_KEY: key, AGENT_GRID_ALIAS: named } = process.env
+  if (url && key) {
+    const alias = query.alias ?? named
+    return { url: bareUrl(url), key, ...(alias && { alias: withAt(alias) }) }
+  }
+  const matching = readConnections().filter((connection) => matches(connection, query))
+  const nearest = nearestOf(matching, query.cwd ?? process.cwd())
+  const agents = new Map(nearest.map((found) => [`${found.alias} of ${found.url}`, found]))
+  if (agents.size > 1) throw new AmbiguousConnectionError([...agents.keys()])
+  const connection = nearest.at(-1)
+  return connection && { url: connection.url, key: connection.key, alias: connection.alias, connection }
+}
+
+/** Whether both are for the same client, scope and folder. */
+export function isSamePlace(
+  a: Pick<Connection, 'client' | 'scope' | 'folder'>,
+  b: Pick<Connection, 'client' | 'scope' | 'folder'>,
+): boolean {
+  return a.client === b.client && a.scope === b.scope && a.folder === b.folder
+}
+
+/** An address as connections have it. */
+export function bareUrl(url: string): string {
+  return url.replace(/\/+$/, '')
+}
+
+/** An alias as connections have it. */
+export function withAt(alias: string): string {
+  return `@${alias.trim().replace(/^@/, '').toLowerCase()}`
+}
+
+function matches(connection: Connection, { alias, url, client }: ConnectionQuery): boolean {
+  return (alias === undefined || withAt(alias) === connection.alias) &&
+    (url === undefined || bareUrl(url) === connection.url) &&
+    (client === undefined || client === connection.client)
+}
+
+/** Those of the innermost project around a folder; those of the user if there is none. */
+function nearestOf(connections: Connection[], cwd: string): Connection[] {
+  const depth = ({ folder }: Connection) => folder === undefined ? 0 : folder.length
+  const around = connections.filter(({ scope, folder }) => scope === 'user' || isWithin(resolve(cwd), folder!))
+  const deepest = Math.max(0, ...around.map(depth))
+  return around.filter((connection) => depth(connection) === deepest)
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+}
+
+function readFile(): ConnectionsFile {
+  const path = connectionsPath()
+  const text = readJson(path) as Partial<ConnectionsFile> | undefined
+  if (text === undefined) {
+    if (existsSync(path)) throw new ConnectionsFileError(path)
+    return { connections: [], oauthClients: {} }
+  }
+  const { connections, oauthClients = {} } = text
+  if (!Array.isArray(connections)) throw new ConnectionsFileError(path)
+  return { connections, oauthClients }
+}
+
+async function change(edit: (file: ConnectionsFile) => void): Promise<void> {
+  const path = connectionsPath()
+  const isDone = await withLock(`${path}.lock`, 5_000, () => {
+    const file = readFile()
+    edit(file)
+    writeJson(path, file)
+    return true
+  })
+  if (!isDone) throw new Error(`Another program has held ${path}.lock for 5 seconds.`)
+}

@@ -1,0 +1,88 @@
+/** What a client tells a hook: the words of its command line, and JSON on standard input. */
+import process from 'node:process'
+
+export const hookClients = ['claude', 'codex', 'gemini', 'copilot', 'cursor', 'vscode'] as const
+export type HookClient = typeof hookClients[number]
+
+export const hookEvents = ['start', 'prompt', 'tool', 'stop', 'end', 'wait'] as const
+export type HookEvent = typeof hookEvents[number]
+
+/** The words behind `agent-grid hook`. */
+export interface HookWords {
+  client: HookClient
+  event: HookEvent
+  /** The alias, if the entry names one. */
+  as?: string
+  url?: string
+}
+
+/** What the JSON of the clients has in common. Clients call the fields as they like. */
+export interface HookInput {
+  /** The id of the session or thread; empty if the client gives none. */
+  session: string
+  /** The client's own name of the event. */
+  eventName?: string
+  /** Where the client keeps the session. */
+  transcript?: string
+  cwd?: string
+  /** Why a session starts or ends, such as `clear`. */
+  reason?: string
+  /** The client was kept from stopping before, by any hook. */
+  isStopActive: boolean
+}
+
+/** Undefined if the words are none of a hook. */
+export function parseHookWords(words: readonly string[]): HookWords | undefined {
+  const options: Record<string, string> = {}
+  const names: string[] = []
+  for (let i = 0; i < words.length; i++) {
+    const [, name, value] = words[i].match(/^--(as|url)(?:=(.*))?$/s) ?? []
+    if (name !== undefined) options[name] = value ?? words[++i]
+    else names.push(words[i])
+  }
+  const client = hookClients.find((client) => client === names[0])
+  const event = hookEvents.find((event) => event === names[1])
+  return client && event && names.length === 2 ? { client, event, ...options } : undefined
+}
+
+/** Parse what a client wrote. Anything that is no JSON object counts as an empty one. */
+export function parseHookInput(text: string): HookInput {
+  const given = objectOf(text)
+  const word = (...names: string[]) => {
+    const found = names.map((name) => given[name]).find((value) => typeof value === 'string' && value !== '')
+    return found as string | undefined
+  }
+  return {
+    session: word('session_id', 'sessionId', 'conversation_id', 'thread_id') ?? '',
+    eventName: word('hook_event_name', 'hookEventName'),
+    transcript: word('transcript_path', 'transcriptPath'),
+    cwd: word('cwd'),
+    reason: word('source', 'reason', 'trigger'),
+    isStopActive: given.stop_hook_active === true,
+  }
+}
+
+/** Standard input to its end, but for at most `timeoutMs` and a megabyte. */
+export async function readStandardInput(timeoutMs: number): Promise<string> {
+  if (process.stdin.isTTY) return ''
+  let text = ''
+  const stopped = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref())
+  const ended = new Promise<void>((resolve) => {
+    process.stdin.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+      if (text.length > 1_000_000) resolve()
+    }).on('end', resolve).on('error', resolve)
+  })
+  await Promise.race([stopped, ended])
+  process.stdin.pause()
+  return text
+}
+
+function objectOf(text: string): Record<string, unknown> {
+  try {
+    const value = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
+  } catch {
+    return {}
+  }
+}

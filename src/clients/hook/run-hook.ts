@@ -1,0 +1,82 @@
+/**
+ * `agent-grid hook CLIENT EVENT`: what coding clients run at the events of a session. A hook never disturbs its client:
+ * whatever goes wrong, it ends with 0, without a word, in time. See docs/clients.md, "Hooks".
+ */
+import process from 'node:process'
+import { GridClient } from '../grid-client.ts'
+import { logLine } from '../log.ts'
+import { type HookAnswer, silence } from './answer.ts'
+import { type HookInput, type HookWords, parseHookInput, parseHookWords, readStandardInput } from './call.ts'
+import type { GridAgent } from '../state/paths.ts'
+import type { ProcessMark } from '../state/process-mark.ts'
+import { clientProcess } from './client-process.ts'
+import { codexTerminal, codexWaiterSession, isOneShot } from './codex.ts'
+import { hookConnection } from './connection.ts'
+
+/** Clients wait for most hooks. Counted from the start of the process. */
+const limitMs = 1_500
+/** A call that takes longer is no help any more. */
+const callMs = 1_000
+const stdinMs = 300
+
+/**
+ * Run the hook of these words, which follow `hook` on the command line. Writes its answer, and resolves to its exit code.
+ */
+export async function runHook(words: readonly string[]): Promise<number> {
+  const hook = parseHookWords(words)
+  if (!hook || isSilenced(hook)) return 0
+  const answer = await answerOf(hook).catch(() => silence)
+  if (answer.stdout !== undefined) await write(process.stdout, `${answer.stdout}\n`)
+  if (answer.stderr !== undefined) await write(process.stderr, `${answer.stderr}\n`)
+  return answer.exitCode
+}
+
+/**
+ * Nobody reads what is told to a child of `agent-grid run`, to `claude -p`, and to the editors that run the hooks of
+ * Claude Code too.
+ */
+function isSilenced({ client }: HookWords): boolean {
+  const { AGENT_GRID_RUN, CLAUDE_CODE_ENTRYPOINT } = process.env
+  return AGENT_GRID_RUN === '1' || (client === 'claude' && CLAUDE_CODE_ENTRYPOINT !== 'cli')
+}
+
+async function answerOf(hook: HookWords): Promise<HookAnswer> {
+  const waiter = hook.client === 'codex' && hook.event === 'wait' ? codexWaiterSession() : undefined
+  const input = waiter
+    ? { ...parseHookInput(''), session: waiter.session, cwd: waiter.cwd }
+    : parseHookInput(await readStandardInput(stdinMs))
+  if (hook.client === 'codex' && isOneShot(input)) return silence
+  const connection = hookConnection(hook, input)
+  if (!connection || connection.wake === 'off') return silence
+  const client = waiter?.process ?? findClient(hook, connection, input)
+  if (hook.event === 'wait') {
+    if (!client || connection.wake !== 'auto' || (hook.client === 'codex' && !waiter)) return silence
+    const { waitHook } = await import('./wait-hook.ts')
+    return await waitHook({ hook, connection, input, client, grid: new GridClient(connection) })
+  }
+  const { fastHook } = await import('./fast-hook.ts')
+  const grid = new GridClient({ ...connection, timeoutMs: callMs })
+  try {
+    return await within(limitMs - process.uptime() * 1_000, fastHook({ hook, connection, input, client, grid }))
+  } catch (error) {
+    logLine(connection, `${hook.client} ${hook.event}: ${error instanceof Error ? error.message : error}`)
+    return silence
+  }
+}
+
+function findClient({ client }: HookWords, agent: GridAgent, input: HookInput): ProcessMark | undefined {
+  return client === 'codex' ? codexTerminal(agent, input) : clientProcess(process.env)
+}
+
+/** Fails if `promise` takes longer. */
+function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`It took longer than ${limitMs} ms.`)), ms)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** Resolves when the text was taken, because the process exits after it. */
+function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  return new Promise((resolve) => stream.write(text, () => resolve()))
+}

@@ -1,0 +1,110 @@
+/**
+ * The client program, where clients find it after `npx` has removed its own copy: `program/` in the data folder, with
+ * a folder for each version. What clients run never changes its path, because some ask their user again when it does.
+ */
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { isBinary } from '../lib/version.ts'
+import { dataFolder } from './state/paths.ts'
+
+/** The plugin for opencode, built beside the program. */
+const pluginFile = 'opencode-plugin.js'
+
+/** The program cannot be copied, because it was not built. */
+export class ProgramMissingError extends Error {
+  constructor(path: string) {
+    super(`${path} is missing: build the program with "npm run build" first.`)
+    this.name = 'ProgramMissingError'
+  }
+}
+
+/** The installed program. */
+export interface InstalledProgram {
+  /** What runs it, before its words: a runtime and a file, or the single binary. Always the same on one machine. */
+  command: string[]
+  /** The file of the plugin for opencode. Always the same on one machine; undefined in the single binary. */
+  openCodePlugin?: string
+}
+
+/** Where `installProgram` puts the program, without doing it. */
+export function installedProgram(): InstalledProgram {
+  if (isBinary) return { command: [join(folder(), basename(process.execPath))] }
+  return { command: [process.execPath, join(folder(), 'agent-grid.mjs')], openCodePlugin: join(folder(), pluginFile) }
+}
+
+/**
+ * Copy the program that runs now to its place, beside earlier versions, and make it the one that is used. Does nothing
+ * if it is there. Fails with `ProgramMissingError`.
+ */
+export function installProgram(): InstalledProgram {
+  mkdirSync(folder(), { recursive: true, mode: 0o700 })
+  if (isBinary) installBinary()
+  else installFiles()
+  return installedProgram()
+}
+
+function folder(): string {
+  return join(dataFolder(), 'program')
+}
+
+function installBinary(): void {
+  const [target] = installedProgram().command
+  if (process.execPath === target) return
+  const temporary = join(folder(), `.${process.pid}`)
+  copyFileSync(process.execPath, temporary)
+  renameSync(temporary, target)
+}
+
+/** The program is a starting file, which names the rest by its hash. All of it is copied into the folder of a version. */
+function installFiles(): void {
+  const files = programFiles()
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(basename(file)).update(readFileSync(file))
+  const version = hash.digest('hex').slice(0, 16)
+  const target = join(folder(), version)
+  if (!existsSync(target)) copyAll(files, target)
+  replace('agent-grid.mjs', `import './${version}/client.js'\n`)
+  replace(pluginFile, `export * from './${version}/${pluginFile}'\n`)
+}
+
+/** Whole or not at all. */
+function copyAll(files: string[], target: string): void {
+  const temporary = mkdtempSync(join(folder(), '.new-'))
+  try {
+    for (const file of files) copyFileSync(file, join(temporary, basename(file)))
+    // Beside the files of a package that says so, Node takes them for modules.
+    writeFileSync(join(temporary, 'package.json'), '{"type":"module"}\n')
+    renameSync(temporary, target)
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true })
+    // Another process was faster.
+    if (!existsSync(target)) throw error
+  }
+}
+
+function replace(name: string, text: string): void {
+  const path = join(folder(), name)
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return
+  const temporary = `${path}.${process.pid}`
+  writeFileSync(temporary, text)
+  renameSync(temporary, path)
+}
+
+/** The files of the built program beside the one that runs, or in `dist/` for a source. */
+function programFiles(): string[] {
+  const isSource = import.meta.url.endsWith('.ts')
+  const built = dirname(
+    fileURLToPath(isSource ? new URL('../../dist/src/client.js', import.meta.url) : import.meta.url),
+  )
+  const start = join(built, 'client.js')
+  if (!existsSync(start)) throw new ProgramMissingError(start)
+  const { program } = JSON.parse(readFileSync(start, 'utf8').match(/\n\/\/ (\{.*\})\n?$/)![1]) as { program: string }
+  const files = [start, join(built, program), join(built, pluginFile), join(built, 'client.third-party.txt')]
+  const missing = files.find((file) => !existsSync(file))
+  if (missing !== undefined) throw new ProgramMissingError(missing)
+  return files
+}

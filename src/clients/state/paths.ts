@@ -1,0 +1,61 @@
+/** Where the client programs keep their files. `AGENT_GRID_HOME` moves all of them into one folder. */
+import { mkdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+
+/** An agent of a grid. What is kept about it on this machine is kept by these two. */
+export interface GridAgent {
+  /** The address of the grid, such as `https://grid.example.com`. */
+  url: string
+  /** With or without `@`. */
+  alias: string
+}
+
+/** Only the user of the machine reads what is in it. */
+const privateMode = 0o700
+
+/**
+ * The folder of the connections: `$XDG_CONFIG_HOME/agent-grid`, by default `~/.config/agent-grid`; on Windows
+ * `%APPDATA%\agent-grid`. It need not exist.
+ *
+ * @see https://specifications.freedesktop.org/basedir-spec/latest/
+ */
+export function configFolder(): string {
+  return ownFolder('config', 'XDG_CONFIG_HOME', '.config', 'APPDATA')
+}
+
+/**
+ * The folder with what is true of one agent on this machine only: sessions, locks, what was told, the log. It is
+ * `$XDG_STATE_HOME/agent-grid/GRID+ALIAS`, by default below `~/.local/state`; on Windows below `%LOCALAPPDATA%`. It is
+ * made if there is none.
+ */
+export function stateFolder(agent: GridAgent): string {
+  const folder = join(ownFolder('state', 'XDG_STATE_HOME', join('.local', 'state'), 'LOCALAPPDATA'), agentName(agent))
+  mkdirSync(folder, { recursive: true, mode: privateMode })
+  return folder
+}
+
+/**
+ * The folder of the installed client program: `$XDG_DATA_HOME/agent-grid`, by default `~/.local/share/agent-grid`; on
+ * Windows `%LOCALAPPDATA%\agent-grid\data`. It need not exist.
+ */
+export function dataFolder(): string {
+  return ownFolder('data', 'XDG_DATA_HOME', join('.local', 'share'), 'LOCALAPPDATA')
+}
+
+function ownFolder(kind: 'config' | 'state' | 'data', variable: string, byDefault: string, onWindows: string): string {
+  const { env } = process
+  if (env.AGENT_GRID_HOME) return join(env.AGENT_GRID_HOME, kind)
+  if (process.platform === 'win32' && env[onWindows]) {
+    return join(env[onWindows], 'agent-grid', ...(kind === 'config' ? [] : [kind]))
+  }
+  return join(env[variable] || join(homedir(), byDefault), 'agent-grid')
+}
+
+/** The name of an agent's folder. An address has no `_` before its path, so two of them have the same name only by intent. */
+function agentName({ url, alias }: GridAgent): string {
+  const { protocol, host, pathname } = new URL(url)
+  const grid = `${protocol === 'https:' ? '' : 'http_'}${host}${pathname.replace(/\/$/, '')}`
+  return `${grid.toLowerCase().replace(/[^a-z0-9.-]/g, '_')}+${alias.replace(/^@/, '')}`
+}
