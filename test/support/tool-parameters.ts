@@ -254,6 +254,8 @@ export const agentRestRows: Record<string, ToolRow> = {
       'acks.message_ids[]': 'text',
     },
   },
+  // DELETE /api/v1/key has its own test, because it ends the key that calls (test/rest/agent-key.test.ts).
+  'GET /api/v1/me': { args: {}, parameters: {} },
 }
 
 /** All cases of a parameter, including values in forms that it does not take. */
