@@ -1,12 +1,13 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /** Actions on an existing agent. Each form of its page posts to its own path. */
-import { reissueKey } from '../../grid/agents/agent-keys.ts'
+import { addKey, reissueKey, revokeKey } from '../../grid/agents/agent-keys.ts'
 import { type AgentUpdate, updateAgent } from '../../grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../grid/agents/agents.ts'
 import { setAgentSkills } from '../../grid/agents/skills.ts'
 import { type AgentGuardrailInput, setAgentGuardrails } from '../../grid/guardrails/guardrails.ts'
 import { setAutomated } from '../../grid/messaging/conversations.ts'
+import { requeueMessages } from '../../grid/messaging/parked.ts'
 import { revokeGrant } from '../../grid/oauth/grants.ts'
 import { readChoice } from '../choice.ts'
 import { withNotice } from '../notices.ts'
@@ -39,6 +40,12 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     return saved(visit)
   }, (visit) => showSettings(visit))
 
+  post('/agents/:alias/requeue', async (visit) => {
+    const input = { agent: visit.param('alias') }
+    await visit.record('requeue_messages', input, (account) => requeueMessages(account, input))
+    return { redirectTo: withNotice(agentPath(visit, visit.param('alias'), 'now'), 'requeued') }
+  }, showAgent)
+
   post('/agents/:alias/skills', async (visit) => {
     const skills = linesOf(visit.form.get('skills') ?? '').map((name) => ({ name }))
     const input = { agent: visit.param('alias'), skills }
@@ -57,6 +64,16 @@ export function agentActions({ get, post }: Pages<Visit>): void {
     const agent = visit.param('alias')
     const { apiKey } = await visit.record('reissue_agent_key', { agent }, (account) => reissueKey(account, agent))
     return await showKeyOnce(visit, agent, { apiKey, isNew: false })
+  }, showConnect)
+  post('/agents/:alias/keys', async (visit) => {
+    const input = { agent: visit.param('alias'), name: textOf(visit.form, 'keyName') }
+    const { apiKey } = await visit.record('add_agent_key', input, (account) => addKey(account, input))
+    return await showKeyOnce(visit, input.agent, { apiKey, isNew: false, isFurther: true })
+  }, showConnect)
+  post('/agents/:alias/keys/:key/revoke', async (visit) => {
+    const input = { agent: visit.param('alias'), key: visit.param('key') }
+    await visit.record('revoke_agent_key', input, (account) => revokeKey(account, input))
+    return { redirectTo: withNotice(agentPath(visit, input.agent, 'connect'), 'agent-key-revoked') }
   }, showConnect)
 
   post('/agents/:alias/programs/:grant/end', async (visit) => {
