@@ -2,6 +2,7 @@
  * A fake model with Anthropic's Messages API and OpenAI's Responses API. It makes the planned tool calls one after the
  * other, keeps what it is shown of each answer, and then says that it is done.
  */
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -102,7 +103,8 @@ function blockOf(call: NextCall | undefined) {
 
 function anthropicMessage(content: unknown[], call?: NextCall) {
   return {
-    id: 'msg_1',
+    // Clients put messages of the same id together.
+    id: `msg_${randomUUID()}`,
     type: 'message',
     role: 'assistant',
     model: 'model',
