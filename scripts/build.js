@@ -35,6 +35,12 @@ const thread = { program: 'src/store/driver/database-thread.ts', startedBy: 'src
 /** What a server hands out beside the web pages: built beside each program that does. */
 const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', file: 'agent-grid.tgz' }
 
+/** What runs inside opencode: one module without a program around it. */
+const plugin = { program: 'src/clients/opencode-plugin.ts', file: 'opencode-plugin.js' }
+
+/** The entry of jsonc-parser that esbuild can follow: its other one loads its parts in a way that only Node knows. */
+const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
+
 /**
  * What a build is for.
  *
@@ -74,7 +80,10 @@ export async function build(program, { folder = 'dist', define = {}, isSmall = f
 export async function buildClientPackage(archive, define = {}) {
   const program = join(dirname(archive), basename(handedOut.program).replace(/\.ts$/, '.js'))
   await buildFile(handedOut.program, program, define)
+  const pluginFile = join(dirname(archive), plugin.file)
+  await buildPlugin(pluginFile)
   const parts = [program, program.replace(/\.js$/, '.third-party.txt'), join(dirname(program), programOf(program))]
+    .concat(pluginFile)
     .concat(existsSync(join(root, 'LICENSE')) ? join(root, 'LICENSE') : [])
   if (existsSync(archive) && parts.every((part) => statSync(part).mtimeMs <= statSync(archive).mtimeMs)) return
 
@@ -93,6 +102,42 @@ export async function buildClientPackage(archive, define = {}) {
     renameSync(join(folder, 'archive'), archive)
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Build the plugin for opencode, unless it was built from the current sources. Its last line says from which.
+ *
+ * @param {string} file
+ */
+async function buildPlugin(file) {
+  if (isFreshPlugin(file)) return
+  const esbuild = await import('esbuild')
+  const { outputFiles: [{ text }], metafile } = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: [plugin.program],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    tsconfigRaw: {},
+    minifyWhitespace: true,
+    minifySyntax: true,
+    metafile: true,
+    write: false,
+  })
+  await esbuild.stop()
+  const inputs = [...commonInputs, ...Object.keys(metafile.inputs)]
+  writeAtomically(file, `${text}// ${JSON.stringify({ hash: hashOf(inputs, {}), inputs })}\n`)
+}
+
+/** @param {string} file */
+function isFreshPlugin(file) {
+  try {
+    const { hash, inputs } = builtFrom(file)
+    return hash === hashOf(inputs, {})
+  } catch {
+    return false
   }
 }
 
@@ -117,10 +162,13 @@ async function buildFile(program, file, define, isSmall = false) {
     entryPoints: [program],
     bundle: true,
     external,
+    alias,
     platform: 'node',
     // V8's code cache is for scripts. CommonJS is one; what is imported dynamically is evaluated when it is needed.
     format: 'cjs',
     target: 'node20',
+    // A dynamic import of a script prints a warning on Node 20. What is imported so is a script or a part of Node.
+    supported: { 'dynamic-import': false },
     outfile: file,
     // A name that no source has: esbuild does not rename what would hide it.
     define: { ...literals(define), 'import.meta.url': 'PROGRAM_URL' },

@@ -56,7 +56,7 @@ const rules: Record<string, Rule> = {
     packages: ['leven', 'zod'],
   },
   // The programs on the machines of clients, without the server.
-  'clients/': { ours: ['lib/'] },
+  'clients/': { ours: ['lib/'], packages: ['jsonc-parser', 'smol-toml'] },
   'app.ts': {
     ours: [...everyDoor, 'openapi/', 'auth/', 'edge.ts', 'wire.ts', 'errors.ts', 'lib/'],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],

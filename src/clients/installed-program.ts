@@ -3,16 +3,7 @@
  * a folder for each version. What clients run never changes its path, because some ask their user again when it does.
  */
 import { createHash } from 'node:crypto'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
@@ -77,10 +68,7 @@ function installFiles(): void {
   const target = join(folder(), version)
   if (!existsSync(target)) copyAll(files, target)
   replace('agent-grid.mjs', `import './${version}/client.js'\n`)
-  replace(
-    pluginFile,
-    `export * from './${version}/${pluginFile}'\nexport { default } from './${version}/${pluginFile}'\n`,
-  )
+  replace(pluginFile, `export * from './${version}/${pluginFile}'\n`)
 }
 
 /** Whole or not at all. */

@@ -1,4 +1,34 @@
-/** What `connect` wrote into one file, so that `disconnect` can take exactly that out again. */
+/** What `connect` wants in a file, and what it wrote there, so that `disconnect` can take exactly that out again. */
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../../lib/canonical-json.ts'
+
+/** A value that may stand in JSON. */
+export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
+
+/** A value for a JSON file. */
+export interface Entry {
+  /** The names that lead to the object or array that it is put into. Objects that are missing are made. */
+  container: string[]
+  /** Its name in an object; without it, it becomes the last element of an array. */
+  name?: string
+  value: Json
+}
+
+/** What a client is to have in one file. */
+export type WantedFile =
+  & {
+    path: string
+    /** It has a key, so nobody but the user may read the file. */
+    hasKey?: true
+  }
+  & (
+    /** `base` is what a new file begins with, such as its version. */
+    | { format: 'json'; entries: Entry[]; base?: { [name: string]: Json } }
+    /** `table` has its own headers, such as `[mcp_servers.name]`, and ends in a line break. */
+    | { format: 'toml'; table: string; container: string[]; name: string }
+    /** Nobody else writes it. */
+    | { format: 'own'; text: string }
+  )
 
 /** A piece of text that was put in. Nothing was replaced. */
 export interface Insertion {
@@ -7,17 +37,17 @@ export interface Insertion {
   text: string
 }
 
-/** A value in a JSON file. */
+/** A value in a JSON or TOML file, as it was written. */
 export interface WrittenEntry {
-  /** The names that lead to the object or array that it was put into. */
   container: string[]
-  /** Its name in an object; undefined in an array. */
   name?: string
   /** SHA-256 of its canonical JSON. */
   hash: string
-  /** How many of the containers, counted from the innermost, were made for it. */
+  /** How many of the containers, counted from the innermost, were made for it. One more: the file had no text. */
   made: number
-  /** The white space that was in the innermost container that was there before, if that was all it had. */
+  /** Whether a comma was put before it. */
+  comma: boolean
+  /** The white space in the innermost container that was there before, if it had nothing else. */
   inside?: string
 }
 
@@ -25,18 +55,60 @@ export interface WrittenEntry {
 export interface WrittenFile {
   /** As the client names it. If it is a symbolic link, it stays one. */
   path: string
-  /** `own`: nobody else writes it, so it was made and is removed as a whole. */
-  format: 'json' | 'toml' | 'own'
+  format: WantedFile['format']
   /** SHA-256 of its bytes before; null if there was no file. */
   before: string | null
   /** SHA-256 of its bytes after. */
   after: string
-  /** Folders that were made for it, the outermost first. */
+  /** Folders that were missing, the outermost first. They are removed with the file, if they are empty then. */
   folders: string[]
   /** Its permissions before, if they were narrowed because it has a key now. */
   mode?: number
   /** In the order in which they were made. */
   insertions: Insertion[]
-  /** Of a JSON file. */
+  /** The hash of what a new file began with, so that it is removed if nothing else is left. */
+  base?: string
+  /** Empty for an own file. */
   entries: WrittenEntry[]
+}
+
+/** A file cannot be edited. The message says why, and what the person can do. */
+export class FileRefusedError extends Error {
+  readonly path: string
+
+  constructor(path: string, reason: string) {
+    super(`${path} ${reason}`)
+    this.name = 'FileRefusedError'
+    this.path = path
+  }
+}
+
+/** The hash of a value, whatever the order of its members. */
+export function hashOfValue(value: unknown): string {
+  return hashOfText(canonicalJson(value))
+}
+
+/** The hash of the bytes of a text. */
+export function hashOfText(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Put pieces of text in, one after the other. */
+export function insertAll(text: string, insertions: readonly Insertion[]): string {
+  return insertions.reduce((before, { at, text }) => before.slice(0, at) + text + before.slice(at), text)
+}
+
+/** Take them out again; undefined if they are not where they were put. */
+export function takeOut(text: string, insertions: readonly Insertion[]): string | undefined {
+  let rest = text
+  for (const { at, text: piece } of insertions.toReversed()) {
+    if (rest.slice(at, at + piece.length) !== piece) return undefined
+    rest = rest.slice(0, at) + rest.slice(at + piece.length)
+  }
+  return rest
+}
+
+/** How a place in a file is called in a message: `mcpServers.agent-grid`. */
+export function placeName({ container, name }: Pick<Entry, 'container' | 'name'>): string {
+  return [...container, ...(name === undefined ? [] : [name])].join('.')
 }

@@ -1,0 +1,46 @@
+/** The changes to files, as people read them. Nothing is shown but what is put in or taken out: files have secrets. */
+import { homedir } from 'node:os'
+import { sep } from 'node:path'
+import type { FileChange } from './files/change.ts'
+import type { WrittenFile } from './files/written-file.ts'
+
+/** Of a file that is new or removed as a whole, no more is shown. */
+const shownLines = 12
+
+/** The changes as lines. Keys are not shown. */
+export function differenceOf(changes: readonly FileChange[], secrets: readonly string[]): string {
+  const text = changes.map(fileDifference).join('\n\n')
+  return secrets.filter(Boolean).reduce((shown, secret) => shown.replaceAll(secret, masked(secret)), text)
+}
+
+/** A path as people write it. */
+export function shortPath(path: string): string {
+  const home = homedir()
+  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path
+}
+
+function fileDifference({ path, current, next, mode, oldMode, written, removed }: FileChange): string {
+  const what = next === undefined ? 'is removed' : current === undefined ? 'is new' : 'is changed'
+  const narrowed = oldMode !== undefined && mode !== undefined
+    ? `; only you can read it from now on, because it has a key (${octal(oldMode)} becomes ${octal(mode)})`
+    : ''
+  const taken = removed ? marked('-', current ?? '', removed) : []
+  const put = written && next !== current ? marked('+', next ?? '', written) : []
+  return [`${shortPath(path)} ${what}${narrowed}`, ...taken, ...put].join('\n')
+}
+
+function marked(sign: '+' | '-', whole: string, { format, insertions }: WrittenFile): string[] {
+  const texts = format === 'own' ? [whole] : insertions.map(({ text }) => text)
+  const lines = texts.flatMap((text) => text.split(/\r?\n/)).filter((line) => !/^\s*,?\s*$/.test(line))
+  const more = format === 'own' && lines.length > shownLines ? lines.length - shownLines : 0
+  const shown = more === 0 ? lines : lines.slice(0, shownLines)
+  return [...shown.map((line) => `  ${sign} ${line}`), ...(more === 0 ? [] : [`  ${sign} … ${more} more lines`])]
+}
+
+function masked(secret: string): string {
+  return `${secret.match(/^[a-z]+_[a-z]+_/)?.[0] ?? ''}…${secret.slice(-4)}`
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0')
+}

@@ -1,0 +1,127 @@
+/** Files of others on the disk: read and replaced so that links, permissions and owners stay as they were. */
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import process from 'node:process'
+import { FileRefusedError } from './written-file.ts'
+
+/** Nobody else may read what has a key. */
+export const privateMode = 0o600
+const commonMode = 0o644
+
+/** The text of a file; undefined if there is none. Fails with `FileRefusedError` if it is no text, or a dead link. */
+export function readText(path: string): string | undefined {
+  if (!existsSync(path)) {
+    if (lstatSync(path, { throwIfNoEntry: false })) {
+      throw new FileRefusedError(path, 'is a link to a file that does not exist. Make that file, or remove the link.')
+    }
+    return undefined
+  }
+  if (!statSync(path).isFile()) throw new FileRefusedError(path, 'is not a file.')
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path))
+  } catch (error) {
+    if (error instanceof TypeError) throw new FileRefusedError(path, 'is no UTF-8 text. Nothing was changed.')
+    throw new FileRefusedError(path, `cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** The permissions of a file that others may read; undefined if nobody else may, and on Windows. */
+export function openMode(path: string): number | undefined {
+  if (process.platform === 'win32' || !existsSync(path)) return undefined
+  const mode = statSync(path).mode & 0o777
+  return (mode & 0o077) === 0 ? undefined : mode
+}
+
+/** Whether the permissions of a file are others than these. */
+export function hasOtherMode(path: string, mode: number): boolean {
+  return process.platform !== 'win32' && existsSync(path) && (statSync(path).mode & 0o777) !== mode
+}
+
+/** Fails with `FileRefusedError` if the file, or its folder, may not be written. Root is refused what others would be. */
+export function checkWritable(path: string): void {
+  const target = existsSync(path) ? realpathSync(path) : path
+  if (existsSync(target) && (statSync(target).mode & 0o200) === 0) {
+    throw new FileRefusedError(path, 'is read-only. Nothing was changed; make it writable first.')
+  }
+  let folder = dirname(target)
+  while (!existsSync(folder)) folder = dirname(folder)
+  try {
+    if (!statSync(folder).isDirectory()) throw new FileRefusedError(folder, 'is not a folder.')
+    accessSync(folder, constants.W_OK)
+    if ((statSync(folder).mode & 0o200) === 0) throw new Error()
+  } catch (error) {
+    if (error instanceof FileRefusedError) throw error
+    throw new FileRefusedError(path, `cannot be written: the folder ${folder} is read-only. Nothing was changed.`)
+  }
+}
+
+/** The folders above a file that are missing, the outermost first. */
+export function missingFolders(path: string): string[] {
+  const missing: string[] = []
+  for (let folder = dirname(path); !existsSync(folder); folder = dirname(folder)) missing.unshift(folder)
+  return missing
+}
+
+/** Remove folders that are empty. Others stay. */
+export function removeFolders(folders: readonly string[]): void {
+  for (const folder of folders.toReversed()) {
+    try {
+      rmdirSync(folder)
+    } catch {
+      // Something else is in it now, or it is gone.
+    }
+  }
+}
+
+/**
+ * Replace the text of a file at once, or make it. `mode` are its new permissions; without them an old file keeps its own,
+ * and a new one may be read by all.
+ */
+export function writeText(path: string, text: string, mode?: number): void {
+  mkdirSync(dirname(path), { recursive: true })
+  const target = existsSync(path) ? realpathSync(path) : path
+  const old = statSync(target, { throwIfNoEntry: false })
+  const permissions = mode ?? (old === undefined ? commonMode : old.mode & 0o7777)
+  // Another name of the file would keep the old text if the file was replaced.
+  if (old !== undefined && old.nlink > 1) {
+    writeFileSync(target, text)
+    return chmodSync(target, permissions)
+  }
+  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.agent-grid`)
+  try {
+    writeFileSync(temporary, text, { mode: privateMode, flush: true })
+    keepOwner(temporary, old)
+    chmodSync(temporary, permissions)
+    renameSync(temporary, target)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+}
+
+/** Remove a file that connect made. */
+export function removeFile(path: string): void {
+  rmSync(path, { force: true })
+}
+
+function keepOwner(path: string, old: Stats | undefined): void {
+  if (old === undefined || process.platform === 'win32') return
+  const { uid, gid } = statSync(path)
+  if (uid !== old.uid || gid !== old.gid) chownSync(path, old.uid, old.gid)
+}

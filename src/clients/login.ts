@@ -1,0 +1,234 @@
+/**
+ * Sign in at a grid as an agent, in the browser: the authorization code flow with PKCE, and a redirect to this machine.
+ *
+ * @see RFC 8252 §7.3, RFC 7636, RFC 7591, RFC 9728
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import { bareUrl, readOAuthClient, saveOAuthClient } from './connections.ts'
+import { GridCallError } from './grid-client.ts'
+
+/** As long as a person may need to sign in. */
+const waitMs = 10 * 60_000
+const callMs = 30_000
+const mcpPath = '/mcp/v1/grid'
+
+/** Signing in ended without a key. The message says why. */
+export class LoginError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'LoginError'
+  }
+}
+
+export interface LoginRequest {
+  /** The address of the grid. */
+  url: string
+  /** The agent that the person should choose, with `@`. */
+  alias?: string
+  /** The name of the key, such as `claude on laptop`. */
+  keyName: string
+  /** Is called with the address to open in the browser. */
+  open(address: string): void
+  signal?: AbortSignal
+}
+
+export interface Login {
+  key: string
+  /** With `@`. */
+  alias: string
+}
+
+interface GridMetadata {
+  issuer: string
+  resource: string
+  authorization_endpoint: string
+  token_endpoint: string
+  registration_endpoint?: string
+}
+
+/** The address of a grid as it calls itself, for any of its addresses. Fails with `GridCallError`. */
+export async function findGrid(url: string): Promise<string> {
+  const { resource } = await protectedResource(url)
+  return bareUrl(resource.slice(0, -mcpPath.length))
+}
+
+/** Sign in and get a key. Fails with `LoginError` or `GridCallError`. */
+export async function login({ url, alias, keyName, open, signal }: LoginRequest): Promise<Login> {
+  const grid = await metadataOf(url)
+  const redirect = await listenForRedirect()
+  try {
+    const redirectUri = `http://127.0.0.1:${redirect.port}/callback`
+    const clientId = await clientOf(grid)
+    const [verifier, state] = [randomText(), randomText()]
+    const address = new URL(grid.authorization_endpoint)
+    const parameters = {
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      state,
+      scope: 'agent:use',
+      resource: grid.resource,
+      ...(alias && { login_hint: alias }),
+    }
+    for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
+    open(address.href)
+    const code = codeOf(await redirect.answer(state, signal), grid)
+    const form = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      client_id: clientId,
+      code_verifier: verifier,
+      resource: grid.resource,
+    }
+    const { access_token: token } = await call(grid.token_endpoint, { method: 'POST', body: new URLSearchParams(form) })
+    const keyAddress = new URL('/api/oauth/api-key', grid.issuer)
+    const fetched = await call(keyAddress.href, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: keyName }),
+    })
+    return { key: fetched.apiKey, alias: fetched.alias }
+  } finally {
+    redirect.close()
+  }
+}
+
+/** The name of this machine, without its domain. */
+export function machineName(): string {
+  return hostname().split('.')[0] || 'this machine'
+}
+
+/** @see RFC 9728 §3 */
+async function protectedResource(url: string): Promise<{ resource: string; authorization_servers: string[] }> {
+  const found = await call(`${bareUrl(url)}/.well-known/oauth-protected-resource${mcpPath}`)
+  if (typeof found.resource !== 'string' || !found.resource.endsWith(mcpPath) || !found.authorization_servers?.[0]) {
+    throw noGrid(url)
+  }
+  return found
+}
+
+/** @see RFC 8414 §3 */
+async function metadataOf(url: string): Promise<GridMetadata> {
+  const { resource, authorization_servers: [issuer] } = await protectedResource(url)
+  const metadata = await call(`${bareUrl(issuer)}/.well-known/oauth-authorization-server`)
+  if (metadata.issuer !== issuer) throw noGrid(url)
+  return { ...metadata, resource }
+}
+
+/** The id of this machine at the grid. It is registered once, so that a new key replaces the old one of the same name. */
+async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoint }: GridMetadata): Promise<string> {
+  const known = readOAuthClient(issuer)
+  if (known !== undefined && await isKnown(token_endpoint, known)) return known
+  if (endpoint === undefined) {
+    throw new LoginError(
+      'The grid registers no new programs. Make a key on the page of the agent, and give it with --key-file.',
+    )
+  }
+  const { client_id: id } = await call(endpoint, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      client_name: `agent-grid connect on ${machineName()}`,
+      redirect_uris: ['http://127.0.0.1/callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    }),
+  })
+  await saveOAuthClient(issuer, id)
+  return id
+}
+
+/** A grid forgets programs that nobody uses. It refuses this code in any case, but says first if it knows the program. */
+async function isKnown(endpoint: string, clientId: string): Promise<boolean> {
+  const form = { grant_type: 'authorization_code', code: 'none', client_id: clientId, code_verifier: randomText() }
+  const body = new URLSearchParams({ ...form, redirect_uri: 'http://127.0.0.1/callback' })
+  const response = await send(endpoint, { method: 'POST', body })
+  return (await response.json().catch(() => ({}))).error !== 'invalid_client'
+}
+
+function codeOf(answer: URLSearchParams, { issuer }: GridMetadata): string {
+  const [code, error] = [answer.get('code'), answer.get('error')]
+  if (error === 'access_denied') throw new LoginError('You did not allow it. Nothing was changed.')
+  if (error !== null) throw new LoginError(`The grid refused: ${answer.get('error_description') ?? error}`)
+  // @see RFC 9207 §2.4
+  if (code === null || (answer.get('iss') ?? issuer) !== issuer) {
+    throw new LoginError('The answer is not from this grid.')
+  }
+  return code
+}
+
+/** A server for the one request with which the browser comes back. */
+async function listenForRedirect() {
+  const server: Server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+
+  function answer(state: string, signal: AbortSignal | undefined): Promise<URLSearchParams> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new LoginError('Nobody signed in within 10 minutes.')), waitMs)
+      signal?.addEventListener('abort', () => reject(new LoginError('Signing in was stopped.')), { once: true })
+      server.on('close', () => clearTimeout(timer))
+      server.on('request', (request, response) => {
+        const { pathname, searchParams } = new URL(request.url!, 'http://127.0.0.1')
+        const isAnswer = request.method === 'GET' && pathname === '/callback' && searchParams.get('state') === state
+        response.writeHead(isAnswer ? 200 : 404, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' })
+        response.end(isAnswer ? 'Done. Go back to the terminal; you can close this page.\n' : 'Nothing is here.\n')
+        if (isAnswer) resolve(searchParams)
+      })
+    })
+  }
+
+  function close(): void {
+    server.close()
+    server.closeIdleConnections()
+  }
+
+  return { port, answer, close }
+}
+
+// deno-lint-ignore no-explicit-any -- the shape is that of the grid's answer
+async function call(address: string, init: RequestInit = {}): Promise<any> {
+  const response = await send(address, init)
+  const text = await response.text()
+  let body
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw noGrid(new URL(address).origin)
+  }
+  if (response.ok) return body
+  const code = body.error?.code ?? body.error ?? 'refused'
+  const message = body.error?.message ?? body.error_description ?? `The grid answered ${response.status}.`
+  throw new GridCallError(String(code), String(message), response.status)
+}
+
+async function send(address: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address, { ...init, redirect: 'error', signal: AbortSignal.timeout(callMs) })
+  } catch (error) {
+    const reason = (error as Error).cause instanceof Error ? (error as { cause: Error }).cause : error as Error
+    throw new GridCallError(
+      'unreachable',
+      `The grid at ${new URL(address).origin} could not be reached: ${reason.message || reason.name}`,
+      0,
+    )
+  }
+}
+
+function noGrid(url: string): GridCallError {
+  return new GridCallError('not_a_grid', `What answers at ${url} is no agent-grid.`, 0)
+}
+
+function randomText(): string {
+  return randomBytes(32).toString('base64url')
+}
